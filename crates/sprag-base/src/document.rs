@@ -5,52 +5,52 @@ use serde_json::{Map, Value, json};
 
 /// Where something stands, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At {
+pub struct Position {
     pub line: u32,
     pub column: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    pub at: At,
+pub struct DocumentNode {
+    pub at: Position,
     /// Where it ends, as a number of characters from the start of the file.
     pub span: (usize, usize),
-    pub what: What,
+    pub what: NodeValue,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum NodeValue {
     Text {
         text: String,
         is_plain: bool,
     },
-    List(Vec<Node>),
+    List(Vec<DocumentNode>),
     /// In the order of the file; no name twice.
-    Map(Vec<(Name, Node)>),
+    Map(Vec<(NodeName, DocumentNode)>),
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Name {
-    pub at: At,
+pub struct NodeName {
+    pub at: Position,
     pub text: String,
 }
 
-impl Node {
+impl DocumentNode {
     /// Nothing is written there, or that it is nothing.
     pub fn is_nothing(&self) -> bool {
-        matches!(&self.what, What::Text { text, is_plain: true } if matches!(text.as_str(), "" | "~" | "null"))
+        matches!(&self.what, NodeValue::Text { text, is_plain: true } if matches!(text.as_str(), "" | "~" | "null"))
     }
 
     /// What keys that we do not know hold, for those who do.
     pub fn value(&self) -> Value {
         match &self.what {
-            What::List(items) => Value::Array(items.iter().map(Node::value).collect()),
-            What::Map(members) => {
+            NodeValue::List(items) => Value::Array(items.iter().map(DocumentNode::value).collect()),
+            NodeValue::Map(members) => {
                 let members = members.iter().map(|(name, node)| (name.text.clone(), node.value()));
                 Value::Object(members.collect::<Map<_, _>>())
             }
-            What::Text { text, is_plain: false } => json!(text),
-            What::Text { text, is_plain: true } => match text.as_str() {
+            NodeValue::Text { text, is_plain: false } => json!(text),
+            NodeValue::Text { text, is_plain: true } => match text.as_str() {
                 "" | "~" | "null" => Value::Null,
                 "true" => json!(true),
                 "false" => json!(false),

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Whether `A` and `a` are one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Folding {
+pub enum CaseFolding {
     #[default]
     Exact,
     /// As the file system has it.
@@ -20,20 +20,20 @@ const LONGEST: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
     /// Each as its directories.
-    alternatives: Vec<Vec<Part>>,
+    alternatives: Vec<Vec<GlobPart>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum GlobPart {
     /// `**`: any number of directories, none included.
     Any,
     /// `**` at the end: at least one name.
     Below,
-    Name(Vec<Sign>),
+    Name(Vec<GlobChar>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+enum GlobChar {
     Char(char),
     One,
     Many,
@@ -71,17 +71,17 @@ impl Glob {
     }
 
     /// Whether a path fits: relative to the repository, without `.` and `..`.
-    pub fn fits(&self, path: &str, folding: Folding) -> bool {
+    pub fn fits(&self, path: &str, folding: CaseFolding) -> bool {
         let names: Vec<Vec<char>> = names(path, folding);
         self.alternatives.iter().any(|parts| fits(parts, &names, folding))
     }
 
     /// Whether all that could be below a directory fits, whatever its name.
-    pub fn fits_tree(&self, dir: &str, folding: Folding) -> bool {
+    pub fn fits_tree(&self, dir: &str, folding: CaseFolding) -> bool {
         let names = names(dir, folding);
         // Only what ends in `**` takes names of any depth.
-        let takes_all = |parts: &Vec<Part>| {
-            parts.last() == Some(&Part::Below) && states(parts, &names, folding).last() == Some(&true)
+        let takes_all = |parts: &Vec<GlobPart>| {
+            parts.last() == Some(&GlobPart::Below) && states(parts, &names, folding).last() == Some(&true)
         };
         self.alternatives.iter().any(takes_all)
     }
@@ -99,26 +99,26 @@ impl Glob {
     }
 
     /// Whether something below a directory could fit.
-    pub fn may_fit_below(&self, dir: &str, folding: Folding) -> bool {
+    pub fn may_fit_below(&self, dir: &str, folding: CaseFolding) -> bool {
         let names = names(dir, folding);
         self.alternatives.iter().any(|parts| states(parts, &names, folding).iter().any(|&is_open| is_open))
     }
 }
 
-fn names(path: &str, folding: Folding) -> Vec<Vec<char>> {
+fn names(path: &str, folding: CaseFolding) -> Vec<Vec<char>> {
     let names = path.split('/').filter(|name| !name.is_empty());
     names.map(|name| name.chars().map(|c| folded(c, folding)).collect()).collect()
 }
 
-fn folded(c: char, folding: Folding) -> char {
+fn folded(c: char, folding: CaseFolding) -> char {
     match folding {
-        Folding::Exact => c,
-        Folding::Folded => c.to_lowercase().next().unwrap_or(c),
+        CaseFolding::Exact => c,
+        CaseFolding::Folded => c.to_lowercase().next().unwrap_or(c),
     }
 }
 
 /// Which parts could come next once all names are used up: one flag for each part that is left to fit.
-fn states(parts: &[Part], names: &[Vec<char>], folding: Folding) -> Vec<bool> {
+fn states(parts: &[GlobPart], names: &[Vec<char>], folding: CaseFolding) -> Vec<bool> {
     let mut open = vec![false; parts.len() + 1];
     open[0] = true;
     skip(parts, &mut open);
@@ -126,9 +126,9 @@ fn states(parts: &[Part], names: &[Vec<char>], folding: Folding) -> Vec<bool> {
         let mut next = vec![false; parts.len() + 1];
         for (at, part) in parts.iter().enumerate().filter(|&(at, _)| open[at]) {
             match part {
-                Part::Any => next[at] = true,
-                Part::Below => (next[at], next[at + 1]) = (true, true),
-                Part::Name(signs) => next[at + 1] |= fits_name(signs, name, folding),
+                GlobPart::Any => next[at] = true,
+                GlobPart::Below => (next[at], next[at + 1]) = (true, true),
+                GlobPart::Name(signs) => next[at + 1] |= fits_name(signs, name, folding),
             }
         }
         skip(parts, &mut next);
@@ -139,22 +139,22 @@ fn states(parts: &[Part], names: &[Vec<char>], folding: Folding) -> Vec<bool> {
     open
 }
 
-fn skip(parts: &[Part], open: &mut [bool]) {
+fn skip(parts: &[GlobPart], open: &mut [bool]) {
     for (at, part) in parts.iter().enumerate() {
-        if open[at] && *part == Part::Any {
+        if open[at] && *part == GlobPart::Any {
             open[at + 1] = true;
         }
     }
 }
 
-fn fits(parts: &[Part], names: &[Vec<char>], folding: Folding) -> bool {
+fn fits(parts: &[GlobPart], names: &[Vec<char>], folding: CaseFolding) -> bool {
     let Some((last, front)) = names.split_last() else { return false };
     let open = states(parts, front, folding);
-    let ends = |at: usize, part: &Part| {
+    let ends = |at: usize, part: &GlobPart| {
         let fits = match part {
-            Part::Any => false,
-            Part::Below => true,
-            Part::Name(signs) => fits_name(signs, last, folding),
+            GlobPart::Any => false,
+            GlobPart::Below => true,
+            GlobPart::Name(signs) => fits_name(signs, last, folding),
         };
         fits && at + 1 == parts.len()
     };
@@ -162,12 +162,12 @@ fn fits(parts: &[Part], names: &[Vec<char>], folding: Folding) -> bool {
 }
 
 /// Walks both at once: a pair of places is reached by names that fit both so far.
-fn parts_meet(one: &[Part], two: &[Part], steps: &mut u32) -> Option<bool> {
+fn parts_meet(one: &[GlobPart], two: &[GlobPart], steps: &mut u32) -> Option<bool> {
     // Where a part leads with one name more: past it, and for stars also back to it.
-    let after = |part: &Part, at: usize| match part {
-        Part::Name(_) => [at + 1, at + 1],
-        Part::Any => [at, at],
-        Part::Below => [at, at + 1],
+    let after = |part: &GlobPart, at: usize| match part {
+        GlobPart::Name(_) => [at + 1, at + 1],
+        GlobPart::Any => [at, at],
+        GlobPart::Below => [at, at + 1],
     };
     let mut seen = BTreeSet::new();
     let mut open = vec![(0, 0)];
@@ -179,16 +179,16 @@ fn parts_meet(one: &[Part], two: &[Part], steps: &mut u32) -> Option<bool> {
             continue;
         }
         *steps = steps.checked_sub(1)?;
-        if one.get(i) == Some(&Part::Any) {
+        if one.get(i) == Some(&GlobPart::Any) {
             open.push((i + 1, j));
         }
-        if two.get(j) == Some(&Part::Any) {
+        if two.get(j) == Some(&GlobPart::Any) {
             open.push((i, j + 1));
         }
         let (Some(here), Some(there)) = (one.get(i), two.get(j)) else { continue };
         let is_same_name = match (here, there) {
-            (Part::Name(here), Part::Name(there)) => names_meet(here, there, steps)?,
-            (Part::Name(_) | Part::Any | Part::Below, _) => true,
+            (GlobPart::Name(here), GlobPart::Name(there)) => names_meet(here, there, steps)?,
+            (GlobPart::Name(_) | GlobPart::Any | GlobPart::Below, _) => true,
         };
         if is_same_name {
             let (here, there) = (after(here, i), after(there, j));
@@ -199,8 +199,8 @@ fn parts_meet(one: &[Part], two: &[Part], steps: &mut u32) -> Option<bool> {
 }
 
 /// The same within one name.
-fn names_meet(one: &[Sign], two: &[Sign], steps: &mut u32) -> Option<bool> {
-    let after = |sign: &Sign, at: usize| if *sign == Sign::Many { at } else { at + 1 };
+fn names_meet(one: &[GlobChar], two: &[GlobChar], steps: &mut u32) -> Option<bool> {
+    let after = |sign: &GlobChar, at: usize| if *sign == GlobChar::Many { at } else { at + 1 };
     let mut seen = BTreeSet::new();
     let mut open = vec![(0, 0)];
     while let Some((i, j)) = open.pop() {
@@ -211,16 +211,16 @@ fn names_meet(one: &[Sign], two: &[Sign], steps: &mut u32) -> Option<bool> {
             continue;
         }
         *steps = steps.checked_sub(1)?;
-        if one.get(i) == Some(&Sign::Many) {
+        if one.get(i) == Some(&GlobChar::Many) {
             open.push((i + 1, j));
         }
-        if two.get(j) == Some(&Sign::Many) {
+        if two.get(j) == Some(&GlobChar::Many) {
             open.push((i, j + 1));
         }
         let (Some(here), Some(there)) = (one.get(i), two.get(j)) else { continue };
         let fit = match (here, there) {
-            (Sign::Char(here), Sign::Char(there)) => here == there,
-            (Sign::Char(_) | Sign::One | Sign::Many, _) => true,
+            (GlobChar::Char(here), GlobChar::Char(there)) => here == there,
+            (GlobChar::Char(_) | GlobChar::One | GlobChar::Many, _) => true,
         };
         if fit {
             open.push((after(here, i), after(there, j)));
@@ -230,17 +230,17 @@ fn names_meet(one: &[Sign], two: &[Sign], steps: &mut u32) -> Option<bool> {
 }
 
 /// The usual two hands: a star takes as little as it can, and one more each time the rest does not fit.
-fn fits_name(signs: &[Sign], name: &[char], folding: Folding) -> bool {
+fn fits_name(signs: &[GlobChar], name: &[char], folding: CaseFolding) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while read < name.len() {
         match signs.get(at) {
-            Some(Sign::Many) => {
+            Some(GlobChar::Many) => {
                 star = Some((at, read));
                 at += 1;
             }
-            Some(Sign::One) => (at, read) = (at + 1, read + 1),
-            Some(Sign::Char(c)) if folded(*c, folding) == name[read] => (at, read) = (at + 1, read + 1),
+            Some(GlobChar::One) => (at, read) = (at + 1, read + 1),
+            Some(GlobChar::Char(c)) if folded(*c, folding) == name[read] => (at, read) = (at + 1, read + 1),
             _ => match star {
                 Some((from, taken)) => {
                     star = Some((from, taken + 1));
@@ -250,48 +250,48 @@ fn fits_name(signs: &[Sign], name: &[char], folding: Folding) -> bool {
             },
         }
     }
-    signs[at..].iter().all(|sign| *sign == Sign::Many)
+    signs[at..].iter().all(|sign| *sign == GlobChar::Many)
 }
 
-fn parts(text: &str) -> Result<Vec<Part>, BadGlob> {
+fn parts(text: &str) -> Result<Vec<GlobPart>, BadGlob> {
     let trimmed = text.strip_prefix("./").unwrap_or(text);
     if trimmed.starts_with('/') || trimmed.starts_with('~') || trimmed.split('/').any(|part| part == "..") {
         return Err(BadGlob::Outside);
     }
     let is_dir = trimmed.ends_with('/');
     let names = trimmed.split('/').filter(|name| !name.is_empty() && *name != ".");
-    let mut parts: Vec<Part> = names
+    let mut parts: Vec<GlobPart> = names
         .map(|name| match name {
-            "**" => Part::Any,
-            name => Part::Name(signs(name)),
+            "**" => GlobPart::Any,
+            name => GlobPart::Name(signs(name)),
         })
         .collect();
     if is_dir {
-        parts.push(Part::Any);
+        parts.push(GlobPart::Any);
     }
     // `a/**/**` is `a/**`.
-    parts.dedup_by(|one, other| *one == Part::Any && *other == Part::Any);
+    parts.dedup_by(|one, other| *one == GlobPart::Any && *other == GlobPart::Any);
     match parts.last_mut() {
         None => Err(BadGlob::Empty),
         Some(last) => {
-            if *last == Part::Any {
-                *last = Part::Below;
+            if *last == GlobPart::Any {
+                *last = GlobPart::Below;
             }
             Ok(parts)
         }
     }
 }
 
-fn signs(name: &str) -> Vec<Sign> {
-    let mut signs: Vec<Sign> = name
+fn signs(name: &str) -> Vec<GlobChar> {
+    let mut signs: Vec<GlobChar> = name
         .chars()
         .map(|c| match c {
-            '*' => Sign::Many,
-            '?' => Sign::One,
-            c => Sign::Char(c),
+            '*' => GlobChar::Many,
+            '?' => GlobChar::One,
+            c => GlobChar::Char(c),
         })
         .collect();
-    signs.dedup_by(|one, other| *one == Sign::Many && *other == Sign::Many);
+    signs.dedup_by(|one, other| *one == GlobChar::Many && *other == GlobChar::Many);
     signs
 }
 

@@ -22,7 +22,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<By>,
+    pub actor: Option<RecordAuthor>,
     /// What makes a second writing of the same thing a no-op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idem: Option<String>,
@@ -38,7 +38,7 @@ pub struct Record {
 
 /// Whose doing a record is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct By {
+pub struct RecordAuthor {
     pub client: Text<32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Text<128>>,

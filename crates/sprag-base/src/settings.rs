@@ -2,17 +2,17 @@
 //! change a key.
 
 /// A name in a list of the configuration. What is built in is not copied: every hook makes the defaults.
-pub type Name = std::borrow::Cow<'static, str>;
+pub type SettingName = std::borrow::Cow<'static, str>;
 
 /// One section of the configuration file.
-pub struct Section {
+pub struct SettingSection {
     pub name: &'static str,
     /// Commented TOML that names every key once.
     pub defaults: &'static str,
-    pub keys: &'static [Key],
+    pub keys: &'static [SettingKey],
 }
 
-pub struct Key {
+pub struct SettingKey {
     pub name: &'static str,
     pub tighten: Tighten,
 }

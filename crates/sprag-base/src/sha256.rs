@@ -7,16 +7,16 @@ use sha2::{Digest as _, Sha256};
 
 /// Written as `sha256:` and 64 digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sum([u8; 32]);
+pub struct Sha256Sum([u8; 32]);
 
 const MARK: &str = "sha256:";
 
-impl Sum {
-    pub fn of(bytes: &[u8]) -> Sum {
-        Sum(Sha256::digest(bytes).into())
+impl Sha256Sum {
+    pub fn of(bytes: &[u8]) -> Sha256Sum {
+        Sha256Sum(Sha256::digest(bytes).into())
     }
 
-    pub fn parse(text: &str) -> Option<Sum> {
+    pub fn parse(text: &str) -> Option<Sha256Sum> {
         let digits = text.strip_prefix(MARK)?.as_bytes();
         if digits.len() != 64 {
             return None;
@@ -30,7 +30,7 @@ impl Sum {
         for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
             *byte = digit(pair[0])? << 4 | digit(pair[1])?;
         }
-        Some(Sum(sum))
+        Some(Sha256Sum(sum))
     }
 
     /// The digits alone, as a name for a file.
@@ -39,28 +39,28 @@ impl Sum {
     }
 }
 
-impl fmt::Display for Sum {
+impl fmt::Display for Sha256Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{MARK}{}", self.hex())
     }
 }
 
-impl fmt::Debug for Sum {
+impl fmt::Debug for Sha256Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl Serialize for Sum {
+impl Serialize for Sha256Sum {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Sum {
+impl<'de> Deserialize<'de> for Sha256Sum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        Sum::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no hash")))
+        Sha256Sum::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no hash")))
     }
 }
 
@@ -70,12 +70,12 @@ mod tests {
 
     #[test]
     fn a_sum_is_read_as_it_is_written() {
-        let sum = Sum::of(b"abc");
+        let sum = Sha256Sum::of(b"abc");
         let text = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sum.to_string(), text);
-        assert_eq!(Sum::parse(text), Some(sum));
+        assert_eq!(Sha256Sum::parse(text), Some(sum));
         for wrong in ["", "sha256:", &text[..70], &text.to_uppercase(), &text.replace("ba", "é")] {
-            assert_eq!(Sum::parse(wrong), None, "{wrong}");
+            assert_eq!(Sha256Sum::parse(wrong), None, "{wrong}");
         }
     }
 }

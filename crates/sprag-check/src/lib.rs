@@ -20,8 +20,8 @@ const LONGEST_SECONDS: u32 = 3600;
 
 /// One `[[completion.check]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
-pub struct Check {
+#[serde(try_from = "CheckFields", into = "CheckFields")]
+pub struct CompletionCheck {
     pub name: Text<NAME>,
     /// For `sh -c`, in the worktree. No `Text`: half a command is another one.
     pub command: String,
@@ -64,7 +64,7 @@ impl Profile {
 /// A check as it stands in a file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct CheckFields {
     name: String,
     command: String,
     #[serde(default)]
@@ -83,18 +83,18 @@ fn usually_mandatory() -> bool {
     true
 }
 
-impl From<Check> for Written {
-    fn from(check: Check) -> Written {
-        let Check { name, command, profile, timeout, mandatory } = check;
-        Written { name: name.to_string(), command, profile, timeout, mandatory }
+impl From<CompletionCheck> for CheckFields {
+    fn from(check: CompletionCheck) -> CheckFields {
+        let CompletionCheck { name, command, profile, timeout, mandatory } = check;
+        CheckFields { name: name.to_string(), command, profile, timeout, mandatory }
     }
 }
 
-impl TryFrom<Written> for Check {
+impl TryFrom<CheckFields> for CompletionCheck {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Check, String> {
-        let Written { name, command, profile, timeout, mandatory } = written;
+    fn try_from(written: CheckFields) -> Result<CompletionCheck, String> {
+        let CheckFields { name, command, profile, timeout, mandatory } = written;
         let shown = quoted(Text::<NAME>::from(name.as_str()).as_str());
         if name.trim().is_empty() || quoted(&name) != name || name.chars().count() > NAME {
             return Err(format!(
@@ -109,11 +109,11 @@ impl TryFrom<Written> for Check {
                 "`timeout` of check `{shown}` is `{timeout}`: give 1 to {LONGEST_SECONDS} seconds"
             ));
         }
-        Ok(Check { name: Text::new(name), command, profile, timeout, mandatory })
+        Ok(CompletionCheck { name: Text::new(name), command, profile, timeout, mandatory })
     }
 }
 
-impl Check {
+impl CompletionCheck {
     /// Of what a result depends on besides the tree.
     pub fn digest(&self) -> Digest {
         Digest::of([self.name.as_str(), &self.command, self.profile.name()])
@@ -123,7 +123,7 @@ impl Check {
 /// What came of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CheckOutcome {
     Passed,
     /// Without a code it was killed.
     Failed {
@@ -145,44 +145,44 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// Whether the same tree would give it again. A killed check says as much about the machine.
     pub fn is_lasting(&self) -> bool {
         match self {
-            Outcome::Passed | Outcome::Failed { code: Some(_), .. } => true,
-            Outcome::Failed { code: None, .. }
-            | Outcome::TimedOut { .. }
-            | Outcome::ChangedTree { .. }
-            | Outcome::Unrunnable { .. } => false,
+            CheckOutcome::Passed | CheckOutcome::Failed { code: Some(_), .. } => true,
+            CheckOutcome::Failed { code: None, .. }
+            | CheckOutcome::TimedOut { .. }
+            | CheckOutcome::ChangedTree { .. }
+            | CheckOutcome::Unrunnable { .. } => false,
         }
     }
 
     /// The end of what it printed.
     pub fn tail(&self) -> &str {
         match self {
-            Outcome::Passed | Outcome::Unrunnable { .. } => "",
-            Outcome::Failed { tail, .. }
-            | Outcome::TimedOut { tail, .. }
-            | Outcome::ChangedTree { tail, .. } => tail.as_str(),
+            CheckOutcome::Passed | CheckOutcome::Unrunnable { .. } => "",
+            CheckOutcome::Failed { tail, .. }
+            | CheckOutcome::TimedOut { tail, .. }
+            | CheckOutcome::ChangedTree { tail, .. } => tail.as_str(),
         }
     }
 
     pub fn name(&self) -> &'static str {
         match self {
-            Outcome::Passed => "passed",
-            Outcome::Failed { .. } => "failed",
-            Outcome::TimedOut { .. } => "timed_out",
-            Outcome::ChangedTree { .. } => "changed_tree",
-            Outcome::Unrunnable { .. } => "unrunnable",
+            CheckOutcome::Passed => "passed",
+            CheckOutcome::Failed { .. } => "failed",
+            CheckOutcome::TimedOut { .. } => "timed_out",
+            CheckOutcome::ChangedTree { .. } => "changed_tree",
+            CheckOutcome::Unrunnable { .. } => "unrunnable",
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ran {
+pub struct CheckRan {
     pub check: Text<NAME>,
     pub mandatory: bool,
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,12 +190,12 @@ pub struct Results {
     pub profile: Profile,
     /// The tree before the first check, where it is known.
     pub tree: Option<Text<64>>,
-    pub ran: Vec<Ran>,
+    pub ran: Vec<CheckRan>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum CheckStatus {
     Passed,
     Failed,
     /// There was nothing to run.
@@ -203,28 +203,28 @@ pub enum Status {
 }
 
 impl Results {
-    pub fn status(&self) -> Status {
-        let fails = |ran: &Ran| ran.mandatory && ran.outcome != Outcome::Passed;
+    pub fn status(&self) -> CheckStatus {
+        let fails = |ran: &CheckRan| ran.mandatory && ran.outcome != CheckOutcome::Passed;
         match self.ran.as_slice() {
-            [] => Status::Skipped,
-            ran if ran.iter().any(fails) => Status::Failed,
-            _ => Status::Passed,
+            [] => CheckStatus::Skipped,
+            ran if ran.iter().any(fails) => CheckStatus::Failed,
+            _ => CheckStatus::Passed,
         }
     }
 
     /// For those who read JSON: `{status, checks, issues, next_steps}`.
     pub fn report(&self) -> Value {
-        let unmet = || self.ran.iter().filter(|ran| ran.outcome != Outcome::Passed);
+        let unmet = || self.ran.iter().filter(|ran| ran.outcome != CheckOutcome::Passed);
         json!({
             "status": self.status(),
-            "checks": self.ran.iter().map(Ran::report).collect::<Vec<_>>(),
-            "issues": unmet().map(Ran::issue).collect::<Vec<_>>(),
-            "next_steps": unmet().map(Ran::next_step).collect::<Vec<_>>(),
+            "checks": self.ran.iter().map(CheckRan::report).collect::<Vec<_>>(),
+            "issues": unmet().map(CheckRan::issue).collect::<Vec<_>>(),
+            "next_steps": unmet().map(CheckRan::next_step).collect::<Vec<_>>(),
         })
     }
 }
 
-impl Ran {
+impl CheckRan {
     fn report(&self) -> Value {
         let mut members = Map::new();
         let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
@@ -232,21 +232,21 @@ impl Ran {
         put("status", json!(self.outcome.name()));
         put("mandatory", json!(self.mandatory));
         match &self.outcome {
-            Outcome::Passed => {}
-            Outcome::Failed { code, tail } => {
+            CheckOutcome::Passed => {}
+            CheckOutcome::Failed { code, tail } => {
                 put("code", json!(code));
                 put("tail", json!(tail));
             }
-            Outcome::TimedOut { seconds, tail } => {
+            CheckOutcome::TimedOut { seconds, tail } => {
                 put("seconds", json!(seconds));
                 put("tail", json!(tail));
             }
-            Outcome::ChangedTree { left, code, tail } => {
+            CheckOutcome::ChangedTree { left, code, tail } => {
                 put("left", json!(left));
                 put("code", json!(code));
                 put("tail", json!(tail));
             }
-            Outcome::Unrunnable { why } => {
+            CheckOutcome::Unrunnable { why } => {
                 put("why", json!(why));
             }
         }
@@ -261,14 +261,16 @@ impl Ran {
         };
         let name = quoted(self.check.as_str());
         let what = match &self.outcome {
-            Outcome::Passed => format!("check `{name}` passed"),
-            Outcome::Failed { code, .. } => format!("check `{name}` failed: {}", ended(code)),
-            Outcome::TimedOut { seconds, .. } => format!("check `{name}` had no result after {seconds} s"),
-            Outcome::ChangedTree { left, code, .. } => {
+            CheckOutcome::Passed => format!("check `{name}` passed"),
+            CheckOutcome::Failed { code, .. } => format!("check `{name}` failed: {}", ended(code)),
+            CheckOutcome::TimedOut { seconds, .. } => {
+                format!("check `{name}` had no result after {seconds} s")
+            }
+            CheckOutcome::ChangedTree { left, code, .. } => {
                 let left = quoted(left.as_str());
                 format!("the tree changed to `{left}` while check `{name}` ran: {}", ended(code))
             }
-            Outcome::Unrunnable { why } => {
+            CheckOutcome::Unrunnable { why } => {
                 format!("check `{name}` could not be run: {}", quoted(why.as_str()))
             }
         };
@@ -278,15 +280,17 @@ impl Ran {
     fn next_step(&self) -> String {
         let name = quoted(self.check.as_str());
         match &self.outcome {
-            Outcome::Passed => format!("nothing is left to do for `{name}`"),
-            Outcome::Failed { .. } => format!("fix what `{name}` reports, then stop again"),
-            Outcome::TimedOut { .. } => format!("make `{name}` faster, or raise its `timeout`"),
-            Outcome::ChangedTree { .. } => {
+            CheckOutcome::Passed => format!("nothing is left to do for `{name}`"),
+            CheckOutcome::Failed { .. } => format!("fix what `{name}` reports, then stop again"),
+            CheckOutcome::TimedOut { .. } => format!("make `{name}` faster, or raise its `timeout`"),
+            CheckOutcome::ChangedTree { .. } => {
                 format!(
                     "look at what changed, keep or undo it, and let `{name}` run again on a tree it leaves alone"
                 )
             }
-            Outcome::Unrunnable { .. } => format!("make sure that `{name}` can be run here, then stop again"),
+            CheckOutcome::Unrunnable { .. } => {
+                format!("make sure that `{name}` can be run here, then stop again")
+            }
         }
     }
 }

@@ -4,10 +4,10 @@
 use crate::Profile;
 
 /// More files or lines than these: one profile up.
-pub const MANY_FILES: u32 = 20;
-pub const MANY_LINES: u32 = 400;
+pub(crate) const MANY_FILES: u32 = 20;
+pub(crate) const MANY_LINES: u32 = 400;
 /// Failures in a row after which everything is checked.
-pub const REPEATED: u32 = 2;
+pub(crate) const REPEATED: u32 = 2;
 
 /// Words that, in a part of a path, name what guards others. Also with an `s`.
 const GUARDING: &[&str] = &[
@@ -65,7 +65,7 @@ pub fn escalate(base: Profile, risk: &Risk) -> Profile {
 
 /// Whether a path names something that guards others: `src/auth/login.rs`, `UserPermissions.java`, but not
 /// `author.rs` or `tokenizer.rs`.
-pub fn guards(path: &str) -> bool {
+pub(crate) fn guards(path: &str) -> bool {
     let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
     let is_place = |place: &&[&str]| {
         parts

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn check(value: Value) -> Result<Check, String> {
+fn check(value: Value) -> Result<CompletionCheck, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
@@ -48,45 +48,45 @@ fn profiles_have_an_order() {
     assert!(Profile::Quick < Profile::Standard && Profile::Standard < Profile::Deep);
 }
 
-fn ran(check: &str, mandatory: bool, outcome: Outcome) -> Ran {
-    Ran { check: Text::from(check), mandatory, outcome }
+fn ran(check: &str, mandatory: bool, outcome: CheckOutcome) -> CheckRan {
+    CheckRan { check: Text::from(check), mandatory, outcome }
 }
 
-fn results(ran: Vec<Ran>) -> Results {
+fn results(ran: Vec<CheckRan>) -> Results {
     Results { profile: Profile::Standard, tree: None, ran }
 }
 
 #[test]
 fn only_what_is_mandatory_fails_a_run() {
-    let failed = || Outcome::Failed { code: Some(1), tail: Text::default() };
-    assert_eq!(results(Vec::new()).status(), Status::Skipped);
-    assert_eq!(results(vec![ran("a", true, Outcome::Passed)]).status(), Status::Passed);
-    assert_eq!(results(vec![ran("a", false, failed())]).status(), Status::Passed);
+    let failed = || CheckOutcome::Failed { code: Some(1), tail: Text::default() };
+    assert_eq!(results(Vec::new()).status(), CheckStatus::Skipped);
+    assert_eq!(results(vec![ran("a", true, CheckOutcome::Passed)]).status(), CheckStatus::Passed);
+    assert_eq!(results(vec![ran("a", false, failed())]).status(), CheckStatus::Passed);
     assert_eq!(
-        results(vec![ran("a", true, Outcome::Passed), ran("b", true, failed())]).status(),
-        Status::Failed
+        results(vec![ran("a", true, CheckOutcome::Passed), ran("b", true, failed())]).status(),
+        CheckStatus::Failed
     );
     for outcome in [
-        Outcome::TimedOut { seconds: 1, tail: Text::default() },
-        Outcome::ChangedTree { left: Text::from("t"), code: Some(0), tail: Text::default() },
-        Outcome::Unrunnable { why: Text::from("no time left") },
+        CheckOutcome::TimedOut { seconds: 1, tail: Text::default() },
+        CheckOutcome::ChangedTree { left: Text::from("t"), code: Some(0), tail: Text::default() },
+        CheckOutcome::Unrunnable { why: Text::from("no time left") },
     ] {
-        assert_eq!(results(vec![ran("a", true, outcome)]).status(), Status::Failed);
+        assert_eq!(results(vec![ran("a", true, outcome)]).status(), CheckStatus::Failed);
     }
 }
 
 #[test]
 fn a_report_says_what_is_wrong_and_what_to_do() {
     let report = results(vec![
-        ran("fmt", true, Outcome::Passed),
-        ran("test", true, Outcome::Failed { code: Some(101), tail: Text::from("1 failed") }),
-        ran("slow", false, Outcome::TimedOut { seconds: 9, tail: Text::default() }),
+        ran("fmt", true, CheckOutcome::Passed),
+        ran("test", true, CheckOutcome::Failed { code: Some(101), tail: Text::from("1 failed") }),
+        ran("slow", false, CheckOutcome::TimedOut { seconds: 9, tail: Text::default() }),
         ran(
             "gen",
             true,
-            Outcome::ChangedTree { left: Text::from("abc"), code: Some(0), tail: Text::default() },
+            CheckOutcome::ChangedTree { left: Text::from("abc"), code: Some(0), tail: Text::default() },
         ),
-        ran("lint", true, Outcome::Unrunnable { why: Text::from("no time left") }),
+        ran("lint", true, CheckOutcome::Unrunnable { why: Text::from("no time left") }),
     ])
     .report();
     assert_eq!(
@@ -118,7 +118,7 @@ fn a_report_says_what_is_wrong_and_what_to_do() {
 
 #[test]
 fn results_survive_being_written() {
-    let given = results(vec![ran("t", true, Outcome::Failed { code: None, tail: Text::from("x") })]);
+    let given = results(vec![ran("t", true, CheckOutcome::Failed { code: None, tail: Text::from("x") })]);
     let text = serde_json::to_string(&given).unwrap();
     assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), given);
 }

@@ -17,21 +17,21 @@ const APPROVAL_SECONDS: i64 = 600;
 /// The calls that were refused, and what became of them since.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Refusals(Vec<Refused>);
+pub struct RefusedCalls(Vec<RefusedCall>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct RefusedCall {
     call: Digest,
     pub code: Text<16>,
     pub rule: Text<64>,
     /// What it was about, without secrets.
     pub what: Text<200>,
-    standing: Standing,
+    standing: RefusalState,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Standing {
+enum RefusalState {
     Refused,
     /// By a person, for one call.
     Approved {
@@ -45,62 +45,62 @@ enum Standing {
 
 /// What a person has said of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum ApprovalAnswer {
     None,
     /// Yes, and it is used up now.
     Yes,
     No,
 }
 
-impl Refusals {
+impl RefusedCalls {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The calls a person may let through now.
-    pub fn open(self) -> impl Iterator<Item = Refused> {
-        self.0.into_iter().filter(|refused| refused.standing == Standing::Refused)
+    pub fn open(self) -> impl Iterator<Item = RefusedCall> {
+        self.0.into_iter().filter(|refused| refused.standing == RefusalState::Refused)
     }
 
     pub fn approve(&mut self, code: &str, now: Timestamp) {
-        self.stand(code, &Standing::Approved { until: now.plus_seconds(APPROVAL_SECONDS) });
+        self.stand(code, &RefusalState::Approved { until: now.plus_seconds(APPROVAL_SECONDS) });
     }
 
     pub fn reject(&mut self, code: &str) {
-        self.stand(code, &Standing::Rejected);
+        self.stand(code, &RefusalState::Rejected);
     }
 
-    fn stand(&mut self, code: &str, standing: &Standing) {
+    fn stand(&mut self, code: &str, standing: &RefusalState) {
         let meant = self.0.iter_mut().filter(|refused| refused.code.as_str() == code);
         meant.for_each(|refused| refused.standing = standing.clone());
     }
 
     /// What cannot be marked as used must not be used.
     pub fn forget_single_use(&mut self) {
-        self.0.retain(|refused| matches!(refused.standing, Standing::Refused | Standing::Rejected));
+        self.0.retain(|refused| matches!(refused.standing, RefusalState::Refused | RefusalState::Rejected));
     }
 
     /// Whether the one call that was let through is this one.
     pub fn was_used(&self, call: Digest) -> bool {
-        self.0.iter().any(|refused| refused.call == call && refused.standing == Standing::Used)
+        self.0.iter().any(|refused| refused.call == call && refused.standing == RefusalState::Used)
     }
 
     /// Takes a person's word on a call: a yes counts once.
-    pub fn take(&mut self, call: Digest, now: Timestamp) -> Word {
+    pub fn take(&mut self, call: Digest, now: Timestamp) -> ApprovalAnswer {
         let Some(at) = self.0.iter().position(|refused| refused.call == call) else {
-            return Word::None;
+            return ApprovalAnswer::None;
         };
         match self.0[at].standing {
-            Standing::Approved { until } if now < until => {
-                self.0[at].standing = Standing::Used;
-                Word::Yes
+            RefusalState::Approved { until } if now < until => {
+                self.0[at].standing = RefusalState::Used;
+                ApprovalAnswer::Yes
             }
-            Standing::Approved { .. } | Standing::Used => {
+            RefusalState::Approved { .. } | RefusalState::Used => {
                 self.0.remove(at);
-                Word::None
+                ApprovalAnswer::None
             }
-            Standing::Rejected => Word::No,
-            Standing::Refused => Word::None,
+            RefusalState::Rejected => ApprovalAnswer::No,
+            RefusalState::Refused => ApprovalAnswer::None,
         }
     }
 
@@ -113,12 +113,12 @@ impl Refusals {
         if self.0.len() >= KEPT {
             self.0.remove(0);
         }
-        self.0.push(Refused {
+        self.0.push(RefusedCall {
             call: digest,
             code: Text::from(code.as_str()),
             rule: Text::from(rule),
             what: call.summary(),
-            standing: Standing::Refused,
+            standing: RefusalState::Refused,
         });
         code
     }

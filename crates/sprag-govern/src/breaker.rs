@@ -9,23 +9,23 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct BreakerSettings {
     pub max_blocks: u32,
     pub cooldown_seconds: u32,
     pub max_per_turn: u32,
 }
 
-impl Default for Limits {
+impl Default for BreakerSettings {
     fn default() -> Self {
-        Limits { max_blocks: 3, cooldown_seconds: 300, max_per_turn: 6 }
+        BreakerSettings { max_blocks: 3, cooldown_seconds: 300, max_per_turn: 6 }
     }
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "circuit_breaker",
     defaults: "\
 # Bounds on holding a stop. What is let go unmet becomes a debt (`sprag debt list`).
@@ -38,9 +38,9 @@ cooldown_seconds = 300
 max_per_turn = 6
 ",
     keys: &[
-        Key { name: "max_blocks", tighten: Tighten::Higher },
-        Key { name: "cooldown_seconds", tighten: Tighten::Never },
-        Key { name: "max_per_turn", tighten: Tighten::Higher },
+        SettingKey { name: "max_blocks", tighten: Tighten::Higher },
+        SettingKey { name: "cooldown_seconds", tighten: Tighten::Never },
+        SettingKey { name: "max_per_turn", tighten: Tighten::Higher },
     ],
 };
 
@@ -49,7 +49,7 @@ const LEAST_COOLDOWN: i64 = 60;
 /// Above this a client may give up on our hooks altogether.
 const CEILING: u32 = 7;
 
-impl Limits {
+impl BreakerSettings {
     /// Holds of one turn at most, whatever a configuration says.
     pub fn per_turn(&self) -> u32 {
         self.max_per_turn.min(CEILING)
@@ -73,7 +73,7 @@ pub struct Breaker {
 
 /// Which of the open obligations hold this stop, and which are let go for good.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct StopJudgement {
     pub hold: Vec<Digest>,
     pub release: Vec<Digest>,
 }
@@ -85,12 +85,12 @@ impl Breaker {
     }
 
     /// Judges one stop. Counts once, however many obligations are open.
-    pub fn judge(&mut self, open: &[Digest], limits: &Limits, now: Timestamp) -> Judgement {
+    pub fn judge(&mut self, open: &[Digest], limits: &BreakerSettings, now: Timestamp) -> StopJudgement {
         if self.last_hold.is_some_and(|last| now.seconds_since(last) >= limits.cooldown()) {
             self.turn = 0;
         }
         if self.turn >= limits.per_turn() {
-            return Judgement { hold: Vec::new(), release: open.to_vec() };
+            return StopJudgement { hold: Vec::new(), release: open.to_vec() };
         }
         let (release, hold): (Vec<_>, Vec<_>) =
             open.iter().copied().partition(|digest| self.is_spent(digest, limits));
@@ -101,10 +101,10 @@ impl Breaker {
         for digest in &hold {
             *self.held.entry(*digest).or_insert(0) += 1;
         }
-        Judgement { hold, release }
+        StopJudgement { hold, release }
     }
 
-    fn is_spent(&self, digest: &Digest, limits: &Limits) -> bool {
+    fn is_spent(&self, digest: &Digest, limits: &BreakerSettings) -> bool {
         match self.held.get(digest) {
             Some(&count) => count >= limits.max_blocks.min(CEILING),
             None => limits.max_blocks == 0 || self.held.len() >= DIGESTS,
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn the_same_digest_holds_three_times() {
         let mut breaker = Breaker::default();
-        let limits = Limits::default();
+        let limits = BreakerSettings::default();
         for i in 0..3 {
             assert_eq!(breaker.judge(&[digest(1)], &limits, at(i)).hold, [digest(1)]);
         }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_changed_digest_holds_again_within_the_turns_bound() {
         let mut breaker = Breaker::default();
-        let limits = Limits::default();
+        let limits = BreakerSettings::default();
         let holds = (0..20).filter(|&i| !breaker.judge(&[digest(i)], &limits, at(0)).hold.is_empty()).count();
         assert_eq!(holds, 6);
     }
@@ -149,15 +149,15 @@ mod tests {
         let mut breaker = Breaker::default();
         let both = [digest(1), digest(2)];
         for _ in 0..3 {
-            assert_eq!(breaker.judge(&both, &Limits::default(), at(0)).hold, both);
+            assert_eq!(breaker.judge(&both, &BreakerSettings::default(), at(0)).hold, both);
         }
-        assert_eq!(breaker.judge(&both, &Limits::default(), at(0)).release, both);
+        assert_eq!(breaker.judge(&both, &BreakerSettings::default(), at(0)).release, both);
     }
 
     #[test]
     fn a_cooldown_frees_the_turn_but_never_a_digest() {
         let mut breaker = Breaker::default();
-        let limits = Limits::default();
+        let limits = BreakerSettings::default();
         for i in 0..7 {
             breaker.judge(&[digest(i)], &limits, at(0));
         }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn no_cooldown_is_no_way_around_the_bound() {
         let mut breaker = Breaker::default();
-        let limits = Limits { cooldown_seconds: 0, ..Limits::default() };
+        let limits = BreakerSettings { cooldown_seconds: 0, ..BreakerSettings::default() };
         let holds = (0..20)
             .filter(|&i| !breaker.judge(&[digest(i)], &limits, at(i64::from(i))).hold.is_empty())
             .count();
@@ -187,7 +187,7 @@ mod tests {
             max_blocks in 0u32..9,
             max_per_turn in 0u32..20,
         ) {
-            let limits = Limits { max_blocks, cooldown_seconds: 300, max_per_turn };
+            let limits = BreakerSettings { max_blocks, cooldown_seconds: 300, max_per_turn };
             let mut breaker = Breaker::default();
             let mut held = BTreeMap::new();
             let (mut run, mut last) = (0, 0);

@@ -3,18 +3,20 @@
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
-use sprag_memory::destination::Place;
-use sprag_policy::call::{Effect as Does, Outcome, ToolCall};
+use sprag_memory::destination::Destination;
+use sprag_policy::call::{ToolCall, ToolEffect as Does, ToolOutcome};
 use sprag_shell::Script;
 
-use crate::event::{Actor, Author, Errand, Event, EventKind, Input, Stop, Waiting};
-use crate::gates::needs::{Facts, Needs};
-use crate::gates::{self, Effect, OnFault};
-use crate::obligation::{Cause, DEBT_OPENED, Debt, Obligation};
+use crate::event::{
+    Actor, BackgroundWork, Event, EventKind, Input, PromptAuthor, SessionPurpose, StopRequest,
+};
+use crate::gates::needs::{Answers, SharedNeeds};
+use crate::gates::{self, OnFault, RecordEffect};
+use crate::obligation::{DEBT_OPENED, Debt, DebtCause, Obligation};
 use crate::reason::Reason;
-use crate::session::{Owed, Released, Session};
-use crate::session_facts::{About, Process};
-use crate::settings::Policy;
+use crate::session::{OwedDuty, ReleasedDuty, Session};
+use crate::session_facts::{Process, SessionFacts};
+use crate::settings::GovernSettings;
 use crate::verdict::{Ruling, Verdict, Vote};
 
 /// How often a stop with the same digest passes because the agent asks the user something.
@@ -25,24 +27,25 @@ const QUESTIONS: u8 = 2;
 pub struct Step {
     pub session: Session,
     pub verdict: Verdict,
-    pub effects: Vec<Effect>,
-    pub weight: Weight,
+    pub effects: Vec<RecordEffect>,
+    pub weight: Durability,
 }
 
 /// Whether the record of this step must be on disk before the client hears the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum Durability {
     Telemetry,
     Binding,
 }
 
-pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
+pub fn needs(session: &Session, input: &Input, policy: &GovernSettings) -> SharedNeeds {
     match &input.event {
-        _ if is_errands_end(input) => Needs::NONE,
-        Event::StopRequested(stop) if is_ungoverned(session, input, stop) => Needs::NONE,
+        _ if is_errands_end(input) => SharedNeeds::NONE,
+        Event::StopRequested(stop) if is_ungoverned(session, input, stop) => SharedNeeds::NONE,
         _ => {
-            let first = if session.about.started.is_none() { Needs::HEAD } else { Needs::NONE };
-            let kept = if wants_start(&session.about, input) { Needs::START } else { Needs::NONE };
+            let first = if session.about.started.is_none() { SharedNeeds::HEAD } else { SharedNeeds::NONE };
+            let kept =
+                if wants_start(&session.about, input) { SharedNeeds::START } else { SharedNeeds::NONE };
             first | kept | session.gates.needs(&session.about, input, &policy.gates)
         }
     }
@@ -51,8 +54,8 @@ pub fn needs(session: &Session, input: &Input, policy: &Policy) -> Needs {
 pub fn decide(
     mut session: Session,
     input: &Input,
-    facts: &Facts,
-    policy: &Policy,
+    facts: &Answers,
+    policy: &GovernSettings,
     client: Option<Process>,
 ) -> Step {
     let before = session.stops.clone();
@@ -74,7 +77,7 @@ pub fn decide(
     if let Some(anchor) = &input.anchor {
         verdict.notes.insert(0, anchor.clone());
     }
-    if ungoverned && input.errand == Errand::Own {
+    if ungoverned && input.errand == SessionPurpose::Own {
         session.gates.heard(&session.about, input, facts, &policy.gates, &mut effects);
     }
     discharge(&mut session, &open, input);
@@ -91,7 +94,7 @@ pub fn decide(
         session.gates.passed_over(&session.about, input, &policy.gates);
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
-    let weight = if binding { Weight::Binding } else { Weight::Telemetry };
+    let weight = if binding { Durability::Binding } else { Durability::Telemetry };
     Step { session, verdict, effects, weight }
 }
 
@@ -112,7 +115,7 @@ pub fn on_fault(event: EventKind, raw: &str, what: &str) -> Verdict {
 }
 
 /// What every event tells about its session, whatever the gates think of it.
-fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option<Process>) {
+fn take_note(session: &mut Session, input: &Input, facts: &Answers, client: Option<Process>) {
     let about = &mut session.about;
     if about.started.is_none() {
         about.started = Some(input.at);
@@ -138,20 +141,22 @@ fn take_note(session: &mut Session, input: &Input, facts: &Facts, client: Option
             about.asking = Some(call.id.clone().unwrap_or_default());
         }
         (Event::ToolFinished { call, outcome }, _) => {
-            if *outcome == Outcome::Ok {
+            if *outcome == ToolOutcome::Ok {
                 about.tasks.note(call);
             }
             if call.asks_the_user() {
                 about.asking = None;
             }
         }
-        (Event::Prompted { author: Author::User, .. }, Actor::Main) => about.asking = None,
+        (Event::Prompted { author: PromptAuthor::User, .. }, Actor::Main) => about.asking = None,
         _ => {}
     }
     if client.is_some() {
         about.client = client;
     }
-    if matches!(&input.event, Event::Prompted { author: Author::User, .. }) && input.actor == Actor::Main {
+    if matches!(&input.event, Event::Prompted { author: PromptAuthor::User, .. })
+        && input.actor == Actor::Main
+    {
         session.breaker.reset_turn();
     }
 }
@@ -182,7 +187,7 @@ fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
 }
 
 /// Whether the worktree has to be kept as it is, because this call may be the first to change it.
-fn wants_start(about: &About, input: &Input) -> bool {
+fn wants_start(about: &SessionFacts, input: &Input) -> bool {
     match &input.event {
         Event::ToolRequested { call } => {
             about.start.is_none() && !about.changed && !input.root.is_empty() && may_change(call, input)
@@ -200,7 +205,7 @@ fn may_change(call: &ToolCall, input: &Input) -> bool {
 }
 
 /// A call that was let through and may change something.
-fn take_note_of_work(about: &mut About, input: &Input) {
+fn take_note_of_work(about: &mut SessionFacts, input: &Input) {
     let Event::ToolRequested { call } = &input.event else {
         return;
     };
@@ -215,11 +220,11 @@ fn take_note_of_work(about: &mut About, input: &Input) {
 
 /// Not a governed turn: a sub-agent's, waiting is not stopping, a plan changes nothing, and a session
 /// that did nothing owes nothing.
-fn is_ungoverned(session: &Session, input: &Input, stop: &Stop) -> bool {
+fn is_ungoverned(session: &Session, input: &Input, stop: &StopRequest) -> bool {
     let waits = match stop.waiting {
-        Waiting::Yes => true,
-        Waiting::No => false,
-        Waiting::Untold => session.about.is_waited_for(input.at),
+        BackgroundWork::Yes => true,
+        BackgroundWork::No => false,
+        BackgroundWork::Untold => session.about.is_waited_for(input.at),
     };
     let owes = || !session.stops.owed.is_empty() || !session.gates.open(&input.session).is_empty();
     input.actor != Actor::Main
@@ -237,15 +242,15 @@ fn is_errands_end(input: &Input) -> bool {
             | Event::TaskCompleting { .. }
             | Event::SessionEnded { .. }
     );
-    ends && input.errand != Errand::Own
+    ends && input.errand != SessionPurpose::Own
 }
 
 fn combine(
     session: &mut Session,
     votes: Vec<(&'static str, Vote)>,
     input: &Input,
-    policy: &Policy,
-    effects: &mut Vec<Effect>,
+    policy: &GovernSettings,
+    effects: &mut Vec<RecordEffect>,
 ) -> Verdict {
     let kind = input.event.kind();
     let mut verdict = Verdict::default();
@@ -280,7 +285,7 @@ fn combine(
             let owed = with_unsure(session, owed, &unsure);
             let owed = unreleased(session, owed);
             for (gate, obligation) in &owed {
-                open_debt(gate, obligation, Cause::Ended, input, effects);
+                open_debt(gate, obligation, DebtCause::Ended, input, effects);
             }
             session.stops.released.extend(owed.iter().map(|(gate, obligation)| let_go(gate, obligation)));
             session.stops.owed.clear();
@@ -319,8 +324,8 @@ fn judge_stop(
     session: &mut Session,
     owed: Vec<(&'static str, Obligation)>,
     input: &Input,
-    policy: &Policy,
-    effects: &mut Vec<Effect>,
+    policy: &GovernSettings,
+    effects: &mut Vec<RecordEffect>,
 ) -> Ruling {
     // A gate that is content again has nothing that was let go.
     session.stops.released.retain(|let_go| owed.iter().any(|(gate, _)| let_go.gate.as_str() == *gate));
@@ -332,7 +337,7 @@ fn judge_stop(
     }
     session.stops.owed = owed
         .iter()
-        .map(|(gate, obligation)| Owed { gate: Text::from(*gate), obligation: obligation.clone() })
+        .map(|(gate, obligation)| OwedDuty { gate: Text::from(*gate), obligation: obligation.clone() })
         .collect();
     if owed.is_empty() || passes_as_question(session, &owed, input) {
         return Ruling::Pass;
@@ -342,7 +347,7 @@ fn judge_stop(
     let (held, released): (Vec<_>, Vec<_>) =
         owed.into_iter().partition(|(_, obligation)| judgement.hold.contains(&obligation.digest));
     for (gate, obligation) in &released {
-        open_debt(gate, obligation, Cause::Released, input, effects);
+        open_debt(gate, obligation, DebtCause::Released, input, effects);
         session.stops.released.push(let_go(gate, obligation));
         session.stops.owed.retain(|owed| owed.obligation.digest != obligation.digest);
     }
@@ -355,7 +360,7 @@ fn judge_aside(
     session: &mut Session,
     owed: Vec<(&'static str, Obligation)>,
     input: &Input,
-    policy: &Policy,
+    policy: &GovernSettings,
 ) -> Ruling {
     let owed = unreleased(session, owed);
     let open: Vec<Digest> = owed.iter().map(|(_, obligation)| obligation.digest).collect();
@@ -403,8 +408,8 @@ fn unreleased(session: &Session, owed: Vec<(&'static str, Obligation)>) -> Vec<(
     owed.into_iter().filter(|(gate, obligation)| !is_released(gate, obligation.digest)).collect()
 }
 
-fn let_go(gate: &str, obligation: &Obligation) -> Released {
-    Released { gate: Text::from(gate), digest: obligation.digest }
+fn let_go(gate: &str, obligation: &Obligation) -> ReleasedDuty {
+    ReleasedDuty { gate: Text::from(gate), digest: obligation.digest }
 }
 
 /// An agent that asks its user something is let through: its obligations stay open.
@@ -421,10 +426,16 @@ fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)]
     *count <= QUESTIONS
 }
 
-fn open_debt(gate: &str, owed: &Obligation, cause: Cause, input: &Input, effects: &mut Vec<Effect>) {
+fn open_debt(
+    gate: &str,
+    owed: &Obligation,
+    cause: DebtCause,
+    input: &Input,
+    effects: &mut Vec<RecordEffect>,
+) {
     let debt = Debt::new(gate, owed, &input.session, &input.root, cause, input.at);
-    effects.push(Effect {
-        place: Place::Project,
+    effects.push(RecordEffect {
+        place: Destination::Project,
         kind: DEBT_OPENED,
         body: serde_json::to_value(debt).expect("a debt is plain data with text keys"),
     });

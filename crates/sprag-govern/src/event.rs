@@ -4,9 +4,9 @@
 use sprag_base::ids::SessionId;
 use sprag_base::text::{ContextNote, Text};
 use sprag_base::time::Timestamp;
-use sprag_policy::Ground;
-use sprag_policy::call::{Outcome, ToolCall};
-use sprag_shell::Start;
+use sprag_policy::KnownPaths;
+use sprag_policy::call::{ToolCall, ToolOutcome};
+use sprag_shell::ShellStart;
 
 use crate::report::Report;
 
@@ -31,7 +31,7 @@ pub struct Input {
     /// What kind of agent the session's own is, where the client was started as one.
     pub agent: Option<Text<128>>,
     pub presence: Presence,
-    pub errand: Errand,
+    pub errand: SessionPurpose,
     /// The stage of a plan that the session works on, where a run has started it for one.
     pub stage: Option<Text<64>>,
     /// What a stage's session has to be told again.
@@ -54,7 +54,7 @@ impl Input {
             actor: Actor::Main,
             agent: None,
             presence: Presence::Attended,
-            errand: Errand::Own,
+            errand: SessionPurpose::Own,
             stage: None,
             anchor: None,
             event,
@@ -68,13 +68,13 @@ impl Input {
     }
 
     /// Where a command line of this event starts.
-    pub fn start(&self) -> Start {
+    pub fn start(&self) -> ShellStart {
         let known = |place: &str| (!place.is_empty()).then(|| place.to_owned());
-        Start { cwd: known(&self.cwd), home: known(&self.home) }
+        ShellStart { cwd: known(&self.cwd), home: known(&self.home) }
     }
 
-    pub fn ground(&self) -> Ground {
-        let ground = Ground::new(Some(&self.cwd), Some(&self.home));
+    pub fn ground(&self) -> KnownPaths {
+        let ground = KnownPaths::new(Some(&self.cwd), Some(&self.home));
         if self.root.is_empty() { ground } else { ground.in_repo(&self.root) }
     }
 }
@@ -95,7 +95,7 @@ pub enum Presence {
 
 /// What a session is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum SessionPurpose {
     /// Its user's work.
     Own,
     /// Sprag has started it to review another's. It owes nothing when it stops.
@@ -106,14 +106,14 @@ pub enum Errand {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    SessionStarted { source: Source },
-    Prompted { text: String, author: Author },
+    SessionStarted { source: StartSource },
+    Prompted { text: String, author: PromptAuthor },
     ToolRequested { call: ToolCall },
     PermissionAsked { call: ToolCall },
-    ToolFinished { call: ToolCall, outcome: Outcome },
-    StopRequested(Stop),
+    ToolFinished { call: ToolCall, outcome: ToolOutcome },
+    StopRequested(StopRequest),
     SubagentStarted,
-    SubagentStopped(Stop),
+    SubagentStopped(StopRequest),
     TaskCompleting { id: Text<128>, subject: Text<500> },
     Compacting,
     SessionEnded { why: Text<64> },
@@ -123,7 +123,7 @@ pub enum Event {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum StartSource {
     Startup,
     Resume,
     Compact,
@@ -134,7 +134,7 @@ pub enum Source {
 
 /// Who wrote a prompt. Clients also send prompts that no person typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Author {
+pub enum PromptAuthor {
     User,
     Client,
     /// A hold of ours that the client hands back as the next prompt.
@@ -143,9 +143,9 @@ pub enum Author {
 
 /// An agent wants to end its turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stop {
+pub struct StopRequest {
     pub last_message: Text<4000>,
-    pub waiting: Waiting,
+    pub waiting: BackgroundWork,
     pub planning: bool,
     /// The client says that a stop hook has already held this turn. One bit, not a count.
     pub again: bool,
@@ -153,7 +153,7 @@ pub struct Stop {
 
 /// Whether work of the session still runs in the background: then the agent will stop again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Waiting {
+pub enum BackgroundWork {
     Yes,
     No,
     /// The client does not say.
@@ -240,7 +240,7 @@ impl Event {
     }
 }
 
-impl Stop {
+impl StopRequest {
     /// The agent ends its turn by asking the user something: its last sentence is a question.
     pub fn asks(&self) -> bool {
         let message = self.last_message.as_str().trim_end_matches(|c: char| {
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_question_is_known_by_its_last_sentence() {
-        let stop = |text: &str| Stop { last_message: Text::new(text), ..Stop::default() };
+        let stop = |text: &str| StopRequest { last_message: Text::new(text), ..StopRequest::default() };
         for asking in ["Shall I?", "Which one: **A or B?**", "続けますか？", "He said \"really?\"\n"] {
             assert!(stop(asking).asks(), "{asking}");
         }

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
-use crate::trackers::{Item, Ticket};
+use crate::trackers::{ActiveTicket, Ticket};
 
 /// The tracker that is used here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DetectedTracker {
     pub name: Text<16>,
     /// Tickets are closed there: a session need not be asked as such. A remote alone is no such sign.
     pub is_for_tickets: bool,
     /// What is being worked on, as it said when it was last asked.
-    pub active: Option<Item>,
+    pub active: Option<ActiveTicket>,
 }
 
 /// What became of a ticket that a call was to close.
@@ -29,12 +29,12 @@ pub struct Closed {
 
 /// What has changed since the session started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct SessionChanges {
     pub size: Size,
     /// Relative to the worktree, and whole: files are opened by them. What is shown is cut when it is.
     pub paths: Vec<String>,
     /// Lines that say that something is left to do.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<TodoMark>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub enum Size {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct TodoMark {
     pub path: Text<200>,
     pub line: Option<u32>,
     pub text: Text<200>,
@@ -65,17 +65,17 @@ pub struct RoleMarks {
 
 /// A path that a call would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenPath {
     pub named: String,
     /// Absolute, once with its links followed and once without.
     pub paths: [String; 2],
-    pub how: How,
+    pub how: WriteEffect,
 }
 
 /// What a call has done to a guarded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Damage {
+pub enum ProtectedDamage {
     /// It is as it was; what it became is kept, unless it was gone.
     Restored {
         path: String,
@@ -87,17 +87,17 @@ pub enum Damage {
     },
 }
 
-impl Damage {
+impl ProtectedDamage {
     pub fn path(&self) -> &str {
         match self {
-            Damage::Restored { path, .. } | Damage::Left { path, .. } => path,
+            ProtectedDamage::Restored { path, .. } | ProtectedDamage::Left { path, .. } => path,
         }
     }
 }
 
 /// What becomes of what is below a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum WriteEffect {
     /// It stays.
     Written,
     /// It goes too.
@@ -106,7 +106,7 @@ pub enum How {
 
 /// A conflict marker that git, or somebody, left in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conflict {
+pub struct ConflictMarker {
     /// Relative to the worktree.
     pub path: Text<200>,
     pub line: u32,
@@ -117,22 +117,22 @@ pub struct Conflict {
 /// What was found in the lines a commit would add.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Staged {
-    pub found: Vec<Finding>,
+    pub found: Vec<StagedFinding>,
     /// Whether all of them could be looked at.
     pub is_whole: bool,
 }
 
 /// A line that must not be committed as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct StagedFinding {
     /// Relative to the repository.
     pub path: Text<200>,
     pub line: u32,
-    pub fault: Fault,
+    pub fault: StagedFault,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum StagedFault {
     /// What kind of secret, never which.
     Secret { kind: Text<32> },
     /// A conflict with all its marks.

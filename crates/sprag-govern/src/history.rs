@@ -12,9 +12,9 @@ use crate::obligation::OpenDebt;
 
 /// `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Status {
+pub struct StatusView {
     pub sessions: Vec<SessionRow>,
-    pub obligations: Vec<Open>,
+    pub obligations: Vec<OpenObligation>,
     pub debts: Vec<OpenDebt>,
     /// Where tickets live, as far as that was found.
     pub tracker: Text<16>,
@@ -25,7 +25,7 @@ pub struct Status {
 
 /// An obligation of a live session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Open {
+pub struct OpenObligation {
     pub session: SessionId,
     pub gate: Text<32>,
     pub duty: &'static str,
@@ -35,7 +35,7 @@ pub struct Open {
 
 /// The sessions of a clone, folded from all records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sessions {
+pub struct SessionList {
     rows: Vec<SessionRow>,
 }
 
@@ -51,7 +51,7 @@ pub struct SessionRow {
     pub ended: bool,
 }
 
-impl Sessions {
+impl SessionList {
     /// Newest first.
     pub fn rows(&self) -> Vec<&SessionRow> {
         let mut rows: Vec<&SessionRow> = self.rows.iter().collect();
@@ -60,7 +60,7 @@ impl Sessions {
     }
 }
 
-impl Projection for Sessions {
+impl Projection for SessionList {
     const NAME: &'static str = "sessions";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &[""];

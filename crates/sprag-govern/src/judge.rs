@@ -9,15 +9,15 @@ use sprag_base::record::{Projection, Record};
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall};
 
 use crate::event::Input;
 
 /// What came of asking it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Judgement {
+pub enum JudgeResult {
     Answered {
-        answer: Answer,
+        answer: JudgeAnswer,
         millis: u64,
     },
     /// Too late, or not in form.
@@ -32,7 +32,7 @@ pub enum Judgement {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct JudgeAnswer {
     pub decision: Opinion,
     /// From 0 to 1.
     pub confidence: f64,
@@ -58,10 +58,10 @@ impl Opinion {
     }
 }
 
-impl Answer {
+impl JudgeAnswer {
     /// Reads what a judge printed: one object and nothing else.
-    pub fn parse(output: &[u8]) -> Result<Answer, String> {
-        let answer: Answer = serde_json::from_slice(output).map_err(|error| error.to_string())?;
+    pub fn parse(output: &[u8]) -> Result<JudgeAnswer, String> {
+        let answer: JudgeAnswer = serde_json::from_slice(output).map_err(|error| error.to_string())?;
         match answer.confidence {
             confidence if (0.0..=1.0).contains(&confidence) => Ok(answer),
             confidence => Err(format!("confidence {confidence} is not between 0 and 1")),
@@ -84,7 +84,7 @@ pub fn question(input: &Input, call: &ToolCall) -> Option<Vec<u8>> {
         "answer": {"decision": "allow | deny | ask", "confidence": "0..1", "reason": "one sentence"},
     });
     Some(body.to_string().into_bytes())
-        .filter(|question| question.len() <= QUESTION && call.whole == Whole::Yes)
+        .filter(|question| question.len() <= QUESTION && call.whole == InputCompleteness::Yes)
 }
 
 pub const ANSWERED: &str = "judge.answered";
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn only_an_answer_in_form_is_one() {
-        let parse = |text: &str| Answer::parse(text.as_bytes());
+        let parse = |text: &str| JudgeAnswer::parse(text.as_bytes());
         let answer = parse(r#" {"decision": "allow", "confidence": 0.9, "reason": "only looks"} "#).unwrap();
         assert_eq!((answer.decision, answer.reason.as_str()), (Opinion::Allow, "only looks"));
         for bad in [

@@ -62,12 +62,12 @@ pub struct Debt {
     pub root: Text<1000>,
     pub session: SessionId,
     pub since: Timestamp,
-    pub cause: Cause,
+    pub cause: DebtCause,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cause {
+pub enum DebtCause {
     /// The breaker let it go.
     Released,
     /// The session ended first.
@@ -82,7 +82,7 @@ impl Debt {
         owed: &Obligation,
         session: &SessionId,
         root: &str,
-        cause: Cause,
+        cause: DebtCause,
         now: Timestamp,
     ) -> Debt {
         let digest = match owed.items.is_empty() {

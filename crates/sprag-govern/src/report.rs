@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::redact;
 use sprag_base::text::Text;
-use sprag_intent::Class;
-use sprag_memory::write_gate::Resolution;
+use sprag_intent::DeclaredClass;
+use sprag_memory::write_gate::SimilarResolution;
 
 /// What somebody told us through a command of ours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub enum Report {
     /// An agent says what it works for from here on.
     IntentSelected {
         id: Text<64>,
-        class: Class,
+        class: DeclaredClass,
     },
     /// An intent is reached: its checks were run, and passed. Whoever says so has run them.
     IntentDone {
@@ -40,7 +40,7 @@ pub enum Report {
         ids: Vec<Text<64>>,
         /// What to do with those that resemble something known. With no submission: with those that wait.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        resolution: Option<Resolution>,
+        resolution: Option<SimilarResolution>,
     },
     /// There is nothing to learn from this.
     Skipped {
@@ -59,11 +59,11 @@ pub enum Report {
         what: Text<500>,
     },
     /// A question that came up, and what answers it.
-    Answered(Answered),
+    Answered(AnswerReport),
     /// The checks were run by hand. What came of them is looked up, whoever says so.
     Verified,
     /// A reviewer's verdict.
-    Decided(Decided),
+    Decided(ReviewDecision),
     /// A reviewer named the wrong session; this is the one whose token it has.
     Misdirected {
         token: Text<80>,
@@ -81,7 +81,7 @@ pub enum Report {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct AnswerReport {
     pub question: Text<1000>,
     pub answer: Text<2000>,
     /// Where the answer is from: `user`, a file, a command.
@@ -110,8 +110,8 @@ impl Decider {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Decided {
-    pub word: ReviewWord,
+pub struct ReviewDecision {
+    pub word: ReviewResult,
     pub summary: Text<500>,
     /// For the author.
     pub message: Text<4000>,
@@ -123,16 +123,16 @@ pub struct Decided {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum ReviewWord {
+pub enum ReviewResult {
     Complete,
     Issues,
 }
 
-impl ReviewWord {
+impl ReviewResult {
     pub fn name(self) -> &'static str {
         match self {
-            ReviewWord::Complete => "COMPLETE",
-            ReviewWord::Issues => "ISSUES",
+            ReviewResult::Complete => "COMPLETE",
+            ReviewResult::Issues => "ISSUES",
         }
     }
 }

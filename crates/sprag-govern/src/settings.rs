@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::breaker::Limits;
-use crate::gates::Policies;
+use crate::breaker::BreakerSettings;
+use crate::gates::GateSettings;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub circuit_breaker: Limits,
-    pub gates: Policies,
+pub struct GovernSettings {
+    pub circuit_breaker: BreakerSettings,
+    pub gates: GateSettings,
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 use std::{fs, io};
 
 use sprag_base::digest::Digest;
-use sprag_base::settings::Name;
-use sprag_govern::trackers::{Item, Mark, Tracker, find, is_plain};
+use sprag_base::settings::SettingName;
+use sprag_govern::trackers::{ActiveTicket, Tracker, TrackerSign, find, is_plain};
 
 use crate::git::ELSEWHERE;
 use crate::sys::disk::{self, read_small};
 use crate::sys::env::Env;
-use crate::sys::exec::{self, Run};
-use crate::sys::locations::{self, Places};
+use crate::sys::exec::{self, ProcessSpec};
+use crate::sys::locations::{self, Locations};
 use crate::world::World;
 
 /// A tracker that is slower has nothing to say.
@@ -35,24 +35,28 @@ const QUIET: &[(&str, &str)] = &[
 ];
 
 /// The first tracker of the order that is used in this worktree. Names nobody knows are passed over.
-pub fn found(worktree: &Path, order: &[Name], enabled: impl Fn(&str) -> bool) -> Option<&'static Tracker> {
+pub fn found(
+    worktree: &Path,
+    order: &[SettingName],
+    enabled: impl Fn(&str) -> bool,
+) -> Option<&'static Tracker> {
     let is_used = |tracker: &&Tracker| match tracker.mark {
         // As it is there: a link to nowhere is somebody's mark all the same.
-        Mark::Path(path) => fs::symlink_metadata(worktree.join(path)).is_ok(),
-        Mark::Remote(host) => has_remote(worktree, host),
-        Mark::Always => true,
-        Mark::Never => false,
+        TrackerSign::Path(path) => fs::symlink_metadata(worktree.join(path)).is_ok(),
+        TrackerSign::Remote(host) => has_remote(worktree, host),
+        TrackerSign::Always => true,
+        TrackerSign::Never => false,
     };
     let known = order.iter().filter(|name| enabled(name)).filter_map(|name| find(name));
     // Whatever the order says, what is always there is for when nothing else is.
-    let (last, first): (Vec<_>, Vec<_>) = known.partition(|tracker| tracker.mark == Mark::Always);
+    let (last, first): (Vec<_>, Vec<_>) = known.partition(|tracker| tracker.mark == TrackerSign::Always);
     first.into_iter().chain(last).find(is_used)
 }
 
 /// Whether its tickets lie in the worktree itself. One that is asked over a network is asked only
 /// about a ticket that somebody closes.
 pub fn is_here(tracker: &Tracker) -> bool {
-    matches!(tracker.mark, Mark::Path(_))
+    matches!(tracker.mark, TrackerSign::Path(_))
 }
 
 /// Asks what is being worked on and keeps the answer for the next event: for after a reply.
@@ -74,19 +78,19 @@ pub fn ask_active(world: &World<'_>) -> io::Result<()> {
 }
 
 /// What it said when it was last asked.
-pub fn told(places: &Places) -> Option<Item> {
+pub fn told(places: &Locations) -> Option<ActiveTicket> {
     let text = read_small(&told_path(places)?, TOLD).ok()?;
     serde_json::from_str(&text).ok()?
 }
 
 /// One for each worktree of a clone.
-fn told_path(places: &Places) -> Option<PathBuf> {
+fn told_path(places: &Locations) -> Option<PathBuf> {
     let worktree = places.worktree.as_ref()?.to_string_lossy().into_owned();
     Some(places.store.join("cache").join(format!("active-{}.json", Digest::of([worktree]).short())))
 }
 
 /// What is being worked on. `None`: the tracker cannot be asked, or does not answer as we know it.
-pub fn active(tracker: &Tracker, worktree: &Path, env: &Env) -> Option<Vec<Item>> {
+pub fn active(tracker: &Tracker, worktree: &Path, env: &Env) -> Option<Vec<ActiveTicket>> {
     let words: Vec<String> = tracker.asks.as_ref()?.active.iter().map(|word| (*word).to_owned()).collect();
     tracker.read_active(&answer(tracker, &words, worktree, env)?)
 }
@@ -104,7 +108,7 @@ fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Op
     let args: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
     let quiet = QUIET.iter().map(|(name, value)| (*name, OsStr::new(*value)));
     let vars: Vec<(&str, &OsStr)> = quiet.chain([("PATH", path.as_os_str())]).collect();
-    let ran = exec::run(&Run {
+    let ran = exec::run(&ProcessSpec {
         program: program.as_os_str(),
         args: &args,
         dir: worktree,
@@ -114,7 +118,7 @@ fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Op
         deadline: DEADLINE,
         cap: CAP,
     });
-    ran.ok().filter(exec::Ran::succeeded).map(|ran| ran.stdout)
+    ran.ok().filter(exec::ProcessOutput::succeeded).map(|ran| ran.stdout)
 }
 
 /// Whether a remote of the clone is on this host, as its own configuration says. What that includes
@@ -163,8 +167,8 @@ mod tests {
     use super::*;
     use crate::sys::exec;
 
-    fn order(names: &[&str]) -> Vec<Name> {
-        names.iter().map(|name| Name::Owned((*name).to_owned())).collect()
+    fn order(names: &[&str]) -> Vec<SettingName> {
+        names.iter().map(|name| SettingName::Owned((*name).to_owned())).collect()
     }
 
     const ALL: &[&str] = &["tissue", "beads", "github", "tasks", "session"];
@@ -244,7 +248,7 @@ mod tests {
         // Written by another process: while one of ours has a program open for writing, a test that
         // forks just then keeps it open, and it cannot be started.
         let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\""].map(OsStr::new);
-        let ran = exec::run(&Run {
+        let ran = exec::run(&ProcessSpec {
             program: OsStr::new("/bin/sh"),
             args: &[write[0], write[1], program.as_os_str()],
             dir,

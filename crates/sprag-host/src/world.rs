@@ -6,10 +6,10 @@ use sprag_govern::event::Input;
 use sprag_govern::session::Session;
 
 use crate::config::compiled::{self, Compiled};
-use crate::store::{Sessions, Store};
+use crate::store::{SessionSelection, Store};
 use crate::sys::disk::Disk;
 use crate::sys::env::Env;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// The worktree of the session, if this event comes from another one of the same clone.
 pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &Session) -> Option<World<'a>> {
@@ -17,7 +17,7 @@ pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &Session) -> Opt
     if session.about.root.is_empty() || world.places.worktree.as_deref() == Some(root) {
         return None;
     }
-    let places = Places::find(root, world.env).ok()?;
+    let places = Locations::find(root, world.env).ok()?;
     let is_same_clone = places.worktree.as_deref() == Some(root) && places.store == world.places.store;
     is_same_clone.then(|| World { env: world.env, disk: world.disk, places, config: world.config.clone() })
 }
@@ -26,12 +26,12 @@ pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &Session) -> Opt
 pub struct World<'a> {
     pub env: &'a Env,
     pub disk: &'a dyn Disk,
-    pub places: Places,
+    pub places: Locations,
     pub config: Compiled,
 }
 
 impl<'a> World<'a> {
-    pub fn new(env: &'a Env, disk: &'a dyn Disk, places: Places) -> World<'a> {
+    pub fn new(env: &'a Env, disk: &'a dyn Disk, places: Locations) -> World<'a> {
         let config = compiled::for_hook(&places, env, disk);
         World { env, disk, places, config }
     }
@@ -44,10 +44,10 @@ impl<'a> World<'a> {
     pub(crate) fn store_of(&self, input: &Input) -> Store {
         let is_report = input.client == sprag_base::record::REPORTER;
         let sessions = match &input.stage {
-            Some(stage) => Sessions::OfStage(file_name(stage.as_str())),
+            Some(stage) => SessionSelection::OfStage(file_name(stage.as_str())),
             // A person may speak of any session.
-            None if is_report => Sessions::All,
-            None => Sessions::Plain,
+            None if is_report => SessionSelection::All,
+            None => SessionSelection::Plain,
         };
         Store { sessions, ..self.store() }
     }

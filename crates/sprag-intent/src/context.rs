@@ -3,10 +3,10 @@
 
 use sprag_base::text::{Text, one_line};
 
-use super::{Intent, Origin, Owned, Proof, Status};
+use super::{CriterionProof, Intent, IntentOrigin, IntentStatus, Ownership};
 
 /// The whole block.
-pub type Context = Text<6000>;
+pub type IntentContext = Text<6000>;
 
 /// Parts of one list, and characters of one part.
 const PARTS: usize = 20;
@@ -14,8 +14,8 @@ const PART: usize = 240;
 
 /// What is known around an intent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Around {
-    pub status: Status,
+pub struct IntentSurroundings {
+    pub status: IntentStatus,
     /// What was done for it, the newest first.
     pub recent: Vec<Earlier>,
     /// Other sessions that are at work on it or on files of it.
@@ -29,15 +29,15 @@ pub struct Earlier {
     pub what: String,
 }
 
-pub fn context(intent: &Intent, around: &Around) -> Context {
+pub fn context(intent: &Intent, around: &IntentSurroundings) -> IntentContext {
     let scope = match &intent.owned {
-        Owned::Nothing => vec!["nothing".to_owned()],
-        Owned::Everything => vec!["**".to_owned()],
-        Owned::Globs(globs) => globs.clone(),
+        Ownership::Nothing => vec!["nothing".to_owned()],
+        Ownership::Everything => vec!["**".to_owned()],
+        Ownership::Globs(globs) => globs.clone(),
     };
     let criteria = intent.criteria.iter().map(|criterion| match &criterion.proof {
-        Proof::Check(command) => format!("{} (check: {command})", criterion.text),
-        Proof::Word => criterion.text.to_string(),
+        CriterionProof::Check(command) => format!("{} (check: {command})", criterion.text),
+        CriterionProof::Word => criterion.text.to_string(),
     });
     let recent = around.recent.iter().take(5).map(|earlier| format!("{} {}", earlier.at, earlier.what));
     let mut out = String::from("<intent_context>\n");
@@ -50,7 +50,7 @@ pub fn context(intent: &Intent, around: &Around) -> Context {
     out.push_str(&list("acceptance_criteria", criteria));
     out.push_str(&list("recent_trace", recent));
     out.push_str(&list("overlapping_sessions", around.others.iter().cloned()));
-    if intent.origin == Origin::Orchestration && intent.owned == Owned::Everything {
+    if intent.origin == IntentOrigin::Orchestration && intent.owned == Ownership::Everything {
         out.push_str(&line("warning", "it names no scope: everything may be changed"));
     }
     const END: &str = "</intent_context>";

@@ -8,15 +8,15 @@ const MOST: usize = 1000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Ignored(Vec<Text<64>>);
+pub struct IgnoredIntents(Vec<Text<64>>);
 
-impl Ignored {
-    pub fn parse(text: &str) -> Ignored {
+impl IgnoredIntents {
+    pub fn parse(text: &str) -> IgnoredIntents {
         let ids = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-        Ignored(ids.filter(|id| !id.is_empty()).take(MOST).map(Text::from).collect())
+        IgnoredIntents(ids.filter(|id| !id.is_empty()).take(MOST).map(Text::from).collect())
     }
 
-    pub fn join(&mut self, other: Ignored) {
+    pub fn join(&mut self, other: IgnoredIntents) {
         self.0.extend(other.0);
     }
 

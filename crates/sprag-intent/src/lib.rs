@@ -14,16 +14,16 @@ use sha2::{Digest as _, Sha256};
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
-pub use context::{Around, Context, Earlier, context};
-pub use ignore::Ignored;
-pub use ownership::{Owned, Reach, WILD};
-pub use served::{Link, LinkState, Linked, link_state, links};
-pub use set::{Bad, Holder, IntentSet, Intents, Read, Target};
-pub use status::{ACCEPTED, DONE, EXPANDED, REOPENED, SELECTED, STRAYED, Standing, Standings};
+pub use context::{Earlier, IntentContext, IntentSurroundings, context};
+pub use ignore::IgnoredIntents;
+pub use ownership::{Ownership, WILD, WriteReach};
+pub use served::{LinkState, Linked, ServedLink, link_state, links};
+pub use set::{Holder, IntentFileError, IntentFiles, IntentSet, ScopeFacts, ScopedPath};
+pub use status::{ACCEPTED, DONE, EXPANDED, IntentHistories, IntentHistory, REOPENED, SELECTED, STRAYED};
 
 /// What an agent says of the changes it is about to make. It is kept beside what is found out of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Class {
+pub enum DeclaredClass {
     #[serde(rename = "AST_REFACTOR")]
     Refactor,
     #[default]
@@ -31,53 +31,54 @@ pub enum Class {
     Evolution,
 }
 
-impl Class {
-    pub const ALL: [Class; 2] = [Class::Refactor, Class::Evolution];
+impl DeclaredClass {
+    pub const ALL: [DeclaredClass; 2] = [DeclaredClass::Refactor, DeclaredClass::Evolution];
 
     pub fn name(self) -> &'static str {
         match self {
-            Class::Refactor => "AST_REFACTOR",
-            Class::Evolution => "INTENT_EVOLUTION",
+            DeclaredClass::Refactor => "AST_REFACTOR",
+            DeclaredClass::Evolution => "INTENT_EVOLUTION",
         }
     }
 
-    pub fn read(name: &str) -> Option<Class> {
-        Class::ALL.into_iter().find(|class| class.name() == name)
+    pub fn read(name: &str) -> Option<DeclaredClass> {
+        DeclaredClass::ALL.into_iter().find(|class| class.name() == name)
     }
 }
 
 /// The intent a session serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct SelectedIntent {
     pub id: Text<64>,
     /// What the intent meant when it was chosen.
     pub fingerprint: Text<64>,
-    pub class: Class,
+    pub class: DeclaredClass,
 }
 
 /// How far an intent has come. A file tells where it starts, the records where it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Status {
+pub enum IntentStatus {
     #[default]
     NotStarted,
     InProgress,
     Done,
 }
 
-impl Status {
-    pub const ALL: [Status; 3] = [Status::NotStarted, Status::InProgress, Status::Done];
+impl IntentStatus {
+    pub const ALL: [IntentStatus; 3] =
+        [IntentStatus::NotStarted, IntentStatus::InProgress, IntentStatus::Done];
 
     pub fn name(self) -> &'static str {
         match self {
-            Status::NotStarted => "NOT_STARTED",
-            Status::InProgress => "IN_PROGRESS",
-            Status::Done => "DONE",
+            IntentStatus::NotStarted => "NOT_STARTED",
+            IntentStatus::InProgress => "IN_PROGRESS",
+            IntentStatus::Done => "DONE",
         }
     }
 
-    pub fn read(name: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.name() == name)
+    pub fn read(name: &str) -> Option<IntentStatus> {
+        IntentStatus::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
@@ -88,13 +89,13 @@ pub struct Intent {
     pub name: Text<200>,
     pub constraints: Vec<Text<500>>,
     /// Where it starts; where it is by now is in the records.
-    pub status: Status,
-    pub owned: Owned,
+    pub status: IntentStatus,
+    pub owned: Ownership,
     pub criteria: Vec<Criterion>,
-    pub sharing: Sharing,
+    pub sharing: IntentSharing,
     /// Of everything above but the status: the same fingerprint is the same meaning.
     pub fingerprint: Text<64>,
-    pub origin: Origin,
+    pub origin: IntentOrigin,
     /// Where in its file, from 1.
     pub line: u32,
     /// Keys that mean nothing to us, as JSON.
@@ -104,7 +105,7 @@ pub struct Intent {
 /// How many sessions may work on an intent at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sharing {
+pub enum IntentSharing {
     #[default]
     Shared,
     Exclusive,
@@ -113,19 +114,19 @@ pub enum Sharing {
 /// Which file an intent is from, the one that wins first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum IntentOrigin {
     Sprag,
     Orchestration,
 }
 
-impl Origin {
-    pub const ALL: [Origin; 2] = [Origin::Sprag, Origin::Orchestration];
+impl IntentOrigin {
+    pub const ALL: [IntentOrigin; 2] = [IntentOrigin::Sprag, IntentOrigin::Orchestration];
 
     /// Relative to the worktree.
     pub fn path(self) -> &'static str {
         match self {
-            Origin::Sprag => ".sprag/intents.yaml",
-            Origin::Orchestration => ".orchestration/active_intents.yaml",
+            IntentOrigin::Sprag => ".sprag/intents.yaml",
+            IntentOrigin::Orchestration => ".orchestration/active_intents.yaml",
         }
     }
 }
@@ -136,7 +137,7 @@ pub struct Criterion {
     /// By which it is named: its own id, or its place in the list.
     pub key: Text<64>,
     pub text: Text<500>,
-    pub proof: Proof,
+    pub proof: CriterionProof,
     /// Of its text: a person's word counts for what was read.
     pub digest: Digest,
 }
@@ -144,7 +145,7 @@ pub struct Criterion {
 /// What shows that a criterion is met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Proof {
+pub enum CriterionProof {
     /// A command that succeeds.
     Check(String),
     /// A person's word.
@@ -153,14 +154,14 @@ pub enum Proof {
 
 /// An entry as it is written, nothing cut: what its meaning is made from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draft {
+pub struct IntentDraft {
     pub id: String,
     pub name: String,
     pub constraints: Vec<String>,
-    pub status: Status,
+    pub status: IntentStatus,
     pub owned: Option<Vec<String>>,
     pub criteria: Vec<DraftCriterion>,
-    pub sharing: Sharing,
+    pub sharing: IntentSharing,
     pub line: u32,
     pub rest: serde_json::Map<String, Value>,
 }
@@ -172,8 +173,8 @@ pub struct DraftCriterion {
     pub check: Option<String>,
 }
 
-impl Draft {
-    pub fn intent(self, origin: Origin) -> Intent {
+impl IntentDraft {
+    pub fn intent(self, origin: IntentOrigin) -> Intent {
         let fingerprint = self.fingerprint();
         let criteria = self.criteria.iter().enumerate().map(|(at, criterion)| criterion.read(at));
         Intent {
@@ -183,10 +184,10 @@ impl Draft {
             constraints: self.constraints.into_iter().map(Text::new).collect(),
             status: self.status,
             owned: match (self.owned, origin) {
-                (Some(globs), _) => Owned::Globs(globs),
-                (None, Origin::Sprag) => Owned::Nothing,
+                (Some(globs), _) => Ownership::Globs(globs),
+                (None, IntentOrigin::Sprag) => Ownership::Nothing,
                 // Who wrote that file knew nothing of us, and meant what its own tools make of it.
-                (None, Origin::Orchestration) => Owned::Everything,
+                (None, IntentOrigin::Orchestration) => Ownership::Everything,
             },
             sharing: self.sharing,
             fingerprint: Text::new(fingerprint),
@@ -229,7 +230,7 @@ impl DraftCriterion {
         Criterion {
             key: Text::new(self.id.clone().unwrap_or_else(|| (at + 1).to_string())),
             text: Text::from(self.text.as_str()),
-            proof: self.check.clone().map_or(Proof::Word, Proof::Check),
+            proof: self.check.clone().map_or(CriterionProof::Word, CriterionProof::Check),
             digest: Digest::of([&self.text]),
         }
     }

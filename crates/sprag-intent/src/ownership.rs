@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::glob::{BadGlob, Folding, Glob};
+use sprag_base::glob::{BadGlob, CaseFolding, Glob};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Owned {
+pub enum Ownership {
     Nothing,
     Everything,
     /// Each as it is written; one that starts with `!` takes away.
@@ -15,7 +15,7 @@ pub enum Owned {
 
 /// How much of the world a write to a path may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum WriteReach {
     /// The path itself.
     Path,
     /// Whatever is below it, too.
@@ -31,7 +31,7 @@ pub enum Reach {
 /// What git keeps for itself is nobody's to own.
 const GIT: &str = ".git";
 
-impl Owned {
+impl Ownership {
     /// One pattern, with or without its mark.
     pub fn check(glob: &str) -> Result<(), BadGlob> {
         Glob::parse(glob.strip_prefix('!').unwrap_or(glob)).map(drop)
@@ -39,52 +39,52 @@ impl Owned {
 
     pub fn globs(&self) -> &[String] {
         match self {
-            Owned::Nothing | Owned::Everything => &[],
-            Owned::Globs(globs) => globs,
+            Ownership::Nothing | Ownership::Everything => &[],
+            Ownership::Globs(globs) => globs,
         }
     }
 
     /// Whether a path may be changed: relative to the repository, without `.` and `..`.
-    pub fn holds(&self, path: &str, reach: Reach, folding: Folding) -> bool {
+    pub fn holds(&self, path: &str, reach: WriteReach, folding: CaseFolding) -> bool {
         let first = path.split('/').next().unwrap_or_default();
         if first.eq_ignore_ascii_case(GIT) {
             return false;
         }
         match (self, reach) {
-            (_, Reach::Special) | (Owned::Nothing, _) => false,
-            (Owned::Everything, _) => true,
-            (Owned::Globs(globs), Reach::Path) => fits(&read(globs), path, folding),
-            (Owned::Globs(globs), Reach::Tree) => fits_tree(&read(globs), path, folding),
-            (Owned::Globs(globs), Reach::Directory) => {
+            (_, WriteReach::Special) | (Ownership::Nothing, _) => false,
+            (Ownership::Everything, _) => true,
+            (Ownership::Globs(globs), WriteReach::Path) => fits(&read(globs), path, folding),
+            (Ownership::Globs(globs), WriteReach::Tree) => fits_tree(&read(globs), path, folding),
+            (Ownership::Globs(globs), WriteReach::Directory) => {
                 let globs = read(globs);
-                let could = |part: &Part| part.adds && part.glob.may_fit_below(path, folding);
+                let could = |part: &OwnedPattern| part.adds && part.glob.may_fit_below(path, folding);
                 fits(&globs, path, folding) || globs.iter().any(could)
             }
-            (Owned::Globs(globs), Reach::Wild) => fits_wild(globs, path, folding),
+            (Ownership::Globs(globs), WriteReach::Wild) => fits_wild(globs, path, folding),
         }
     }
 }
 
-struct Part {
+struct OwnedPattern {
     adds: bool,
     glob: Glob,
 }
 
 /// Patterns were looked at when their file was read; one that is bad after all adds nothing.
-fn read(globs: &[String]) -> Vec<Part> {
+fn read(globs: &[String]) -> Vec<OwnedPattern> {
     let part = |text: &String| {
         let (adds, text) = text.strip_prefix('!').map_or((true, text.as_str()), |rest| (false, rest));
-        Glob::parse(text).ok().map(|glob| Part { adds, glob })
+        Glob::parse(text).ok().map(|glob| OwnedPattern { adds, glob })
     };
     globs.iter().filter_map(part).collect()
 }
 
-fn fits(parts: &[Part], path: &str, folding: Folding) -> bool {
+fn fits(parts: &[OwnedPattern], path: &str, folding: CaseFolding) -> bool {
     parts.iter().rev().find(|part| part.glob.fits(path, folding)).is_some_and(|part| part.adds)
 }
 
 /// Of a whole directory: something takes all of it, and nothing after that could take any of it away.
-fn fits_tree(parts: &[Part], dir: &str, folding: Folding) -> bool {
+fn fits_tree(parts: &[OwnedPattern], dir: &str, folding: CaseFolding) -> bool {
     for part in parts.iter().rev() {
         if part.adds && part.glob.fits_tree(dir, folding) {
             return true;
@@ -99,7 +99,7 @@ fn fits_tree(parts: &[Part], dir: &str, folding: Folding) -> bool {
 
 /// All that a pattern of the shell could stand for: what is below the directories it names, or just what one
 /// of ours takes, where nothing is taken away and no `?` is taken for a star.
-fn fits_wild(globs: &[String], path: &str, folding: Folding) -> bool {
+fn fits_wild(globs: &[String], path: &str, folding: CaseFolding) -> bool {
     let dirs = path.split('/').take_while(|name| !name.contains(WILD));
     let dir = dirs.collect::<Vec<_>>().join("/");
     let is_plain = !globs.iter().any(|glob| glob.starts_with('!') || glob.contains('?'));

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use sprag_base::text::Text;
 
 use super::set::IntentSet;
-use super::status::Standings;
+use super::status::IntentHistories;
 
 /// A record of a change names the intent it served, and what that meant then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct ServedLink {
     pub intent: Text<64>,
     pub fingerprint: Text<64>,
 }
@@ -49,7 +49,7 @@ pub struct Linked {
 }
 
 /// Of one link.
-pub fn link_state(intents: &IntentSet, standings: &Standings, link: &Link) -> LinkState {
+pub fn link_state(intents: &IntentSet, standings: &IntentHistories, link: &ServedLink) -> LinkState {
     match intents.find(link.intent.as_str()) {
         None => LinkState::Orphaned,
         Some(intent)
@@ -68,8 +68,8 @@ pub fn link_state(intents: &IntentSet, standings: &Standings, link: &Link) -> Li
 /// Of every intent, those that are gone last: one suspect link makes it suspect.
 pub fn links<'a>(
     intents: &IntentSet,
-    standings: &Standings,
-    links: impl IntoIterator<Item = &'a Link>,
+    standings: &IntentHistories,
+    links: impl IntoIterator<Item = &'a ServedLink>,
 ) -> Vec<Linked> {
     let mut found: BTreeMap<&str, (LinkState, usize)> = BTreeMap::new();
     for link in links {

@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::glob::Folding;
+use sprag_base::glob::CaseFolding;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::ignore::Ignored;
-use super::ownership::Reach;
-use super::status::Standings;
-use super::{Intent, Origin, Status};
+use super::ignore::IgnoredIntents;
+use super::ownership::WriteReach;
+use super::status::IntentHistories;
+use super::{Intent, IntentOrigin, IntentStatus};
 
 /// The intents of a repository, those of the file that wins first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,13 +61,13 @@ impl IntentSet {
     pub fn owning<'a>(
         &'a self,
         paths: &[String],
-        standings: &Standings,
-        folding: Folding,
+        standings: &IntentHistories,
+        folding: CaseFolding,
     ) -> Vec<&'a Intent> {
-        let open = self.0.iter().filter(|intent| standings.status(intent) != Status::Done);
+        let open = self.0.iter().filter(|intent| standings.status(intent) != IntentStatus::Done);
         let mut owning: Vec<(usize, &Intent)> = open
             .map(|intent| {
-                let owned = paths.iter().filter(|path| intent.owned.holds(path, Reach::Path, folding));
+                let owned = paths.iter().filter(|path| intent.owned.holds(path, WriteReach::Path, folding));
                 (owned.count(), intent)
             })
             .filter(|(count, _)| *count > 0)
@@ -96,14 +96,14 @@ fn distance(one: &str, other: &str) -> usize {
 
 /// What is wrong with a file of intents, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bad {
-    pub origin: Origin,
+pub struct IntentFileError {
+    pub origin: IntentOrigin,
     pub line: u32,
     pub column: u32,
     pub what: Text<300>,
 }
 
-impl std::fmt::Display for Bad {
+impl std::fmt::Display for IntentFileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}: {}", self.origin.path(), self.line, self.column, self.what)
     }
@@ -111,10 +111,10 @@ impl std::fmt::Display for Bad {
 
 /// What came of reading the files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Read {
+pub enum IntentFiles {
     Good(IntentSet),
     /// At least one.
-    Bad(Vec<Bad>),
+    Bad(Vec<IntentFileError>),
 }
 
 /// Another session that is at work on an intent.
@@ -129,30 +129,30 @@ pub struct Holder {
 
 /// A path that a call would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct ScopedPath {
     pub named: String,
     /// Absolute, once as it is named and once with links followed.
     pub paths: [String; 2],
-    pub reach: Reach,
+    pub reach: WriteReach,
     /// The tool or program that would.
     pub by: String,
 }
 
 /// The intents of the repository as a fact.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Intents {
-    pub read: Read,
-    pub standings: Standings,
+pub struct ScopeFacts {
+    pub read: IntentFiles,
+    pub standings: IntentHistories,
     /// Looked for only where it matters: at a choice, and for an intent that is one session's at a time.
     pub holders: Vec<Holder>,
-    pub ignored: Ignored,
-    pub folding: Folding,
+    pub ignored: IgnoredIntents,
+    pub folding: CaseFolding,
     /// The worktree, as it is named and with links followed.
     pub roots: [String; 2],
     /// Where scratch files may go, in all their spellings.
     pub temp: Vec<String>,
     /// What the call would change, as far as it names it.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ScopedPath>,
     /// What it names that should tell more, and does not.
     pub unknown: Vec<Text<120>>,
     /// What calls that nobody could read beforehand have changed; looked for at a stop.

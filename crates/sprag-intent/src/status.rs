@@ -8,7 +8,7 @@ use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
 use sprag_base::text::Text;
 
-use super::{Criterion, Intent, Proof, Status};
+use super::{Criterion, CriterionProof, Intent, IntentStatus};
 
 /// Record kinds of an intent's life.
 pub const SELECTED: &str = "intent.selected";
@@ -20,14 +20,14 @@ pub const STRAYED: &str = "intent.strayed";
 
 /// By the id of the intent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Standings {
-    of: BTreeMap<String, Standing>,
+pub struct IntentHistories {
+    of: BTreeMap<String, IntentHistory>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct IntentHistory {
     /// `None`: nothing has happened yet, and the file tells.
-    status: Option<Status>,
+    status: Option<IntentStatus>,
     /// Every meaning that was accepted for all that went before it.
     accepted: BTreeSet<Text<64>>,
     /// What an older meaning was taken over into.
@@ -39,8 +39,8 @@ pub struct Standing {
     met: BTreeSet<Digest>,
 }
 
-impl Standings {
-    pub fn status(&self, intent: &Intent) -> Status {
+impl IntentHistories {
+    pub fn status(&self, intent: &Intent) -> IntentStatus {
         self.of.get(intent.id.as_str()).and_then(|standing| standing.status).unwrap_or(intent.status)
     }
 
@@ -52,7 +52,7 @@ impl Standings {
         intent
             .criteria
             .iter()
-            .filter(|criterion| criterion.proof == Proof::Word && !is_met(criterion))
+            .filter(|criterion| criterion.proof == CriterionProof::Word && !is_met(criterion))
             .collect()
     }
 
@@ -75,7 +75,7 @@ impl Standings {
     }
 }
 
-impl Standing {
+impl IntentHistory {
     fn carry(&mut self, from: &Text<64>, to: &Text<64>) {
         if from != to {
             self.carried.insert(from.clone(), to.clone());
@@ -85,7 +85,7 @@ impl Standing {
     }
 }
 
-impl Projection for Standings {
+impl Projection for IntentHistories {
     const NAME: &'static str = "intents";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &["intent."];
@@ -96,13 +96,13 @@ impl Projection for Standings {
         let standing = self.of.entry(id.to_owned()).or_default();
         match record.kind.as_str() {
             SELECTED => {
-                if standing.status != Some(Status::Done) {
-                    standing.status = Some(Status::InProgress);
+                if standing.status != Some(IntentStatus::Done) {
+                    standing.status = Some(IntentStatus::InProgress);
                 }
                 standing.seen.extend(text("fingerprint"));
             }
-            DONE => standing.status = Some(Status::Done),
-            REOPENED => standing.status = Some(Status::InProgress),
+            DONE => standing.status = Some(IntentStatus::Done),
+            REOPENED => standing.status = Some(IntentStatus::InProgress),
             ACCEPTED => {
                 let met = record.body["met"].as_array().into_iter().flatten();
                 standing.met.extend(met.filter_map(|met| serde_json::from_value::<Digest>(met.clone()).ok()));

@@ -26,7 +26,7 @@ pub const QUESTIONS: usize = 4;
 
 /// A question and what answers it, as it is written down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct AnsweredQuestion {
     pub question: Text<1000>,
     pub answer: Text<2000>,
     /// Where the answer is from: `user`, a file, a command.
@@ -46,13 +46,13 @@ fn ttl() -> u32 {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KnownAnswer {
     pub id: Text<64>,
     pub at: Timestamp,
-    pub answered: Answered,
+    pub answered: AnsweredQuestion,
 }
 
-impl Kept {
+impl KnownAnswer {
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         let days = now.seconds_since(self.at) / 86_400;
         days < i64::from(self.answered.ttl_days.min(3650))
@@ -61,23 +61,23 @@ impl Kept {
 
 /// All answers there are; the last to one question counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answers {
-    kept: Vec<Kept>,
+pub struct AnsweredQuestions {
+    kept: Vec<KnownAnswer>,
 }
 
-impl Answers {
-    pub fn iter(&self) -> impl Iterator<Item = &Kept> {
+impl AnsweredQuestions {
+    pub fn iter(&self) -> impl Iterator<Item = &KnownAnswer> {
         self.kept.iter()
     }
 }
 
-impl Projection for Answers {
+impl Projection for AnsweredQuestions {
     const NAME: &'static str = "answers";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &[ANSWERED];
 
     fn apply(&mut self, record: &Record) {
-        let Ok(answered) = serde_json::from_value::<Answered>(record.body.clone()) else { return };
+        let Ok(answered) = serde_json::from_value::<AnsweredQuestion>(record.body.clone()) else { return };
         if record.kind != ANSWERED {
             return;
         }
@@ -86,7 +86,7 @@ impl Projection for Answers {
         if self.kept.len() >= ANSWERS {
             self.kept.remove(0);
         }
-        self.kept.push(Kept { id: Text::from(record.id.as_str()), at: record.at, answered });
+        self.kept.push(KnownAnswer { id: Text::from(record.id.as_str()), at: record.at, answered });
     }
 }
 
@@ -94,7 +94,7 @@ impl Projection for Answers {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
     pub question: Text<1000>,
-    pub kept: Kept,
+    pub kept: KnownAnswer,
     /// How alike the questions are.
     pub score: f32,
     /// Numbers, names, negations or the like are not the same in both.
@@ -104,7 +104,7 @@ pub struct Match {
 }
 
 /// The answer to give, if there is one that nobody can object to.
-pub fn choose<'a>(question: &str, matches: &'a [Match], now: Timestamp) -> Option<&'a Kept> {
+pub fn choose<'a>(question: &str, matches: &'a [Match], now: Timestamp) -> Option<&'a KnownAnswer> {
     if is_permission(question) {
         return None;
     }
@@ -182,7 +182,7 @@ mod tests {
         let body =
             json!({"question": "which database is used by the tests", "answer": answer, "confidence": 0.9});
         let answered = serde_json::from_value(body).unwrap();
-        let kept = Kept { id: Text::from("q1"), at: day(0), answered };
+        let kept = KnownAnswer { id: Text::from("q1"), at: day(0), answered };
         Match { question: Text::from(ASKED), kept, score, differs: false, holds: true }
     }
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_last_answer_counts() {
-        let mut answers = Answers::default();
+        let mut answers = AnsweredQuestions::default();
         for answer in ["sqlite", "postgres"] {
             let body = json!({"question": ASKED, "answer": answer, "source": "user", "confidence": 0.9});
             answers.apply(&Record::new(ANSWERED, day(0), body));

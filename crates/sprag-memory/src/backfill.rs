@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
 
-/// The record that a transcript was read. Body: [`Read`].
+/// The record that a transcript was read. Body: [`BackfillRecord`].
 pub const RETROFLECT: &str = "retroflect";
 
 /// Turns of a user below which there is nothing to be learned.
@@ -20,36 +20,36 @@ const QUESTION: usize = 48 * 1024;
 
 /// A transcript that was read, so that it is not read again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Read {
+pub struct BackfillRecord {
     /// Of its name and size.
     pub transcript: Text<64>,
     pub candidates: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Turn {
-    pub role: Role,
+pub struct TranscriptTurn {
+    pub role: TurnRole,
     pub text: Text<TURN>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum TurnRole {
     User,
     Agent,
 }
 
 /// What was said, line by line, in the shapes that clients write. Results of tools are left out: they are data.
-pub fn turns(transcript: &str) -> Vec<Turn> {
+pub fn turns(transcript: &str) -> Vec<TranscriptTurn> {
     transcript.lines().filter_map(turn).collect()
 }
 
-fn turn(line: &str) -> Option<Turn> {
+fn turn(line: &str) -> Option<TranscriptTurn> {
     let line: Value = serde_json::from_str(line).ok()?;
     let said = [&line["message"], &line["payload"], &line].into_iter().find(|it| it["role"].is_string())?;
     let role = match said["role"].as_str()? {
-        "user" => Role::User,
-        "assistant" => Role::Agent,
+        "user" => TurnRole::User,
+        "assistant" => TurnRole::Agent,
         _ => return None,
     };
     let text = match &said["content"] {
@@ -68,17 +68,17 @@ fn turn(line: &str) -> Option<Turn> {
     };
     let text = text.trim();
     // What a client says in the user's place is no turn of theirs.
-    let is_clients = role == Role::User && (text.starts_with('<') || text.starts_with("sprag:"));
-    (!text.is_empty() && !is_clients).then(|| Turn { role, text: redact::short(&plain(text)) })
+    let is_clients = role == TurnRole::User && (text.starts_with('<') || text.starts_with("sprag:"));
+    (!text.is_empty() && !is_clients).then(|| TranscriptTurn { role, text: redact::short(&plain(text)) })
 }
 
-pub fn user_turns(turns: &[Turn]) -> usize {
-    turns.iter().filter(|turn| turn.role == Role::User).count()
+pub fn user_turns(turns: &[TranscriptTurn]) -> usize {
+    turns.iter().filter(|turn| turn.role == TurnRole::User).count()
 }
 
 /// What a judge is asked about a session; the middle of a long one is left out.
-pub fn question(turns: &[Turn]) -> Vec<u8> {
-    let body = |turns: &[&Turn]| {
+pub fn question(turns: &[TranscriptTurn]) -> Vec<u8> {
+    let body = |turns: &[&TranscriptTurn]| {
         json!({
             "v": 1,
             "task": "Read this session of a coding agent. What would help a later session in the same repository: \
@@ -94,7 +94,7 @@ pub fn question(turns: &[Turn]) -> Vec<u8> {
         .to_string()
         .into_bytes()
     };
-    let mut kept: Vec<&Turn> = turns.iter().collect();
+    let mut kept: Vec<&TranscriptTurn> = turns.iter().collect();
     loop {
         let question = body(&kept);
         if question.len() <= QUESTION || kept.len() <= 2 {
@@ -145,19 +145,22 @@ mod tests {
             r#"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"no, by inode"}]}}"#,
         ];
         let turns = turns(&claude.join("\n"));
-        let told: Vec<(Role, &str)> = turns.iter().map(|turn| (turn.role, turn.text.as_str())).collect();
+        let told: Vec<(TurnRole, &str)> = turns.iter().map(|turn| (turn.role, turn.text.as_str())).collect();
         let expected = [
-            (Role::User, "fix the cache"),
-            (Role::Agent, "It is keyed by path."),
-            (Role::User, "no, by inode"),
+            (TurnRole::User, "fix the cache"),
+            (TurnRole::Agent, "It is keyed by path."),
+            (TurnRole::User, "no, by inode"),
         ];
         assert_eq!((told.as_slice(), user_turns(&turns)), (&expected[..], 2));
     }
 
     #[test]
     fn a_long_session_keeps_its_beginning_and_its_end() {
-        let turns: Vec<Turn> = (0..500)
-            .map(|at| Turn { role: Role::User, text: Text::new(format!("turn {at} {}", "x".repeat(900))) })
+        let turns: Vec<TranscriptTurn> = (0..500)
+            .map(|at| TranscriptTurn {
+                role: TurnRole::User,
+                text: Text::new(format!("turn {at} {}", "x".repeat(900))),
+            })
             .collect();
         let question = String::from_utf8(question(&turns)).unwrap();
         assert!(question.len() <= QUESTION);

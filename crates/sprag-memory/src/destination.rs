@@ -3,12 +3,12 @@
 
 use sprag_base::record::Record;
 
-use crate::learning::{Learning, Readers, Scope};
+use crate::learning::{Learning, LearningReaders, LearningScope};
 use crate::records;
 
 /// Whose records something is written into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum Destination {
     /// The clone's log.
     #[default]
     Project,
@@ -18,11 +18,11 @@ pub enum Place {
     Session,
 }
 
-pub fn place(scope: Scope) -> Place {
+pub fn place(scope: LearningScope) -> Destination {
     match scope {
-        Scope::Project | Scope::Team => Place::Project,
-        Scope::Personal => Place::Personal,
-        Scope::Ephemeral => Place::Session,
+        LearningScope::Project | LearningScope::Team => Destination::Project,
+        LearningScope::Personal => Destination::Personal,
+        LearningScope::Ephemeral => Destination::Session,
     }
 }
 
@@ -53,7 +53,7 @@ pub fn is_shareable(record: &Record) -> bool {
 
 /// For everybody who works on the project.
 pub fn is_for_all(learning: &Learning) -> bool {
-    place(learning.candidate.scope) == Place::Project && learning.readers() != Readers::Private
+    place(learning.candidate.scope) == Destination::Project && learning.readers() != LearningReaders::Private
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::learning::Candidate;
 
-    fn accepted(scope: &str, readers: Option<Readers>) -> Record {
+    fn accepted(scope: &str, readers: Option<LearningReaders>) -> Record {
         let candidate = Candidate::read(&json!({
             "category": "domain", "summary": "a statement of some kind", "detail": "more about it than the summary",
             "tags": ["x"], "criteria_met": ["stable_fact"], "scope": scope,
@@ -82,7 +82,7 @@ mod tests {
     fn only_what_is_for_all_is_shared() {
         assert!(is_shareable(&accepted("project", None)) && is_shareable(&accepted("team", None)));
         assert!(!is_shareable(&accepted("personal", None)) && !is_shareable(&accepted("ephemeral", None)));
-        assert!(!is_shareable(&accepted("project", Some(Readers::Private))));
+        assert!(!is_shareable(&accepted("project", Some(LearningReaders::Private))));
         let at = Timestamp::from_millis(0);
         assert!(is_shareable(&Record::new(records::ARCHIVED, at, json!({"ids": ["l-1"]}))));
         for kind in [records::SURFACED, records::REJECTED, records::REFERRED, "observed"] {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
 
-use crate::learning::{Category, Kind, Learning, Readers, Scope};
+use crate::learning::{Category, Learning, LearningKind, LearningReaders, LearningScope};
 use crate::records;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,22 +21,22 @@ pub struct Document {
     pub files: Vec<String>,
     pub at: Timestamp,
     /// Nothing of a text that was only loaded.
-    pub label: Option<Label>,
+    pub label: Option<DocumentLabel>,
 }
 
 /// What a learning is, in a few bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct DocumentLabel {
     pub category: Category,
-    pub scope: Scope,
-    pub kind: Kind,
-    pub readers: Readers,
+    pub scope: LearningScope,
+    pub kind: LearningKind,
+    pub readers: LearningReaders,
 }
 
 /// A text to be found, as it is written down.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Loaded {
+pub struct LoadedText {
     pub id: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
@@ -78,14 +78,14 @@ impl Document {
                 serde_json::from_value::<Learning>(record.body.clone()).ok().map(Document::from)
             }
             records::LOADED => {
-                let loaded = serde_json::from_value::<Loaded>(record.body.clone()).ok()?;
+                let loaded = serde_json::from_value::<LoadedText>(record.body.clone()).ok()?;
                 Some(Document::loaded(loaded, record.at)).filter(|document| !document.id.is_empty())
             }
             _ => None,
         }
     }
 
-    pub fn loaded(loaded: Loaded, at: Timestamp) -> Document {
+    pub fn loaded(loaded: LoadedText, at: Timestamp) -> Document {
         Document {
             id: loaded.id,
             summary: loaded.summary,
@@ -112,7 +112,7 @@ impl From<Learning> for Document {
             tags: candidate.tags.iter().map(ToString::to_string).collect(),
             files: texts(&candidate.context_files),
             at: learning.at,
-            label: Some(Label {
+            label: Some(DocumentLabel {
                 category: candidate.category,
                 scope: candidate.scope,
                 kind: candidate.kind,

@@ -28,8 +28,8 @@ pub struct Episode {
     pub command: Text<80>,
     /// Of the whole command line.
     pub input: Digest,
-    pub outcome: Outcome,
-    pub class: Class,
+    pub outcome: EpisodeOutcome,
+    pub class: ErrorClass,
     /// The line that says what was wrong, without what changes from time to time.
     pub error: Text<200>,
     pub fix: Text<300>,
@@ -40,7 +40,7 @@ pub struct Episode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EpisodeOutcome {
     /// It works now.
     Fixed,
     /// It works now, and nothing was changed.
@@ -50,7 +50,7 @@ pub enum Outcome {
 /// What kind of thing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum ErrorClass {
     NoProgram,
     NoFile,
     Permission,
@@ -63,28 +63,30 @@ pub enum Class {
     Other,
 }
 
-impl Class {
+impl ErrorClass {
     pub fn name(self) -> &'static str {
         match self {
-            Class::NoProgram => "no program",
-            Class::NoFile => "no file",
-            Class::Permission => "permission",
-            Class::Timeout => "timeout",
-            Class::Network => "network",
-            Class::Usage => "usage",
-            Class::Compile => "compile",
-            Class::Test => "test",
-            Class::Conflict => "conflict",
-            Class::Other => "other",
+            ErrorClass::NoProgram => "no program",
+            ErrorClass::NoFile => "no file",
+            ErrorClass::Permission => "permission",
+            ErrorClass::Timeout => "timeout",
+            ErrorClass::Network => "network",
+            ErrorClass::Usage => "usage",
+            ErrorClass::Compile => "compile",
+            ErrorClass::Test => "test",
+            ErrorClass::Conflict => "conflict",
+            ErrorClass::Other => "other",
         }
     }
 
-    pub fn of(error: &str) -> Class {
+    pub fn of(error: &str) -> ErrorClass {
         let error = error.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
         match () {
-            () if says(&["command not found", "not recognized as", "no such command"]) => Class::NoProgram,
-            () if says(&["timed out", "timeout", "deadline exceeded"]) => Class::Timeout,
+            () if says(&["command not found", "not recognized as", "no such command"]) => {
+                ErrorClass::NoProgram
+            }
+            () if says(&["timed out", "timeout", "deadline exceeded"]) => ErrorClass::Timeout,
             () if says(&[
                 "could not resolve host",
                 "connection refused",
@@ -92,14 +94,14 @@ impl Class {
                 "econnrefused",
             ]) =>
             {
-                Class::Network
+                ErrorClass::Network
             }
             () if says(&["permission denied", "access denied", "eacces", "operation not permitted"]) => {
-                Class::Permission
+                ErrorClass::Permission
             }
-            () if says(&["merge conflict", "conflict (", "needs merge"]) => Class::Conflict,
+            () if says(&["merge conflict", "conflict (", "needs merge"]) => ErrorClass::Conflict,
             () if says(&["no such file", "enoent", "cannot find the path", "file not found"]) => {
-                Class::NoFile
+                ErrorClass::NoFile
             }
             () if says(&[
                 "usage:",
@@ -109,10 +111,10 @@ impl Class {
                 "invalid option",
             ]) =>
             {
-                Class::Usage
+                ErrorClass::Usage
             }
             () if says(&["test result: failed", "tests failed", "assertion", "--- fail", "failures:"]) => {
-                Class::Test
+                ErrorClass::Test
             }
             () if says(&[
                 "error[e",
@@ -124,9 +126,9 @@ impl Class {
                 "could not compile",
             ]) =>
             {
-                Class::Compile
+                ErrorClass::Compile
             }
-            () => Class::Other,
+            () => ErrorClass::Other,
         }
     }
 }
@@ -229,9 +231,9 @@ pub fn gist(error: &str) -> Text<200> {
 
 /// Failures of one kind, and what helped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pattern {
+pub struct FailurePattern {
     pub command: Text<80>,
-    pub class: Class,
+    pub class: ErrorClass,
     pub error: Text<200>,
     pub count: u32,
     pub last: Timestamp,
@@ -241,30 +243,30 @@ pub struct Pattern {
 
 /// All episodes, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Patterns {
-    patterns: BTreeMap<Digest, Pattern>,
+pub struct FailurePatterns {
+    patterns: BTreeMap<Digest, FailurePattern>,
 }
 
 /// What two episodes have to have in common.
-pub fn key(command: &str, class: Class, error: &str) -> Digest {
+pub fn key(command: &str, class: ErrorClass, error: &str) -> Digest {
     Digest::of([command, class.name(), error])
 }
 
-impl Patterns {
-    pub fn get(&self, key: Digest) -> Option<&Pattern> {
+impl FailurePatterns {
+    pub fn get(&self, key: Digest) -> Option<&FailurePattern> {
         self.patterns.get(&key)
     }
 
     /// Those worth a learning, most frequent first.
-    pub fn candidates(&self) -> Vec<&Pattern> {
-        let mut found: Vec<&Pattern> =
+    pub fn candidates(&self) -> Vec<&FailurePattern> {
+        let mut found: Vec<&FailurePattern> =
             self.patterns.values().filter(|pattern| pattern.count >= ALIKE).collect();
         found.sort_by_key(|pattern| (std::cmp::Reverse(pattern.count), std::cmp::Reverse(pattern.last)));
         found
     }
 }
 
-impl Pattern {
+impl FailurePattern {
     /// In one sentence, for whoever reflects.
     pub fn told(&self) -> String {
         format!(
@@ -278,7 +280,7 @@ impl Pattern {
     }
 }
 
-impl Projection for Patterns {
+impl Projection for FailurePatterns {
     const NAME: &'static str = "episodes";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &[EPISODE];
@@ -289,7 +291,7 @@ impl Projection for Patterns {
             return;
         };
         // What passed by itself teaches nothing.
-        if episode.outcome == Outcome::Passed {
+        if episode.outcome == EpisodeOutcome::Passed {
             return;
         }
         let key = key(episode.command.as_str(), episode.class, episode.error.as_str());
@@ -297,7 +299,7 @@ impl Projection for Patterns {
             let oldest = self.patterns.iter().min_by_key(|(_, pattern)| pattern.last).map(|(key, _)| *key);
             oldest.map(|key| self.patterns.remove(&key));
         }
-        let pattern = self.patterns.entry(key).or_insert_with(|| Pattern {
+        let pattern = self.patterns.entry(key).or_insert_with(|| FailurePattern {
             command: episode.command,
             class: episode.class,
             error: episode.error,
@@ -344,25 +346,25 @@ mod tests {
         assert_eq!(gist(one).as_str(), "error[E]: failed to resolve `serde` -->");
         assert_eq!(gist("").as_str(), "no message");
         for (error, class) in [
-            (one, Class::Compile),
-            ("bash: frobnicate: command not found", Class::NoProgram),
-            ("cat: x: No such file or directory", Class::NoFile),
-            ("test result: FAILED. 3 passed; 1 failed", Class::Test),
-            ("error: unexpected argument '--al' found\n\nUsage: x", Class::Usage),
-            ("it just did not", Class::Other),
+            (one, ErrorClass::Compile),
+            ("bash: frobnicate: command not found", ErrorClass::NoProgram),
+            ("cat: x: No such file or directory", ErrorClass::NoFile),
+            ("test result: FAILED. 3 passed; 1 failed", ErrorClass::Test),
+            ("error: unexpected argument '--al' found\n\nUsage: x", ErrorClass::Usage),
+            ("it just did not", ErrorClass::Other),
         ] {
-            assert_eq!(Class::of(error), class, "{error}");
+            assert_eq!(ErrorClass::of(error), class, "{error}");
         }
     }
 
-    fn happened(fix: &str, outcome: Outcome, error: &str) -> Record {
+    fn happened(fix: &str, outcome: EpisodeOutcome, error: &str) -> Record {
         let episode = Episode {
             task: Text::default(),
             tool: Text::from("Bash"),
             command: Text::from("cargo test"),
             input: Digest::of(["x"]),
             outcome,
-            class: Class::of(error),
+            class: ErrorClass::of(error),
             error: gist(error),
             fix: Text::from(fix),
             tries: 2,
@@ -373,13 +375,13 @@ mod tests {
 
     #[test]
     fn three_alike_are_worth_a_learning_and_two_are_not() {
-        let mut patterns = Patterns::default();
-        patterns.apply(&happened("add the feature", Outcome::Fixed, "error: no feature `x` (line 1)"));
-        patterns.apply(&happened("ran it again", Outcome::Passed, "error: no feature `x` (line 2)"));
-        patterns.apply(&happened("another", Outcome::Fixed, "error: disk full"));
-        patterns.apply(&happened("add the feature", Outcome::Fixed, "error: no feature `x` (line 3)"));
+        let mut patterns = FailurePatterns::default();
+        patterns.apply(&happened("add the feature", EpisodeOutcome::Fixed, "error: no feature `x` (line 1)"));
+        patterns.apply(&happened("ran it again", EpisodeOutcome::Passed, "error: no feature `x` (line 2)"));
+        patterns.apply(&happened("another", EpisodeOutcome::Fixed, "error: disk full"));
+        patterns.apply(&happened("add the feature", EpisodeOutcome::Fixed, "error: no feature `x` (line 3)"));
         assert!(patterns.candidates().is_empty());
-        patterns.apply(&happened("edit Cargo.toml", Outcome::Fixed, "error: no feature `x` (line 4)"));
+        patterns.apply(&happened("edit Cargo.toml", EpisodeOutcome::Fixed, "error: no feature `x` (line 4)"));
         let told: Vec<String> = patterns.candidates().iter().map(|pattern| pattern.told()).collect();
         assert_eq!(
             told,
@@ -394,7 +396,7 @@ mod tests {
         fn any_command_and_error_is_read(text in "\\PC{0,200}") {
             let _some_or_none = command_of(&text);
             prop_assert!(!gist(&text).as_str().contains('\n'));
-            let _a_class = Class::of(&text);
+            let _a_class = ErrorClass::of(&text);
         }
     }
 }

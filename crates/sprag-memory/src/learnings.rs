@@ -9,7 +9,7 @@ use sprag_base::record::{Projection, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::learning::{Learning, Status};
+use crate::learning::{Learning, LearningStatus};
 use crate::records::{self, Rejection, Superseded};
 use crate::usage::{self, Uses};
 
@@ -18,7 +18,7 @@ const REJECTIONS: usize = 500;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learnings {
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, LearningEntry>,
     #[serde(default)]
     rejections: Vec<(Timestamp, Rejection)>,
     /// Said of learnings that were not there yet: files of other clones come in any order.
@@ -27,36 +27,36 @@ pub struct Learnings {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LearningEntry {
     pub learning: Learning,
     pub uses: Uses,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<Text<64>>,
 }
 
-impl Entry {
-    pub fn status(&self) -> Status {
+impl LearningEntry {
+    pub fn status(&self) -> LearningStatus {
         self.uses.status
     }
 }
 
 impl Learnings {
     /// Oldest first.
-    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+    pub fn all(&self) -> impl Iterator<Item = &LearningEntry> {
         self.entries.values()
     }
 
     /// Those that may be shown.
-    pub fn in_use(&self) -> impl Iterator<Item = &Entry> {
-        self.all().filter(|entry| matches!(entry.status(), Status::Active | Status::Stale))
+    pub fn in_use(&self) -> impl Iterator<Item = &LearningEntry> {
+        self.all().filter(|entry| matches!(entry.status(), LearningStatus::Active | LearningStatus::Stale))
     }
 
-    pub fn get(&self, id: &str) -> Option<&Entry> {
+    pub fn get(&self, id: &str) -> Option<&LearningEntry> {
         self.entries.get(id)
     }
 
     /// Those whose id begins so.
-    pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Entry> {
+    pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a LearningEntry> {
         self.entries
             .range(prefix.to_owned()..)
             .map(|(_, entry)| entry)
@@ -70,7 +70,7 @@ impl Learnings {
     fn keep(&mut self, learning: Learning) {
         let id = learning.id.to_string();
         let uses = self.early.remove(&id).unwrap_or_default();
-        self.entries.entry(id).or_insert(Entry { learning, uses, superseded_by: None });
+        self.entries.entry(id).or_insert(LearningEntry { learning, uses, superseded_by: None });
     }
 
     fn correct(&mut self, learning: Learning) {

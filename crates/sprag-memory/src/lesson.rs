@@ -8,7 +8,7 @@ use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
 
 use crate::episode::Episode;
 use crate::learning::Learning;
-use crate::learnings::Entry;
+use crate::learnings::LearningEntry;
 
 /// The tag that makes a learning a lesson.
 pub const TAG: &str = "lesson";
@@ -61,14 +61,14 @@ pub fn is_lesson(learning: &Learning) -> bool {
 }
 
 /// The best ones first: what was of use, then what is new.
-pub fn ranked<'a>(lessons: impl IntoIterator<Item = &'a Entry>) -> Vec<&'a Entry> {
-    let worth = |entry: &Entry| {
+pub fn ranked<'a>(lessons: impl IntoIterator<Item = &'a LearningEntry>) -> Vec<&'a LearningEntry> {
+    let worth = |entry: &LearningEntry| {
         let uses = &entry.uses;
         let good = 3 * i64::from(uses.referred) + 2 * i64::from(uses.implied) + 3 * i64::from(uses.rated_up);
         let bad = i64::from(uses.dismissed) + 3 * i64::from(uses.rated_down) + i64::from(uses.failed);
         good + i64::from(uses.succeeded) - bad
     };
-    let mut lessons: Vec<&Entry> = lessons.into_iter().collect();
+    let mut lessons: Vec<&LearningEntry> = lessons.into_iter().collect();
     lessons.sort_by(|a, b| {
         let newer = (b.learning.at, &b.learning.id).cmp(&(a.learning.at, &a.learning.id));
         worth(b).cmp(&worth(a)).then(newer)
@@ -86,7 +86,7 @@ pub fn line(learning: &Learning) -> String {
 
 /// What is wrong with the marks of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged;
+pub struct DamagedMarks;
 
 /// The file with these lines between its marks, which are put there if they are missing. Lines of lessons
 /// that are not `known` here are of somebody else's clone, and stay as long as there is room. `None`: it is
@@ -95,7 +95,7 @@ pub fn replaced(
     file: &str,
     lines: &[String],
     is_known: impl Fn(&str) -> bool,
-) -> Result<Option<String>, Damaged> {
+) -> Result<Option<String>, DamagedMarks> {
     let feed = if file.contains("\r\n") { "\r\n" } else { "\n" };
     let at = |mark: &str| -> Vec<usize> {
         let all = file.lines().enumerate();
@@ -112,7 +112,7 @@ pub fn replaced(
             let own = |part: &[&str]| part.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
             (own(&old[..*start]), own(&old[start + 1..*end]), own(&old[end + 1..]))
         }
-        _ => return Err(Damaged),
+        _ => return Err(DamagedMarks),
     };
     let foreign = within.into_iter().filter(|line| id_of(line).is_some_and(|id| !is_known(id)));
     let mut bytes = 0;
@@ -162,7 +162,7 @@ fn id_of(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn with(file: &str, lines: &[&str]) -> Result<Option<String>, Damaged> {
+    fn with(file: &str, lines: &[&str]) -> Result<Option<String>, DamagedMarks> {
         let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
         replaced(file, &lines, |id| id.starts_with("own"))
     }
@@ -196,7 +196,7 @@ mod tests {
             format!("{END}\n{START}\n"),
             format!("{START}\n{START}\n{END}\n"),
         ] {
-            assert_eq!(with(&file, &["- x <!-- own1 -->"]), Err(Damaged), "{file}");
+            assert_eq!(with(&file, &["- x <!-- own1 -->"]), Err(DamagedMarks), "{file}");
         }
     }
 

@@ -6,45 +6,45 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
-use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_base::text::Text;
 
 use crate::learning::Learning;
 use crate::{destination, records};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub discovery: Vec<Name>,
+pub struct MirrorSettings {
+    pub discovery: Vec<SettingName>,
     pub always: Vec<String>,
-    pub overrides: Overrides,
-    pub mcp: Mcp,
+    pub overrides: BackendSwitches,
+    pub mcp: McpBackend,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Overrides {
+pub struct BackendSwitches {
     pub total_recall: bool,
     pub mcp: bool,
     pub markdown: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Mcp {
+pub struct McpBackend {
     pub command: Vec<String>,
     pub seconds: u32,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
-            discovery: ["config", "total-recall", "mcp", "markdown"].map(Name::Borrowed).to_vec(),
+impl Default for MirrorSettings {
+    fn default() -> MirrorSettings {
+        MirrorSettings {
+            discovery: ["config", "total-recall", "mcp", "markdown"].map(SettingName::Borrowed).to_vec(),
             always: Vec::new(),
-            overrides: Overrides { total_recall: true, mcp: true, markdown: true },
-            mcp: Mcp { command: Vec::new(), seconds: 10 },
+            overrides: BackendSwitches { total_recall: true, mcp: true, markdown: true },
+            mcp: McpBackend { command: Vec::new(), seconds: 10 },
         }
     }
 }
 
-impl Overrides {
+impl BackendSwitches {
     pub fn is_on(&self, backend: &str) -> bool {
         match backend {
             "total-recall" => self.total_recall,
@@ -60,11 +60,11 @@ pub fn is_shared(learning: &Learning) -> bool {
     destination::is_for_all(learning)
 }
 
-/// A backend has taken something over. Body: [`Acked`].
+/// A backend has taken something over. Body: [`MirrorAck`].
 pub const ACKED: &str = "backend.acked";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Acked {
+pub struct MirrorAck {
     pub backend: Text<32>,
     /// What it took: of which learning, and a digest of what was said of it.
     pub took: Vec<(Text<64>, Digest)>,
@@ -89,7 +89,7 @@ impl Projection for Mirrored {
 
     fn apply(&mut self, record: &Record) {
         if record.kind == ACKED
-            && let Ok(acked) = serde_json::from_value::<Acked>(record.body.clone())
+            && let Ok(acked) = serde_json::from_value::<MirrorAck>(record.body.clone())
         {
             let took = self.by_backend.entry(acked.backend.to_string()).or_default();
             took.extend(acked.took.into_iter().map(|(id, digest)| (id.to_string(), digest)));
@@ -97,7 +97,7 @@ impl Projection for Mirrored {
     }
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "backends",
     defaults: "\
 # Where learnings are mirrored to, besides the log. Personal ones never are.
@@ -108,16 +108,16 @@ discovery = [\"config\", \"total-recall\", \"mcp\", \"markdown\"]
 always = []
 ",
     keys: &[
-        Key { name: "discovery", tighten: Tighten::Never },
-        Key { name: "always", tighten: Tighten::Never },
+        SettingKey { name: "discovery", tighten: Tighten::Never },
+        SettingKey { name: "always", tighten: Tighten::Never },
     ],
 };
 
 /// Less of it is a project's own matter: it keeps learnings where they are.
 const SWITCH: Tighten = Tighten::Ranked(&["true", "false"]);
 
-pub const MORE: &[Section] = &[
-    Section {
+pub const MORE: &[SettingSection] = &[
+    SettingSection {
         name: "backends.overrides",
         defaults: "\
 # `false`: not used, found or not.
@@ -127,12 +127,12 @@ mcp = true
 markdown = true
 ",
         keys: &[
-            Key { name: "total_recall", tighten: SWITCH },
-            Key { name: "mcp", tighten: SWITCH },
-            Key { name: "markdown", tighten: SWITCH },
+            SettingKey { name: "total_recall", tighten: SWITCH },
+            SettingKey { name: "mcp", tighten: SWITCH },
+            SettingKey { name: "markdown", tighten: SWITCH },
         ],
     },
-    Section {
+    SettingSection {
         name: "backends.mcp",
         defaults: "\
 # A server with memory tools (`create_entities` and the like), as a program and its arguments.
@@ -142,8 +142,8 @@ command = []
 seconds = 10
 ",
         keys: &[
-            Key { name: "command", tighten: Tighten::Never },
-            Key { name: "seconds", tighten: Tighten::Lower },
+            SettingKey { name: "command", tighten: Tighten::Never },
+            SettingKey { name: "seconds", tighten: Tighten::Lower },
         ],
     },
 ];

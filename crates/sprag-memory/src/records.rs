@@ -16,23 +16,23 @@ pub const CORRECTED: &str = "learning.corrected";
 pub const REJECTED: &str = "learning.rejected";
 /// Body: [`Superseded`].
 pub const SUPERSEDED: &str = "learning.superseded";
-/// Body of these five: [`About`].
+/// Body of these five: [`LearningIds`].
 pub const ARCHIVED: &str = "learning.archived";
 pub const RESTORED: &str = "learning.restored";
 pub const VERIFIED: &str = "learning.verified";
 pub const WENT_STALE: &str = "learning.stale";
 pub const REFERRED: &str = "learning.referred";
-/// Its words turned up in what the agent did. Body: [`About`].
+/// Its words turned up in what the agent did. Body: [`LearningIds`].
 pub const IMPLIED: &str = "learning.implied";
-/// Shown and of no use, once for each session. Body: [`About`].
+/// Shown and of no use, once for each session. Body: [`LearningIds`].
 pub const DISMISSED: &str = "learning.dismissed";
 /// Shown to a session. Body: [`Surfaced`].
 pub const SURFACED: &str = "learning.surfaced";
-/// Body: [`Rated`].
+/// Body: [`LearningRating`].
 pub const RATED: &str = "learning.rated";
-/// Whether work that used it went well. Body: [`Went`].
+/// Whether work that used it went well. Body: [`WorkOutcome`].
 pub const OUTCOME: &str = "learning.outcome";
-/// What came of a reflection, for judging the sieve. Body: [`Done`].
+/// What came of a reflection, for judging the sieve. Body: [`ReflectionSummary`].
 pub const REFLECTED: &str = "reflection.done";
 /// A question and what answers it. Body: [`crate::event::Answered`].
 pub const ANSWERED: &str = "qa.answered";
@@ -44,7 +44,7 @@ pub const PREFIXES: &[&str] = &["learning.", "document."];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct About {
+pub struct LearningIds {
     pub ids: Vec<Text<64>>,
     /// Why, or for what.
     #[serde(skip_serializing_if = "Text::is_empty", alias = "why")]
@@ -79,7 +79,7 @@ pub struct Rejection {
 /// the candidates were for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Done {
+pub struct ReflectionSummary {
     pub candidates: u32,
     /// Ids of what was kept, and of what was there already and is now said better.
     pub accepted: Vec<Text<64>>,
@@ -89,27 +89,27 @@ pub struct Done {
     pub criteria: BTreeMap<String, u32>,
     /// What was kept although a stage had rejected something like it in an earlier session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub misses: Vec<Miss>,
+    pub misses: Vec<WriteGateMiss>,
     /// Learnings that a candidate resembles, by its place in the submission.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub similar: Vec<Resembles>,
+    pub similar: Vec<SimilarLearning>,
     /// Learnings that a candidate repeats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub repeated: Vec<Resembles>,
+    pub repeated: Vec<SimilarLearning>,
     /// Why candidates are not what they resemble, in the words of whoever handed them in.
     #[serde(skip_serializing_if = "Text::is_empty")]
     pub distinct: Text<500>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Miss {
+pub struct WriteGateMiss {
     pub id: Text<64>,
     pub stage: Text<32>,
     pub score: f32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Resembles {
+pub struct SimilarLearning {
     pub index: u32,
     pub id: Text<64>,
     #[serde(default)]
@@ -120,11 +120,11 @@ pub struct Resembles {
 pub struct Surfaced {
     /// `start`, `tool`, `prompt`.
     pub occasion: Text<16>,
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownRecord>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ShownRecord {
     pub id: Text<64>,
     /// How likely it was thought to be of use.
     pub score: f32,
@@ -136,7 +136,7 @@ pub struct Shown {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rated {
+pub struct LearningRating {
     pub id: Text<64>,
     pub is_useful: bool,
     #[serde(default, skip_serializing_if = "Text::is_empty")]
@@ -144,7 +144,7 @@ pub struct Rated {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Went {
+pub struct WorkOutcome {
     pub ids: Vec<Text<64>>,
     pub is_success: bool,
     #[serde(default, skip_serializing_if = "Text::is_empty")]

@@ -3,21 +3,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct MemorySettings {
     pub judge: Vec<String>,
     pub judge_seconds: u32,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { judge: Vec::new(), judge_seconds: 120 }
+impl Default for MemorySettings {
+    fn default() -> MemorySettings {
+        MemorySettings { judge: Vec::new(), judge_seconds: 120 }
     }
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "memory",
     defaults: "\
 # Who reads for `sprag consolidate` and `sprag retroflect`.
@@ -28,7 +28,7 @@ judge = []
 judge_seconds = 120
 ",
     keys: &[
-        Key { name: "judge", tighten: Tighten::Never },
-        Key { name: "judge_seconds", tighten: Tighten::Never },
+        SettingKey { name: "judge", tighten: Tighten::Never },
+        SettingKey { name: "judge_seconds", tighten: Tighten::Never },
     ],
 };

@@ -12,9 +12,9 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::destination::{is_content, is_for_all};
-use crate::learning::{Learning, Status};
+use crate::learning::{Learning, LearningStatus};
 use crate::learnings::Learnings;
-use crate::records::{self, About, Superseded};
+use crate::records::{self, LearningIds, Superseded};
 
 /// The member of a record that says which clone it came from.
 pub const FROM: &str = "from";
@@ -42,7 +42,7 @@ pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
             (is_id(it.id.as_str()) && is_id(it.by.as_str())).then(|| json!(it))?
         }
         _ => {
-            let it = serde_json::from_value::<About>(record.body.clone()).ok()?;
+            let it = serde_json::from_value::<LearningIds>(record.body.clone()).ok()?;
             (!it.ids.is_empty() && it.ids.iter().all(|id| is_id(id.as_str()))).then(|| json!(it))?
         }
     };
@@ -104,17 +104,17 @@ pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<(&'static s
         let mut status = now.status();
         if now.learning != right.learning {
             settled.push((records::CORRECTED, json!(right.learning)));
-            status = if status == Status::Superseded { status } else { Status::Active };
+            status = if status == LearningStatus::Superseded { status } else { LearningStatus::Active };
         }
-        let about = || json!(About { ids: vec![Text::from(id.as_str())], how: Text::default() });
+        let about = || json!(LearningIds { ids: vec![Text::from(id.as_str())], how: Text::default() });
         if status != right.status() {
             match right.status() {
-                Status::Active => settled.push((records::RESTORED, about())),
-                Status::Archived => settled.push((records::ARCHIVED, about())),
-                Status::Stale => {
+                LearningStatus::Active => settled.push((records::RESTORED, about())),
+                LearningStatus::Archived => settled.push((records::ARCHIVED, about())),
+                LearningStatus::Stale => {
                     settled.extend([(records::RESTORED, about()), (records::WENT_STALE, about())])
                 }
-                Status::Superseded => {}
+                LearningStatus::Superseded => {}
             }
         }
         if let Some(by) = right.superseded_by.clone().filter(|by| now.superseded_by.as_ref() != Some(by)) {
@@ -170,10 +170,10 @@ mod tests {
         }
     }
 
-    fn picture(log: &[Record]) -> Vec<(String, Status, Option<Text<64>>)> {
+    fn picture(log: &[Record]) -> Vec<(String, LearningStatus, Option<Text<64>>)> {
         let mut folded = Learnings::default();
         log.iter().for_each(|record| folded.apply(record));
-        let shown = |entry: &crate::learnings::Entry| {
+        let shown = |entry: &crate::learnings::LearningEntry| {
             (entry.learning.candidate.summary.to_string(), entry.status(), entry.superseded_by.clone())
         };
         folded.all().map(shown).collect()

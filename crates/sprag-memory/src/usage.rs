@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
 
-use crate::learning::Status;
-use crate::records::{self, About, Rated, Superseded, Surfaced, Went};
+use crate::learning::LearningStatus;
+use crate::records::{self, LearningIds, LearningRating, Superseded, Surfaced, WorkOutcome};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {
-    pub status: Status,
+    pub status: LearningStatus,
     /// Sessions it was shown to.
     pub surfaced: u16,
     /// Times somebody said that it was of use.
@@ -33,7 +33,7 @@ pub struct Uses {
 impl Default for Uses {
     fn default() -> Self {
         Uses {
-            status: Status::Active,
+            status: LearningStatus::Active,
             surfaced: 0,
             referred: 0,
             implied: 0,
@@ -51,7 +51,7 @@ impl Default for Uses {
 
 /// One thing that happened to one learning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum UsageChange {
     Stale,
     Archived,
     Restored,
@@ -75,52 +75,54 @@ pub enum Change {
 pub const ROW: usize = 32;
 
 impl Uses {
-    pub fn apply(&mut self, change: Change, at: Timestamp) {
+    pub fn apply(&mut self, change: UsageChange, at: Timestamp) {
         let now = minutes(at);
         let more = |count: &mut u16| *count = count.saturating_add(1);
         // Superseded is final: a later word about it changes no more than its counts.
-        let is_final = self.status == Status::Superseded;
+        let is_final = self.status == LearningStatus::Superseded;
         match change {
-            Change::Superseded => self.status = Status::Superseded,
-            Change::Stale if self.status == Status::Active => self.status = Status::Stale,
-            Change::Archived if !is_final => self.status = Status::Archived,
-            Change::Restored | Change::Corrected if !is_final => {
-                self.status = Status::Active;
+            UsageChange::Superseded => self.status = LearningStatus::Superseded,
+            UsageChange::Stale if self.status == LearningStatus::Active => {
+                self.status = LearningStatus::Stale
+            }
+            UsageChange::Archived if !is_final => self.status = LearningStatus::Archived,
+            UsageChange::Restored | UsageChange::Corrected if !is_final => {
+                self.status = LearningStatus::Active;
                 self.last_verified = now;
             }
-            Change::Verified => {
+            UsageChange::Verified => {
                 self.last_verified = now;
-                if self.status == Status::Stale {
-                    self.status = Status::Active;
+                if self.status == LearningStatus::Stale {
+                    self.status = LearningStatus::Active;
                 }
             }
-            Change::Stale | Change::Archived | Change::Restored | Change::Corrected => {}
-            Change::Surfaced => {
+            UsageChange::Stale | UsageChange::Archived | UsageChange::Restored | UsageChange::Corrected => {}
+            UsageChange::Surfaced => {
                 more(&mut self.surfaced);
                 self.last_shown = now;
             }
-            Change::Referred => {
+            UsageChange::Referred => {
                 more(&mut self.referred);
                 self.last_used = now;
             }
-            Change::Implied => {
+            UsageChange::Implied => {
                 more(&mut self.implied);
                 self.last_used = now;
             }
-            Change::Dismissed => more(&mut self.dismissed),
-            Change::Rated { is_useful: true } => {
+            UsageChange::Dismissed => more(&mut self.dismissed),
+            UsageChange::Rated { is_useful: true } => {
                 more(&mut self.rated_up);
                 self.last_used = now;
             }
-            Change::Rated { is_useful: false } => more(&mut self.rated_down),
-            Change::Outcome { is_success: true } => more(&mut self.succeeded),
-            Change::Outcome { is_success: false } => more(&mut self.failed),
+            UsageChange::Rated { is_useful: false } => more(&mut self.rated_down),
+            UsageChange::Outcome { is_success: true } => more(&mut self.succeeded),
+            UsageChange::Outcome { is_success: false } => more(&mut self.failed),
         }
     }
 
     pub fn row(&self) -> [u8; ROW] {
         let mut row = [0; ROW];
-        let status = Status::ALL.iter().position(|status| *status == self.status).unwrap_or(0);
+        let status = LearningStatus::ALL.iter().position(|status| *status == self.status).unwrap_or(0);
         row[0] = u8::try_from(status).unwrap_or(0);
         let counts = [
             self.surfaced,
@@ -147,7 +149,7 @@ impl Uses {
             u32::from_le_bytes([row[20 + 4 * at], row[21 + 4 * at], row[22 + 4 * at], row[23 + 4 * at]])
         };
         Uses {
-            status: Status::ALL.get(usize::from(row[0])).copied().unwrap_or(Status::Archived),
+            status: LearningStatus::ALL.get(usize::from(row[0])).copied().unwrap_or(LearningStatus::Archived),
             surfaced: count(0),
             referred: count(1),
             implied: count(2),
@@ -169,33 +171,34 @@ pub fn minutes(at: Timestamp) -> u32 {
 
 /// Whom a record is about, and what it says of them. Records that keep or correct a learning are the
 /// reader's own matter; they count here as far as they touch an older one.
-pub fn changes(record: &Record) -> Vec<(String, Change)> {
+pub fn changes(record: &Record) -> Vec<(String, UsageChange)> {
     match record.kind.as_str() {
         records::CORRECTED => {
             let id = record.body["id"].as_str();
-            id.map(|id| (id.to_owned(), Change::Corrected)).into_iter().collect()
+            id.map(|id| (id.to_owned(), UsageChange::Corrected)).into_iter().collect()
         }
-        records::SUPERSEDED => {
-            body::<Superseded>(record).map(|it| (it.id.to_string(), Change::Superseded)).into_iter().collect()
-        }
-        records::ARCHIVED => about(record, Change::Archived),
-        records::RESTORED => about(record, Change::Restored),
-        records::VERIFIED => about(record, Change::Verified),
-        records::WENT_STALE => about(record, Change::Stale),
-        records::REFERRED => about(record, Change::Referred),
-        records::IMPLIED => about(record, Change::Implied),
-        records::DISMISSED => about(record, Change::Dismissed),
+        records::SUPERSEDED => body::<Superseded>(record)
+            .map(|it| (it.id.to_string(), UsageChange::Superseded))
+            .into_iter()
+            .collect(),
+        records::ARCHIVED => about(record, UsageChange::Archived),
+        records::RESTORED => about(record, UsageChange::Restored),
+        records::VERIFIED => about(record, UsageChange::Verified),
+        records::WENT_STALE => about(record, UsageChange::Stale),
+        records::REFERRED => about(record, UsageChange::Referred),
+        records::IMPLIED => about(record, UsageChange::Implied),
+        records::DISMISSED => about(record, UsageChange::Dismissed),
         records::SURFACED => {
             let shown = body::<Surfaced>(record).map(|it| it.shown).unwrap_or_default();
-            shown.into_iter().map(|shown| (shown.id.to_string(), Change::Surfaced)).collect()
+            shown.into_iter().map(|shown| (shown.id.to_string(), UsageChange::Surfaced)).collect()
         }
-        records::RATED => body::<Rated>(record)
-            .map(|it| (it.id.to_string(), Change::Rated { is_useful: it.is_useful }))
+        records::RATED => body::<LearningRating>(record)
+            .map(|it| (it.id.to_string(), UsageChange::Rated { is_useful: it.is_useful }))
             .into_iter()
             .collect(),
         records::OUTCOME => {
-            let went = body::<Went>(record);
-            let change = |is_success| Change::Outcome { is_success };
+            let went = body::<WorkOutcome>(record);
+            let change = |is_success| UsageChange::Outcome { is_success };
             went.map(|it| it.ids.iter().map(|id| (id.to_string(), change(it.is_success))).collect())
                 .unwrap_or_default()
         }
@@ -203,8 +206,8 @@ pub fn changes(record: &Record) -> Vec<(String, Change)> {
     }
 }
 
-fn about(record: &Record, change: Change) -> Vec<(String, Change)> {
-    let about = body::<About>(record).unwrap_or_default();
+fn about(record: &Record, change: UsageChange) -> Vec<(String, UsageChange)> {
+    let about = body::<LearningIds>(record).unwrap_or_default();
     about.ids.into_iter().map(|id| (id.to_string(), change)).collect()
 }
 
@@ -221,34 +224,37 @@ mod tests {
         let mut uses = Uses::default();
         let at = Timestamp::from_millis(1_794_733_261_000);
         for change in [
-            Change::Surfaced,
-            Change::Referred,
-            Change::Implied,
-            Change::Dismissed,
-            Change::Rated { is_useful: true },
-            Change::Rated { is_useful: false },
-            Change::Outcome { is_success: true },
-            Change::Outcome { is_success: false },
-            Change::Verified,
-            Change::Stale,
+            UsageChange::Surfaced,
+            UsageChange::Referred,
+            UsageChange::Implied,
+            UsageChange::Dismissed,
+            UsageChange::Rated { is_useful: true },
+            UsageChange::Rated { is_useful: false },
+            UsageChange::Outcome { is_success: true },
+            UsageChange::Outcome { is_success: false },
+            UsageChange::Verified,
+            UsageChange::Stale,
         ] {
             uses.apply(change, at);
             assert_eq!(Uses::from_row(&uses.row()), uses);
         }
-        assert_eq!((uses.status, uses.surfaced, uses.last_used), (Status::Stale, 1, minutes(at)));
+        assert_eq!((uses.status, uses.surfaced, uses.last_used), (LearningStatus::Stale, 1, minutes(at)));
     }
 
     #[test]
     fn superseded_is_final_and_archived_is_not() {
         let at = Timestamp::from_millis(0);
-        let after = |changes: &[Change]| {
+        let after = |changes: &[UsageChange]| {
             let mut uses = Uses::default();
             changes.iter().for_each(|change| uses.apply(*change, at));
             uses.status
         };
-        assert_eq!(after(&[Change::Archived, Change::Restored]), Status::Active);
-        assert_eq!(after(&[Change::Superseded, Change::Restored, Change::Corrected]), Status::Superseded);
-        assert_eq!(after(&[Change::Archived, Change::Stale]), Status::Archived);
-        assert_eq!(after(&[Change::Stale, Change::Verified]), Status::Active);
+        assert_eq!(after(&[UsageChange::Archived, UsageChange::Restored]), LearningStatus::Active);
+        assert_eq!(
+            after(&[UsageChange::Superseded, UsageChange::Restored, UsageChange::Corrected]),
+            LearningStatus::Superseded
+        );
+        assert_eq!(after(&[UsageChange::Archived, UsageChange::Stale]), LearningStatus::Archived);
+        assert_eq!(after(&[UsageChange::Stale, UsageChange::Verified]), LearningStatus::Active);
     }
 }

@@ -10,13 +10,13 @@ use sprag_host::sys::env;
 /// A file that is longer is put away; the one before it goes.
 const LONGEST: u64 = 1024 * 1024;
 
-pub struct Diary {
+pub struct DaemonLogFile {
     path: PathBuf,
 }
 
-impl Diary {
-    pub fn at(run: &Path) -> Diary {
-        Diary { path: run.join("daemon.log") }
+impl DaemonLogFile {
+    pub fn at(run: &Path) -> DaemonLogFile {
+        DaemonLogFile { path: run.join("daemon.log") }
     }
 
     /// Where it is written, opened for a process that is to write there itself.
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn what_is_full_is_put_away_once() {
         let dir = tempfile::tempdir().unwrap();
-        let diary = Diary::at(dir.path());
+        let diary = DaemonLogFile::at(dir.path());
         diary.write(&RealDisk, "first\nline").unwrap();
         let text = fs::read_to_string(&diary.path).unwrap();
         assert!(text.ends_with(" first line\n") && text.lines().count() == 1);

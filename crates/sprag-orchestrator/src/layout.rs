@@ -10,7 +10,7 @@ pub fn run_log_path(run: &Path, plan: &str) -> PathBuf {
 
 /// Where a plan is run.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct RunLayout {
     /// The user's checkout.
     pub root: PathBuf,
     /// Our own files about runs.
@@ -21,7 +21,7 @@ pub struct Ground {
     pub epoch: u64,
 }
 
-impl Ground {
+impl RunLayout {
     pub fn trunk(&self) -> String {
         format!("refs/sprag/{}/trunk", self.plan)
     }

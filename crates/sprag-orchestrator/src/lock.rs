@@ -13,7 +13,7 @@ use sprag_host::sys::{exec, processes};
 
 /// Held for as long as this daemon lives.
 #[derive(Debug)]
-pub struct Reign {
+pub struct DaemonLock {
     _lock: File,
     /// Held by all that was started in this reign, too.
     children: File,
@@ -21,7 +21,7 @@ pub struct Reign {
 }
 
 /// Begins a reign; `None` while another lasts.
-pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<Reign>> {
+pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<DaemonLock>> {
     disk.make_dirs(run)?;
     let lock = disk::append_regular(&run.join("lock"))?;
     if !lock_within(&lock, STARTING)? {
@@ -34,10 +34,10 @@ pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<Reign>> {
     // For people to read: who rules is known by the lock alone.
     disk::replace_derived(disk, &run.join("pid"), std::process::id().to_string().as_bytes())?;
     exec::tie_all(format!("{}{epoch}", mark(run)).into(), children.try_clone()?);
-    Ok(Some(Reign { _lock: lock, children, epoch }))
+    Ok(Some(DaemonLock { _lock: lock, children, epoch }))
 }
 
-impl Drop for Reign {
+impl Drop for DaemonLock {
     fn drop(&mut self) {
         // All of them have ended. If not, whoever comes next has to wait for nobody we know of.
         self.children.unlock().unwrap_or_default();

@@ -33,9 +33,9 @@ impl StageId {
 /// One run of one agent for one stage: `run/stage/attempt/number`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Key(pub Text<200>);
+pub struct EffectKey(pub Text<200>);
 
 /// A commit by its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Commit(pub Text<64>);
+pub struct CommitId(pub Text<64>);

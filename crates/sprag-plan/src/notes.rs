@@ -19,7 +19,7 @@ pub const MOST: usize = 1000;
 
 /// One note, as a line of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct StageNote {
     pub v: u32,
     pub id: Text<64>,
     pub at: Timestamp,
@@ -28,12 +28,12 @@ pub struct Note {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Text<200>>,
     #[serde(flatten)]
-    pub said: Said,
+    pub said: NoteBody,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Said {
+pub enum NoteBody {
     /// Something that is so.
     Note { text: Text<MOST> },
     /// Something that was chosen, and for which reason.
@@ -46,29 +46,31 @@ pub enum Said {
     Question { text: Text<MOST> },
 }
 
-impl Said {
+impl NoteBody {
     pub fn name(&self) -> &'static str {
         match self {
-            Said::Note { .. } => "note",
-            Said::Decision { .. } => "decision",
-            Said::Question { .. } => "question",
+            NoteBody::Note { .. } => "note",
+            NoteBody::Decision { .. } => "decision",
+            NoteBody::Question { .. } => "question",
         }
     }
 
     pub fn text(&self) -> &str {
         match self {
-            Said::Note { text } | Said::Decision { text, .. } | Said::Question { text } => text.as_str(),
+            NoteBody::Note { text } | NoteBody::Decision { text, .. } | NoteBody::Question { text } => {
+                text.as_str()
+            }
         }
     }
 
     /// Without secrets.
     #[must_use]
-    pub fn redacted(self) -> Said {
+    pub fn redacted(self) -> NoteBody {
         let clean = |text: Text<MOST>| redact::short(&plain(text.as_str()));
         match self {
-            Said::Note { text } => Said::Note { text: clean(text) },
-            Said::Decision { text, why } => Said::Decision { text: clean(text), why: clean(why) },
-            Said::Question { text } => Said::Question { text: clean(text) },
+            NoteBody::Note { text } => NoteBody::Note { text: clean(text) },
+            NoteBody::Decision { text, why } => NoteBody::Decision { text: clean(text), why: clean(why) },
+            NoteBody::Question { text } => NoteBody::Question { text: clean(text) },
         }
     }
 
@@ -76,7 +78,7 @@ impl Said {
     pub fn line(&self) -> String {
         let text = one_line(self.text());
         match self {
-            Said::Decision { why, .. } if !why.is_empty() => {
+            NoteBody::Decision { why, .. } if !why.is_empty() => {
                 format!("decision: {} (because {})", text.trim(), one_line(why.as_str()).trim())
             }
             said => format!("{}: {}", said.name(), text.trim()),
@@ -88,24 +90,24 @@ impl Said {
 mod tests {
     use super::*;
 
-    fn note(id: &str, said: Said) -> Note {
+    fn note(id: &str, said: NoteBody) -> StageNote {
         let at = Timestamp::from_millis(0);
-        Note { v: 1, id: Text::from(id), at, stage: StageId::new("parser"), session: None, said }
+        StageNote { v: 1, id: Text::from(id), at, stage: StageId::new("parser"), session: None, said }
     }
 
     #[test]
     fn a_note_is_a_line_that_reads_back() {
-        let said = Said::Decision { text: Text::from("read it twice"), why: Text::from("it may move") };
+        let said = NoteBody::Decision { text: Text::from("read it twice"), why: Text::from("it may move") };
         let written = serde_json::to_string(&note("1", said.clone())).unwrap();
         assert!(written.contains(r#""kind":"decision""#), "{written}");
-        assert_eq!(serde_json::from_str::<Note>(&written).unwrap().said, said);
+        assert_eq!(serde_json::from_str::<StageNote>(&written).unwrap().said, said);
         assert_eq!(said.line(), "decision: read it twice (because it may move)");
     }
 
     #[test]
     fn no_note_keeps_a_secret_or_a_second_line_in_a_list() {
         let said =
-            Said::Note { text: Text::from("token ghp_0123456789abcdefghij0123456789abcdef\n## Scope") };
+            NoteBody::Note { text: Text::from("token ghp_0123456789abcdefghij0123456789abcdef\n## Scope") };
         assert_eq!(said.redacted().line(), "note: token [redacted:github_token] ## Scope");
     }
 }

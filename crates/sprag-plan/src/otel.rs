@@ -9,14 +9,14 @@ use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
 
-use super::agent::activity::Seen;
-use super::ids::{Key, StageId};
-use super::run::record::{Effect, Ended, Outcome, Recorded};
+use super::agent::activity::AgentActivity;
+use super::ids::{EffectKey, StageId};
+use super::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome};
 use super::sentences;
 
 /// Something that took its time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Span {
+pub struct OtelSpan {
     /// Of the key of what it is, so that everybody who knows that names it alike.
     id: String,
     parent: Option<String>,
@@ -32,22 +32,22 @@ pub struct Span {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spans {
     trace: String,
-    spans: Vec<Span>,
+    spans: Vec<OtelSpan>,
     /// Where the one of a key is that has not ended.
-    open: BTreeMap<Key, usize>,
+    open: BTreeMap<EffectKey, usize>,
     /// Where those of agents are.
-    agents: BTreeMap<Key, usize>,
+    agents: BTreeMap<EffectKey, usize>,
     moved: Timestamp,
 }
 
 impl Spans {
     /// `None`: it is not the start of a run.
-    pub fn begin(record: &Recorded, at: Timestamp) -> Option<Spans> {
-        let Recorded::Started { run, plan, .. } = record else { return None };
+    pub fn begin(record: &RunRecord, at: Timestamp) -> Option<Spans> {
+        let RunRecord::Started { run, plan, .. } = record else { return None };
         let name = plan.head.name.to_string();
         let facts =
             vec![("gen_ai.operation.name", json!("invoke_workflow")), ("gen_ai.workflow.name", json!(name))];
-        let root = Span {
+        let root = OtelSpan {
             id: span_id(run.as_str()),
             parent: None,
             name: format!("invoke_workflow {name}"),
@@ -65,50 +65,50 @@ impl Spans {
         })
     }
 
-    pub fn apply(&mut self, record: &Recorded, at: Timestamp) {
+    pub fn apply(&mut self, record: &RunRecord, at: Timestamp) {
         let at = at.max(self.moved);
         self.moved = at;
         match record {
-            Recorded::Intent { key, effect, .. } => self.begin_span(key, effect, at),
-            Recorded::Outcome { key, outcome } => match outcome {
+            RunRecord::Intent { key, effect, .. } => self.begin_span(key, effect, at),
+            RunRecord::Outcome { key, outcome } => match outcome {
                 // It is at work from here on.
-                Outcome::Spawned => {}
+                EffectOutcome::Spawned => {}
                 _ => self.end_span(key, at, failure_of(outcome)),
             },
-            Recorded::Ended { session, ended, .. } => self.end_span(session, at, error_of(ended)),
-            Recorded::Started { .. }
-            | Recorded::Amended { .. }
-            | Recorded::Happened { .. }
-            | Recorded::WorktreeLost { .. }
-            | Recorded::Foreign { .. }
-            | Recorded::TargetHeld { .. }
-            | Recorded::Nearly { .. }
-            | Recorded::Said { .. } => {}
+            RunRecord::Ended { session, ended, .. } => self.end_span(session, at, error_of(ended)),
+            RunRecord::Started { .. }
+            | RunRecord::Amended { .. }
+            | RunRecord::Happened { .. }
+            | RunRecord::WorktreeLost { .. }
+            | RunRecord::Foreign { .. }
+            | RunRecord::TargetHeld { .. }
+            | RunRecord::Nearly { .. }
+            | RunRecord::Said { .. } => {}
         }
     }
 
-    fn begin_span(&mut self, key: &Key, effect: &Effect, begun: Timestamp) {
+    fn begin_span(&mut self, key: &EffectKey, effect: &Effect, begun: Timestamp) {
         let Some((name, facts)) = told(key, effect) else { return };
         let (id, parent) = (span_id(key.0.as_str()), Some(self.spans[0].id.clone()));
         self.open.insert(key.clone(), self.spans.len());
         if matches!(effect, Effect::Spawn { .. }) {
             self.agents.insert(key.clone(), self.spans.len());
         }
-        self.spans.push(Span { id, parent, name, begun, ended: None, facts, error: None });
+        self.spans.push(OtelSpan { id, parent, name, begun, ended: None, facts, error: None });
     }
 
-    fn end_span(&mut self, key: &Key, at: Timestamp, error: Option<String>) {
+    fn end_span(&mut self, key: &EffectKey, at: Timestamp, error: Option<String>) {
         let Some(place) = self.open.remove(key) else { return };
         self.spans[place].ended = Some(at);
         self.spans[place].error = error;
     }
 
-    pub fn sessions(&self) -> impl Iterator<Item = &Key> {
+    pub fn sessions(&self) -> impl Iterator<Item = &EffectKey> {
         self.agents.keys()
     }
 
     /// What was seen of the agent of a session, and the records of what it did.
-    pub fn see(&mut self, session: &Key, seen: &Seen, records: &[Record]) {
+    pub fn see(&mut self, session: &EffectKey, seen: &AgentActivity, records: &[Record]) {
         let Some(agent) = self.agents.get(session).map(|place| &mut self.spans[*place]) else { return };
         let called = seen.client_session.as_ref().map(|name| ("gen_ai.conversation.id", json!(name)));
         let model = seen.model.as_ref().map(|model| ("gen_ai.response.model", json!(model)));
@@ -129,7 +129,7 @@ impl Spans {
         }]})
     }
 
-    fn span(&self, span: &Span) -> Value {
+    fn span(&self, span: &OtelSpan) -> Value {
         let nanos = |at: Timestamp| format!("{}000000", at.millis().max(0));
         let status = span.error.as_ref().map_or(json!({}), |error| json!({"code": 2, "message": error}));
         let mut told = json!({
@@ -150,7 +150,7 @@ impl Spans {
 }
 
 /// By which what an agent tells of itself belongs to its span, in the form of the W3C.
-pub fn traceparent(session: &Key) -> String {
+pub fn traceparent(session: &EffectKey) -> String {
     let key = session.0.as_str();
     let run = key.split('/').next().unwrap_or_default();
     format!("00-{}-{}-01", trace_id(run), span_id(key))
@@ -170,7 +170,7 @@ fn span_id(key: &str) -> String {
 }
 
 /// What an effect is called and what is known of it; `None` for those that take no time of their own.
-fn told(key: &Key, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
+fn told(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
     let of_stage = |stage: &StageId| vec![("sprag.stage", json!(stage))];
     let of_candidate = |number: &u64| vec![("sprag.candidate", json!(number))];
     let (name, facts) = match effect {
@@ -206,27 +206,27 @@ fn told(key: &Key, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)
     Some((name, facts))
 }
 
-fn failure_of(outcome: &Outcome) -> Option<String> {
+fn failure_of(outcome: &EffectOutcome) -> Option<String> {
     match outcome {
-        Outcome::Red { .. } => Some("red".to_owned()),
-        Outcome::Conflicted { .. } => Some("conflict".to_owned()),
-        Outcome::Failed { why, .. } => Some(why.to_string()),
+        EffectOutcome::Red { .. } => Some("red".to_owned()),
+        EffectOutcome::Conflicted { .. } => Some("conflict".to_owned()),
+        EffectOutcome::Failed { why, .. } => Some(why.to_string()),
         _ => None,
     }
 }
 
-fn error_of(ended: &Ended) -> Option<String> {
+fn error_of(ended: &SessionOutcome) -> Option<String> {
     match ended {
-        Ended::Well | Ended::Stopped => None,
-        Ended::Failed { failure, .. } => Some(sentences::failed(*failure).to_owned()),
-        Ended::RateLimited { .. } => Some("rate limit".to_owned()),
-        Ended::ContextFull => Some("context full".to_owned()),
+        SessionOutcome::Well | SessionOutcome::Stopped => None,
+        SessionOutcome::Failed { failure, .. } => Some(sentences::failed(*failure).to_owned()),
+        SessionOutcome::RateLimited { .. } => Some("rate limit".to_owned()),
+        SessionOutcome::ContextFull => Some("context full".to_owned()),
     }
 }
 
 /// Calls of tools while the agent was at work, by what its hooks have written down.
-fn calls(agent: &Span, records: &[Record]) -> Vec<Span> {
-    let mut calls: Vec<Span> = Vec::new();
+fn calls(agent: &OtelSpan, records: &[Record]) -> Vec<OtelSpan> {
+    let mut calls: Vec<OtelSpan> = Vec::new();
     let mut open: BTreeMap<&str, usize> = BTreeMap::new();
     let is_its = |at: Timestamp| at >= agent.begun && agent.ended.is_none_or(|ended| at <= ended);
     for record in records.iter().filter(|record| is_its(record.at)) {
@@ -239,7 +239,7 @@ fn calls(agent: &Span, records: &[Record]) -> Vec<Span> {
                 if !is_refused {
                     open.insert(call, calls.len());
                 }
-                calls.push(Span {
+                calls.push(OtelSpan {
                     id: span_id(&format!("{}/{call}", agent.id)),
                     parent: Some(agent.id.clone()),
                     name: format!("execute_tool {tool}"),
@@ -286,7 +286,7 @@ mod tests {
     use sprag_base::text::Text;
 
     use super::*;
-    use crate::stage::Failure;
+    use crate::stage::StageFailure;
     use crate::testing::{now, plan, start};
 
     fn record(kind: &str, seconds: i64, body: Value) -> Record {
@@ -318,19 +318,21 @@ mod tests {
         let mut spans = Spans::begin(&start(plan(&[("a", "", "a/**")])), now()).unwrap();
         let at = |seconds| now().plus_seconds(seconds);
         let stage = StageId::new("a");
-        let key = |step: &str| Key(Text::new(format!("r/a/1/{step}")));
-        let intent = |step: &str, effect| Recorded::Intent { key: key(step), epoch: 1, effect };
+        let key = |step: &str| EffectKey(Text::new(format!("r/a/1/{step}")));
+        let intent = |step: &str, effect| RunRecord::Intent { key: key(step), epoch: 1, effect };
         let session = key("spawn.0");
         spans.apply(&intent("spawn.0", Effect::Spawn { stage: stage.clone() }), at(1));
-        spans.apply(&Recorded::Outcome { key: session.clone(), outcome: Outcome::Spawned }, at(2));
-        let ended =
-            Ended::Failed { failure: Failure::Crash, progress: crate::run::record::Progress::Nothing };
+        spans.apply(&RunRecord::Outcome { key: session.clone(), outcome: EffectOutcome::Spawned }, at(2));
+        let ended = SessionOutcome::Failed {
+            failure: StageFailure::Crash,
+            progress: crate::run::record::CommitProgress::Nothing,
+        };
         spans.apply(
-            &Recorded::Ended { stage: stage.clone(), session: session.clone(), at: at(9), ended },
+            &RunRecord::Ended { stage: stage.clone(), session: session.clone(), at: at(9), ended },
             at(9),
         );
         spans.apply(&intent("check.1", Effect::Setup { stage }), at(10));
-        let seen = Seen { client_session: Some(Text::new("c")), ..Seen::default() };
+        let seen = AgentActivity { client_session: Some(Text::new("c")), ..AgentActivity::default() };
         let records = [
             record("tool.requested", 0, json!({"call": "early", "tool": "Read"})),
             record("tool.requested", 3, json!({"call": "1", "tool": "Bash", "verdict": "pass"})),
@@ -355,7 +357,7 @@ mod tests {
     #[test]
     fn an_agent_is_told_the_name_of_its_span() {
         let run = "01a1e53f-50c2-79c2-af57-d3e31b2b0500";
-        let key = Key(Text::new(format!("{run}/a/1/spawn.0")));
+        let key = EffectKey(Text::new(format!("{run}/a/1/spawn.0")));
         let told = traceparent(&key);
         assert_eq!(told.len(), 55);
         assert!(told.starts_with("00-01a1e53f50c279c2af57d3e31b2b0500-"), "{told}");

@@ -7,20 +7,20 @@ use sprag_base::time::Timestamp;
 
 use super::ids::StageId;
 use super::run::Run;
-use super::run::command::Said;
-use super::run::record::{self, Effect, Ended, Outcome, Purse, Recorded, TargetHeld};
-use super::run::waiting::{Held, Why};
-use super::stage::{Case, Failure, Happened, Stage, Word};
+use super::run::command::StageCommand;
+use super::run::record::{self, BudgetOwner, Effect, EffectOutcome, RunRecord, SessionOutcome, TargetHeld};
+use super::run::waiting::{StartBlocker, WaitingReason};
+use super::stage::{PersonAction, ReviewReason, StageEvent, StageFailure, StageState};
 
 /// Why something is as it is, and until when at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Because {
+pub struct Explanation {
     pub text: Text<300>,
     #[serde(with = "super::view::perhaps_millis")]
     pub until: Option<Timestamp>,
 }
 
-impl Because {
+impl Explanation {
     /// As it is to be told now: what has passed by holds nobody any more.
     pub fn told(&self, now: Timestamp) -> String {
         match self.until {
@@ -37,39 +37,43 @@ const NEXT: &str = "it is about to go on";
 /// Names of others that one sentence has.
 const NAMED: usize = 3;
 
-pub fn why(run: &Run, stage: &StageId, why: &Why) -> Because {
+pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
     let (text, until) = match why {
-        Why::Waits { on } => (format!("waits for {}", ids(on)), None),
-        Why::Held(Held::Told) => ("a person holds it".to_owned(), None),
-        Why::Held(Held::Until(at)) => ("it is tried again later".to_owned(), Some(*at)),
-        Why::Held(Held::Account(at)) => {
+        WaitingReason::Waits { on } => (format!("waits for {}", ids(on)), None),
+        WaitingReason::Held(StartBlocker::Told) => ("a person holds it".to_owned(), None),
+        WaitingReason::Held(StartBlocker::Until(at)) => ("it is tried again later".to_owned(), Some(*at)),
+        WaitingReason::Held(StartBlocker::Account(at)) => {
             ("the account of its client has reached a limit".to_owned(), Some(*at))
         }
-        Why::Held(Held::Breaker(at)) => ("too much has crashed lately".to_owned(), Some(*at)),
-        Why::Held(Held::Slots) => ("all slots are taken".to_owned(), None),
-        Why::Held(Held::Group) => ("its group has no room".to_owned(), None),
-        Why::Held(Held::Exclusive) => ("it wants to be alone, or another one does".to_owned(), None),
-        Why::Doing { key } => {
+        WaitingReason::Held(StartBlocker::Breaker(at)) => {
+            ("too much has crashed lately".to_owned(), Some(*at))
+        }
+        WaitingReason::Held(StartBlocker::Slots) => ("all slots are taken".to_owned(), None),
+        WaitingReason::Held(StartBlocker::Group) => ("its group has no room".to_owned(), None),
+        WaitingReason::Held(StartBlocker::Exclusive) => {
+            ("it wants to be alone, or another one does".to_owned(), None)
+        }
+        WaitingReason::Doing { key } => {
             (run.open().get(key).map_or_else(|| "something is done for it".to_owned(), doing), None)
         }
-        Why::Agent { .. } => ("its agent is at work".to_owned(), None),
-        Why::Queued { entry } => {
+        WaitingReason::Agent { .. } => ("its agent is at work".to_owned(), None),
+        WaitingReason::Queued { entry } => {
             let before = run.queue().entries().iter().take_while(|known| known.number != *entry).count();
             (format!("number {} in the merge queue", before + 1), None)
         }
-        Why::Asked => match run.standing(stage).map(|standing| &standing.stage) {
-            Some(Stage::Asking { question, .. }) => {
+        WaitingReason::Asked => match run.standing(stage).map(|standing| &standing.stage) {
+            Some(StageState::Asking { question, .. }) => {
                 (format!("its agent asks: {}", quoted(question.as_str())), None)
             }
             _ => ("its agent asks something".to_owned(), None),
         },
-        Why::Reviewed { case } => {
+        WaitingReason::Reviewed { case } => {
             let why = run.standing(stage).and_then(|standing| standing.why.as_ref());
-            let why = why.filter(|_| *case == Case::Unreviewed).map(|why| format!(": {why}"));
+            let why = why.filter(|_| *case == ReviewReason::Unreviewed).map(|why| format!(": {why}"));
             (format!("{}{}", case_of(*case), why.unwrap_or_default()), None)
         }
-        Why::Blocked { failure } => (failed(*failure).to_owned(), None),
-        Why::Next => (NEXT.to_owned(), None),
+        WaitingReason::Blocked { failure } => (failed(*failure).to_owned(), None),
+        WaitingReason::Next => (NEXT.to_owned(), None),
     };
     let text = match run.standing(stage) {
         Some(standing) if standing.is_held && !standing.stage.is_a_persons() => {
@@ -77,7 +81,7 @@ pub fn why(run: &Run, stage: &StageId, why: &Why) -> Because {
         }
         _ => text,
     };
-    Because { text: Text::new(text), until }
+    Explanation { text: Text::new(text), until }
 }
 
 fn ids(stages: &[StageId]) -> String {
@@ -92,8 +96,8 @@ fn doing(effect: &Effect) -> String {
     let text = match effect {
         Effect::AddWorktree { .. } => "its worktree is being made",
         Effect::Setup { .. } => "its worktree is being set up",
-        Effect::Check { of: record::Checking::Before, .. } => "what has to hold before it is being checked",
-        Effect::Check { of: record::Checking::Claim, .. } => "what its agent says is being checked",
+        Effect::Check { of: record::CheckPhase::Before, .. } => "what has to hold before it is being checked",
+        Effect::Check { of: record::CheckPhase::Claim, .. } => "what its agent says is being checked",
         Effect::Review { by, since, .. } => {
             return format!("what its agent did is being reviewed by `{}` since {since}", by.name());
         }
@@ -115,75 +119,77 @@ fn doing(effect: &Effect) -> String {
     text.to_owned()
 }
 
-pub(crate) fn case_of(case: Case) -> &'static str {
+pub(crate) fn case_of(case: ReviewReason) -> &'static str {
     match case {
-        Case::Merge => "a person has to say that it is merged",
-        Case::Checks => "its checks have failed too often",
-        Case::Disputed => "its agent says that a check is wrong",
-        Case::NoChange => "it has changed nothing, or left something over",
-        Case::Protected => "files nobody may touch were touched",
-        Case::Conflict => "its conflict could not be resolved",
-        Case::Red => "merged with what is there it is red",
-        Case::Held => "a person holds it",
-        Case::Unreviewed => "nobody but its author has looked at it",
+        ReviewReason::Merge => "a person has to say that it is merged",
+        ReviewReason::Checks => "its checks have failed too often",
+        ReviewReason::Disputed => "its agent says that a check is wrong",
+        ReviewReason::NoChange => "it has changed nothing, or left something over",
+        ReviewReason::Protected => "files nobody may touch were touched",
+        ReviewReason::Conflict => "its conflict could not be resolved",
+        ReviewReason::Red => "merged with what is there it is red",
+        ReviewReason::Held => "a person holds it",
+        ReviewReason::Unreviewed => "nobody but its author has looked at it",
     }
 }
 
-pub(crate) fn failed(failure: Failure) -> &'static str {
+pub(crate) fn failed(failure: StageFailure) -> &'static str {
     match failure {
-        Failure::Crash => "its agent has crashed",
-        Failure::Timeout => "its agent had no time left",
-        Failure::Overload => "the model was overloaded",
-        Failure::Wedged => "its agent gave no sign of life",
-        Failure::Auth => "its client is not logged in",
-        Failure::Sandbox => "its agent could not be confined",
-        Failure::Setup => "it could not be set up",
-        Failure::Budget => "its budget is used up",
-        Failure::Conflict => "its conflict could not be resolved",
-        Failure::Context => "its agents fill one context after the other",
-        Failure::Told => "its agent or a person has stopped it",
-        Failure::Unknown => "nobody knows what went wrong",
+        StageFailure::Crash => "its agent has crashed",
+        StageFailure::Timeout => "its agent had no time left",
+        StageFailure::Overload => "the model was overloaded",
+        StageFailure::Wedged => "its agent gave no sign of life",
+        StageFailure::Auth => "its client is not logged in",
+        StageFailure::Sandbox => "its agent could not be confined",
+        StageFailure::Setup => "it could not be set up",
+        StageFailure::Budget => "its budget is used up",
+        StageFailure::Conflict => "its conflict could not be resolved",
+        StageFailure::Context => "its agents fill one context after the other",
+        StageFailure::Told => "its agent or a person has stopped it",
+        StageFailure::Unknown => "nobody knows what went wrong",
     }
 }
 
 /// What a record says, and of which stage; `run` is as it was before.
-pub fn record(run: &Run, record: &Recorded) -> (Option<StageId>, String) {
+pub fn record(run: &Run, record: &RunRecord) -> (Option<StageId>, String) {
     match record {
-        Recorded::Started { plan, .. } => {
+        RunRecord::Started { plan, .. } => {
             (None, format!("the run of `{}` began with {} stages", plan.head.name, plan.stages().len()))
         }
-        Recorded::Amended { by, .. } => (None, format!("`{}` has changed the plan", quoted(by.as_str()))),
-        Recorded::Happened { stage, what } => (Some(stage.clone()), happened(what)),
-        Recorded::Said { stage, by, said } => {
+        RunRecord::Amended { by, .. } => (None, format!("`{}` has changed the plan", quoted(by.as_str()))),
+        RunRecord::Happened { stage, what } => (Some(stage.clone()), happened(what)),
+        RunRecord::Said { stage, by, said } => {
             (Some(stage.clone()), format!("`{}` {}", quoted(by.as_str()), of_said(said)))
         }
-        Recorded::Ended { stage, session, ended, .. } => {
+        RunRecord::Ended { stage, session, ended, .. } => {
             (Some(stage.clone()), format!("session `{}` {}", session.0, ending(ended)))
         }
-        Recorded::Intent { effect, .. } => {
+        RunRecord::Intent { effect, .. } => {
             (super::run::effect::stage_of(run, effect).cloned(), doing(effect))
         }
-        Recorded::Outcome { key, outcome } => {
+        RunRecord::Outcome { key, outcome } => {
             let effect = run.open().get(key);
             let stage = effect.and_then(|effect| super::run::effect::stage_of(run, effect)).cloned();
             let what = effect.map_or("something", done);
             (stage, format!("{what}: {}", came_to(outcome)))
         }
-        Recorded::WorktreeLost { stage } => {
+        RunRecord::WorktreeLost { stage } => {
             (Some(stage.clone()), "somebody else has deleted its worktree".to_owned())
         }
-        Recorded::Foreign { head } => (None, format!("somebody else has put `{}` on the target", head.0)),
-        Recorded::TargetHeld { why } => (None, target_held(why)),
-        Recorded::Nearly { of: Purse::Run } => (None, nearly(&Purse::Run).to_owned()),
-        Recorded::Nearly { of: of @ Purse::Stage(stage) } => (Some(stage.clone()), nearly(of).to_owned()),
+        RunRecord::Foreign { head } => (None, format!("somebody else has put `{}` on the target", head.0)),
+        RunRecord::TargetHeld { why } => (None, target_held(why)),
+        RunRecord::Nearly { of: BudgetOwner::Run } => (None, nearly(&BudgetOwner::Run).to_owned()),
+        RunRecord::Nearly { of: of @ BudgetOwner::Stage(stage) } => {
+            (Some(stage.clone()), nearly(of).to_owned())
+        }
     }
 }
 
 /// That most of a budget is used.
-pub fn nearly(of: &Purse) -> &'static str {
+pub fn nearly(of: &BudgetOwner) -> &'static str {
     match of {
-        Purse::Run => "80 % of the budget of the plan are used",
-        Purse::Stage(_) => "80 % of its budget are used",
+        BudgetOwner::Run => "80 % of the budget of the plan are used",
+        BudgetOwner::Stage(_) => "80 % of its budget are used",
     }
 }
 
@@ -207,94 +213,98 @@ pub(crate) fn left_out(by: &Text<64>, why: &Text<300>) -> String {
     format!("`{}` has left it out: {}", quoted(by.as_str()), quoted(why.as_str()))
 }
 
-fn happened(what: &Happened) -> String {
+fn happened(what: &StageEvent) -> String {
     let text = match what {
-        Happened::Freed => "all it builds on is merged",
-        Happened::Started { session, .. } => return format!("session `{}` has started", session.0),
-        Happened::Asked { question } => return format!("its agent asks: {}", quoted(question.as_str())),
-        Happened::Answered => "its question is answered",
-        Happened::Claimed => "its agent says that it is done",
-        Happened::WentOn => "its agent goes on after all",
-        Happened::Red { report } => {
+        StageEvent::Freed => "all it builds on is merged",
+        StageEvent::Started { session, .. } => return format!("session `{}` has started", session.0),
+        StageEvent::Asked { question } => return format!("its agent asks: {}", quoted(question.as_str())),
+        StageEvent::Answered => "its question is answered",
+        StageEvent::Claimed => "its agent says that it is done",
+        StageEvent::WentOn => "its agent goes on after all",
+        StageEvent::Red { report } => {
             return format!("its checks have failed: {}", first_line(report.as_str()));
         }
-        Happened::SentBack { session } => {
+        StageEvent::SentBack { session } => {
             return format!("what is red was handed to session `{}`", session.0);
         }
-        Happened::Green { .. } => "its checks are good, and it is to be merged",
-        Happened::ContextFull { why } => return format!("its context is full: {}", quoted(why.as_str())),
-        Happened::HandedOff { .. } => "what the next agent needs is written down",
-        Happened::Failed { failure, again: Some(at) } => {
+        StageEvent::Green { .. } => "its checks are good, and it is to be merged",
+        StageEvent::ContextFull { why } => return format!("its context is full: {}", quoted(why.as_str())),
+        StageEvent::HandedOff { .. } => "what the next agent needs is written down",
+        StageEvent::Failed { failure, again: Some(at) } => {
             return format!("{}; it is tried again at {at}", failed(*failure));
         }
-        Happened::Failed { failure, again: None } => failed(*failure),
-        Happened::Paused { until: Some(at) } => return format!("it pauses until {at}"),
-        Happened::Paused { until: None } => "it pauses",
-        Happened::Conflicted { paths, .. } => {
+        StageEvent::Failed { failure, again: None } => failed(*failure),
+        StageEvent::Paused { until: Some(at) } => return format!("it pauses until {at}"),
+        StageEvent::Paused { until: None } => "it pauses",
+        StageEvent::Conflicted { paths, .. } => {
             return format!("it conflicts with the trunk in {} files", paths.len());
         }
-        Happened::ResolverStarted { session } => {
+        StageEvent::ResolverStarted { session } => {
             return format!("session `{}` resolves the conflict", session.0);
         }
-        Happened::ResolverFailed => "the conflict was not resolved",
-        Happened::MergeRed { .. } => "merged with what is there it is red",
-        Happened::Landed { merged } => return format!("it has landed as `{}`", merged.commit().0),
-        Happened::Queued { .. } => "it is in the merge queue again",
-        Happened::Raised { case } => case_of(*case),
-        Happened::Overtaken => return "what it was for was done by others".to_owned(),
-        Happened::Told(word) => told(word),
+        StageEvent::ResolverFailed => "the conflict was not resolved",
+        StageEvent::MergeRed { .. } => "merged with what is there it is red",
+        StageEvent::Landed { merged } => return format!("it has landed as `{}`", merged.commit().0),
+        StageEvent::Queued { .. } => "it is in the merge queue again",
+        StageEvent::Raised { case } => case_of(*case),
+        StageEvent::Overtaken => return "what it was for was done by others".to_owned(),
+        StageEvent::Told(word) => told(word),
     };
     text.to_owned()
 }
 
 /// What somebody said, as it goes on after their name.
-fn of_said(said: &Said) -> String {
+fn of_said(said: &StageCommand) -> String {
     let text = match said {
-        Said::Complete => "says that it is done",
-        Said::Block { why } => return format!("cannot go on: {}", quoted(why.as_str())),
-        Said::Ask { question } => return format!("asks: {}", quoted(question.as_str())),
-        Said::Task { id } => return format!("has done task `{id}`"),
-        Said::Output { name, .. } => return format!("leaves `{name}` for those that build on it"),
-        Said::Dispute { check, .. } => {
+        StageCommand::Complete => "says that it is done",
+        StageCommand::Block { why } => return format!("cannot go on: {}", quoted(why.as_str())),
+        StageCommand::Ask { question } => return format!("asks: {}", quoted(question.as_str())),
+        StageCommand::Task { id } => return format!("has done task `{id}`"),
+        StageCommand::Output { name, .. } => return format!("leaves `{name}` for those that build on it"),
+        StageCommand::Dispute { check, .. } => {
             return format!("says that check `{}` is wrong", quoted(check.as_str()));
         }
-        Said::Hold => "holds it",
-        Said::Release => "lets it go on",
-        Said::Skip { why } => return format!("leaves it out: {}", quoted(why.as_str())),
-        Said::Retry => "wants it tried again",
-        Said::Reset => "wants it begun anew",
-        Said::Resume { answer: Some(answer) } => return format!("answers: {}", quoted(answer.as_str())),
-        Said::Resume { answer: None } => "lets it go on as it was",
-        Said::Merge => "wants it merged",
-        Said::Verify => "wants its checks run",
-        Said::Accept => "agrees that the check is wrong",
-        Said::Reject => "keeps the check",
-        Said::Bypass { why } => return format!("takes its own checks away: {}", quoted(why.as_str())),
+        StageCommand::Hold => "holds it",
+        StageCommand::Release => "lets it go on",
+        StageCommand::Skip { why } => return format!("leaves it out: {}", quoted(why.as_str())),
+        StageCommand::Retry => "wants it tried again",
+        StageCommand::Reset => "wants it begun anew",
+        StageCommand::Resume { answer: Some(answer) } => {
+            return format!("answers: {}", quoted(answer.as_str()));
+        }
+        StageCommand::Resume { answer: None } => "lets it go on as it was",
+        StageCommand::Merge => "wants it merged",
+        StageCommand::Verify => "wants its checks run",
+        StageCommand::Accept => "agrees that the check is wrong",
+        StageCommand::Reject => "keeps the check",
+        StageCommand::Bypass { why } => {
+            return format!("takes its own checks away: {}", quoted(why.as_str()));
+        }
     };
     text.to_owned()
 }
 
-fn told(word: &Word) -> &'static str {
+fn told(word: &PersonAction) -> &'static str {
     match word {
-        Word::Hold => "a person holds it",
-        Word::Release => "a person lets it go on",
-        Word::Retry => "a person wants it tried again",
-        Word::Block => "a person has stopped it",
-        Word::Skip { .. } => "a person has left it out",
-        Word::GoOn => "a person lets it go on as it was",
-        Word::Merge { .. } => "a person wants it merged as it is",
-        Word::Verify => "a person wants its checks run",
-        Word::Reset => "a person wants it begun anew",
+        PersonAction::Hold => "a person holds it",
+        PersonAction::Release => "a person lets it go on",
+        PersonAction::Retry => "a person wants it tried again",
+        PersonAction::Block => "a person has stopped it",
+        PersonAction::Skip { .. } => "a person has left it out",
+        PersonAction::GoOn => "a person lets it go on as it was",
+        PersonAction::Merge { .. } => "a person wants it merged as it is",
+        PersonAction::Verify => "a person wants its checks run",
+        PersonAction::Reset => "a person wants it begun anew",
     }
 }
 
-fn ending(ended: &Ended) -> String {
+fn ending(ended: &SessionOutcome) -> String {
     match ended {
-        Ended::Well => "says that it is done".to_owned(),
-        Ended::Failed { failure, .. } => format!("ended: {}", failed(*failure)),
-        Ended::RateLimited { until } => format!("ended at a limit that lasts until {until}"),
-        Ended::ContextFull => "ended with a full context".to_owned(),
-        Ended::Stopped => "was ended".to_owned(),
+        SessionOutcome::Well => "says that it is done".to_owned(),
+        SessionOutcome::Failed { failure, .. } => format!("ended: {}", failed(*failure)),
+        SessionOutcome::RateLimited { until } => format!("ended at a limit that lasts until {until}"),
+        SessionOutcome::ContextFull => "ended with a full context".to_owned(),
+        SessionOutcome::Stopped => "was ended".to_owned(),
     }
 }
 
@@ -320,27 +330,27 @@ fn done(effect: &Effect) -> &'static str {
     }
 }
 
-fn came_to(outcome: &Outcome) -> String {
+fn came_to(outcome: &EffectOutcome) -> String {
     match outcome {
-        Outcome::Done => "done".to_owned(),
-        Outcome::Worktree { base } => format!("made from `{}`", base.0),
-        Outcome::Green { head, .. } => format!("`{}` is good", head.0),
-        Outcome::Reviewable { head, by, .. } => {
+        EffectOutcome::Done => "done".to_owned(),
+        EffectOutcome::Worktree { base } => format!("made from `{}`", base.0),
+        EffectOutcome::Green { head, .. } => format!("`{}` is good", head.0),
+        EffectOutcome::Reviewable { head, by, .. } => {
             format!("`{}` is good, and `{}` is to review it", head.0, by.name())
         }
-        Outcome::Unreviewed { why, .. } => format!("nobody has reviewed it: {}", quoted(why.as_str())),
-        Outcome::Red { report } => format!("red: {}", first_line(report.as_str())),
-        Outcome::Unchanged => "nothing was changed, or something is left over".to_owned(),
-        Outcome::Spawned => "started".to_owned(),
-        Outcome::Salvaged { carry } if carry.as_str() == "nothing" => "there was nothing".to_owned(),
-        Outcome::Salvaged { carry } => format!("kept as `{}`", quoted(carry.as_str())),
-        Outcome::Made { commit, .. } => format!("made `{}`", commit.0),
-        Outcome::Conflicted { paths } => match paths.as_slice() {
+        EffectOutcome::Unreviewed { why, .. } => format!("nobody has reviewed it: {}", quoted(why.as_str())),
+        EffectOutcome::Red { report } => format!("red: {}", first_line(report.as_str())),
+        EffectOutcome::Unchanged => "nothing was changed, or something is left over".to_owned(),
+        EffectOutcome::Spawned => "started".to_owned(),
+        EffectOutcome::Salvaged { carry } if carry.as_str() == "nothing" => "there was nothing".to_owned(),
+        EffectOutcome::Salvaged { carry } => format!("kept as `{}`", quoted(carry.as_str())),
+        EffectOutcome::Made { commit, .. } => format!("made `{}`", commit.0),
+        EffectOutcome::Conflicted { paths } => match paths.as_slice() {
             [path] => format!("`{}` conflicts", quoted(path.as_str())),
             paths => format!("{} files conflict", paths.len()),
         },
-        Outcome::Elsewhere { trunk } => format!("it is at `{}` by now", trunk.0),
-        Outcome::Failed { why, .. } => format!("failed: {}", quoted(why.as_str())),
+        EffectOutcome::Elsewhere { trunk } => format!("it is at `{}` by now", trunk.0),
+        EffectOutcome::Failed { why, .. } => format!("failed: {}", quoted(why.as_str())),
     }
 }
 
@@ -355,10 +365,10 @@ mod tests {
 
     #[test]
     fn a_reason_with_an_end_counts_down_and_is_none_any_more() {
-        let because = Because { text: Text::new("x"), until: Some(now().plus_seconds(30)) };
+        let because = Explanation { text: Text::new("x"), until: Some(now().plus_seconds(30)) };
         assert_eq!(because.told(now()), "x, for 31 s");
         assert_eq!(because.told(now().plus_seconds(30)), NEXT);
-        assert_eq!(Because { text: Text::new("x"), until: None }.told(now()), "x");
+        assert_eq!(Explanation { text: Text::new("x"), until: None }.told(now()), "x");
     }
 
     #[test]
@@ -376,8 +386,8 @@ mod tests {
         begin(&mut run, "a");
         let key = run.open().keys().next().unwrap().clone();
         let why = Text::new("fatal: `x`\u{1b}[2J\nthe end");
-        let outcome = Outcome::Failed { failure: Failure::Setup, why };
-        let (stage, told) = record(&run, &Recorded::Outcome { key, outcome });
+        let outcome = EffectOutcome::Failed { failure: StageFailure::Setup, why };
+        let (stage, told) = record(&run, &RunRecord::Outcome { key, outcome });
         assert_eq!(stage, Some(StageId::new("a")));
         assert_eq!(told, "worktree: failed: fatal: 'x' [2J the end", "nothing foreign moves a cursor");
     }

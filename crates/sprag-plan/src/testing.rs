@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::ids::{Commit, StageId};
+use super::ids::{CommitId, StageId};
 use super::run::Run;
-use super::run::record::{Effect, Recorded, key};
+use super::run::record::{Effect, RunRecord, key};
 use super::spec::Plan;
 
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)
 }
 
-pub fn commit(name: &str) -> Commit {
-    Commit(Text::new(name))
+pub(crate) fn commit(name: &str) -> CommitId {
+    CommitId(Text::new(name))
 }
 
 /// Stages by id, those they build on, and the pattern they change; as a record has them.
-pub fn plan(stages: &[(&str, &str, &str)]) -> Value {
+pub(crate) fn plan(stages: &[(&str, &str, &str)]) -> Value {
     let stages: Vec<Value> = stages.iter().map(|(id, needs, files)| stage(id, needs, files)).collect();
     json!({
         "name": "test", "target": null, "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
@@ -40,18 +40,18 @@ fn stage(id: &str, needs: &str, files: &str) -> Value {
     })
 }
 
-pub fn start(plan: Value) -> Recorded {
+pub(crate) fn start(plan: Value) -> RunRecord {
     let plan: Plan = serde_json::from_value(plan).expect("a test writes a good plan");
     let digest = plan.digest();
-    Recorded::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") }
+    RunRecord::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") }
 }
 
-pub fn started(plan: Value) -> Run {
+pub(crate) fn started(plan: Value) -> Run {
     Run::fold([&start(plan)]).expect("it begins with a start")
 }
 
 /// A stage was chosen.
-pub fn begin(run: &mut Run, stage: &str) {
+pub(crate) fn begin(run: &mut Run, stage: &str) {
     let effect = Effect::AddWorktree { stage: StageId::new(stage), base: commit("t") };
-    run.apply(&Recorded::Intent { key: key(&run.id, stage, 1, "worktree.0"), epoch: 1, effect });
+    run.apply(&RunRecord::Intent { key: key(&run.id, stage, 1, "worktree.0"), epoch: 1, effect });
 }

@@ -8,28 +8,28 @@ use serde_json::Value;
 
 use sprag_base::redact;
 use sprag_base::text::Text;
-use sprag_shell::{Doubt, DoubtKind, Script, Start};
+use sprag_shell::{Doubt, DoubtKind, Script, ShellStart};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     /// The client's id of the call, where it gives one.
     pub id: Option<Text<128>>,
     pub name: Text<128>,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     /// Paths the call names, as written.
     pub paths: Vec<String>,
     /// The command line of a shell tool.
     pub command: Option<String>,
     pub input: Value,
     /// Whether `input` is all there is: over-long payloads are cut when they are read.
-    pub whole: Whole,
+    pub whole: InputCompleteness,
     script: OnceCell<Script>,
 }
 
 /// What a call can do at most. A tool nobody has classified is `Exec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effect {
+pub enum ToolEffect {
     Read,
     /// Gives work to another agent, whose own calls are judged one by one.
     Delegate,
@@ -38,24 +38,24 @@ pub enum Effect {
     Exec,
 }
 
-impl Effect {
+impl ToolEffect {
     pub fn name(self) -> &'static str {
         match self {
-            Effect::Read => "read",
-            Effect::Delegate => "delegate",
-            Effect::Net => "net",
-            Effect::Write => "write",
-            Effect::Exec => "exec",
+            ToolEffect::Read => "read",
+            ToolEffect::Delegate => "delegate",
+            ToolEffect::Net => "net",
+            ToolEffect::Write => "write",
+            ToolEffect::Exec => "exec",
         }
     }
 
     pub fn changes_the_world(self) -> bool {
-        matches!(self, Effect::Write | Effect::Exec)
+        matches!(self, ToolEffect::Write | ToolEffect::Exec)
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whole {
+pub enum InputCompleteness {
     Yes,
     /// Too long: strings were shortened, members may be missing.
     Cut {
@@ -64,7 +64,7 @@ pub enum Whole {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ToolOutcome {
     Ok,
     Failed {
         error: Text<500>,
@@ -75,21 +75,21 @@ pub enum Outcome {
     Launched,
 }
 
-impl Outcome {
+impl ToolOutcome {
     pub fn name(&self) -> &'static str {
         match self {
-            Outcome::Ok => "ok",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Unknown => "unknown",
-            Outcome::Launched => "launched",
+            ToolOutcome::Ok => "ok",
+            ToolOutcome::Failed { .. } => "failed",
+            ToolOutcome::Unknown => "unknown",
+            ToolOutcome::Launched => "launched",
         }
     }
 }
 
 /// One row of a client's tool table.
-pub struct Tool {
+pub struct ToolRow {
     pub name: &'static str,
-    pub effect: Effect,
+    pub effect: ToolEffect,
     /// Members of the input that hold a path.
     pub paths: &'static [&'static str],
     /// Member of the input that holds a command line.
@@ -99,13 +99,19 @@ pub struct Tool {
 impl ToolCall {
     /// Classifies a call by its client's table. Names that are not in it, MCP tools among them,
     /// can do anything.
-    pub fn new(table: &[Tool], name: &str, input: Value, id: Option<&str>, whole: Whole) -> ToolCall {
+    pub fn new(
+        table: &[ToolRow],
+        name: &str,
+        input: Value,
+        id: Option<&str>,
+        whole: InputCompleteness,
+    ) -> ToolCall {
         let row = table.iter().find(|tool| tool.name == name);
         let member = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
         ToolCall {
             id: id.map(Text::from),
             name: Text::from(name),
-            effect: row.map_or(Effect::Exec, |tool| tool.effect),
+            effect: row.map_or(ToolEffect::Exec, |tool| tool.effect),
             paths: row.map_or(&[][..], |tool| tool.paths).iter().filter_map(|key| member(key)).collect(),
             command: match row {
                 Some(tool) => tool.command.and_then(member),
@@ -123,11 +129,11 @@ impl ToolCall {
     }
 
     /// What its command line would do: read once, whoever asks.
-    pub fn script(&self, start: &Start) -> Option<&Script> {
+    pub fn script(&self, start: &ShellStart) -> Option<&Script> {
         let command = self.command.as_ref()?;
         Some(self.script.get_or_init(|| {
             let mut script = Script::parse(command, start);
-            if self.whole != Whole::Yes {
+            if self.whole != InputCompleteness::Yes {
                 let about = Text::from("a call too long to be read in full");
                 script.doubts.push(Doubt { kind: DoubtKind::Limit, about, command: None });
             }
@@ -205,25 +211,31 @@ mod tests {
 
     use super::*;
 
-    const TABLE: &[Tool] = &[
-        Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+    const TABLE: &[ToolRow] = &[
+        ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+        ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
     ];
 
     #[test]
     fn a_call_is_classified_by_the_table() {
-        let call =
-            ToolCall::new(TABLE, "Write", json!({"file_path": "a", "content": "b"}), Some("t1"), Whole::Yes);
-        assert_eq!((call.effect, call.paths), (Effect::Write, vec!["a".to_owned()]));
-        let call = ToolCall::new(TABLE, "Bash", json!({"command": "ls"}), None, Whole::Yes);
+        let call = ToolCall::new(
+            TABLE,
+            "Write",
+            json!({"file_path": "a", "content": "b"}),
+            Some("t1"),
+            InputCompleteness::Yes,
+        );
+        assert_eq!((call.effect, call.paths), (ToolEffect::Write, vec!["a".to_owned()]));
+        let call = ToolCall::new(TABLE, "Bash", json!({"command": "ls"}), None, InputCompleteness::Yes);
         assert_eq!(call.command.as_deref(), Some("ls"));
     }
 
     #[test]
     fn an_unknown_tool_can_do_anything() {
-        let call = ToolCall::new(TABLE, "mcp__x__y", json!({"file_path": 3}), None, Whole::Yes);
-        assert_eq!((call.effect, call.paths.len()), (Effect::Exec, 0));
-        let shell = |input: Value| ToolCall::new(TABLE, "Monitor", input, None, Whole::Yes).command;
+        let call = ToolCall::new(TABLE, "mcp__x__y", json!({"file_path": 3}), None, InputCompleteness::Yes);
+        assert_eq!((call.effect, call.paths.len()), (ToolEffect::Exec, 0));
+        let shell =
+            |input: Value| ToolCall::new(TABLE, "Monitor", input, None, InputCompleteness::Yes).command;
         assert_eq!(shell(json!({"command": "ls -l"})).as_deref(), Some("ls -l"));
         assert_eq!(shell(json!({"cmd": ["bash", "-c", "it's"]})).as_deref(), Some(r"'bash' '-c' 'it'\''s'"));
         assert_eq!(shell(json!({"command": [1]})), None);

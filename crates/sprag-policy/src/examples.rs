@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use sprag_shell::Script;
 
-use crate::call::{Effect, Tool, ToolCall, Whole};
-use crate::pattern::location::Ground;
-use crate::pattern::subject::{Outcome, Subject};
+use crate::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
+use crate::pattern::location::KnownPaths;
+use crate::pattern::subject::{MatchLevel, Subject};
 use crate::rule::{BadRule, Decision, OnDoubt, Rule};
-use crate::rule_set::{RuleSet, Said, Strictness, rule_outcome};
+use crate::rule_set::{RuleDecision, RuleSet, Strictness, rule_outcome};
 
 /// An example that shows a rule to be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,10 @@ pub const EXAMPLE_CWD: &str = "/home/user/project";
 pub const EXAMPLE_HOME: &str = "/home/user";
 
 /// The tools examples can call by name; every other one can do anything.
-const TOOLS: &[Tool] = &[
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-    Tool { name: "Edit", effect: Effect::Write, paths: &["file_path"], command: None },
-    Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+    ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+    ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
 ];
 
 /// Every example of a rule that does not hold. `parse` reads a command line that is started in
@@ -42,25 +42,25 @@ const TOOLS: &[Tool] = &[
 pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec<FailedExample>, BadRule> {
     let set = RuleSet::new([rule], Strictness::Usual)?;
     let ready = rule.ready()?;
-    let ground = Ground::new(Some(EXAMPLE_CWD), Some(EXAMPLE_HOME));
-    let fires = |example: &str| -> Result<Outcome, String> {
+    let ground = KnownPaths::new(Some(EXAMPLE_CWD), Some(EXAMPLE_HOME));
+    let fires = |example: &str| -> Result<MatchLevel, String> {
         let (script, call) = match example.strip_prefix('@') {
             None => (Some(parse(example)), None),
             Some(call) => {
                 let (name, input) = call.split_once(' ').unwrap_or((call, "{}"));
                 let input: Value =
                     serde_json::from_str(input).map_err(|_| "its input is no JSON".to_owned())?;
-                (None, Some(ToolCall::new(TOOLS, name, input, None, Whole::Yes)))
+                (None, Some(ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes)))
             }
         };
         let subject = match (&call, &script) {
             (Some(call), _) => Subject::call(call, None, &ground),
             (None, Some(script)) => Subject::script(script, &ground),
-            (None, None) => return Ok(Outcome::No),
+            (None, None) => return Ok(MatchLevel::No),
         };
         Ok(match rule.decision {
-            Decision::Allow if set.judge(&subject).verdict == Said::Allow => Outcome::Match,
-            Decision::Allow => Outcome::No,
+            Decision::Allow if set.judge(&subject).verdict == RuleDecision::Allow => MatchLevel::Match,
+            Decision::Allow => MatchLevel::No,
             Decision::Ask | Decision::Review | Decision::Deny => rule_outcome(&ready, &subject),
         })
     };
@@ -70,21 +70,21 @@ pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec
     };
     for example in &rule.matching {
         match fires(example) {
-            Ok(Outcome::Match) => {}
-            Ok(Outcome::Uncertain | Outcome::OpaqueOnly) => {
+            Ok(MatchLevel::Match) => {}
+            Ok(MatchLevel::Uncertain | MatchLevel::OpaqueOnly) => {
                 fail(example, ExampleKind::Match, "it is uncertain".to_owned());
             }
-            Ok(Outcome::No) => fail(example, ExampleKind::Match, "it does not match".to_owned()),
+            Ok(MatchLevel::No) => fail(example, ExampleKind::Match, "it does not match".to_owned()),
             Err(why) => fail(example, ExampleKind::Match, why),
         }
     }
     for example in &rule.not_match {
         match fires(example) {
-            Ok(Outcome::No | Outcome::OpaqueOnly) => {}
+            Ok(MatchLevel::No | MatchLevel::OpaqueOnly) => {}
             // Such a rule says nothing there either.
-            Ok(Outcome::Uncertain) if rule.on_uncertain == OnDoubt::None => {}
-            Ok(Outcome::Uncertain) => fail(example, ExampleKind::NotMatch, "it is uncertain".to_owned()),
-            Ok(Outcome::Match) => fail(example, ExampleKind::NotMatch, "it matches".to_owned()),
+            Ok(MatchLevel::Uncertain) if rule.on_uncertain == OnDoubt::None => {}
+            Ok(MatchLevel::Uncertain) => fail(example, ExampleKind::NotMatch, "it is uncertain".to_owned()),
+            Ok(MatchLevel::Match) => fail(example, ExampleKind::NotMatch, "it matches".to_owned()),
             Err(why) => fail(example, ExampleKind::NotMatch, why),
         }
     }
@@ -95,7 +95,7 @@ pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec
 mod tests {
     use serde_json::json;
 
-    use sprag_shell::Start;
+    use sprag_shell::ShellStart;
 
     use super::*;
     use crate::tests::{rule, script};
@@ -119,7 +119,7 @@ mod tests {
         });
         let rule: Rule = serde_json::from_value(written.clone()).unwrap();
         assert_eq!((rule.on_uncertain, rule.on_opaque), (OnDoubt::Ask, OnDoubt::None));
-        let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+        let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
         assert_eq!(check_examples(&rule, |text| Script::parse(text, &start)).unwrap(), []);
         let mut unknown = written;
         unknown["colour"] = json!("red");

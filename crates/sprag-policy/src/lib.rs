@@ -17,10 +17,10 @@ pub mod call;
 mod tests;
 
 pub use examples::{EXAMPLE_CWD, EXAMPLE_HOME, ExampleKind, FailedExample, check_examples};
-pub use pattern::location::Ground;
-pub use pattern::subject::{Outcome, Subject};
+pub use pattern::location::KnownPaths;
+pub use pattern::subject::{MatchLevel, Subject};
 pub use pattern::{BadPattern, Pattern};
-pub use prefilter::{Concern, Watch};
+pub use prefilter::{RuleConcern, RuleFilter};
 pub use rule::{BadRule, Decision, OnDoubt, Rule, RuleFile};
 pub use rule_set::shards::Shard;
-pub use rule_set::{Judged, RuleSet, Said, Strictness, match_script};
+pub use rule_set::{RuleDecision, RuleSet, RuleVerdict, Strictness, match_script};

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_shell::{Carrier, Command, DoubtKind, PathUse, Place, Script, Word};
+use sprag_shell::{Carrier, Command, DoubtKind, PathUse, Script, Word, WorkingDir};
 
-use crate::call::{Effect, ToolCall};
+use crate::call::{ToolCall, ToolEffect};
 use crate::pattern::command::folded;
-use crate::pattern::word_glob::{Glob, Sign};
-use crate::pattern::{Access, PathPattern, Pattern, Sense, Slot, Tokens};
-use crate::rule::{Decision, OnDoubt, Ready};
+use crate::pattern::word_glob::{WordGlob, WordGlobChar};
+use crate::pattern::{CommandPattern, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot};
+use crate::rule::{Decision, LoadedRule, OnDoubt};
 
 /// Shards of rules that are about no command.
 pub(crate) const READS: &str = "<read>";
@@ -24,7 +24,7 @@ const VIA: &str = "<via> ";
 
 /// Which rules have to be asked about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Concern {
+pub enum RuleConcern {
     None,
     /// Those of these shards.
     Some(BTreeSet<String>),
@@ -33,15 +33,15 @@ pub enum Concern {
 
 /// Never leaves out a rule that would say something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watch {
+pub struct RuleFilter {
     /// The shards of commands: a program, or a program and its first word, one a line.
-    commands: Lines,
+    commands: TextBlock,
     /// Programs by a part of their name.
-    like: Vec<Glob>,
+    like: Vec<WordGlob>,
     /// Some pattern fits commands of any program.
     every_program: bool,
     /// Names of tools.
-    tools: Vec<Glob>,
+    tools: Vec<WordGlob>,
     reads: Pieces,
     writes: Pieces,
     /// Some rule speaks where a file is run that nobody looks into.
@@ -51,7 +51,7 @@ pub struct Watch {
 /// Texts of which one stands in every path that a pattern can fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Pieces {
-    lines: Lines,
+    lines: TextBlock,
     /// Some pattern fits paths without any such text.
     every: bool,
 }
@@ -59,18 +59,18 @@ struct Pieces {
 /// Texts in one: read in one go, and searched as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Lines(String);
+struct TextBlock(String);
 
-impl Watch {
-    pub(super) fn new(rules: &[Ready], is_strict: bool) -> Watch {
-        let mut watch = Watch::default();
+impl RuleFilter {
+    pub(super) fn new(rules: &[LoadedRule], is_strict: bool) -> RuleFilter {
+        let mut watch = RuleFilter::default();
         let (mut commands, mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for rule in rules.iter().filter(|rule| rule.decision != Decision::Allow) {
             watch.opaque |= is_strict || rule.on_opaque != OnDoubt::None;
             for pattern in &rule.any {
                 match pattern {
                     Pattern::Tool(pattern) => watch.tools.extend(pattern.name.iter().cloned()),
-                    Pattern::Path(pattern) if pattern.access == Access::Read => {
+                    Pattern::Path(pattern) if pattern.access == PatternAccess::Read => {
                         watch.reads.every |= !add_pieces(pattern, &mut reads);
                     }
                     Pattern::Path(pattern) => watch.writes.every |= !add_pieces(pattern, &mut writes),
@@ -85,20 +85,24 @@ impl Watch {
                 }
             }
         }
-        watch.commands = Lines::new(&commands);
-        watch.reads.lines = Lines::new(&reads);
-        watch.writes.lines = Lines::new(&writes);
+        watch.commands = TextBlock::new(&commands);
+        watch.reads.lines = TextBlock::new(&reads);
+        watch.writes.lines = TextBlock::new(&writes);
         watch
     }
 
     /// Which rules have to be asked about a call; `script` is its command line, read.
-    pub fn concern(&self, call: &ToolCall, script: Option<&Script>, cwd: &str) -> Concern {
+    pub fn concern(&self, call: &ToolCall, script: Option<&Script>, cwd: &str) -> RuleConcern {
         let mut keys = BTreeSet::new();
         let named = |pieces: &Pieces| call.paths.iter().any(|path| pieces.within(&[path, cwd]));
         match call.effect {
-            Effect::Read if named(&self.reads) => keys.insert(READS.to_owned()),
-            Effect::Write | Effect::Exec if named(&self.writes) => keys.insert(WRITES.to_owned()),
-            Effect::Read | Effect::Delegate | Effect::Write | Effect::Exec | Effect::Net => false,
+            ToolEffect::Read if named(&self.reads) => keys.insert(READS.to_owned()),
+            ToolEffect::Write | ToolEffect::Exec if named(&self.writes) => keys.insert(WRITES.to_owned()),
+            ToolEffect::Read
+            | ToolEffect::Delegate
+            | ToolEffect::Write
+            | ToolEffect::Exec
+            | ToolEffect::Net => false,
         };
         if self.tools.iter().any(|tool| tool.fits(call.name.as_str())) {
             keys.insert(TOOLS.to_owned());
@@ -106,13 +110,13 @@ impl Watch {
         if let Some(script) = script {
             let speaks = |kind: DoubtKind| self.opaque || kind != DoubtKind::Opaque;
             if self.every_program || script.doubts.iter().any(|doubt| speaks(doubt.kind)) {
-                return Concern::Every;
+                return RuleConcern::Every;
             }
             let commands = script.commands.iter().map(|command| (command, ""));
             let wrappers = script.wrappers.iter().flat_map(|command| [(command, ""), (command, VIA)]);
             for (command, via) in commands.chain(wrappers) {
                 if !self.add_keys(command, via, &mut keys) {
-                    return Concern::Every;
+                    return RuleConcern::Every;
                 }
             }
             if script.reads.iter().any(|used| self.reads.within_use(used, cwd)) {
@@ -122,7 +126,7 @@ impl Watch {
                 keys.insert(WRITES.to_owned());
             }
         }
-        if keys.is_empty() { Concern::None } else { Concern::Some(keys) }
+        if keys.is_empty() { RuleConcern::None } else { RuleConcern::Some(keys) }
     }
 
     /// Adds the shards a command concerns; `false` if it may be any program.
@@ -164,9 +168,9 @@ impl Watch {
     }
 }
 
-fn program_globs(tokens: &Tokens) -> impl Iterator<Item = &Glob> {
+fn program_globs(tokens: &CommandPattern) -> impl Iterator<Item = &WordGlob> {
     let named = match tokens.slots.first() {
-        Some(Slot::Word { any, sense: Sense::Is }) => any.as_slice(),
+        Some(PatternSlot::Word { any, sense: PatternSense::Is }) => any.as_slice(),
         _ => &[],
     };
     named.iter()
@@ -180,14 +184,14 @@ pub(crate) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
         Pattern::Path(_) | Pattern::Tool(_) => return None,
     };
     let mut globs = program_globs(tokens).peekable();
-    if globs.peek().is_none() || globs.any(|glob| *glob == Glob::Any) {
+    if globs.peek().is_none() || globs.any(|glob| *glob == WordGlob::Any) {
         return None;
     }
     if tokens.programs().is_none() {
         return Some(vec![LIKE.to_owned()]);
     }
     let verbs: Option<Vec<String>> = match tokens.slots.get(1) {
-        Some(Slot::Word { any, sense: Sense::Is }) => any.iter().map(verb).collect(),
+        Some(PatternSlot::Word { any, sense: PatternSense::Is }) => any.iter().map(verb).collect(),
         _ => None,
     };
     let key = |program: &str| match &verbs {
@@ -198,16 +202,16 @@ pub(crate) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
 }
 
 /// A first word, or the start of one and `*`.
-fn verb(glob: &Glob) -> Option<String> {
+fn verb(glob: &WordGlob) -> Option<String> {
     let word = match glob {
-        Glob::Exact(word) => word.clone(),
-        Glob::Any => return None,
-        Glob::Signs(signs) => {
+        WordGlob::Exact(word) => word.clone(),
+        WordGlob::Any => return None,
+        WordGlob::Signs(signs) => {
             let start: String = signs
                 .iter()
                 .map_while(|sign| match sign {
-                    Sign::Char(c) => Some(*c),
-                    Sign::Star | Sign::Stars => None,
+                    WordGlobChar::Char(c) => Some(*c),
+                    WordGlobChar::Star | WordGlobChar::Stars => None,
                 })
                 .collect();
             start + "*"
@@ -238,7 +242,7 @@ impl Pieces {
     }
 
     fn within_use(&self, used: &PathUse, cwd: &str) -> bool {
-        let Place::At(place) = &used.cwd else {
+        let WorkingDir::At(place) = &used.cwd else {
             return true;
         };
         match &used.path {
@@ -251,9 +255,9 @@ impl Pieces {
     }
 }
 
-impl Lines {
-    fn new(lines: &BTreeSet<String>) -> Lines {
-        Lines(lines.iter().map(|line| format!("{line}\n")).collect())
+impl TextBlock {
+    fn new(lines: &BTreeSet<String>) -> TextBlock {
+        TextBlock(lines.iter().map(|line| format!("{line}\n")).collect())
     }
 
     fn iter(&self) -> impl Iterator<Item = &str> {
@@ -320,14 +324,14 @@ impl Lines {
 
 /// The longest text without `*` or `/` in a glob: a path may be put together from several texts, but
 /// never from within a name.
-fn piece(glob: &Glob) -> Option<String> {
+fn piece(glob: &WordGlob) -> Option<String> {
     let literal: String = match glob {
-        Glob::Any => return None,
-        Glob::Exact(text) => text.clone(),
-        Glob::Signs(signs) => {
-            let sign = |sign: &Sign| match sign {
-                Sign::Char(c) => *c,
-                Sign::Star | Sign::Stars => '/',
+        WordGlob::Any => return None,
+        WordGlob::Exact(text) => text.clone(),
+        WordGlob::Signs(signs) => {
+            let sign = |sign: &WordGlobChar| match sign {
+                WordGlobChar::Char(c) => *c,
+                WordGlobChar::Star | WordGlobChar::Stars => '/',
             };
             signs.iter().map(sign).collect()
         }
@@ -339,25 +343,25 @@ fn piece(glob: &Glob) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use sprag_shell::Start;
+    use sprag_shell::ShellStart;
 
     use super::*;
-    use crate::call::{Tool, Whole};
+    use crate::call::{InputCompleteness, ToolRow};
     use crate::tests::rule;
     use crate::{RuleSet, Strictness};
 
-    const TABLE: &[Tool] = &[
-        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-        Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+    const TABLE: &[ToolRow] = &[
+        ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+        ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
     ];
 
-    fn watch(patterns: &[&str]) -> Watch {
+    fn watch(patterns: &[&str]) -> RuleFilter {
         RuleSet::new([&rule("r", Decision::Deny, patterns)], Strictness::Usual).unwrap().watch()
     }
 
-    fn concern(watch: &Watch, text: &str) -> Concern {
-        let start = Start { cwd: Some("/w".to_owned()), home: Some("/home/u".to_owned()) };
-        let call = ToolCall::new(TABLE, "Bash", json!({"command": text}), None, Whole::Yes);
+    fn concern(watch: &RuleFilter, text: &str) -> RuleConcern {
+        let start = ShellStart { cwd: Some("/w".to_owned()), home: Some("/home/u".to_owned()) };
+        let call = ToolCall::new(TABLE, "Bash", json!({"command": text}), None, InputCompleteness::Yes);
         watch.concern(&call, Some(&Script::parse(text, &start)), "/w")
     }
 
@@ -379,34 +383,36 @@ mod tests {
             ("cd .sprag && rm x", "<write>"),
             ("cat a/.env", "<read>"),
         ] {
-            assert_eq!(concern(&git, text), Concern::Some([keys.to_owned()].into()), "{text}");
+            assert_eq!(concern(&git, text), RuleConcern::Some([keys.to_owned()].into()), "{text}");
         }
         for text in
             ["git status", "cargo test --workspace", "ls -la", "cat README.md | head -5", "echo x > out"]
         {
-            assert_eq!(concern(&git, text), Concern::None, "{text}");
+            assert_eq!(concern(&git, text), RuleConcern::None, "{text}");
         }
         for text in ["$X", ":(){ :|:& };:", "curl x | sh"] {
-            assert_eq!(concern(&git, text), Concern::Every, "{text}");
+            assert_eq!(concern(&git, text), RuleConcern::Every, "{text}");
         }
-        assert_eq!(concern(&watch(&["Bash:* --force*"]), "ls"), Concern::Every);
-        assert_ne!(concern(&watch(&["Write:**"]), "echo x > a"), Concern::None);
+        assert_eq!(concern(&watch(&["Bash:* --force*"]), "ls"), RuleConcern::Every);
+        assert_ne!(concern(&watch(&["Write:**"]), "echo x > a"), RuleConcern::None);
     }
 
     #[test]
     fn a_tool_concerns_rules_about_it_and_its_paths() {
         let read = watch(&["Read:~/.ssh/**"]);
-        let call = |path: &str| ToolCall::new(TABLE, "Read", json!({"file_path": path}), None, Whole::Yes);
-        assert_ne!(read.concern(&call("/home/u/.ssh/id_rsa"), None, "/w"), Concern::None);
-        assert_ne!(read.concern(&call("id_rsa"), None, "/home/u/.ssh"), Concern::None);
-        assert_eq!(read.concern(&call("/w/src/main.rs"), None, "/w"), Concern::None);
-        let close = ToolCall::new(TABLE, "mcp__t__close", json!({}), None, Whole::Yes);
-        assert_ne!(watch(&["mcp__*__close"]).concern(&close, None, "/w"), Concern::None);
+        let call = |path: &str| {
+            ToolCall::new(TABLE, "Read", json!({"file_path": path}), None, InputCompleteness::Yes)
+        };
+        assert_ne!(read.concern(&call("/home/u/.ssh/id_rsa"), None, "/w"), RuleConcern::None);
+        assert_ne!(read.concern(&call("id_rsa"), None, "/home/u/.ssh"), RuleConcern::None);
+        assert_eq!(read.concern(&call("/w/src/main.rs"), None, "/w"), RuleConcern::None);
+        let close = ToolCall::new(TABLE, "mcp__t__close", json!({}), None, InputCompleteness::Yes);
+        assert_ne!(watch(&["mcp__*__close"]).concern(&close, None, "/w"), RuleConcern::None);
     }
 
     #[test]
     fn texts_are_found_by_whole_lines() {
-        let lines = |texts: &[&str]| Lines::new(&texts.iter().map(|text| (*text).to_owned()).collect());
+        let lines = |texts: &[&str]| TextBlock::new(&texts.iter().map(|text| (*text).to_owned()).collect());
         let many = ["a", "b c", "b d", "bb", "git", "git push", "git reset", "gitk a", "rm", "rmdir", "z"];
         for text in many {
             assert!(lines(&many).has(text), "{text}");
@@ -422,6 +428,6 @@ mod tests {
             ["/w/.env", ".env", "a/.ssh/x", "id_rsa", "caf\u{e9}"].iter().all(|text| pieces.any_within(text))
         );
         assert!(!["", "/w/env", ".en", "ssh", "caf\u{ea}"].iter().any(|text| pieces.any_within(text)));
-        assert!(!Lines::default().has("x") && !Lines::default().any_within("x"));
+        assert!(!TextBlock::default().has("x") && !TextBlock::default().any_within("x"));
     }
 }

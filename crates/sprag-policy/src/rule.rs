@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pattern::{BadPattern, Pattern, Tokens};
+use crate::pattern::{BadPattern, CommandPattern, Pattern};
 
 /// What a rule file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,11 +106,11 @@ impl std::error::Error for BadRule {}
 
 /// A rule with its patterns read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ready {
+pub struct LoadedRule {
     pub id: String,
     pub any: Vec<Pattern>,
     pub with: Vec<Pattern>,
-    pub unless: Vec<Tokens>,
+    pub unless: Vec<CommandPattern>,
     pub decision: Decision,
     pub on_uncertain: OnDoubt,
     pub on_opaque: OnDoubt,
@@ -138,7 +138,7 @@ impl Rule {
         }
     }
 
-    pub fn ready(&self) -> Result<Ready, BadRule> {
+    pub fn ready(&self) -> Result<LoadedRule, BadRule> {
         let bad = |why: String| BadRule { id: self.id.clone(), why };
         if self.id.trim().is_empty() {
             return Err(bad("it has no id".to_owned()));
@@ -155,7 +155,7 @@ impl Rule {
             read.collect::<Result<Vec<Pattern>, BadPattern>>().map_err(|e| bad(e.to_string()))
         };
         let unless = self.unless.iter().map(|words| Pattern::parse_exemption(words));
-        Ok(Ready {
+        Ok(LoadedRule {
             id: self.id.clone(),
             any: read(&self.any)?,
             with: read(&self.with)?,

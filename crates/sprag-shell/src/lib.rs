@@ -19,7 +19,7 @@ use crate::expand::unknown;
 
 /// What is known about the place a command line is started in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Start {
+pub struct ShellStart {
     /// Without it, places are told relative to the start: `.`.
     pub cwd: Option<String>,
     /// Without it, home is the symbolic `~`.
@@ -28,8 +28,8 @@ pub struct Start {
 
 impl Script {
     /// Reads any text; what cannot be known or goes beyond the bounds of work is told as doubts.
-    pub fn parse(text: &str, start: &Start) -> Script {
-        eval::Walk::new(start).script(text)
+    pub fn parse(text: &str, start: &ShellStart) -> Script {
+        eval::Evaluator::new(start).script(text)
     }
 }
 
@@ -54,8 +54,8 @@ pub struct Command {
     pub argv: Vec<Word>,
     /// Assignments in front of it, by name.
     pub assigns: Vec<(String, Word)>,
-    pub stdin: Source,
-    pub cwd: Place,
+    pub stdin: StdinSource,
+    pub cwd: WorkingDir,
     /// What it was unwrapped from, outermost first.
     pub via: Vec<Carrier>,
     /// The machine it runs on, if not this one.
@@ -99,7 +99,7 @@ impl Word {
 
 /// Where a command's input comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum StdinSource {
     /// Whatever the shell has.
     Inherited,
     Text(String),
@@ -110,7 +110,7 @@ pub enum Source {
 
 /// Where a command runs, as far as `cd` and the like tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WorkingDir {
     /// Relative to where the shell was started, or absolute.
     At(String),
     Unknown,
@@ -141,7 +141,7 @@ pub enum Carrier {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathUse {
     pub path: Word,
-    pub cwd: Place,
+    pub cwd: WorkingDir,
     /// The program, or `>`, `>>`, `<` for a redirection.
     pub by: String,
     /// Index into `Script::commands`.

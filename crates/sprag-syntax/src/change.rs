@@ -1,18 +1,18 @@
 //! What is judged and what comes of it: plain data, the same for every caller.
 use std::collections::BTreeSet;
 
-use crate::proof::{Proof, World};
-use crate::reason::Reason;
+use crate::proof::{NameSearchScope, Proof};
+use crate::reason::UnprovenReason;
 
 /// All files that change together. What is judged is the whole of it.
 #[derive(Clone, Debug, Default)]
-pub struct Change<'a> {
-    pub files: Vec<File<'a>>,
+pub struct ChangeSet<'a> {
+    pub files: Vec<ChangedFile<'a>>,
 }
 
 /// A file on both sides; `None` is a side on which it does not exist.
 #[derive(Clone, Debug, Default)]
-pub struct File<'a> {
+pub struct ChangedFile<'a> {
     pub path_before: Option<&'a str>,
     pub path_after: Option<&'a str>,
     pub before: Option<&'a [u8]>,
@@ -22,65 +22,67 @@ pub struct File<'a> {
 /// How much may be looked at, counted in nodes of syntax trees: the same change gets the same answer on a slow
 /// machine and on a fast one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct NodeBudget {
     pub nodes: usize,
-    pub depth: Depth,
+    pub depth: ProofDepth,
 }
 
 /// How hard to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub enum ProofDepth {
     /// Only whether the trees are equal without comments: for single writes.
     Shallow,
     Full,
 }
 
-impl Budget {
+impl NodeBudget {
     /// After a single write.
-    pub const WRITE: Budget = Budget { nodes: 20_000, depth: Depth::Shallow };
+    pub const WRITE: NodeBudget = NodeBudget { nodes: 20_000, depth: ProofDepth::Shallow };
     /// For a commit or at the end of a turn.
-    pub const COMMIT: Budget = Budget { nodes: 2_000_000, depth: Depth::Full };
+    pub const COMMIT: NodeBudget = NodeBudget { nodes: 2_000_000, depth: ProofDepth::Full };
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
-    pub verdict: Verdict,
-    pub level: Option<Level>,
-    pub api: Api,
+pub struct ChangeJudgement {
+    pub verdict: Classification,
+    pub level: Option<ProofLevel>,
+    pub api: ApiChange,
     /// What a proof takes for granted about files that are not in the change.
     pub claims: Claims,
 }
 
-impl Judgement {
+impl ChangeJudgement {
     /// Without a proof.
-    pub fn of(verdict: Verdict, api: Api) -> Judgement {
-        Judgement { verdict, level: None, api, claims: Claims::new() }
+    pub fn of(verdict: Classification, api: ApiChange) -> ChangeJudgement {
+        ChangeJudgement { verdict, level: None, api, claims: Claims::new() }
     }
 
     /// A proof whose names were looked for in the whole tree: it holds there, or somebody else has one of them.
-    pub fn in_tree(self, is_alone: bool) -> Judgement {
+    pub fn in_tree(self, is_alone: bool) -> ChangeJudgement {
         match self.verdict {
-            Verdict::Proved(proof) if is_alone => {
-                let proof = Proof { world: World::Tree, ..proof };
-                Judgement { verdict: Verdict::Proved(proof), ..self }
+            Classification::Proved(proof) if is_alone => {
+                let proof = Proof { world: NameSearchScope::Tree, ..proof };
+                ChangeJudgement { verdict: Classification::Proved(proof), ..self }
             }
-            Verdict::Proved(_) => Judgement::of(Verdict::Unproven(Reason::RenameEscapes), self.api),
+            Classification::Proved(_) => {
+                ChangeJudgement::of(Classification::Unproven(UnprovenReason::RenameEscapes), self.api)
+            }
             _ => self,
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Classification {
     /// Behaviour is kept, and `check` can be asked again.
     Proved(Proof),
     /// Something definite differs.
     Changed(Witness),
-    Unproven(Reason),
+    Unproven(UnprovenReason),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum ProofLevel {
     /// The same tree without comments.
     L1,
     /// The same after sugar, names of locals and the order of units.
@@ -89,12 +91,12 @@ pub enum Level {
     L3,
 }
 
-impl Level {
+impl ProofLevel {
     pub fn name(self) -> &'static str {
         match self {
-            Level::L1 => "L1",
-            Level::L2 => "L2",
-            Level::L3 => "L3",
+            ProofLevel::L1 => "L1",
+            ProofLevel::L2 => "L2",
+            ProofLevel::L3 => "L3",
         }
     }
 }
@@ -119,7 +121,7 @@ pub struct Excerpt {
 
 /// What others can see of a change: qualified names of public units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Api {
+pub struct ApiChange {
     pub added: Vec<String>,
     pub removed: Vec<String>,
     pub renamed: Vec<(String, String)>,

@@ -1,7 +1,7 @@
 //! Syntax trees, their normal forms and proofs of refactoring.
 //!
-//! - [`classify`] tells whether a [`Change`] keeps behaviour: `Proved` with a [`Proof`], `Changed` with a
-//!   [`Witness`], or `Unproven` with a [`Reason`]. It never guesses: every proof is replayed by [`check`] first.
+//! - [`classify`] tells whether a [`ChangeSet`] keeps behaviour: `Proved` with a [`Proof`], `Changed` with a
+//!   [`Witness`], or `Unproven` with a [`UnprovenReason`]. It never guesses: every proof is replayed by [`check`] first.
 //! - [`check`] replays a proof on the sources. It knows nothing of how the proof was found.
 //! - [`units`] lists the functions and types of a source with a hash of each that formatting and comments do not
 //!   change.
@@ -23,10 +23,13 @@ mod symbol;
 mod tree;
 mod units;
 
-pub use change::{Api, Budget, Change, Claims, Depth, Excerpt, File, Judgement, Level, Verdict, Witness};
-pub use check::{Refused, check};
+pub use change::{
+    ApiChange, ChangeJudgement, ChangeSet, ChangedFile, Claims, Classification, Excerpt, NodeBudget,
+    ProofDepth, ProofLevel, Witness,
+};
+pub use check::{ProofError, check};
 pub use lang::Lang;
-pub use proof::{Proof, RULES, Side, Sources, Step, World};
+pub use proof::{NameSearchScope, Proof, ProofSide, ProofSources, ProofStep, RULES};
 pub use prove::classify;
-pub use reason::Reason;
+pub use reason::UnprovenReason;
 pub use units::{Unit, UnitKind, units};

@@ -11,17 +11,17 @@ pub struct Proof {
     pub v: u32,
     pub rules: String,
     pub level: String,
-    pub world: World,
+    pub world: NameSearchScope,
     pub before_root: String,
     pub after_root: String,
-    pub files: Vec<Sources>,
-    pub steps: Vec<Step>,
+    pub files: Vec<ProofSources>,
+    pub steps: Vec<ProofStep>,
 }
 
 /// How far was looked for others who use a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum World {
+pub enum NameSearchScope {
     /// The files of the change: there was nothing else.
     Change,
     /// All files of the tree that the change led to.
@@ -30,7 +30,7 @@ pub enum World {
 
 /// The sources a proof is about, by the hash of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sources {
+pub struct ProofSources {
     pub path_before: Option<String>,
     pub path_after: Option<String>,
     pub before: Option<String>,
@@ -39,7 +39,7 @@ pub struct Sources {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum ProofSide {
     Before,
     After,
 }
@@ -47,11 +47,11 @@ pub enum Side {
 /// One step of a replay. Positions are bytes of the named side's source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
-pub enum Step {
+pub enum ProofStep {
     /// A name that is seen beyond one function: all of its uses on the left become the name on the right.
     Rename { from: String, to: String },
     /// A declaration of one side whose uses become what it stands for.
-    Inline { side: Side, file: usize, at: usize, name: String },
+    Inline { side: ProofSide, file: usize, at: usize, name: String },
     /// A file that goes by another path.
     Move { file: usize },
 }

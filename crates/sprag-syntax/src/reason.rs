@@ -2,7 +2,7 @@
 
 /// Why nothing was proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum UnprovenReason {
     ParseError,
     Language,
     TooLarge,
@@ -13,17 +13,17 @@ pub enum Reason {
     BadInput,
 }
 
-impl Reason {
+impl UnprovenReason {
     pub fn name(self) -> &'static str {
         match self {
-            Reason::ParseError => "parse_error",
-            Reason::Language => "language",
-            Reason::TooLarge => "too_large",
-            Reason::Binary => "binary",
-            Reason::RenameEscapes => "rename_escapes",
-            Reason::EffectOrder => "effect_order",
-            Reason::Ambiguous => "ambiguous",
-            Reason::BadInput => "bad_input",
+            UnprovenReason::ParseError => "parse_error",
+            UnprovenReason::Language => "language",
+            UnprovenReason::TooLarge => "too_large",
+            UnprovenReason::Binary => "binary",
+            UnprovenReason::RenameEscapes => "rename_escapes",
+            UnprovenReason::EffectOrder => "effect_order",
+            UnprovenReason::Ambiguous => "ambiguous",
+            UnprovenReason::BadInput => "bad_input",
         }
     }
 }

@@ -8,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 pub(crate) struct Sym(pub u32);
 
 impl Sym {
-    pub const NONE: Sym = Sym(0);
+    pub(crate) const NONE: Sym = Sym(0);
 }
 
 #[derive(Clone)]
@@ -18,11 +18,11 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    pub fn new() -> Symbols {
+    pub(crate) fn new() -> Symbols {
         Symbols { ids: HashMap::default(), texts: vec!["".into()] }
     }
 
-    pub fn intern(&mut self, text: &str) -> Sym {
+    pub(crate) fn intern(&mut self, text: &str) -> Sym {
         if let Some(id) = self.ids.get(text) {
             return Sym(*id);
         }
@@ -32,11 +32,11 @@ impl Symbols {
         Sym(id)
     }
 
-    pub fn find(&self, text: &str) -> Option<Sym> {
+    pub(crate) fn find(&self, text: &str) -> Option<Sym> {
         self.ids.get(text).map(|id| Sym(*id))
     }
 
-    pub fn text(&self, sym: Sym) -> &str {
+    pub(crate) fn text(&self, sym: Sym) -> &str {
         &self.texts[sym.0 as usize]
     }
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::digest::{hex, sha256};
 use crate::lang::Lang;
 use crate::symbol::Symbols;
-use crate::tree::{self, Id, Tree};
+use crate::tree::{self, NodeId, SyntaxTree};
 
 /// More is not listed: a source of that size is not written by hand.
 const MAX_NODES: usize = 2_000_000;
@@ -34,7 +34,7 @@ pub fn units(lang: Lang, text: &[u8]) -> Vec<Unit> {
     let mut left = MAX_NODES;
     let Ok(tree) = tree::read(lang, text, &mut symbols, &mut left) else { return Vec::new() };
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let lines = Lines::of(text);
+    let lines = LineStarts::of(text);
     outline(&tree, &symbols)
         .into_iter()
         .map(|entry| {
@@ -50,36 +50,36 @@ pub fn units(lang: Lang, text: &[u8]) -> Vec<Unit> {
 }
 
 /// Where lines begin.
-pub(crate) struct Lines(Vec<u32>);
+pub(crate) struct LineStarts(Vec<u32>);
 
-impl Lines {
-    pub fn of(text: &[u8]) -> Lines {
+impl LineStarts {
+    pub(crate) fn of(text: &[u8]) -> LineStarts {
         let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at as u32 + 1);
-        Lines(std::iter::once(0).chain(ends).collect())
+        LineStarts(std::iter::once(0).chain(ends).collect())
     }
 
     /// The 1-based line of a byte.
-    pub fn at(&self, byte: u32) -> u32 {
+    pub(crate) fn at(&self, byte: u32) -> u32 {
         self.0.partition_point(|start| *start <= byte) as u32
     }
 }
 
-pub(crate) struct Entry {
-    pub id: Id,
+pub(crate) struct UnitEntry {
+    pub id: NodeId,
     pub kind: UnitKind,
     pub name: String,
 }
 
 /// The units of a tree with their qualified names.
-pub(crate) fn outline(tree: &Tree, symbols: &Symbols) -> Vec<Entry> {
+pub(crate) fn outline(tree: &SyntaxTree, symbols: &Symbols) -> Vec<UnitEntry> {
     let mut found = Vec::new();
-    let mut stack: Vec<(Id, String)> = vec![(tree.root, String::new())];
+    let mut stack: Vec<(NodeId, String)> = vec![(tree.root, String::new())];
     while let Some((id, owner)) = stack.pop() {
         let own = unit_kind(tree, id).and_then(|kind| Some((kind, name_of(tree, symbols, id)?)));
         let inner = match own {
             Some((kind, name)) => {
                 let name = if owner.is_empty() { name } else { format!("{owner}.{name}") };
-                found.push(Entry { id, kind, name: name.clone() });
+                found.push(UnitEntry { id, kind, name: name.clone() });
                 name
             }
             None if tree.kind(id) == "impl_item" => {
@@ -95,7 +95,7 @@ pub(crate) fn outline(tree: &Tree, symbols: &Symbols) -> Vec<Entry> {
     found
 }
 
-pub(crate) fn unit_kind(tree: &Tree, id: Id) -> Option<UnitKind> {
+pub(crate) fn unit_kind(tree: &SyntaxTree, id: NodeId) -> Option<UnitKind> {
     match tree.kind(id) {
         "function_item"
         | "function_signature_item"
@@ -137,7 +137,7 @@ pub(crate) fn unit_kind(tree: &Tree, id: Id) -> Option<UnitKind> {
 }
 
 /// A Go method is named with its receiver's type.
-fn name_of(tree: &Tree, symbols: &Symbols, id: Id) -> Option<String> {
+fn name_of(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> Option<String> {
     let name = tree.child(id, "name").filter(|name| tree.is_leaf(*name))?;
     let name = symbols.text(tree.sym(name)).to_owned();
     let receiver = tree.child(id, "receiver").and_then(|receiver| {
@@ -151,7 +151,7 @@ fn name_of(tree: &Tree, symbols: &Symbols, id: Id) -> Option<String> {
     })
 }
 
-fn spelled_name(tree: &Tree, symbols: &Symbols, id: Id) -> String {
+fn spelled_name(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> String {
     tree.walk(id)
         .find(|node| tree.is_leaf(*node))
         .map(|leaf| symbols.text(tree.sym(leaf)).to_owned())
@@ -159,7 +159,7 @@ fn spelled_name(tree: &Tree, symbols: &Symbols, id: Id) -> String {
 }
 
 /// A tree as bytes, one reading only.
-fn spelled(tree: &Tree, symbols: &Symbols, id: Id) -> Vec<u8> {
+fn spelled(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> Vec<u8> {
     let mut out = Vec::new();
     for node in tree.walk(id) {
         out.extend_from_slice(tree.kind(node).as_bytes());

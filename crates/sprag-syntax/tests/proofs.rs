@@ -1,14 +1,17 @@
 //! Proofs that somebody has tampered with, changes over several files, budgets, and units.
 
-use sprag_syntax::reason::Reason;
-use sprag_syntax::{Budget, Change, File, Lang, Proof, Step, UnitKind, Verdict, check, classify, units};
+use sprag_syntax::reason::UnprovenReason;
+use sprag_syntax::{
+    ChangeSet, ChangedFile, Classification, Lang, NodeBudget, Proof, ProofStep, UnitKind, check, classify,
+    units,
+};
 
-fn one<'a>(path: &'a str, before: &'a str, after: &'a str) -> Change<'a> {
-    Change { files: vec![file(path, before, after)] }
+fn one<'a>(path: &'a str, before: &'a str, after: &'a str) -> ChangeSet<'a> {
+    ChangeSet { files: vec![file(path, before, after)] }
 }
 
-fn file<'a>(path: &'a str, before: &'a str, after: &'a str) -> File<'a> {
-    File {
+fn file<'a>(path: &'a str, before: &'a str, after: &'a str) -> ChangedFile<'a> {
+    ChangedFile {
         path_before: Some(path),
         path_after: Some(path),
         before: Some(before.as_bytes()),
@@ -16,9 +19,9 @@ fn file<'a>(path: &'a str, before: &'a str, after: &'a str) -> File<'a> {
     }
 }
 
-fn proof(change: &Change<'_>) -> Proof {
-    match classify(change, Budget::COMMIT).verdict {
-        Verdict::Proved(proof) => proof,
+fn proof(change: &ChangeSet<'_>) -> Proof {
+    match classify(change, NodeBudget::COMMIT).verdict {
+        Classification::Proved(proof) => proof,
         other => panic!("not proved: {other:?}"),
     }
 }
@@ -33,7 +36,7 @@ fn a_proof_is_about_these_sources_and_no_others() {
     assert!(check(&change, &proof).is_ok());
     assert!(check(&one("a.py", BEFORE, &AFTER.replace('1', "2")), &proof).is_err());
     assert!(check(&one("b.py", BEFORE, AFTER), &proof).is_err());
-    assert!(check(&Change::default(), &proof).is_err());
+    assert!(check(&ChangeSet::default(), &proof).is_err());
 }
 
 #[test]
@@ -50,11 +53,13 @@ fn a_proof_without_its_steps_or_with_forged_ones_is_refused() {
     assert!(forged(&|proof| proof.level = "L9".to_owned()));
     assert!(forged(&|proof| proof.rules = "other".to_owned()));
     assert!(forged(&|proof| proof.before_root = "00".to_owned()));
-    assert!(forged(&|proof| proof.steps = vec![Step::Rename { from: "f".to_owned(), to: "g".to_owned() }]));
+    assert!(forged(
+        &|proof| proof.steps = vec![ProofStep::Rename { from: "f".to_owned(), to: "g".to_owned() }]
+    ));
     // The checker itself refuses a rename that reaches a stranger, whoever asks for it.
     let (before, after) = ("def _run(j):\n    return j._run()\n", "def _go(j):\n    return j._go()\n");
     let mut claim = honest.clone();
-    claim.steps = vec![Step::Rename { from: "_run".to_owned(), to: "_go".to_owned() }];
+    claim.steps = vec![ProofStep::Rename { from: "_run".to_owned(), to: "_go".to_owned() }];
     claim.files = proof(&one("a.py", before, before)).files;
     claim.files[0].after = proof(&one("a.py", after, after)).files[0].after.clone();
     let refused = check(&one("a.py", before, after), &claim).expect_err("a use is a stranger's");
@@ -66,8 +71,10 @@ fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
     let claims = |path: &str, before: &str, from: &str, to: &str| {
         let after = before.replace(from, to);
         let change = one(path, before, &after);
-        let judged = classify(&change, Budget::COMMIT);
-        let Verdict::Proved(proof) = &judged.verdict else { panic!("not proved: {:?}", judged.verdict) };
+        let judged = classify(&change, NodeBudget::COMMIT);
+        let Classification::Proved(proof) = &judged.verdict else {
+            panic!("not proved: {:?}", judged.verdict)
+        };
         assert_eq!(check(&change, proof), Ok(judged.claims.clone()));
         judged.claims.into_iter().collect::<Vec<_>>()
     };
@@ -90,8 +97,8 @@ fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
     // A module below may take its names from here, and had this one from elsewhere.
     let globs = "mod child;\nuse other::*;\nfn f() { g(\"x\"); }\n";
     let after = globs.replace("fn f", "const NAME: &str = \"x\";\nfn f").replace("g(\"x\")", "g(NAME)");
-    let judged = classify(&one("a.rs", globs, &after), Budget::COMMIT);
-    assert!(matches!(judged.verdict, Verdict::Proved(_)), "{:?}", judged.verdict);
+    let judged = classify(&one("a.rs", globs, &after), NodeBudget::COMMIT);
+    assert!(matches!(judged.verdict, Classification::Proved(_)), "{:?}", judged.verdict);
     assert_eq!(judged.claims.into_iter().collect::<Vec<_>>(), ["NAME"]);
     // What is only formatted, or is a local, is nobody's business.
     assert_eq!(claims("a.py", "def f():\n    load = 1\n    return load\n", "load", "take"), [""; 0]);
@@ -100,9 +107,10 @@ fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
 #[test]
 fn who_imports_a_moved_file_must_be_there() {
     let judge = |before: &'static str, after: &'static str, text: &'static str| {
-        let moved = File { path_before: Some(before), path_after: Some(after), ..file(before, text, text) };
-        let judged = classify(&Change { files: vec![moved] }, Budget::COMMIT);
-        assert!(matches!(judged.verdict, Verdict::Proved(_)), "{:?}", judged.verdict);
+        let moved =
+            ChangedFile { path_before: Some(before), path_after: Some(after), ..file(before, text, text) };
+        let judged = classify(&ChangeSet { files: vec![moved] }, NodeBudget::COMMIT);
+        assert!(matches!(judged.verdict, Classification::Proved(_)), "{:?}", judged.verdict);
         judged.claims.into_iter().collect::<Vec<_>>()
     };
     assert_eq!(judge("a/util.py", "b/util.py", "x = 1\n"), ["util"]);
@@ -124,26 +132,29 @@ fn a_name_is_followed_through_an_import_of_the_change() {
         "import {load} from './c';\nexport const x = load();\n",
         "import {fetch1} from './c';\nexport const x = fetch1();\n",
     );
-    let both = |user: (&'static str, &'static str, &'static str)| Change {
+    let both = |user: (&'static str, &'static str, &'static str)| ChangeSet {
         files: vec![file(library.0, library.1, library.2), file(user.0, user.1, user.2)],
     };
-    let judged = classify(&both(user), Budget::COMMIT);
-    assert!(matches!(judged.verdict, Verdict::Proved(_)), "{:?}", judged.verdict);
+    let judged = classify(&both(user), NodeBudget::COMMIT);
+    assert!(matches!(judged.verdict, Classification::Proved(_)), "{:?}", judged.verdict);
     assert_eq!(judged.api.renamed, [("load".to_owned(), "fetch1".to_owned())]);
     // Another module has a function of that name, too.
-    assert_eq!(classify(&both(other), Budget::COMMIT).verdict, Verdict::Unproven(Reason::RenameEscapes));
+    assert_eq!(
+        classify(&both(other), NodeBudget::COMMIT).verdict,
+        Classification::Unproven(UnprovenReason::RenameEscapes)
+    );
 }
 
 #[test]
 fn a_moved_file_takes_its_importers_along_or_stays() {
-    let moved = |before: &'static str, after: &'static str, text: &'static str| File {
+    let moved = |before: &'static str, after: &'static str, text: &'static str| ChangedFile {
         path_before: Some(before),
         path_after: Some(after),
         ..file(before, text, text)
     };
-    let judge = |moved: File<'static>, other: File<'static>| {
-        let change = Change { files: vec![moved, other] };
-        matches!(classify(&change, Budget::COMMIT).verdict, Verdict::Proved(_))
+    let judge = |moved: ChangedFile<'static>, other: ChangedFile<'static>| {
+        let change = ChangeSet { files: vec![moved, other] };
+        matches!(classify(&change, NodeBudget::COMMIT).verdict, Classification::Proved(_))
     };
     let script = || moved("src/util.ts", "src/lib/util.ts", "export const x = 1;\n");
     assert!(!judge(
@@ -164,7 +175,7 @@ fn a_moved_file_takes_its_importers_along_or_stays() {
 
 #[test]
 fn a_name_is_not_followed_where_its_module_is_taken_whole_or_another_package_stands_beside() {
-    let judge = |files: Vec<File<'static>>| classify(&Change { files }, Budget::COMMIT).verdict;
+    let judge = |files: Vec<ChangedFile<'static>>| classify(&ChangeSet { files }, NodeBudget::COMMIT).verdict;
     let library = || {
         file(
             "a.ts",
@@ -173,8 +184,11 @@ fn a_name_is_not_followed_where_its_module_is_taken_whole_or_another_package_sta
         )
     };
     let whole = "import * as a from './a';\nexport const t = Object.keys(a).join();\n";
-    assert!(matches!(judge(vec![library()]), Verdict::Proved(_)));
-    assert_eq!(judge(vec![library(), file("b.ts", whole, whole)]), Verdict::Unproven(Reason::RenameEscapes));
+    assert!(matches!(judge(vec![library()]), Classification::Proved(_)));
+    assert_eq!(
+        judge(vec![library(), file("b.ts", whole, whole)]),
+        Classification::Unproven(UnprovenReason::RenameEscapes)
+    );
     let package = || {
         file(
             "p/a.go",
@@ -182,7 +196,7 @@ fn a_name_is_not_followed_where_its_module_is_taken_whole_or_another_package_sta
             "package p\n\nfunc read1() int { return 1 }\n",
         )
     };
-    let user = |name: &str| -> File<'static> {
+    let user = |name: &str| -> ChangedFile<'static> {
         let (before, after) = match name {
             "p" => (
                 "package p\n\nfunc use() int { return load() }\n",
@@ -195,8 +209,11 @@ fn a_name_is_not_followed_where_its_module_is_taken_whole_or_another_package_sta
         };
         file("p/a_test.go", before, after)
     };
-    assert!(matches!(judge(vec![package(), user("p")]), Verdict::Proved(_)));
-    assert_eq!(judge(vec![package(), user("p_test")]), Verdict::Unproven(Reason::RenameEscapes));
+    assert!(matches!(judge(vec![package(), user("p")]), Classification::Proved(_)));
+    assert_eq!(
+        judge(vec![package(), user("p_test")]),
+        Classification::Unproven(UnprovenReason::RenameEscapes)
+    );
 }
 
 #[test]
@@ -207,8 +224,8 @@ fn a_line_that_only_the_language_sees_is_not_read() {
         ("a.js", "class A { get; x() {} }\n", "class A { get\n x() {} }\n"),
     ];
     for (path, before, after) in hidden {
-        let verdict = classify(&one(path, before, after), Budget::COMMIT).verdict;
-        assert_eq!(verdict, Verdict::Unproven(Reason::ParseError), "{path}");
+        let verdict = classify(&one(path, before, after), NodeBudget::COMMIT).verdict;
+        assert_eq!(verdict, Classification::Unproven(UnprovenReason::ParseError), "{path}");
     }
 }
 
@@ -217,11 +234,17 @@ fn a_budget_is_counted_in_nodes() {
     let many = "def f():\n    return 1\n".repeat(2000);
     let changed = format!("{many}# more\n");
     let change = one("a.py", &many, &changed);
-    assert_eq!(classify(&change, Budget::WRITE).verdict, Verdict::Unproven(Reason::TooLarge));
-    assert!(matches!(classify(&change, Budget::COMMIT).verdict, Verdict::Proved(_)));
+    assert_eq!(
+        classify(&change, NodeBudget::WRITE).verdict,
+        Classification::Unproven(UnprovenReason::TooLarge)
+    );
+    assert!(matches!(classify(&change, NodeBudget::COMMIT).verdict, Classification::Proved(_)));
     // A single write is looked at without looking for steps.
     let renamed = one("a.py", BEFORE, AFTER);
-    assert_eq!(classify(&renamed, Budget::WRITE).verdict, Verdict::Unproven(Reason::Ambiguous));
+    assert_eq!(
+        classify(&renamed, NodeBudget::WRITE).verdict,
+        Classification::Unproven(UnprovenReason::Ambiguous)
+    );
 }
 
 #[test]
@@ -254,10 +277,10 @@ fn trees_as_deep_as_they_may_be_are_walked_on_a_usual_stack() {
             }
         };
         let (before, after) = (source(380, "b"), source(380, "b").replace('b', "c"));
-        let judged = classify(&one(path, &before, &after), Budget::COMMIT);
-        assert!(matches!(judged.verdict, Verdict::Proved(_)), "{path}: {:?}", judged.verdict);
+        let judged = classify(&one(path, &before, &after), NodeBudget::COMMIT);
+        assert!(matches!(judged.verdict, Classification::Proved(_)), "{path}: {:?}", judged.verdict);
         let deep = source(20_000, "b");
-        let verdict = classify(&one(path, &deep, &deep.replace('b', "c")), Budget::COMMIT).verdict;
-        assert_eq!(verdict, Verdict::Unproven(Reason::TooLarge), "{path}");
+        let verdict = classify(&one(path, &deep, &deep.replace('b', "c")), NodeBudget::COMMIT).verdict;
+        assert_eq!(verdict, Classification::Unproven(UnprovenReason::TooLarge), "{path}");
     }
 }

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::ops;
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 
-use super::{RANGES, Range};
+use super::{LineRange, RANGES};
 
 /// Lines with their line feeds; the last one may have none.
 pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {
@@ -16,7 +16,7 @@ pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// A place at which two texts differ, by lines from zero on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk {
+pub struct LineHunk {
     pub old: ops::Range<usize>,
     pub new: ops::Range<usize>,
 }
@@ -24,8 +24,8 @@ pub struct Hunk {
 /// What a change comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
-    pub ranges: Vec<Range>,
-    pub deleted: Vec<Range>,
+    pub ranges: Vec<LineRange>,
+    pub deleted: Vec<LineRange>,
     /// There are more than a record holds.
     pub is_cut: bool,
 }
@@ -44,19 +44,19 @@ pub fn between(before: &[u8], after: &[u8]) -> Blocks {
 }
 
 /// The block that these lines are. `None`: there are none.
-pub fn block(lines: &[&[u8]], span: ops::Range<usize>) -> Option<Range> {
+pub fn block(lines: &[&[u8]], span: ops::Range<usize>) -> Option<LineRange> {
     let within = lines.get(span.clone()).filter(|within| !within.is_empty())?;
-    Some(Range {
+    Some(LineRange {
         start: u32::try_from(span.start + 1).ok()?,
         end: u32::try_from(span.end).ok()?,
-        content_hash: Sum::of(&within.concat()),
+        content_hash: Sha256Sum::of(&within.concat()),
         contributor: None,
     })
 }
 
 /// All of a file that has no lines, as one block.
-pub fn whole(bytes: &[u8]) -> Range {
-    Range { start: 1, end: 1, content_hash: Sum::of(bytes), contributor: None }
+pub fn whole(bytes: &[u8]) -> LineRange {
+    LineRange { start: 1, end: 1, content_hash: Sha256Sum::of(bytes), contributor: None }
 }
 
 /// Whether bytes have no lines that anybody would read.
@@ -70,7 +70,7 @@ const EDITS: usize = 256;
 const WORK: usize = 20_000_000;
 
 /// Where two lists of lines differ, in order; neighbours are one.
-pub fn diff<'a>(old: &[&'a [u8]], new: &[&'a [u8]]) -> Vec<Hunk> {
+pub fn diff<'a>(old: &[&'a [u8]], new: &[&'a [u8]]) -> Vec<LineHunk> {
     let mut names: HashMap<&[u8], u32> = HashMap::with_capacity(old.len());
     let mut name = |line: &&'a [u8]| {
         let next = u32::try_from(names.len()).unwrap_or(u32::MAX);
@@ -81,7 +81,7 @@ pub fn diff<'a>(old: &[&'a [u8]], new: &[&'a [u8]]) -> Vec<Hunk> {
     let mut search = Search {
         old: &old,
         new: &new,
-        counts: vec![Count::default(); names.len()],
+        counts: vec![LineCount::default(); names.len()],
         work: 0,
         same: Vec::new(),
     };
@@ -94,12 +94,12 @@ pub fn diff<'a>(old: &[&'a [u8]], new: &[&'a [u8]]) -> Vec<Hunk> {
 /// A run of lines that both sides have.
 type Same = (usize, usize, usize);
 
-fn between_same(same: &[Same], old: usize, new: usize) -> Vec<Hunk> {
+fn between_same(same: &[Same], old: usize, new: usize) -> Vec<LineHunk> {
     let mut hunks = Vec::new();
     let (mut at, mut to) = (0, 0);
     for &(i, j, count) in same.iter().chain([&(old, new, 0)]) {
         if i > at || j > to {
-            hunks.push(Hunk { old: at..i, new: to..j });
+            hunks.push(LineHunk { old: at..i, new: to..j });
         }
         (at, to) = (i + count, j + count);
     }
@@ -107,7 +107,7 @@ fn between_same(same: &[Same], old: usize, new: usize) -> Vec<Hunk> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct LineCount {
     old: u32,
     new: u32,
     at: u32,
@@ -117,7 +117,7 @@ struct Search<'a> {
     old: &'a [u32],
     new: &'a [u32],
     /// How often each line is in the part that is looked at, and where.
-    counts: Vec<Count>,
+    counts: Vec<LineCount>,
     work: usize,
     same: Vec<Same>,
 }
@@ -186,7 +186,7 @@ impl Search<'_> {
         });
         let pairs: Vec<(usize, usize)> = once.collect();
         for &line in self.old[old.clone()].iter().chain(&self.new[new.clone()]) {
-            self.counts[line as usize] = Count::default();
+            self.counts[line as usize] = LineCount::default();
         }
         rising(&pairs)
     }
@@ -324,7 +324,7 @@ mod tests {
             let blocks = between(&before, &after);
             for range in &blocks.ranges {
                 let bytes = new[range.start as usize - 1..range.end as usize].concat();
-                prop_assert_eq!(range.content_hash, Sum::of(&bytes));
+                prop_assert_eq!(range.content_hash, Sha256Sum::of(&bytes));
             }
             prop_assert_eq!(blocks == Blocks::default(), before == after);
         }
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn the_fewest_lines_are_blamed() {
         let blocks = between(b"a\nb\nc\nd\n", b"a\nB\nc\nd\ne\n");
-        let places = |ranges: &[Range]| ranges.iter().map(|it| (it.start, it.end)).collect::<Vec<_>>();
+        let places = |ranges: &[LineRange]| ranges.iter().map(|it| (it.start, it.end)).collect::<Vec<_>>();
         assert_eq!(places(&blocks.ranges), [(2, 2), (5, 5)]);
         assert_eq!(places(&blocks.deleted), [(2, 2)]);
         let blocks = between(b"x\nx\nx\n", b"x\nx\n");

@@ -8,60 +8,60 @@
 use serde_json::Value;
 
 use sprag_base::record::Record;
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 
 use super::{FINAL, JUDGED, SEEN};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Book {
+pub enum ChainName {
     Provisional,
     Final,
 }
 
-impl Book {
-    pub const ALL: [Book; 2] = [Book::Provisional, Book::Final];
+impl ChainName {
+    pub const ALL: [ChainName; 2] = [ChainName::Provisional, ChainName::Final];
 
-    pub fn of(kind: &str) -> Option<Book> {
+    pub fn of(kind: &str) -> Option<ChainName> {
         match kind {
-            SEEN | JUDGED => Some(Book::Provisional),
-            FINAL => Some(Book::Final),
+            SEEN | JUDGED => Some(ChainName::Provisional),
+            FINAL => Some(ChainName::Final),
             _ => None,
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Book::Provisional => "provisional",
-            Book::Final => "final",
+            ChainName::Provisional => "provisional",
+            ChainName::Final => "final",
         }
     }
 }
 
 /// The last line of a book.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heads {
-    provisional: Option<Sum>,
-    last: Option<Sum>,
+pub struct ChainHeads {
+    provisional: Option<Sha256Sum>,
+    last: Option<Sha256Sum>,
 }
 
-impl Heads {
-    pub fn get(&self, book: Book) -> Option<Sum> {
+impl ChainHeads {
+    pub fn get(&self, book: ChainName) -> Option<Sha256Sum> {
         match book {
-            Book::Provisional => self.provisional,
-            Book::Final => self.last,
+            ChainName::Provisional => self.provisional,
+            ChainName::Final => self.last,
         }
     }
 
-    pub fn set(&mut self, book: Book, sum: Option<Sum>) {
+    pub fn set(&mut self, book: ChainName, sum: Option<Sha256Sum>) {
         match book {
-            Book::Provisional => self.provisional = sum,
-            Book::Final => self.last = sum,
+            ChainName::Provisional => self.provisional = sum,
+            ChainName::Final => self.last = sum,
         }
     }
 
     /// Puts a record behind what there is, and gives back its line. What is no trace is left as it is.
     pub fn link(&mut self, record: &mut Record) -> Vec<u8> {
-        let Some(book) = Book::of(&record.kind) else {
+        let Some(book) = ChainName::of(&record.kind) else {
             return record.line();
         };
         if let Value::Object(body) = &mut record.body {
@@ -77,46 +77,46 @@ impl Heads {
 
     /// Takes note of a line that stands already.
     pub fn pass(&mut self, line: &[u8], record: &Record) {
-        if let Some(book) = Book::of(&record.kind) {
+        if let Some(book) = ChainName::of(&record.kind) {
             self.set(book, Some(sum_of(line)));
         }
     }
 }
 
 /// The hash by which the next line knows this one: of all its bytes but the line feed.
-pub fn sum_of(line: &[u8]) -> Sum {
-    Sum::of(line.strip_suffix(b"\n").unwrap_or(line))
+pub fn sum_of(line: &[u8]) -> Sha256Sum {
+    Sha256Sum::of(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 /// What is wrong with a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct BrokenChain {
     /// The first record that does not stand where it should.
     pub id: String,
-    pub why: Why,
+    pub why: ChainFault,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum ChainFault {
     /// The line before it is not the one it was written behind: that one was changed, removed or moved.
     Behind { line: usize },
     /// It cannot be read.
     Unreadable { line: usize },
     /// It is the last one that is known of its book, and it is not there.
-    Missing(Book),
+    Missing(ChainName),
 }
 
 /// Reads lines in their order and tells the first that is out of it.
 #[derive(Default)]
-pub struct Walk {
-    heads: Heads,
-    seen: Vec<Sum>,
+pub struct ChainReader {
+    heads: ChainHeads,
+    seen: Vec<Sha256Sum>,
     line: usize,
 }
 
-impl Walk {
+impl ChainReader {
     /// Takes one line, of whatever kind.
-    pub fn take(&mut self, line: &[u8]) -> Result<(), Broken> {
+    pub fn take(&mut self, line: &[u8]) -> Result<(), BrokenChain> {
         self.line += 1;
         // Most lines of a log are none of these; what was one cannot become another without breaking the
         // chain behind it.
@@ -126,19 +126,24 @@ impl Walk {
         let Ok(record) = Record::parse(line) else {
             return Ok(());
         };
-        let Some(book) = Book::of(&record.kind) else {
+        let Some(book) = ChainName::of(&record.kind) else {
             return Ok(());
         };
         let wanted = self.heads.get(book);
         let prev = match record.body.get("prev") {
             None => None,
-            Some(prev) => match prev.as_str().and_then(Sum::parse) {
+            Some(prev) => match prev.as_str().and_then(Sha256Sum::parse) {
                 Some(prev) => Some(prev),
-                None => return Err(Broken { id: record.id, why: Why::Unreadable { line: self.line } }),
+                None => {
+                    return Err(BrokenChain {
+                        id: record.id,
+                        why: ChainFault::Unreadable { line: self.line },
+                    });
+                }
             },
         };
         if prev != wanted {
-            return Err(Broken { id: record.id, why: Why::Behind { line: self.line } });
+            return Err(BrokenChain { id: record.id, why: ChainFault::Behind { line: self.line } });
         }
         let sum = sum_of(line);
         self.heads.set(book, Some(sum));
@@ -147,7 +152,7 @@ impl Walk {
     }
 
     /// Whether a line was among them.
-    pub fn has(&self, sum: &Sum) -> bool {
+    pub fn has(&self, sum: &Sha256Sum) -> bool {
         self.seen.contains(sum)
     }
 
@@ -155,7 +160,7 @@ impl Walk {
         self.seen.len()
     }
 
-    pub fn heads(&self) -> &Heads {
+    pub fn heads(&self) -> &ChainHeads {
         &self.heads
     }
 }
@@ -174,8 +179,8 @@ mod tests {
 
     use super::*;
 
-    fn book(count: usize) -> (Vec<Vec<u8>>, Heads) {
-        let mut heads = Heads::default();
+    fn book(count: usize) -> (Vec<Vec<u8>>, ChainHeads) {
+        let mut heads = ChainHeads::default();
         let lines = (0..count).map(|n| {
             let kind = [SEEN, FINAL, "learning.kept"][n % 3];
             let mut record = Record::new(kind, Timestamp::from_millis(n as i64), json!({"n": n}));
@@ -186,11 +191,11 @@ mod tests {
         (lines, heads)
     }
 
-    fn check(lines: &[Vec<u8>], heads: &Heads) -> Result<(), ()> {
-        let mut walk = Walk::default();
+    fn check(lines: &[Vec<u8>], heads: &ChainHeads) -> Result<(), ()> {
+        let mut walk = ChainReader::default();
         lines.iter().try_for_each(|line| walk.take(line)).map_err(|_| ())?;
-        let is_there = |book: Book| heads.get(book).is_none_or(|sum| walk.has(&sum));
-        if Book::ALL.into_iter().all(is_there) { Ok(()) } else { Err(()) }
+        let is_there = |book: ChainName| heads.get(book).is_none_or(|sum| walk.has(&sum));
+        if ChainName::ALL.into_iter().all(is_there) { Ok(()) } else { Err(()) }
     }
 
     fn is_ours(at: usize) -> bool {
@@ -201,7 +206,7 @@ mod tests {
     fn what_was_written_holds_together() {
         let (lines, heads) = book(20);
         assert_eq!(check(&lines, &heads), Ok(()));
-        assert_eq!(check(&[], &Heads::default()), Ok(()));
+        assert_eq!(check(&[], &ChainHeads::default()), Ok(()));
     }
 
     proptest! {

@@ -7,7 +7,10 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 
-use super::{Contributor, File, Range, Source, Stage, Trace, Verdict, Who};
+use super::{
+    ChangeSource, Contributor, ContributorKind, Finality, LineRange, RecordedClassification, TraceRecord,
+    TracedFile,
+};
 
 pub const MEDIA_TYPE: &str = "application/vnd.agent-trace.record+json";
 pub const VERSION: &str = "0.1.0";
@@ -15,14 +18,14 @@ pub const VERSION: &str = "0.1.0";
 pub const OURS: &str = "dev.sprag";
 
 /// Who exports.
-pub struct Tool<'a> {
+pub struct ExportTool<'a> {
     pub name: &'a str,
     pub version: &'a str,
 }
 
 /// `None`: this is no record of a change.
-pub fn render(record: &Record, tool: &Tool<'_>) -> Option<Value> {
-    let trace = Trace::of(record)?;
+pub fn render(record: &Record, tool: &ExportTool<'_>) -> Option<Value> {
+    let trace = TraceRecord::of(record)?;
     let session = trace.session(record);
     let files: Vec<Value> = trace.files.iter().map(|it| file(it, &trace, session)).collect();
     let mut out = json!({
@@ -33,13 +36,13 @@ pub fn render(record: &Record, tool: &Tool<'_>) -> Option<Value> {
         "files": files,
         "metadata": {OURS: ours(&trace)},
     });
-    if let Stage::Final { revision, .. } = &trace.stage {
+    if let Finality::Final { revision, .. } = &trace.stage {
         out["vcs"] = json!({"type": "git", "revision": revision});
     }
     Some(out)
 }
 
-fn file(file: &File, trace: &Trace, session: Option<&SessionId>) -> Value {
+fn file(file: &TracedFile, trace: &TraceRecord, session: Option<&SessionId>) -> Value {
     let mut related = Vec::new();
     if let Some(served) = &trace.intent {
         related
@@ -56,13 +59,13 @@ fn file(file: &File, trace: &Trace, session: Option<&SessionId>) -> Value {
         "ranges": file.ranges.iter().map(range).collect::<Vec<_>>(),
         "related": related,
     });
-    if let Some(session) = session.filter(|_| trace.contributor.kind != Who::Unknown) {
+    if let Some(session) = session.filter(|_| trace.contributor.kind != ContributorKind::Unknown) {
         talk["url"] = json!(session_url(session));
     }
     json!({"path": file.path, "conversations": [talk]})
 }
 
-fn range(range: &Range) -> Value {
+fn range(range: &LineRange) -> Value {
     let mut out =
         json!({"start_line": range.start, "end_line": range.end, "content_hash": range.content_hash});
     if let Some(who) = &range.contributor {
@@ -79,7 +82,7 @@ fn contributor(who: &Contributor) -> Value {
     out
 }
 
-fn ours(trace: &Trace) -> Map<String, Value> {
+fn ours(trace: &TraceRecord) -> Map<String, Value> {
     let mut out = Map::new();
     let mut put = |name: &str, value: Value| {
         if !value.is_null() {
@@ -88,15 +91,15 @@ fn ours(trace: &Trace) -> Map<String, Value> {
     };
     put("intent_id", json!(trace.intent.as_ref().map(|served| &served.id)));
     put("intent_fingerprint", json!(trace.intent.as_ref().map(|served| named(served.fingerprint.as_str()))));
-    put("provisional", json!(matches!(trace.stage, Stage::Provisional { .. })));
+    put("provisional", json!(matches!(trace.stage, Finality::Provisional { .. })));
     put("base", json!(trace.stage.base()));
     let (source, call) = match &trace.source {
-        Source::Call { tool, .. } => ("call", Some(tool)),
-        Source::Command => ("command", None),
-        Source::Found => ("found", None),
-        Source::Stop => ("stop", None),
-        Source::Commit => ("commit", None),
-        Source::Rewrite => ("rewrite", None),
+        ChangeSource::Call { tool, .. } => ("call", Some(tool)),
+        ChangeSource::Command => ("command", None),
+        ChangeSource::Found => ("found", None),
+        ChangeSource::Stop => ("stop", None),
+        ChangeSource::Commit => ("commit", None),
+        ChangeSource::Rewrite => ("rewrite", None),
     };
     put("source", json!(source));
     put("tool_call", json!(call));
@@ -104,9 +107,9 @@ fn ours(trace: &Trace) -> Map<String, Value> {
     put("mutation_class", json!(trace.verdict.class()));
     put("declared_class", json!(trace.declared));
     match &trace.verdict {
-        Verdict::Proved { proof, .. } => put("proof", proof.clone()),
-        Verdict::Changed { witness } => put("witness", json!(witness)),
-        Verdict::Unproven { reason } => put("reason", json!(reason)),
+        RecordedClassification::Proved { proof, .. } => put("proof", proof.clone()),
+        RecordedClassification::Changed { witness } => put("witness", json!(witness)),
+        RecordedClassification::Unproven { reason } => put("reason", json!(reason)),
     }
     put("units", json!(all(trace, |file| file.units.iter().map(|unit| json!(unit)).collect())));
     put("deleted", json!(all(trace, |file| file.deleted.iter().map(range).collect())));
@@ -124,8 +127,8 @@ fn named(hash: &str) -> String {
 }
 
 /// What each file has of something, with its path beside it.
-fn all(trace: &Trace, of: impl Fn(&File) -> Vec<Value>) -> Vec<Value> {
-    let with_path = |file: &File| {
+fn all(trace: &TraceRecord, of: impl Fn(&TracedFile) -> Vec<Value>) -> Vec<Value> {
+    let with_path = |file: &TracedFile| {
         let path = file.from.clone().unwrap_or_else(|| file.path.clone());
         of(file)
             .into_iter()
@@ -179,41 +182,56 @@ pub fn model_id(client: &str, model: &str) -> Text<250> {
 
 #[cfg(test)]
 mod tests {
-    use sprag_base::sha256::Sum;
+    use sprag_base::sha256::Sha256Sum;
     use sprag_base::time::Timestamp;
 
     use super::*;
-    use crate::{FINAL, Served, Unit};
+    use crate::{FINAL, ServedIntent, TracedUnit};
 
     #[test]
     fn a_record_has_what_the_form_wants_and_nothing_else() {
-        let trace = Trace {
-            stage: Stage::Final {
+        let trace = TraceRecord {
+            stage: Finality::Final {
                 revision: Text::new("a".repeat(40)),
                 base: Some(Text::new("b".repeat(40))),
             },
-            source: Source::Commit,
+            source: ChangeSource::Commit,
             place: None,
             session: None,
-            intent: Some(Served { id: Text::from("INT-1"), fingerprint: Text::from("sha256:00") }),
+            intent: Some(ServedIntent { id: Text::from("INT-1"), fingerprint: Text::from("sha256:00") }),
             declared: None,
             contributor: Contributor::ai(Some(model_id("claude", "claude-x"))),
-            verdict: Verdict::unproven("language"),
-            files: vec![File {
+            verdict: RecordedClassification::unproven("language"),
+            files: vec![TracedFile {
                 path: "src/a b.rs".to_owned(),
-                ranges: vec![Range { start: 1, end: 3, content_hash: Sum::of(b"x"), contributor: None }],
-                deleted: vec![Range { start: 4, end: 4, content_hash: Sum::of(b"y"), contributor: None }],
-                units: vec![Unit { unit: Text::from("fn a"), start: 1, end: 3, hash: Text::from("unit1:0") }],
+                ranges: vec![LineRange {
+                    start: 1,
+                    end: 3,
+                    content_hash: Sha256Sum::of(b"x"),
+                    contributor: None,
+                }],
+                deleted: vec![LineRange {
+                    start: 4,
+                    end: 4,
+                    content_hash: Sha256Sum::of(b"y"),
+                    contributor: None,
+                }],
+                units: vec![TracedUnit {
+                    unit: Text::from("fn a"),
+                    start: 1,
+                    end: 3,
+                    hash: Text::from("unit1:0"),
+                }],
                 supersedes: vec![Text::from("0b8f6a34-5a0e-7c11-8c5e-3d1f0a9e7b22")],
-                ..File::default()
+                ..TracedFile::default()
             }],
             is_cut: false,
-            prev: Some(Sum::of(b"z")),
+            prev: Some(Sha256Sum::of(b"z")),
         };
         let mut record = Record::new(FINAL, Timestamp::from_millis(0), json!(trace));
         record.id = "0b8f6a34-5a0e-7c11-8c5e-3d1f0a9e7b23".to_owned();
         record.session = Some(SessionId::new("odd id"));
-        let out = render(&record, &Tool { name: "sprag", version: "0.1.0" }).unwrap();
+        let out = render(&record, &ExportTool { name: "sprag", version: "0.1.0" }).unwrap();
         let keys: Vec<&String> = out.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["files", "id", "metadata", "timestamp", "tool", "vcs", "version"]);
         let talk = &out["files"][0]["conversations"][0];

@@ -3,23 +3,23 @@
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
-use super::{Trace, Verdict};
+use super::{RecordedClassification, TraceRecord};
 
 /// What there is to be written down of changes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Changed {
+pub struct TraceFindings {
     /// In their order, each with the kind of its record. Whose intent they serve is not the host's to say,
     /// but of what others have written.
-    pub traces: Vec<(&'static str, Trace)>,
+    pub traces: Vec<(&'static str, TraceRecord)>,
     /// What was checked out when it was looked at.
     pub head: Option<Text<64>>,
     /// All that the session has changed and not committed.
-    pub judged: Option<Judged>,
+    pub judged: Option<JudgedChange>,
 }
 
 /// It, as it was judged: the same digest is the same work.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedChange {
     pub digest: Digest,
-    pub verdict: Verdict,
+    pub verdict: RecordedClassification,
 }

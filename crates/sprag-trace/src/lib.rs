@@ -2,7 +2,7 @@
 //! lines by the hash of their bytes and never holds a line, so that it may be shown to anybody and is
 //! still good when the lines have moved.
 //!
-//! What is not committed yet is [`Stage::Provisional`]: a call wrote it ([`SEEN`]), or a stop looked at
+//! What is not committed yet is [`Finality::Provisional`]: a call wrote it ([`SEEN`]), or a stop looked at
 //! all of it ([`JUDGED`]). A commit makes it [`FINAL`]. Nothing is edited: a later record says which ones
 //! it supersedes, file by file.
 
@@ -18,9 +18,9 @@ use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
-use sprag_intent::{Chosen, Class};
+use sprag_intent::{DeclaredClass, SelectedIntent};
 
 /// A change from one state of files to the next, as it was seen.
 pub const SEEN: &str = "trace.seen";
@@ -39,9 +39,9 @@ pub const UNITS: usize = 200;
 
 /// The body of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trace {
-    pub stage: Stage,
-    pub source: Source,
+pub struct TraceRecord {
+    pub stage: Finality,
+    pub source: ChangeSource,
     /// Which worktree of the clone; a commit is in all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Text<16>>,
@@ -49,42 +49,42 @@ pub struct Trace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub intent: Option<Served>,
+    pub intent: Option<ServedIntent>,
     /// What the agent said it would do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub declared: Option<Class>,
+    pub declared: Option<DeclaredClass>,
     pub contributor: Contributor,
-    pub verdict: Verdict,
-    pub files: Vec<File>,
+    pub verdict: RecordedClassification,
+    pub files: Vec<TracedFile>,
     /// There was more than a record holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
     /// Of the line before this one in its book: see [`chain`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prev: Option<Sum>,
+    pub prev: Option<Sha256Sum>,
 }
 
 /// How certain it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum Finality {
     /// `base` is the commit it was made on; there may be none yet.
     Provisional { base: Option<Text<64>> },
     /// It is in this commit.
     Final { revision: Text<64>, base: Option<Text<64>> },
 }
 
-impl Stage {
+impl Finality {
     pub fn base(&self) -> Option<&str> {
         match self {
-            Stage::Provisional { base } | Stage::Final { base, .. } => base.as_ref().map(Text::as_str),
+            Finality::Provisional { base } | Finality::Final { base, .. } => base.as_ref().map(Text::as_str),
         }
     }
 
     pub fn revision(&self) -> Option<&str> {
         match self {
-            Stage::Provisional { .. } => None,
-            Stage::Final { revision, .. } => Some(revision.as_str()),
+            Finality::Provisional { .. } => None,
+            Finality::Final { revision, .. } => Some(revision.as_str()),
         }
     }
 }
@@ -92,7 +92,7 @@ impl Stage {
 /// How it came to be known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum ChangeSource {
     /// A call of a write tool made it.
     Call { tool: Text<128>, id: Option<Text<128>> },
     /// It was there when somebody looked, and changed while a command of the session ran.
@@ -109,48 +109,48 @@ pub enum Source {
 
 /// The intent that was served, as it was understood then.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Served {
+pub struct ServedIntent {
     pub id: Text<64>,
     pub fingerprint: Text<80>,
 }
 
-impl From<&Chosen> for Served {
-    fn from(chosen: &Chosen) -> Served {
-        Served { id: chosen.id.clone(), fingerprint: Text::from(chosen.fingerprint.as_str()) }
+impl From<&SelectedIntent> for ServedIntent {
+    fn from(chosen: &SelectedIntent) -> ServedIntent {
+        ServedIntent { id: chosen.id.clone(), fingerprint: Text::from(chosen.fingerprint.as_str()) }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Contributor {
-    pub kind: Who,
+    pub kind: ContributorKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Text<250>>,
 }
 
 impl Contributor {
-    pub const UNKNOWN: Contributor = Contributor { kind: Who::Unknown, model: None };
+    pub const UNKNOWN: Contributor = Contributor { kind: ContributorKind::Unknown, model: None };
 
     pub fn ai(model: Option<Text<250>>) -> Contributor {
-        Contributor { kind: Who::Ai, model }
+        Contributor { kind: ContributorKind::Ai, model }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Who {
+pub enum ContributorKind {
     Human,
     Ai,
     Mixed,
     Unknown,
 }
 
-impl Who {
+impl ContributorKind {
     pub fn name(self) -> &'static str {
         match self {
-            Who::Human => "human",
-            Who::Ai => "ai",
-            Who::Mixed => "mixed",
-            Who::Unknown => "unknown",
+            ContributorKind::Human => "human",
+            ContributorKind::Ai => "ai",
+            ContributorKind::Mixed => "mixed",
+            ContributorKind::Unknown => "unknown",
         }
     }
 }
@@ -158,54 +158,56 @@ impl Who {
 /// Whether behaviour changed, as it was found out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum RecordedClassification {
     Proved { level: Text<8>, proof: Value },
-    Changed { witness: Witness },
+    Changed { witness: BehaviourWitness },
     Unproven { reason: Text<32> },
 }
 
-impl Verdict {
-    pub fn unproven(reason: &str) -> Verdict {
-        Verdict::Unproven { reason: Text::from(reason) }
+impl RecordedClassification {
+    pub fn unproven(reason: &str) -> RecordedClassification {
+        RecordedClassification::Unproven { reason: Text::from(reason) }
     }
 
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> DeclaredClass {
         match self {
-            Verdict::Proved { .. } => Class::Refactor,
-            Verdict::Changed { .. } | Verdict::Unproven { .. } => Class::Evolution,
+            RecordedClassification::Proved { .. } => DeclaredClass::Refactor,
+            RecordedClassification::Changed { .. } | RecordedClassification::Unproven { .. } => {
+                DeclaredClass::Evolution
+            }
         }
     }
 
     pub fn name(&self) -> &'static str {
         match self {
-            Verdict::Proved { .. } => "PROVED",
-            Verdict::Changed { .. } => "CHANGED",
-            Verdict::Unproven { .. } => "UNPROVEN",
+            RecordedClassification::Proved { .. } => "PROVED",
+            RecordedClassification::Changed { .. } => "CHANGED",
+            RecordedClassification::Unproven { .. } => "UNPROVEN",
         }
     }
 }
 
 /// Where it is seen that behaviour changed. The only words of a file that a record has: few, and redacted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Witness {
+pub struct BehaviourWitness {
     pub path: Text<400>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Text<200>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Spot>,
+    pub before: Option<FilePosition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Spot>,
+    pub after: Option<FilePosition>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct FilePosition {
     pub line: u32,
     pub text: Text<200>,
 }
 
 /// What became of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct File {
+pub struct TracedFile {
     /// Relative to the worktree. What is no text is written as git would quote it.
     pub path: String,
     /// What it was called before.
@@ -213,29 +215,29 @@ pub struct File {
     pub from: Option<String>,
     /// Of all its bytes; `None`: it was not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Sum>,
+    pub before: Option<Sha256Sum>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Sum>,
+    pub after: Option<Sha256Sum>,
     /// Lines that are new, by what they are in the file now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ranges: Vec<Range>,
+    pub ranges: Vec<LineRange>,
     /// Lines that are gone, by what they were in the file before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub deleted: Vec<Range>,
+    pub deleted: Vec<LineRange>,
     /// What the new lines are in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub units: Vec<Unit>,
+    pub units: Vec<TracedUnit>,
     /// Records that this one takes the place of, as far as they are about this file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<Text<64>>,
-    #[serde(default, skip_serializing_if = "Form::is_text")]
-    pub form: Form,
+    #[serde(default, skip_serializing_if = "FileForm::is_text")]
+    pub form: FileForm,
 }
 
 /// What its bytes are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum FileForm {
     #[default]
     Text,
     /// It has no lines: it is one block.
@@ -246,21 +248,21 @@ pub enum Form {
     Large,
 }
 
-impl Form {
+impl FileForm {
     fn is_text(&self) -> bool {
-        *self == Form::Text
+        *self == FileForm::Text
     }
 }
 
 /// A block of lines, first and last, from one on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Range {
+pub struct LineRange {
     #[serde(rename = "start_line")]
     pub start: u32,
     #[serde(rename = "end_line")]
     pub end: u32,
     /// Of exactly the bytes of these lines, line feeds and all.
-    pub content_hash: Sum,
+    pub content_hash: Sha256Sum,
     /// Where it is not that of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contributor: Option<Contributor>,
@@ -268,7 +270,7 @@ pub struct Range {
 
 /// A function or type, by a hash that formatting does not change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Unit {
+pub struct TracedUnit {
     /// `fn Cart::total`
     pub unit: Text<200>,
     #[serde(rename = "start_line")]
@@ -279,13 +281,13 @@ pub struct Unit {
     pub hash: Text<80>,
 }
 
-impl Trace {
+impl TraceRecord {
     /// Reads a record of one of these kinds. `None`: it is none, or of a shape that is not known.
-    pub fn of(record: &Record) -> Option<Trace> {
+    pub fn of(record: &Record) -> Option<TraceRecord> {
         if !is_trace(&record.kind) {
             return None;
         }
-        Trace::deserialize(&record.body).ok()
+        TraceRecord::deserialize(&record.body).ok()
     }
 
     /// The session whose work it is.
@@ -307,28 +309,32 @@ pub fn is_trace(kind: &str) -> bool {
 mod tests {
     use serde_json::json;
 
-    use sprag_base::sha256::Sum;
+    use sprag_base::sha256::Sha256Sum;
     use sprag_base::time::Timestamp;
 
     use super::*;
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let trace = Trace {
-            stage: Stage::Final { revision: Text::from("a1"), base: None },
-            source: Source::Call { tool: Text::from("Edit"), id: None },
+        let trace = TraceRecord {
+            stage: Finality::Final { revision: Text::from("a1"), base: None },
+            source: ChangeSource::Call { tool: Text::from("Edit"), id: None },
             place: None,
             session: None,
-            intent: Some(Served { id: Text::from("INT-1"), fingerprint: Text::from("sha256:00") }),
-            declared: Some(Class::Refactor),
+            intent: Some(ServedIntent { id: Text::from("INT-1"), fingerprint: Text::from("sha256:00") }),
+            declared: Some(DeclaredClass::Refactor),
             contributor: Contributor::ai(None),
-            verdict: Verdict::unproven("language"),
-            files: vec![File { path: "a".to_owned(), after: Some(Sum::of(b"x")), ..File::default() }],
+            verdict: RecordedClassification::unproven("language"),
+            files: vec![TracedFile {
+                path: "a".to_owned(),
+                after: Some(Sha256Sum::of(b"x")),
+                ..TracedFile::default()
+            }],
             is_cut: false,
             prev: None,
         };
         let record = Record::new(FINAL, Timestamp::from_millis(0), json!(trace));
-        assert_eq!(Trace::of(&record), Some(trace));
-        assert_eq!(Trace::of(&Record { kind: "learning.x".to_owned(), ..record }), None);
+        assert_eq!(TraceRecord::of(&record), Some(trace));
+        assert_eq!(TraceRecord::of(&Record { kind: "learning.x".to_owned(), ..record }), None);
     }
 }

@@ -8,19 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_intent::Class;
+use sprag_intent::DeclaredClass;
 
-use super::{Contributor, FINAL, File, JUDGED, KIND, Range, SEEN, Served, Stage, Trace};
+use super::{
+    Contributor, FINAL, Finality, JUDGED, KIND, LineRange, SEEN, ServedIntent, TraceRecord, TracedFile,
+};
 
 /// Files that are followed in one worktree, and records of one file.
 const PATHS: usize = 5_000;
 const RECORDS: usize = 1_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Open {
+pub struct UncommittedLines {
     /// By worktree and path.
     places: BTreeMap<String, BTreeMap<String, Pending>>,
 }
@@ -29,16 +31,16 @@ pub struct Open {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
     /// All of it as it was last seen; `None`: it was gone.
-    pub after: Option<Sum>,
+    pub after: Option<Sha256Sum>,
     /// What was checked out when the first of these records was written.
     pub base: Option<Text<64>>,
     /// Whoever wrote into it since, oldest first.
-    pub writers: Vec<Writer>,
+    pub writers: Vec<RecordWriter>,
     /// In the order of their lines, which are those of `after`.
-    pub owned: Vec<Owned>,
+    pub owned: Vec<OwnedLines>,
     /// Records of stops that have judged it, which take the place of those before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub judged: Vec<Writer>,
+    pub judged: Vec<RecordWriter>,
     /// Commits that have a part of it, which is written down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<Text<64>>,
@@ -46,57 +48,57 @@ pub struct Pending {
 
 /// One record, and for whom it speaks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Writer {
+pub struct RecordWriter {
     pub record: Text<64>,
     pub at: Timestamp,
     #[serde(flatten)]
-    pub author: Author,
+    pub author: LineAuthor,
 }
 
 /// What tells one author's lines from another's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Author {
+pub struct LineAuthor {
     pub session: Option<SessionId>,
-    pub intent: Option<Served>,
+    pub intent: Option<ServedIntent>,
     pub declared: Option<Declared>,
     pub contributor: Contributor,
 }
 
-/// [`Class`] has no order, and authors need one.
+/// [`DeclaredClass`] has no order, and authors need one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Declared {
     Refactor,
     Evolution,
 }
 
-impl From<Class> for Declared {
-    fn from(class: Class) -> Declared {
+impl From<DeclaredClass> for Declared {
+    fn from(class: DeclaredClass) -> Declared {
         match class {
-            Class::Refactor => Declared::Refactor,
-            Class::Evolution => Declared::Evolution,
+            DeclaredClass::Refactor => Declared::Refactor,
+            DeclaredClass::Evolution => Declared::Evolution,
         }
     }
 }
 
-impl From<Declared> for Class {
-    fn from(declared: Declared) -> Class {
+impl From<Declared> for DeclaredClass {
+    fn from(declared: Declared) -> DeclaredClass {
         match declared {
-            Declared::Refactor => Class::Refactor,
-            Declared::Evolution => Class::Evolution,
+            Declared::Refactor => DeclaredClass::Refactor,
+            Declared::Evolution => DeclaredClass::Evolution,
         }
     }
 }
 
 /// Lines from `start` up to but not including `end`, from zero on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owned {
+pub struct OwnedLines {
     pub start: usize,
     pub end: usize,
     /// Among the writers of the file.
     pub by: usize,
 }
 
-impl Open {
+impl UncommittedLines {
     /// The files of one worktree.
     pub fn of(&self, place: &str) -> impl Iterator<Item = (&str, &Pending)> {
         self.places.get(place).into_iter().flatten().map(|(path, pending)| (path.as_str(), pending))
@@ -106,11 +108,11 @@ impl Open {
         self.places.get(place)?.get(path)
     }
 
-    fn see(&mut self, record: &Record, trace: &Trace) {
-        let Stage::Provisional { base } = &trace.stage else {
+    fn see(&mut self, record: &Record, trace: &TraceRecord) {
+        let Finality::Provisional { base } = &trace.stage else {
             return;
         };
-        let writer = Writer::of(record, trace);
+        let writer = RecordWriter::of(record, trace);
         let place = trace.place.as_ref().map(Text::to_string).unwrap_or_default();
         let files = self.places.entry(place).or_default();
         for file in &trace.files {
@@ -134,20 +136,20 @@ impl Open {
         }
     }
 
-    fn judge(&mut self, record: &Record, trace: &Trace) {
+    fn judge(&mut self, record: &Record, trace: &TraceRecord) {
         let place = trace.place.as_ref().map(Text::as_str).unwrap_or_default();
         let Some(files) = self.places.get_mut(place) else {
             return;
         };
         for file in &trace.files {
             if let Some(pending) = files.get_mut(&file.path).filter(|it| it.judged.len() < RECORDS) {
-                pending.judged.push(Writer::of(record, trace));
+                pending.judged.push(RecordWriter::of(record, trace));
             }
         }
     }
 
     /// A file that is as a commit has it is not followed any longer.
-    fn settle(&mut self, trace: &Trace) {
+    fn settle(&mut self, trace: &TraceRecord) {
         let place = trace.place.as_ref().map(Text::as_str).unwrap_or_default();
         let Some(files) = self.places.get_mut(place) else {
             return;
@@ -168,13 +170,13 @@ impl Open {
     }
 }
 
-impl Projection for Open {
+impl Projection for UncommittedLines {
     const NAME: &'static str = "trace-open";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &[KIND];
 
     fn apply(&mut self, record: &Record) {
-        match (record.kind.as_str(), Trace::of(record)) {
+        match (record.kind.as_str(), TraceRecord::of(record)) {
             (SEEN, Some(trace)) => self.see(record, &trace),
             (JUDGED, Some(trace)) => self.judge(record, &trace),
             (FINAL, Some(trace)) => self.settle(&trace),
@@ -183,20 +185,20 @@ impl Projection for Open {
     }
 }
 
-impl Writer {
-    fn of(record: &Record, trace: &Trace) -> Writer {
-        let author = Author {
+impl RecordWriter {
+    fn of(record: &Record, trace: &TraceRecord) -> RecordWriter {
+        let author = LineAuthor {
             session: trace.session(record).cloned(),
             intent: trace.intent.clone(),
             declared: trace.declared.map(Declared::from),
             contributor: trace.contributor.clone(),
         };
-        Writer { record: Text::from(record.id.as_str()), at: record.at, author }
+        RecordWriter { record: Text::from(record.id.as_str()), at: record.at, author }
     }
 }
 
 impl Pending {
-    fn with(mut self, writer: Writer, file: &File, is_cut: bool) -> Pending {
+    fn with(mut self, writer: RecordWriter, file: &TracedFile, is_cut: bool) -> Pending {
         let by = self.writers.len();
         // What happened in between was not seen: whose the other lines are is not known any more.
         if self.after != file.before || is_cut {
@@ -209,26 +211,26 @@ impl Pending {
     }
 
     /// Whose a line is, from zero on.
-    pub fn owner(&self, line: usize) -> Option<&Writer> {
+    pub fn owner(&self, line: usize) -> Option<&RecordWriter> {
         let at = self.owned.partition_point(|owned| owned.end <= line);
         let owned = self.owned.get(at).filter(|owned| owned.start <= line)?;
         self.writers.get(owned.by)
     }
 
     /// The records that speak for an author, those of stops too.
-    pub fn records_of<'a>(&'a self, author: &'a Author) -> impl Iterator<Item = &'a Text<64>> {
+    pub fn records_of<'a>(&'a self, author: &'a LineAuthor) -> impl Iterator<Item = &'a Text<64>> {
         let all = self.writers.iter().chain(&self.judged);
         all.filter(move |writer| writer.author == *author).map(|writer| &writer.record)
     }
 
     /// The one author of all of it.
-    pub fn only_author(&self) -> Option<&Author> {
+    pub fn only_author(&self) -> Option<&LineAuthor> {
         let first = &self.writers.first()?.author;
         self.writers.iter().all(|writer| writer.author == *first).then_some(first)
     }
 }
 
-fn spans(ranges: &[Range]) -> Vec<(usize, usize)> {
+fn spans(ranges: &[LineRange]) -> Vec<(usize, usize)> {
     let mut spans: Vec<(usize, usize)> = ranges
         .iter()
         .map(|range| ((range.start as usize).saturating_sub(1), range.end as usize))
@@ -239,8 +241,13 @@ fn spans(ranges: &[Range]) -> Vec<(usize, usize)> {
 }
 
 /// Where lines are once some have gone and others have come, which are `by`'s.
-fn moved(owned: &[Owned], gone: &[(usize, usize)], came: &[(usize, usize)], by: usize) -> Vec<Owned> {
-    let mut kept: Vec<Owned> = Vec::new();
+fn moved(
+    owned: &[OwnedLines],
+    gone: &[(usize, usize)],
+    came: &[(usize, usize)],
+    by: usize,
+) -> Vec<OwnedLines> {
+    let mut kept: Vec<OwnedLines> = Vec::new();
     let (mut at, mut before) = (0, 0);
     for owned in owned {
         let mut start = owned.start;
@@ -257,28 +264,28 @@ fn moved(owned: &[Owned], gone: &[(usize, usize)], came: &[(usize, usize)], by: 
             let end = owned.end.min(next.0);
             // Saturating: what a damaged record says must not end the program.
             let shifted = |line: usize| line.saturating_sub(before);
-            kept.push(Owned { start: shifted(start), end: shifted(end), by: owned.by });
+            kept.push(OwnedLines { start: shifted(start), end: shifted(end), by: owned.by });
             start = end;
         }
     }
-    let mut out: Vec<Owned> = Vec::new();
+    let mut out: Vec<OwnedLines> = Vec::new();
     let (mut next, mut shift) = (0, 0);
     for owned in kept {
         let mut start = owned.start;
         while start < owned.end {
             while came.get(next).is_some_and(|span| span.0 <= start + shift) {
                 let span = came[next];
-                out.push(Owned { start: span.0, end: span.1, by });
+                out.push(OwnedLines { start: span.0, end: span.1, by });
                 shift += span.1 - span.0;
                 next += 1;
             }
             let room = came.get(next).map_or(usize::MAX, |span| span.0.saturating_sub(shift)).max(start + 1);
             let end = owned.end.min(room);
-            out.push(Owned { start: start + shift, end: end + shift, by: owned.by });
+            out.push(OwnedLines { start: start + shift, end: end + shift, by: owned.by });
             start = end;
         }
     }
-    out.extend(came[next..].iter().map(|span| Owned { start: span.0, end: span.1, by }));
+    out.extend(came[next..].iter().map(|span| OwnedLines { start: span.0, end: span.1, by }));
     out
 }
 
@@ -288,28 +295,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Source, Verdict, blocks};
+    use crate::{ChangeSource, RecordedClassification, blocks};
 
     fn seen(id: &str, before: Option<&str>, after: Option<&str>) -> Record {
         let found =
             blocks::between(before.unwrap_or_default().as_bytes(), after.unwrap_or_default().as_bytes());
-        let file = File {
+        let file = TracedFile {
             path: "a".to_owned(),
-            before: before.map(|text| Sum::of(text.as_bytes())),
-            after: after.map(|text| Sum::of(text.as_bytes())),
+            before: before.map(|text| Sha256Sum::of(text.as_bytes())),
+            after: after.map(|text| Sha256Sum::of(text.as_bytes())),
             ranges: found.ranges,
             deleted: found.deleted,
-            ..File::default()
+            ..TracedFile::default()
         };
-        let trace = Trace {
-            stage: Stage::Provisional { base: None },
-            source: Source::Found,
+        let trace = TraceRecord {
+            stage: Finality::Provisional { base: None },
+            source: ChangeSource::Found,
             place: None,
             session: None,
-            intent: Some(Served { id: Text::from(id), fingerprint: Text::default() }),
+            intent: Some(ServedIntent { id: Text::from(id), fingerprint: Text::default() }),
             declared: None,
             contributor: Contributor::ai(None),
-            verdict: Verdict::unproven("language"),
+            verdict: RecordedClassification::unproven("language"),
             files: vec![file],
             is_cut: false,
             prev: None,
@@ -319,7 +326,7 @@ mod tests {
         record
     }
 
-    fn told(open: &Open, count: usize) -> String {
+    fn told(open: &UncommittedLines, count: usize) -> String {
         let pending = open.get("", "a").unwrap();
         let name = |line| pending.owner(line).map_or("-", |writer| writer.record.as_str());
         (0..count).map(name).collect()
@@ -327,7 +334,7 @@ mod tests {
 
     #[test]
     fn lines_are_followed_through_later_changes() {
-        let mut open = Open::default();
+        let mut open = UncommittedLines::default();
         open.apply(&seen("1", Some("x\ny\n"), Some("x\na\nb\nc\ny\n")));
         assert_eq!(told(&open, 5), "-111-");
         open.apply(&seen("2", Some("x\na\nb\nc\ny\n"), Some("new\nx\na\nB\nc\ny\n")));
@@ -338,7 +345,7 @@ mod tests {
 
     #[test]
     fn what_nobody_saw_is_nobodys() {
-        let mut open = Open::default();
+        let mut open = UncommittedLines::default();
         open.apply(&seen("1", Some(""), Some("a\nb\n")));
         open.apply(&seen("2", Some("b\na\n"), Some("b\na\nc\n")));
         assert_eq!(told(&open, 3), "--2");
@@ -349,7 +356,7 @@ mod tests {
         #[test]
         fn a_unique_line_is_its_writers(edits in prop::collection::vec((any::<u16>(), any::<u16>(), 0_usize..4), 1..20)) {
             let mut lines: Vec<(String, String)> = Vec::new();
-            let mut open = Open::default();
+            let mut open = UncommittedLines::default();
             let mut text = String::new();
             for (n, (from, to, count)) in edits.into_iter().enumerate() {
                 let id = char::from(b'a' + n as u8).to_string();

@@ -12,7 +12,7 @@ pub struct Cursor {
 
 /// Where to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum CursorStep {
     Up,
     Down,
     PageUp,
@@ -24,18 +24,18 @@ pub enum Step {
 }
 
 impl Cursor {
-    pub fn step(&mut self, step: Step) {
+    pub fn step(&mut self, step: CursorStep) {
         let page = self.page.max(1);
         self.chosen = match step {
-            Step::Up => self.chosen.saturating_sub(1),
-            Step::Down => self.chosen.saturating_add(1),
-            Step::PageUp => self.chosen.saturating_sub(page),
-            Step::PageDown => self.chosen.saturating_add(page),
-            Step::First => 0,
+            CursorStep::Up => self.chosen.saturating_sub(1),
+            CursorStep::Down => self.chosen.saturating_add(1),
+            CursorStep::PageUp => self.chosen.saturating_sub(page),
+            CursorStep::PageDown => self.chosen.saturating_add(page),
+            CursorStep::First => 0,
             // Where the end is shows when it is drawn.
-            Step::Last => usize::MAX,
-            Step::Shown(line) if line < self.page => self.top.saturating_add(line),
-            Step::Shown(_) => self.chosen,
+            CursorStep::Last => usize::MAX,
+            CursorStep::Shown(line) if line < self.page => self.top.saturating_add(line),
+            CursorStep::Shown(_) => self.chosen,
         };
     }
 
@@ -63,16 +63,16 @@ mod tests {
     fn the_list_moves_only_when_the_choice_would_leave_the_screen() {
         let mut cursor = Cursor::default();
         assert_eq!(cursor.window(3, 10), 0..3);
-        cursor.step(Step::Down);
-        cursor.step(Step::Down);
+        cursor.step(CursorStep::Down);
+        cursor.step(CursorStep::Down);
         assert_eq!(cursor.window(3, 10), 0..3);
-        cursor.step(Step::Down);
+        cursor.step(CursorStep::Down);
         assert_eq!((cursor.window(3, 10), cursor.chosen()), (1..4, 3));
-        cursor.step(Step::Up);
+        cursor.step(CursorStep::Up);
         assert_eq!((cursor.window(3, 10), cursor.chosen()), (1..4, 2));
-        cursor.step(Step::Last);
+        cursor.step(CursorStep::Last);
         assert_eq!((cursor.window(3, 10), cursor.chosen()), (7..10, 9));
-        cursor.step(Step::Shown(0));
+        cursor.step(CursorStep::Shown(0));
         assert_eq!((cursor.window(3, 10), cursor.chosen()), (7..10, 7));
         assert_eq!((cursor.window(3, 2), cursor.chosen()), (0..2, 1), "a shorter list");
     }
@@ -84,7 +84,7 @@ mod tests {
         ) {
             let mut cursor = Cursor::default();
             for (step, room, total) in steps {
-                let all = [Step::Up, Step::Down, Step::PageUp, Step::PageDown, Step::First, Step::Last, Step::Shown(room)];
+                let all = [CursorStep::Up, CursorStep::Down, CursorStep::PageUp, CursorStep::PageDown, CursorStep::First, CursorStep::Last, CursorStep::Shown(room)];
                 cursor.step(all[step]);
                 let window = cursor.window(room, total);
                 prop_assert!(window.end <= total && window.len() <= room);

@@ -4,12 +4,12 @@ use ratatui::crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
 };
 
-use crate::cursor::Step;
+use crate::cursor::CursorStep;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub(crate) enum KeyAction {
     Quit,
-    Move(Step),
+    Move(CursorStep),
     /// Of the row at this line of the screen.
     Click(u16),
     Attach,
@@ -17,34 +17,34 @@ pub enum Meaning {
     Nothing,
 }
 
-pub fn meaning(event: &Event) -> Meaning {
+pub(crate) fn meaning(event: &Event) -> KeyAction {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(*key),
         Event::Mouse(mouse) => match mouse.kind {
-            MouseEventKind::ScrollUp => Meaning::Move(Step::Up),
-            MouseEventKind::ScrollDown => Meaning::Move(Step::Down),
-            MouseEventKind::Down(MouseButton::Left) => Meaning::Click(mouse.row),
-            _ => Meaning::Nothing,
+            MouseEventKind::ScrollUp => KeyAction::Move(CursorStep::Up),
+            MouseEventKind::ScrollDown => KeyAction::Move(CursorStep::Down),
+            MouseEventKind::Down(MouseButton::Left) => KeyAction::Click(mouse.row),
+            _ => KeyAction::Nothing,
         },
-        Event::Resize(..) => Meaning::Redraw,
-        _ => Meaning::Nothing,
+        Event::Resize(..) => KeyAction::Redraw,
+        _ => KeyAction::Nothing,
     }
 }
 
-fn of_key(key: KeyEvent) -> Meaning {
+fn of_key(key: KeyEvent) -> KeyAction {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('c' | 'd') if is_control => Meaning::Quit,
-        KeyCode::Char('l') if is_control => Meaning::Redraw,
-        KeyCode::Char('q') | KeyCode::Esc => Meaning::Quit,
-        KeyCode::Up | KeyCode::Char('k') => Meaning::Move(Step::Up),
-        KeyCode::Down | KeyCode::Char('j') => Meaning::Move(Step::Down),
-        KeyCode::PageUp => Meaning::Move(Step::PageUp),
-        KeyCode::PageDown => Meaning::Move(Step::PageDown),
-        KeyCode::Home => Meaning::Move(Step::First),
-        KeyCode::End => Meaning::Move(Step::Last),
-        KeyCode::Enter => Meaning::Attach,
-        _ => Meaning::Nothing,
+        KeyCode::Char('c' | 'd') if is_control => KeyAction::Quit,
+        KeyCode::Char('l') if is_control => KeyAction::Redraw,
+        KeyCode::Char('q') | KeyCode::Esc => KeyAction::Quit,
+        KeyCode::Up | KeyCode::Char('k') => KeyAction::Move(CursorStep::Up),
+        KeyCode::Down | KeyCode::Char('j') => KeyAction::Move(CursorStep::Down),
+        KeyCode::PageUp => KeyAction::Move(CursorStep::PageUp),
+        KeyCode::PageDown => KeyAction::Move(CursorStep::PageDown),
+        KeyCode::Home => KeyAction::Move(CursorStep::First),
+        KeyCode::End => KeyAction::Move(CursorStep::Last),
+        KeyCode::Enter => KeyAction::Attach,
+        _ => KeyAction::Nothing,
     }
 }
 
@@ -57,11 +57,11 @@ mod tests {
         let key = |code, modifiers| meaning(&Event::Key(KeyEvent::new(code, modifiers)));
         let none = KeyModifiers::NONE;
         for code in [KeyCode::Char('q'), KeyCode::Esc] {
-            assert_eq!(key(code, none), Meaning::Quit);
+            assert_eq!(key(code, none), KeyAction::Quit);
         }
-        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), Meaning::Quit);
-        assert_eq!(key(KeyCode::Char('c'), none), Meaning::Nothing);
-        assert_eq!(key(KeyCode::End, none), Meaning::Move(Step::Last));
-        assert_eq!(key(KeyCode::Enter, none), Meaning::Attach);
+        assert_eq!(key(KeyCode::Char('c'), KeyModifiers::CONTROL), KeyAction::Quit);
+        assert_eq!(key(KeyCode::Char('c'), none), KeyAction::Nothing);
+        assert_eq!(key(KeyCode::End, none), KeyAction::Move(CursorStep::Last));
+        assert_eq!(key(KeyCode::Enter, none), KeyAction::Attach);
     }
 }

@@ -11,14 +11,14 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use sprag_base::time::Timestamp;
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::view::{Board, Tone, View};
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::view::{RunBoard, RunView, StateTone};
 
-use crate::cursor::{Cursor, Step};
-use crate::keys::{Meaning, meaning};
+use crate::cursor::{Cursor, CursorStep};
+use crate::keys::{KeyAction, meaning};
 use crate::screen::{self, Colours, Drawn};
-use crate::terminal::Taken;
+use crate::terminal::TerminalGuard;
 
 /// The clock of the screen.
 const TICK: Duration = Duration::from_secs(1);
@@ -26,9 +26,9 @@ const TICK: Duration = Duration::from_secs(1);
 const TOGETHER: Duration = Duration::from_millis(100);
 
 /// What is to be drawn.
-pub struct Looked {
-    pub board: Board,
-    pub seen: BTreeMap<Key, Seen>,
+pub struct ScreenContent {
+    pub board: RunBoard,
+    pub seen: BTreeMap<EffectKey, AgentActivity>,
     /// What happened last.
     pub told: Vec<String>,
     pub now: Timestamp,
@@ -36,7 +36,7 @@ pub struct Looked {
 
 /// Why a screen was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum ScreenExit {
     Quit,
     /// Somebody wants to be where the agent of this stage is.
     Attach(StageId),
@@ -44,16 +44,16 @@ pub enum Left {
 
 /// Told whenever something has changed.
 #[derive(Clone)]
-pub struct Bell(Sender<News>);
+pub struct AttentionBell(Sender<ScreenEvent>);
 
-impl Bell {
+impl AttentionBell {
     /// Nobody hears it once the screen is gone.
     pub fn ring(&self) {
-        self.0.send(News::Changed).unwrap_or_default();
+        self.0.send(ScreenEvent::Changed).unwrap_or_default();
     }
 }
 
-enum News {
+enum ScreenEvent {
     Changed,
     Typed(Event),
     /// By a signal, or because nothing can be typed any more.
@@ -63,36 +63,36 @@ enum News {
 /// `look` is asked when something changed and at every tick; `hand` gets the bell that says so.
 pub fn live(
     colours: Colours,
-    hand: impl FnOnce(Bell),
-    mut look: impl FnMut() -> io::Result<Looked>,
-) -> io::Result<Left> {
+    hand: impl FnOnce(AttentionBell),
+    mut look: impl FnMut() -> io::Result<ScreenContent>,
+) -> io::Result<ScreenExit> {
     let first = look()?;
     let (tell, news) = mpsc::channel();
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT])?;
     let heard = tell.clone();
     thread::spawn(move || {
         for _ in signals.forever() {
-            heard.send(News::End).unwrap_or_default();
+            heard.send(ScreenEvent::End).unwrap_or_default();
         }
     });
-    let mut taken = Taken::take()?;
+    let mut taken = TerminalGuard::take()?;
     let typed = tell.clone();
     thread::spawn(move || {
         loop {
-            let news = event::read().map_or(News::End, News::Typed);
-            let is_last = matches!(news, News::End);
+            let news = event::read().map_or(ScreenEvent::End, ScreenEvent::Typed);
+            let is_last = matches!(news, ScreenEvent::End);
             if typed.send(news).is_err() || is_last {
                 return;
             }
         }
     });
-    hand(Bell(tell));
+    hand(AttentionBell(tell));
     Live { looked: first, cursor: Cursor::default(), drawn: Drawn::default(), colours, stuck: None }
         .run(&mut taken, &news, &mut look)
 }
 
 struct Live {
-    looked: Looked,
+    looked: ScreenContent,
     cursor: Cursor,
     drawn: Drawn,
     colours: Colours,
@@ -103,10 +103,10 @@ struct Live {
 impl Live {
     fn run(
         mut self,
-        taken: &mut Taken,
-        news: &Receiver<News>,
-        look: &mut dyn FnMut() -> io::Result<Looked>,
-    ) -> io::Result<Left> {
+        taken: &mut TerminalGuard,
+        news: &Receiver<ScreenEvent>,
+        look: &mut dyn FnMut() -> io::Result<ScreenContent>,
+    ) -> io::Result<ScreenExit> {
         loop {
             self.draw(taken)?;
             let looked_at = Instant::now();
@@ -114,9 +114,11 @@ impl Live {
             loop {
                 match news.recv_timeout(due.saturating_duration_since(Instant::now())) {
                     Err(RecvTimeoutError::Timeout) => break,
-                    Ok(News::End) | Err(RecvTimeoutError::Disconnected) => return Ok(Left::Quit),
-                    Ok(News::Changed) => due = due.min(looked_at + TOGETHER),
-                    Ok(News::Typed(event)) => match self.typed(&event) {
+                    Ok(ScreenEvent::End) | Err(RecvTimeoutError::Disconnected) => {
+                        return Ok(ScreenExit::Quit);
+                    }
+                    Ok(ScreenEvent::Changed) => due = due.min(looked_at + TOGETHER),
+                    Ok(ScreenEvent::Typed(event)) => match self.typed(&event) {
                         Some(left) => return Ok(left),
                         None => self.draw(taken)?,
                     },
@@ -126,9 +128,9 @@ impl Live {
         }
     }
 
-    fn draw(&mut self, taken: &mut Taken) -> io::Result<()> {
-        let view = View::new(&self.looked.board, &self.looked.seen, self.looked.now);
-        let stuck = view.attention.iter().filter(|it| it.tone == Tone::Blocked).count();
+    fn draw(&mut self, taken: &mut TerminalGuard) -> io::Result<()> {
+        let view = RunView::new(&self.looked.board, &self.looked.seen, self.looked.now);
+        let stuck = view.attention.iter().filter(|it| it.tone == StateTone::Blocked).count();
         let (told, cursor, drawn, colours) =
             (&self.looked.told, &mut self.cursor, &mut self.drawn, self.colours);
         taken.terminal.draw(|frame| *drawn = screen::draw(frame, &view, told, cursor, colours))?;
@@ -139,23 +141,23 @@ impl Live {
         Ok(())
     }
 
-    fn typed(&mut self, event: &Event) -> Option<Left> {
+    fn typed(&mut self, event: &Event) -> Option<ScreenExit> {
         match meaning(event) {
-            Meaning::Quit => return Some(Left::Quit),
-            Meaning::Move(step) => self.cursor.step(step),
-            Meaning::Click(line) => {
+            KeyAction::Quit => return Some(ScreenExit::Quit),
+            KeyAction::Move(step) => self.cursor.step(step),
+            KeyAction::Click(line) => {
                 if let Some(line) = line.checked_sub(self.drawn.first) {
-                    self.cursor.step(Step::Shown(usize::from(line)));
+                    self.cursor.step(CursorStep::Shown(usize::from(line)));
                 }
             }
-            Meaning::Attach => {
+            KeyAction::Attach => {
                 let row = self.looked.board.rows.get(self.cursor.chosen());
                 // One that has no agent yet has nothing to be seen.
                 return row
                     .filter(|row| row.agent.session().is_some())
-                    .map(|row| Left::Attach(row.id.clone()));
+                    .map(|row| ScreenExit::Attach(row.id.clone()));
             }
-            Meaning::Redraw | Meaning::Nothing => {}
+            KeyAction::Redraw | KeyAction::Nothing => {}
         }
         None
     }

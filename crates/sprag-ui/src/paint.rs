@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use sprag_plan::view::Tone;
+use sprag_plan::view::StateTone;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
@@ -11,14 +11,14 @@ pub enum Paint {
 }
 
 impl Paint {
-    pub fn tone(self, tone: Tone) -> Style {
+    pub fn tone(self, tone: StateTone) -> Style {
         let colour = match tone {
-            Tone::Running => Color::Blue,
-            Tone::Done => Color::Green,
-            Tone::Blocked => Color::Red,
-            Tone::Waiting => Color::Gray,
-            Tone::Ready => Color::Cyan,
-            Tone::Warning => Color::Yellow,
+            StateTone::Running => Color::Blue,
+            StateTone::Done => Color::Green,
+            StateTone::Blocked => Color::Red,
+            StateTone::Waiting => Color::Gray,
+            StateTone::Ready => Color::Cyan,
+            StateTone::Warning => Color::Yellow,
         };
         self.colour(colour)
     }
@@ -27,9 +27,9 @@ impl Paint {
     pub fn context(self, percent: Option<u8>) -> Style {
         match percent {
             None => Style::new(),
-            Some(0..60) => self.tone(Tone::Done),
-            Some(60..75) => self.tone(Tone::Warning),
-            Some(_) => self.tone(Tone::Blocked),
+            Some(0..60) => self.tone(StateTone::Done),
+            Some(60..75) => self.tone(StateTone::Warning),
+            Some(_) => self.tone(StateTone::Blocked),
         }
     }
 

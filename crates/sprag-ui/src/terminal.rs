@@ -15,12 +15,12 @@ use ratatui::crossterm::terminal::{
 };
 
 /// Ours until it is dropped.
-pub struct Taken {
+pub struct TerminalGuard {
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
-impl Taken {
-    pub fn take() -> io::Result<Taken> {
+impl TerminalGuard {
+    pub fn take() -> io::Result<TerminalGuard> {
         // First of all: from here on a panic gives it back before it is told, or nobody could read it.
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -32,7 +32,7 @@ impl Taken {
         let opened = execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
             .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
         match opened {
-            Ok(terminal) => Ok(Taken { terminal }),
+            Ok(terminal) => Ok(TerminalGuard { terminal }),
             Err(error) => {
                 give_back();
                 Err(error)
@@ -47,7 +47,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
         // The hook that is ours does no harm; while panicking it cannot be taken back.

@@ -10,7 +10,7 @@
 use std::fs;
 use std::process::Command;
 
-use sprag_ui::terminal::Taken;
+use sprag_ui::terminal::TerminalGuard;
 
 /// Only for the pane of the test below, which says so.
 const WANTED: &str = "SPRAG_UI_TEST_PANIC";
@@ -20,7 +20,7 @@ fn what_panics_in_the_pane() {
     if std::env::var_os(WANTED).is_none() {
         return;
     }
-    let _taken = Taken::take().unwrap();
+    let _taken = TerminalGuard::take().unwrap();
     panic!("told after the terminal is given back");
 }
 

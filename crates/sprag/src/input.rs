@@ -3,20 +3,20 @@
 use std::io::{self, BufRead};
 
 /// One line, if it is not too long.
-pub enum Line {
+pub(crate) enum InputLine {
     Whole(Vec<u8>),
     Long,
 }
 
 /// The next line; the rest of one that is longer than `most` is passed over.
-pub fn next_line(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
+pub(crate) fn next_line(input: &mut impl BufRead, most: usize) -> io::Result<Option<InputLine>> {
     let mut bytes = Vec::new();
     let mut is_long = false;
     loop {
         let chunk = input.fill_buf()?;
         if chunk.is_empty() {
             let is_end = bytes.is_empty() && !is_long;
-            return Ok((!is_end).then_some(if is_long { Line::Long } else { Line::Whole(bytes) }));
+            return Ok((!is_end).then_some(if is_long { InputLine::Long } else { InputLine::Whole(bytes) }));
         }
         let end = chunk.iter().position(|&byte| byte == b'\n');
         let taken = end.map_or(chunk.len(), |at| at + 1);
@@ -28,7 +28,7 @@ pub fn next_line(input: &mut impl BufRead, most: usize) -> io::Result<Option<Lin
         }
         input.consume(taken);
         if end.is_some() {
-            return Ok(Some(if is_long { Line::Long } else { Line::Whole(bytes) }));
+            return Ok(Some(if is_long { InputLine::Long } else { InputLine::Whole(bytes) }));
         }
     }
 }

@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 
 use crate::advice;
 
-pub fn line(text: impl AsRef<str>) {
+pub(crate) fn line(text: impl AsRef<str>) {
     writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
 }
 
-pub fn note(text: impl AsRef<str>) {
+pub(crate) fn note(text: impl AsRef<str>) {
     writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
 }
 
 /// The command that helps, below what is told.
-pub fn next(command: impl AsRef<str>) {
+pub(crate) fn next(command: impl AsRef<str>) {
     advice::check(command.as_ref());
     line(format!("  next: {}", command.as_ref()));
 }
 
 /// The same beside data that a program may read.
-pub fn note_next(command: impl AsRef<str>) {
+pub(crate) fn note_next(command: impl AsRef<str>) {
     advice::check(command.as_ref());
     note(format!("  next: {}", command.as_ref()));
 }
 
 /// A line that stands out where there is colour.
-pub fn heading(text: &str) {
+pub(crate) fn heading(text: &str) {
     match has_colour() {
         true => writeln!(io::stdout().lock(), "\x1b[1m{}\x1b[0m", shown(text)).unwrap_or_default(),
         false => line(text),
@@ -41,24 +41,24 @@ fn shown(text: &str) -> String {
 }
 
 /// One object with its version and named lists.
-pub fn json(mut value: Value) {
+pub(crate) fn json(mut value: Value) {
     value["v"] = json!(1);
     line(value.to_string());
 }
 
 /// The same for an object that is too large to be built up first, and says its version itself.
-pub fn json_of(value: &impl serde::Serialize) {
+pub(crate) fn json_of(value: &impl serde::Serialize) {
     let mut text = serde_json::to_string(value).expect("what is told is plain data with text keys");
     text.push('\n');
     text_raw(&text);
 }
 
-pub fn text_raw(text: &str) {
+pub(crate) fn text_raw(text: &str) {
     io::stdout().lock().write_all(text.as_bytes()).unwrap_or_default();
 }
 
 /// Columns as wide as they need to be; the last one takes what the terminal has left.
-pub fn table(head: &[&str], rows: &[Vec<String>]) {
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) {
     let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -82,7 +82,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) {
 }
 
 /// The same where columns may go, the first of `spare` first, until the others are seen whole.
-pub fn table_sparing(head: &[&str], mut rows: Vec<Vec<String>>, spare: &[&str]) {
+pub(crate) fn table_sparing(head: &[&str], mut rows: Vec<Vec<String>>, spare: &[&str]) {
     let room = width();
     let mut head: Vec<&str> = head.to_vec();
     for name in spare {
@@ -126,7 +126,7 @@ fn has_colour() -> bool {
 }
 
 /// Asks a person; no terminal is a no.
-pub fn confirm(question: &str) -> bool {
+pub(crate) fn confirm(question: &str) -> bool {
     if !io::stdin().is_terminal() {
         return false;
     }
@@ -136,7 +136,7 @@ pub fn confirm(question: &str) -> bool {
 }
 
 /// Progress of long work, on stderr and only where somebody watches.
-pub fn progress(length: u64, what: &str) -> indicatif::ProgressBar {
+pub(crate) fn progress(length: u64, what: &str) -> indicatif::ProgressBar {
     let bar = match io::stderr().is_terminal() {
         true => indicatif::ProgressBar::new(length),
         false => indicatif::ProgressBar::hidden(),

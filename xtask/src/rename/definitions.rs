@@ -117,7 +117,7 @@ impl Change<'_> {
             let file = self.modules.modules[path].file;
             let tokens = self.tokens(file);
             let body = self.modules.modules[path].body.len();
-            for item in items.iter().filter(|item| item.scope.len() == body) {
+            for item in items.iter().filter(|item| item.scope.len() == body && item.tokens.len() > 1) {
                 let needed = if item.kind == ItemKind::Module {
                     let new = self.new_module(&path.child(&item.name));
                     if new.parent() != Some(self.new_module(path)) {

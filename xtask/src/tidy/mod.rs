@@ -8,7 +8,7 @@ use anyhow::Context as _;
 
 use crate::failure::{Told, Usage};
 use crate::workspace;
-use checks::{CHECKS, REPORTS};
+use checks::CHECKS;
 use tree::Tree;
 
 mod checks;
@@ -67,15 +67,12 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| (check.find)(&tree)).collect();
     findings.sort();
     findings.iter().for_each(|finding| println!("{finding}"));
-    for check in REPORTS {
-        println!("report: {}: findings: {}", check.name, (check.find)(&tree).len());
-    }
     println!("tidy: {} checks over {} files, findings: {}", CHECKS.len(), tree.paths.len(), findings.len());
     if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
 }
 
 fn only(name: &str) -> anyhow::Result<()> {
-    let Some(check) = CHECKS.iter().chain(REPORTS).find(|check| check.name == name) else {
+    let Some(check) = CHECKS.iter().find(|check| check.name == name) else {
         return Err(Usage(format!("no check `{name}`\n{HELP}")).into());
     };
     let findings = (check.find)(&Tree::load()?);

@@ -1,9 +1,9 @@
 //! Secrets over several lines: keys between their marks, and what somebody marked as private.
 
-use super::{Found, starts_like};
+use super::{SecretSpan, starts_like};
 
 /// Also if it is cut off: then all that follows may be key.
-pub fn pem(text: &str, at: usize) -> Found {
+pub(super) fn pem(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     if !starts_like(rest, b"-----BEGIN ") {
         return None;
@@ -22,7 +22,7 @@ pub fn pem(text: &str, at: usize) -> Found {
 }
 
 /// `<private>...</private>`
-pub fn private(text: &str, at: usize) -> Found {
+pub(super) fn private(text: &str, at: usize) -> SecretSpan {
     let (open, close) = ("<private>", "</private>");
     let rest = &text.as_bytes()[at..];
     if !starts_like(rest, open.as_bytes()) {

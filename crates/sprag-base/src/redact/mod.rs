@@ -85,7 +85,7 @@ pub fn kind(text: &str) -> Option<&'static str> {
 }
 
 /// A secret starts where a word starts, or at a mark of its own; the rest is passed over.
-fn found_at(text: &str, at: usize) -> Found {
+fn found_at(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let byte = bytes[at];
     match byte {
@@ -103,7 +103,7 @@ fn found_at(text: &str, at: usize) -> Found {
 }
 
 /// Where a secret is and what it is.
-type Found = Option<(usize, usize, &'static str)>;
+type SecretSpan = Option<(usize, usize, &'static str)>;
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'

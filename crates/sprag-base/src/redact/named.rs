@@ -1,7 +1,7 @@
 //! Secrets that are known by what they are called: `PASSWORD=...`, `--token ...`, `<password>...`, the user's part
 //! of an address. The same names also stand before code and sentences, which stay.
 
-use super::{Found, JUDGED, has_digit, is_placeholder, is_token, just_before, starts_like};
+use super::{JUDGED, SecretSpan, has_digit, is_placeholder, is_token, just_before, starts_like};
 
 /// Endings of names whose value is a secret, without marks and in small letters.
 const NAMES: &[&str] = &[
@@ -27,13 +27,13 @@ const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pass", "pwd"];
 
 /// What a name makes of its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SecretValueKind {
     Password,
     /// A key or token: nobody thinks of one without a digit.
     Key,
 }
 
-fn kind(name: &str) -> Option<Kind> {
+fn kind(name: &str) -> Option<SecretValueKind> {
     let plain: String =
         name.chars().filter(|c| !matches!(c, '_' | '-')).collect::<String>().to_ascii_lowercase();
     let last = name.rsplit(['_', '-']).next().unwrap_or(name).to_ascii_lowercase();
@@ -43,7 +43,7 @@ fn kind(name: &str) -> Option<Kind> {
     }
     let is_password =
         PASSWORDS.iter().any(|ending| last == *ending || (ending.len() > 4 && plain.ends_with(ending)));
-    Some(if is_password { Kind::Password } else { Kind::Key })
+    Some(if is_password { SecretValueKind::Password } else { SecretValueKind::Key })
 }
 
 /// Bytes of a name at most.
@@ -59,7 +59,7 @@ fn is_filler(byte: u8) -> bool {
 }
 
 /// `SECRET_NAME = value`, `name: value`, `name := value`, `name => value`, also inside escaped JSON.
-pub fn assigned(text: &str, at: usize) -> Found {
+pub(super) fn assigned(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let filled =
         |end: usize| bytes[..end].iter().rev().take(NAME).take_while(|byte| is_filler(**byte)).count();
@@ -75,7 +75,7 @@ pub fn assigned(text: &str, at: usize) -> Found {
 }
 
 /// `--password VALUE`, `machine h login u password VALUE`, `the password is VALUE`.
-pub fn told(text: &str, at: usize) -> Found {
+pub(super) fn told(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let word = |end: usize| end - name_length(&bytes[..end]);
     let start = word(at);
@@ -93,11 +93,11 @@ pub fn told(text: &str, at: usize) -> Found {
     }
     let is_netrc = name == "password"
         && just_before(text, start).rsplit('\n').next().is_some_and(|line| line.contains("login "));
-    if is_netrc { value(text, at + 1, Kind::Password, b'=') } else { None }
+    if is_netrc { value(text, at + 1, SecretValueKind::Password, b'=') } else { None }
 }
 
 /// `mysql -pVALUE`
-pub fn flag(text: &str, at: usize) -> Found {
+pub(super) fn flag(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     if !rest.starts_with(b"-p") || at == 0 || !text.as_bytes()[at - 1].is_ascii_whitespace() {
         return None;
@@ -106,11 +106,11 @@ pub fn flag(text: &str, at: usize) -> Found {
     if !command.trim_start().starts_with("mysql") {
         return None;
     }
-    value(text, at + 2, Kind::Password, b'=').filter(|(from, ..)| *from == at + 2)
+    value(text, at + 2, SecretValueKind::Password, b'=').filter(|(from, ..)| *from == at + 2)
 }
 
 /// `<password>VALUE</password>`
-pub fn element(text: &str, at: usize) -> Found {
+pub(super) fn element(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at + 1..];
     let length = rest.iter().take(NAME).take_while(|byte| is_token(**byte)).count();
     if length < 4 || rest.get(length) != Some(&b'>') {
@@ -120,12 +120,12 @@ pub fn element(text: &str, at: usize) -> Found {
     let from = at + length + 2;
     let end =
         text.as_bytes()[from..].iter().take(JUDGED).position(|byte| *byte == b'<').filter(|end| *end >= 6)?;
-    let is_one = kind == Kind::Password || has_digit(&text[from..from + end]);
+    let is_one = kind == SecretValueKind::Password || has_digit(&text[from..from + end]);
     (is_one && !is_placeholder(&text[from..from + end])).then_some((from, from + end, "secret"))
 }
 
 /// Whether this is a value that a name makes a secret, and where it ends.
-fn value(text: &str, after: usize, kind: Kind, assigns: u8) -> Found {
+fn value(text: &str, after: usize, kind: SecretValueKind, assigns: u8) -> SecretSpan {
     let bytes = text.as_bytes();
     let mut from = after + bytes[after..].iter().take(NAME).take_while(|byte| is_filler(**byte)).count();
     // A line that goes on in the next one.
@@ -141,9 +141,9 @@ fn value(text: &str, after: usize, kind: Kind, assigns: u8) -> Found {
     let judged = text[from..].char_indices().take(JUDGED).take_while(|(_, c)| !is_end(*c)).last();
     let value = &text[from..judged.map_or(from, |(at, c)| from + at + c.len_utf8())];
     let is_enough = match kind {
-        Kind::Password if assigns == b'=' || has_digit(value) => value.chars().count() >= 6,
-        Kind::Password => value.chars().count() >= 12,
-        Kind::Key => value.chars().count() >= 12 && has_digit(value),
+        SecretValueKind::Password if assigns == b'=' || has_digit(value) => value.chars().count() >= 6,
+        SecretValueKind::Password => value.chars().count() >= 12,
+        SecretValueKind::Key => value.chars().count() >= 12 && has_digit(value),
     };
     let is_literal = quote == Some(b'\'') && value.starts_with('$');
     let is_other = !is_literal && (is_code(value) || is_placeholder(value));
@@ -184,7 +184,7 @@ const STORES: &[&str] = &[
 ];
 
 /// `scheme://user:PASSWORD@host`
-pub fn in_url(text: &str, at: usize) -> Found {
+pub(super) fn in_url(text: &str, at: usize) -> SecretSpan {
     let rest = text[at..].strip_prefix("://")?;
     let is_mark = |c: char| c.is_ascii_alphanumeric() || c == '+';
     let scheme =
@@ -199,7 +199,7 @@ pub fn in_url(text: &str, at: usize) -> Found {
 }
 
 /// `curl -u user:PASSWORD`
-pub fn login(text: &str, at: usize) -> Found {
+pub(super) fn login(text: &str, at: usize) -> SecretSpan {
     let before = just_before(text, at);
     let flag = before.trim_end_matches(|c: char| !c.is_whitespace() && c != '=');
     let word = flag.trim_end_matches([' ', '=', '"', '\'']).rsplit([' ', '\t', '\n']).next()?;

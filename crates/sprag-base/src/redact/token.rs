@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use super::{Found, has_digit, is_token, is_word, run_end, starts_like, starts_word, whole_run};
+use super::{SecretSpan, has_digit, is_token, is_word, run_end, starts_like, starts_word, whole_run};
 use crate::base64;
 
 /// What follows a prefix.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tail {
+enum TokenTail {
     /// Letters and digits alone, so many at least: names of things have marks between their words.
     Plain(usize),
     /// Marks too, but no words alone.
     Marked(usize),
 }
 
-use Tail::{Marked, Plain};
+use TokenTail::{Marked, Plain};
 
 /// Prefixes that only ever start a secret, in order of their first letters.
-const PREFIXES: &[(&str, Tail, &str)] = &[
+const PREFIXES: &[(&str, TokenTail, &str)] = &[
     ("AGE-SECRET-KEY-", Marked(20), "age_key"),
     ("AIza", Marked(35), "google_key"),
     ("AKIA", Plain(16), "aws_key"),
@@ -65,7 +65,7 @@ const PREFIXES: &[(&str, Tail, &str)] = &[
 ];
 
 /// At the start of a word.
-pub fn starting(text: &str, at: usize) -> Found {
+pub(super) fn starting(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     match rest.first()? {
         b'b' | b'B' => credentials(text, at),
@@ -92,7 +92,7 @@ pub fn starting(text: &str, at: usize) -> Found {
 }
 
 /// `Bearer TOKEN`, `Basic BASE64`. Both words are also used in sentences.
-fn credentials(text: &str, at: usize) -> Found {
+fn credentials(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     let scheme = [&b"bearer"[..], b"basic"].into_iter().find(|scheme| starts_like(rest, scheme))?;
     let gap = rest[scheme.len()..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -111,7 +111,7 @@ fn credentials(text: &str, at: usize) -> Found {
 }
 
 /// Three parts, the first of which says how the last was made. It is known for certain, wherever it starts.
-pub fn jwt(text: &str, at: usize) -> Found {
+pub(super) fn jwt(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let starts = starts_word(bytes, at) || bytes[at - 1] == b'_';
     if !starts || !(bytes[at..].starts_with(b"ey") || bytes[at..].starts_with(b"ew")) {

@@ -3,28 +3,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_policy::call::{Effect, ToolCall};
+use sprag_policy::call::{ToolCall, ToolEffect};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
 use crate::facts::RoleMarks;
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
 /// What the session's own agent did itself since it last let another work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Delegation {
+pub enum DelegationGate {
     /// No role that leads is known: no rule.
     #[default]
     Free,
     Leads {
-        role: Role,
+        role: AgentRole,
         /// Changes of its own within the window, oldest first.
         own: Vec<Timestamp>,
         /// The count it was last told of; none is told twice.
@@ -34,15 +34,15 @@ pub enum Delegation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum AgentRole {
     Conductor,
     SectionLeader,
     Musician,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub mode: Mode,
+pub struct Settings {
+    pub mode: DelegationMode,
     pub window_minutes: u32,
     pub note_at: u32,
     pub insist_at: u32,
@@ -50,15 +50,15 @@ pub struct Policy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum DelegationMode {
     Off,
     Advise,
     Enforce,
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy { mode: Mode::Advise, window_minutes: 10, note_at: 3, insist_at: 5 }
+        Settings { mode: DelegationMode::Advise, window_minutes: 10, note_at: 3, insist_at: 5 }
     }
 }
 
@@ -84,11 +84,11 @@ const MANIFESTS: &[&str] = &[
     "requirements.txt",
 ];
 
-impl Gate for Delegation {
-    type Policy = Policy;
+impl Gate for DelegationGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "an agent that leads others lets them do the work";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "delegation",
         defaults: "\
 # Agents that lead others: a conductor or section leader by its kind of agent, by `AGENT_ROLE` or by
@@ -103,35 +103,36 @@ note_at = 3
 insist_at = 5
 ",
         keys: &[
-            Key { name: "mode", tighten: Tighten::Ranked(&["off", "advise", "enforce"]) },
-            Key { name: "window_minutes", tighten: Tighten::Never },
-            Key { name: "note_at", tighten: Tighten::Never },
-            Key { name: "insist_at", tighten: Tighten::Never },
+            SettingKey { name: "mode", tighten: Tighten::Ranked(&["off", "advise", "enforce"]) },
+            SettingKey { name: "window_minutes", tighten: Tighten::Never },
+            SettingKey { name: "note_at", tighten: Tighten::Never },
+            SettingKey { name: "insist_at", tighten: Tighten::Never },
         ],
     };
 
     /// The role is looked for once: at the start, or at whatever event is the first.
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         let starts =
             matches!(asked.input.event, Event::SessionStarted { .. }) || asked.about.started.is_none();
-        if starts && asked.policy.mode != Mode::Off { Needs::ROLE } else { Needs::NONE }
+        if starts && asked.policy.mode != DelegationMode::Off { SharedNeeds::ROLE } else { SharedNeeds::NONE }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
-        if cx.policy.mode == Mode::Off || cx.input.actor != Actor::Main {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+        if cx.policy.mode == DelegationMode::Off || cx.input.actor != Actor::Main {
             return Vote::Pass;
         }
-        let told = cx.input.agent.as_ref().and_then(|agent| Role::read(agent.as_str()));
+        let told = cx.input.agent.as_ref().and_then(|agent| AgentRole::read(agent.as_str()));
         match &cx.facts.role {
             Some(marks) => self.take(told.or_else(|| marked(marks))),
             None if told.is_some() => self.take(told),
             None => {}
         }
-        let (Delegation::Leads { role, own, noted }, Event::ToolRequested { call }) = (self, &cx.input.event)
+        let (DelegationGate::Leads { role, own, noted }, Event::ToolRequested { call }) =
+            (self, &cx.input.event)
         else {
             return Vote::Pass;
         };
-        if call.effect == Effect::Delegate {
+        if call.effect == ToolEffect::Delegate {
             own.clear();
             *noted = 0;
             return Vote::Pass;
@@ -143,47 +144,53 @@ insist_at = 5
     }
 }
 
-impl Delegation {
+impl DelegationGate {
     /// A role that stays keeps its count.
-    fn take(&mut self, new: Option<Role>) {
+    fn take(&mut self, new: Option<AgentRole>) {
         match (&*self, new) {
-            (Delegation::Leads { role, .. }, Some(new)) if *role == new => {}
-            (_, Some(role @ (Role::Conductor | Role::SectionLeader))) => {
-                *self = Delegation::Leads { role, own: Vec::new(), noted: 0 };
+            (DelegationGate::Leads { role, .. }, Some(new)) if *role == new => {}
+            (_, Some(role @ (AgentRole::Conductor | AgentRole::SectionLeader))) => {
+                *self = DelegationGate::Leads { role, own: Vec::new(), noted: 0 };
             }
-            (_, Some(Role::Musician) | None) => *self = Delegation::Free,
+            (_, Some(AgentRole::Musician) | None) => *self = DelegationGate::Free,
         }
     }
 }
 
-impl Role {
+impl AgentRole {
     /// As people and clients write it; an agent of a plugin has the plugin's name in front.
-    fn read(text: &str) -> Option<Role> {
+    fn read(text: &str) -> Option<AgentRole> {
         let name = text.trim().rsplit(':').next()?.to_ascii_lowercase().replace([' ', '_'], "-");
         match name.as_str() {
-            "conductor" => Some(Role::Conductor),
-            "section-leader" | "sectionleader" => Some(Role::SectionLeader),
-            "musician" => Some(Role::Musician),
+            "conductor" => Some(AgentRole::Conductor),
+            "section-leader" | "sectionleader" => Some(AgentRole::SectionLeader),
+            "musician" => Some(AgentRole::Musician),
             _ => None,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Role::Conductor => "conductor",
-            Role::SectionLeader => "section leader",
-            Role::Musician => "musician",
+            AgentRole::Conductor => "conductor",
+            AgentRole::SectionLeader => "section leader",
+            AgentRole::Musician => "musician",
         }
     }
 }
 
-fn marked(marks: &RoleMarks) -> Option<Role> {
-    let read = |mark: &Option<Text<64>>| mark.as_ref().and_then(|mark| Role::read(mark.as_str()));
+fn marked(marks: &RoleMarks) -> Option<AgentRole> {
+    let read = |mark: &Option<Text<64>>| mark.as_ref().and_then(|mark| AgentRole::read(mark.as_str()));
     read(&marks.environment).or_else(|| read(&marks.marker))
 }
 
 /// A change of its own: counted, told of, or held.
-fn judge(role: Role, own: &mut Vec<Timestamp>, noted: &mut u32, policy: &Policy, now: Timestamp) -> Vote {
+fn judge(
+    role: AgentRole,
+    own: &mut Vec<Timestamp>,
+    noted: &mut u32,
+    policy: &Settings,
+    now: Timestamp,
+) -> Vote {
     let window = i64::from(policy.window_minutes) * 60;
     // What is said to come from the future was not written by us, and does not count.
     own.retain(|at| *at <= now && now.seconds_since(*at) < window);
@@ -191,7 +198,7 @@ fn judge(role: Role, own: &mut Vec<Timestamp>, noted: &mut u32, policy: &Policy,
         *noted = 0;
     }
     let count = u32::try_from(own.len() + 1).unwrap_or(u32::MAX);
-    if policy.mode == Mode::Enforce && count >= policy.insist_at {
+    if policy.mode == DelegationMode::Enforce && count >= policy.insist_at {
         return Vote::Hold(Reason::new(
             "delegate",
             format!(
@@ -222,11 +229,11 @@ fn judge(role: Role, own: &mut Vec<Timestamp>, noted: &mut u32, policy: &Policy,
 /// Whether a call is work that another could have done.
 fn counts(call: &ToolCall, input: &Input) -> bool {
     match (call.effect, &call.command) {
-        (Effect::Read | Effect::Net | Effect::Delegate, _) => false,
-        (Effect::Write | Effect::Exec, Some(_)) => {
+        (ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate, _) => false,
+        (ToolEffect::Write | ToolEffect::Exec, Some(_)) => {
             !call.script(&input.start()).is_some_and(Script::only_looks)
         }
-        (Effect::Write | Effect::Exec, None) => {
+        (ToolEffect::Write | ToolEffect::Exec, None) => {
             call.paths.is_empty() || !call.paths.iter().all(|path| is_leaders(path))
         }
     }
@@ -243,17 +250,17 @@ mod tests {
     use serde_json::json;
 
     use sprag_base::ids::SessionId;
-    use sprag_policy::call::{Tool, Whole};
+    use sprag_policy::call::{InputCompleteness, ToolRow};
 
     use super::*;
-    use crate::event::Source;
-    use crate::gates::needs::Facts;
-    use crate::session_facts::About;
+    use crate::event::StartSource;
+    use crate::gates::needs::Answers;
+    use crate::session_facts::SessionFacts;
 
-    const TOOLS: &[Tool] = &[
-        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-        Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-        Tool { name: "Task", effect: Effect::Delegate, paths: &[], command: None },
+    const TOOLS: &[ToolRow] = &[
+        ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+        ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+        ToolRow { name: "Task", effect: ToolEffect::Delegate, paths: &[], command: None },
     ];
 
     fn input(event: Event, seconds: i64) -> Input {
@@ -261,50 +268,53 @@ mod tests {
         Input::new(at, SessionId::new("s"), event).within("/w")
     }
 
-    fn step(state: &mut Delegation, input: &Input, facts: &Facts, policy: &Policy) -> Vote {
-        let (about, mut effects) = (About::default(), Vec::new());
-        state.step(&mut Cx { about: &about, input, facts, policy, effects: &mut effects })
+    fn step(state: &mut DelegationGate, input: &Input, facts: &Answers, policy: &Settings) -> Vote {
+        let (about, mut effects) = (SessionFacts::default(), Vec::new());
+        state.step(&mut GateCx { about: &about, input, facts, policy, effects: &mut effects })
     }
 
-    fn started(environment: Option<&str>, marker: Option<&str>, agent: Option<&str>) -> Delegation {
-        let mut state = Delegation::default();
-        let mut start = input(Event::SessionStarted { source: Source::Startup }, 0);
+    fn started(environment: Option<&str>, marker: Option<&str>, agent: Option<&str>) -> DelegationGate {
+        let mut state = DelegationGate::default();
+        let mut start = input(Event::SessionStarted { source: StartSource::Startup }, 0);
         start.agent = agent.map(Text::from);
         let marks = RoleMarks { environment: environment.map(Text::from), marker: marker.map(Text::from) };
-        let facts = Facts { role: Some(marks), ..Facts::default() };
-        assert_eq!(step(&mut state, &start, &facts, &Policy::default()), Vote::Pass);
+        let facts = Answers { role: Some(marks), ..Answers::default() };
+        assert_eq!(step(&mut state, &start, &facts, &Settings::default()), Vote::Pass);
         state
     }
 
-    fn role(state: &Delegation) -> Option<Role> {
+    fn role(state: &DelegationGate) -> Option<AgentRole> {
         match state {
-            Delegation::Free => None,
-            Delegation::Leads { role, .. } => Some(*role),
+            DelegationGate::Free => None,
+            DelegationGate::Leads { role, .. } => Some(*role),
         }
     }
 
     fn write(path: &str) -> Event {
         Event::ToolRequested {
-            call: ToolCall::new(TOOLS, "Write", json!({ "file_path": path }), None, Whole::Yes),
+            call: ToolCall::new(TOOLS, "Write", json!({ "file_path": path }), None, InputCompleteness::Yes),
         }
     }
 
     fn bash(command: &str) -> Event {
         Event::ToolRequested {
-            call: ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes),
+            call: ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes),
         }
     }
 
     #[test]
     fn the_payload_tells_before_the_environment_and_the_marker() {
         assert_eq!(role(&started(None, None, None)), None);
-        assert_eq!(role(&started(None, Some("conductor\n"), None)), Some(Role::Conductor));
+        assert_eq!(role(&started(None, Some("conductor\n"), None)), Some(AgentRole::Conductor));
         assert_eq!(
             role(&started(Some("Section_Leader"), Some("conductor"), None)),
-            Some(Role::SectionLeader)
+            Some(AgentRole::SectionLeader)
         );
         assert_eq!(role(&started(Some("musician"), Some("conductor"), None)), None);
-        assert_eq!(role(&started(Some("musician"), None, Some("band:conductor"))), Some(Role::Conductor));
+        assert_eq!(
+            role(&started(Some("musician"), None, Some("band:conductor"))),
+            Some(AgentRole::Conductor)
+        );
         assert_eq!(role(&started(Some("conductor"), None, Some("musician"))), None);
         assert_eq!(role(&started(Some("reviewer"), None, None)), None);
     }
@@ -341,8 +351,8 @@ mod tests {
     #[test]
     fn enforced_it_holds_and_a_held_call_does_not_count() {
         let mut state = started(Some("conductor"), None, None);
-        let policy = Policy { mode: Mode::Enforce, ..Policy::default() };
-        let facts = Facts::default();
+        let policy = Settings { mode: DelegationMode::Enforce, ..Settings::default() };
+        let facts = Answers::default();
         let notes: Vec<bool> = (1..=4)
             .map(|second| {
                 matches!(step(&mut state, &input(write("/w/a"), second), &facts, &policy), Vote::Note(_))
@@ -362,9 +372,9 @@ mod tests {
     #[test]
     fn a_state_from_the_future_holds_nothing() {
         let own = vec![Timestamp::from_millis(i64::MAX); 50];
-        let mut state = Delegation::Leads { role: Role::Conductor, own, noted: 5 };
-        let policy = Policy { mode: Mode::Enforce, ..Policy::default() };
-        assert_eq!(step(&mut state, &input(write("/w/a"), 1), &Facts::default(), &policy), Vote::Pass);
+        let mut state = DelegationGate::Leads { role: AgentRole::Conductor, own, noted: 5 };
+        let policy = Settings { mode: DelegationMode::Enforce, ..Settings::default() };
+        assert_eq!(step(&mut state, &input(write("/w/a"), 1), &Answers::default(), &policy), Vote::Pass);
     }
 
     #[test]
@@ -373,7 +383,7 @@ mod tests {
         let before = state.clone();
         let mut call = input(bash("make"), 1);
         call.actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("musician") };
-        assert_eq!(step(&mut state, &call, &Facts::default(), &Policy::default()), Vote::Pass);
+        assert_eq!(step(&mut state, &call, &Answers::default(), &Settings::default()), Vote::Pass);
         assert_eq!(state, before);
     }
 }

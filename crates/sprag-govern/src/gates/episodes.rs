@@ -6,16 +6,16 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::redact;
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted, said, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_memory::episode::{self, ALIKE, Class, EPISODE, Episode};
+use sprag_memory::episode::{self, ALIKE, EPISODE, Episode, ErrorClass};
 use sprag_memory::lesson;
-use sprag_policy::call::{Effect, Outcome, ToolCall};
+use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 
 use crate::event::Event;
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::verdict::Vote;
 
 /// Failures that are followed at a time.
@@ -29,7 +29,7 @@ const TOGETHER_SECONDS: i64 = 4 * 60 * 60;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Episodes {
+pub struct EpisodesGate {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     failed: Vec<Failed>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +41,7 @@ pub struct Episodes {
 struct Failed {
     command: Text<80>,
     input: Digest,
-    class: Class,
+    class: ErrorClass,
     error: Text<200>,
     tries: u32,
     since: Timestamp,
@@ -51,22 +51,22 @@ struct Failed {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub notes: bool,
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy { notes: true }
+        Settings { notes: true }
     }
 }
 
-impl Gate for Episodes {
-    type Policy = Policy;
+impl Gate for EpisodesGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str =
         "writes down what helped when a command failed, and says so when it fails again";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "episodes",
         defaults: "\
 # Commands that fail, and what helped.
@@ -74,26 +74,26 @@ impl Gate for Episodes {
 # An agent whose command fails as one did before is told what helped then.
 notes = true
 ",
-        keys: &[Key { name: "notes", tighten: Tighten::Never }],
+        keys: &[SettingKey { name: "notes", tighten: Tighten::Never }],
     };
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         match &asked.input.event {
-            Event::ToolFinished { call, outcome: Outcome::Failed { .. } }
+            Event::ToolFinished { call, outcome: ToolOutcome::Failed { .. } }
                 if asked.policy.notes && call.command.is_some() =>
             {
-                Needs::EPISODES
+                SharedNeeds::EPISODES
             }
-            _ => Needs::NONE,
+            _ => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         match &cx.input.event {
-            Event::ToolFinished { call, outcome: Outcome::Failed { error } } => {
+            Event::ToolFinished { call, outcome: ToolOutcome::Failed { error } } => {
                 self.has_failed(call, error.as_str(), cx)
             }
-            Event::ToolFinished { call, outcome: Outcome::Ok } if !self.failed.is_empty() => {
+            Event::ToolFinished { call, outcome: ToolOutcome::Ok } if !self.failed.is_empty() => {
                 self.has_worked(call, cx)
             }
             Event::SessionEnded { .. } => {
@@ -105,10 +105,10 @@ notes = true
     }
 }
 
-impl Episodes {
-    fn has_failed(&mut self, call: &ToolCall, error: &str, cx: &Cx<'_, Policy>) -> Vote {
+impl EpisodesGate {
+    fn has_failed(&mut self, call: &ToolCall, error: &str, cx: &GateCx<'_, Settings>) -> Vote {
         let Some((line, command)) = named(call) else { return Vote::Pass };
-        let (class, error) = (Class::of(error), episode::gist(error));
+        let (class, error) = (ErrorClass::of(error), episode::gist(error));
         let before =
             self.failed.iter().position(|failed| failed.command == command).map(|at| self.failed.remove(at));
         let before = before.filter(|failed| is_together(failed, cx.input.at));
@@ -129,7 +129,7 @@ impl Episodes {
     }
 
     /// What helped before, once for each session.
-    fn tell(&mut self, key: Digest, cx: &Cx<'_, Policy>) -> Vote {
+    fn tell(&mut self, key: Digest, cx: &GateCx<'_, Settings>) -> Vote {
         let pattern = cx.facts.episodes.as_ref().and_then(|patterns| patterns.get(key));
         let Some(pattern) = pattern.filter(|_| !self.told.contains(&key) && self.told.len() < TOLD) else {
             return Vote::Pass;
@@ -147,8 +147,8 @@ impl Episodes {
         Vote::Note(Text::new(told))
     }
 
-    fn has_worked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
-        if call.effect == Effect::Write {
+    fn has_worked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
+        if call.effect == ToolEffect::Write {
             for failed in &mut self.failed {
                 let new = call.paths.iter().map(|path| Text::from(below(path, &cx.input.root)));
                 let new: Vec<Text<120>> = new.filter(|path| !failed.files.contains(path)).collect();
@@ -168,8 +168,8 @@ impl Episodes {
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
         cx.log(EPISODE, json!(episode));
         // A verification that was mended for an intent is offered as a lesson, once for each command.
-        let is_check = matches!(episode.class, Class::Test | Class::Compile)
-            && episode.outcome == episode::Outcome::Fixed;
+        let is_check = matches!(episode.class, ErrorClass::Test | ErrorClass::Compile)
+            && episode.outcome == episode::EpisodeOutcome::Fixed;
         let key = Digest::of(["lesson", episode.command.as_str()]);
         if intent.is_none()
             || !is_check
@@ -190,11 +190,13 @@ impl Failed {
         let files: Vec<String> =
             self.files.iter().map(|file| format!("`{}`", quoted(file.as_str()))).collect();
         let (outcome, fix, confidence) = match (is_same, files.is_empty()) {
-            (true, true) => (episode::Outcome::Passed, "it passed when it was run again".to_owned(), 0.3),
-            (true, false) => (episode::Outcome::Fixed, format!("changing {}", files.join(", ")), 0.8),
-            (false, true) => (episode::Outcome::Fixed, format!("running `{}`", short(line)), 0.7),
+            (true, true) => {
+                (episode::EpisodeOutcome::Passed, "it passed when it was run again".to_owned(), 0.3)
+            }
+            (true, false) => (episode::EpisodeOutcome::Fixed, format!("changing {}", files.join(", ")), 0.8),
+            (false, true) => (episode::EpisodeOutcome::Fixed, format!("running `{}`", short(line)), 0.7),
             (false, false) => (
-                episode::Outcome::Fixed,
+                episode::EpisodeOutcome::Fixed,
                 format!("changing {}; then `{}`", files.join(", "), short(line)),
                 0.5,
             ),
@@ -239,25 +241,25 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::record::{Projection as _, Record};
-    use sprag_memory::episode::Patterns;
-    use sprag_policy::call::{Tool, Whole};
+    use sprag_memory::episode::FailurePatterns;
+    use sprag_policy::call::{InputCompleteness, ToolRow};
 
     use super::*;
     use crate::event::Input;
-    use crate::gates::Effect as Logged;
-    use crate::gates::needs::Facts;
-    use crate::session_facts::About;
+    use crate::gates::RecordEffect as Logged;
+    use crate::gates::needs::Answers;
+    use crate::session_facts::SessionFacts;
 
-    const TOOLS: &[Tool] = &[
-        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-        Tool { name: "Edit", effect: Effect::Write, paths: &["file_path"], command: None },
+    const TOOLS: &[ToolRow] = &[
+        ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+        ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
     ];
 
     #[derive(Default)]
     struct Story {
-        gate: Episodes,
+        gate: EpisodesGate,
         logged: Vec<Logged>,
-        patterns: Patterns,
+        patterns: FailurePatterns,
         seconds: i64,
     }
 
@@ -265,9 +267,9 @@ mod tests {
         fn told(&mut self, event: Event) -> Vote {
             let at = Timestamp::from_millis(0).plus_seconds(self.seconds);
             let input = Input::new(at, SessionId::new("s"), event).within("/w");
-            let facts = Facts { episodes: Some(self.patterns.clone()), ..Facts::default() };
-            let (about, policy) = (About::default(), Policy::default());
-            self.gate.step(&mut Cx {
+            let facts = Answers { episodes: Some(self.patterns.clone()), ..Answers::default() };
+            let (about, policy) = (SessionFacts::default(), Settings::default());
+            self.gate.step(&mut GateCx {
                 about: &about,
                 input: &input,
                 facts: &facts,
@@ -277,14 +279,17 @@ mod tests {
         }
 
         fn ran(&mut self, command: &str, error: Option<&str>) -> Vote {
-            let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
-            let outcome = error.map_or(Outcome::Ok, |error| Outcome::Failed { error: Text::from(error) });
+            let call =
+                ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes);
+            let outcome =
+                error.map_or(ToolOutcome::Ok, |error| ToolOutcome::Failed { error: Text::from(error) });
             self.told(Event::ToolFinished { call, outcome })
         }
 
         fn edited(&mut self, path: &str) {
-            let call = ToolCall::new(TOOLS, "Edit", json!({ "file_path": path }), None, Whole::Yes);
-            assert_eq!(self.told(Event::ToolFinished { call, outcome: Outcome::Ok }), Vote::Pass);
+            let call =
+                ToolCall::new(TOOLS, "Edit", json!({ "file_path": path }), None, InputCompleteness::Yes);
+            assert_eq!(self.told(Event::ToolFinished { call, outcome: ToolOutcome::Ok }), Vote::Pass);
         }
 
         fn bodies(&self) -> Vec<&Value> {

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted};
 
 use crate::event::Event;
-use crate::facts::Conflict;
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::facts::ConflictMarker;
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -27,7 +27,7 @@ const MORE: &str = "…";
 /// What the last judged stop found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Integrity {
+pub enum IntegrityGate {
     #[default]
     Sound,
     Conflicted {
@@ -36,7 +36,7 @@ pub enum Integrity {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub conflict_markers: Markers,
     pub ignore: Vec<String>,
 }
@@ -48,23 +48,23 @@ pub enum Markers {
     Hold,
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy { conflict_markers: Markers::Hold, ignore: Vec::new() }
+        Settings { conflict_markers: Markers::Hold, ignore: Vec::new() }
     }
 }
 
-impl Policy {
+impl Settings {
     pub fn ignores(&self, path: &str) -> bool {
         self.ignore.iter().any(|prefix| path.starts_with(prefix.as_str()))
     }
 }
 
-impl Gate for Integrity {
-    type Policy = Policy;
+impl Gate for IntegrityGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "no conflict markers left behind";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "integrity",
         defaults: "\
 # Soundness of the worktree.
@@ -75,29 +75,33 @@ conflict_markers = \"hold\"
 ignore = []
 ",
         keys: &[
-            Key { name: "conflict_markers", tighten: Tighten::Ranked(&["off", "hold"]) },
-            Key { name: "ignore", tighten: Tighten::Never },
+            SettingKey { name: "conflict_markers", tighten: Tighten::Ranked(&["off", "hold"]) },
+            SettingKey { name: "ignore", tighten: Tighten::Never },
         ],
     };
 
     fn state(&self) -> Option<&'static str> {
         Some(match self {
-            Integrity::Sound => "sound",
-            Integrity::Conflicted { .. } => "conflicted",
+            IntegrityGate::Sound => "sound",
+            IntegrityGate::Conflicted { .. } => "conflicted",
         })
     }
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         let ends = matches!(asked.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
         if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {
-            return Needs::NONE;
+            return SharedNeeds::NONE;
         }
         // What was sound at the last stop still is, unless something was done since.
-        let is_settled = *self == Integrity::Sound && !asked.about.changed;
-        if is_settled { Needs::NONE } else { Needs::CONFLICTS | Needs::CHANGES | Needs::DEBTS }
+        let is_settled = *self == IntegrityGate::Sound && !asked.about.changed;
+        if is_settled {
+            SharedNeeds::NONE
+        } else {
+            SharedNeeds::CONFLICTS | SharedNeeds::CHANGES | SharedNeeds::DEBTS
+        }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         match &cx.input.event {
             Event::StopRequested(_) | Event::SessionEnded { .. } => self.judge(cx),
             _ => Vote::Pass,
@@ -105,26 +109,26 @@ ignore = []
     }
 }
 
-impl Integrity {
+impl IntegrityGate {
     /// What was owed before is not known: that much is said, and left as a debt.
-    fn judge(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn judge(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         match self.judge_markers(cx) {
             Vote::Pass if cx.about.lost => Vote::Owe(lost(&cx.input.session)),
             vote => vote,
         }
     }
 
-    fn judge_markers(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn judge_markers(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if cx.policy.conflict_markers == Markers::Off || !cx.about.worked {
             return Vote::Pass;
         }
-        if *self == Integrity::Sound && !cx.about.changed {
+        if *self == IntegrityGate::Sound && !cx.about.changed {
             return Vote::Pass;
         }
         let Some(conflicts) = &cx.facts.conflicts else {
             return Vote::Unsure;
         };
-        let found: Vec<&Conflict> =
+        let found: Vec<&ConflictMarker> =
             conflicts.iter().filter(|found| !cx.policy.ignores(found.path.as_str())).collect();
         let met = match (&cx.facts.debts, &cx.facts.unresolved) {
             (Some(debts), Some(unresolved)) => met(debts, unresolved, &cx.input.root),
@@ -132,8 +136,8 @@ impl Integrity {
         };
         let vote = if found.is_empty() { Vote::Pass } else { Vote::Owe(owe(&found)) };
         *self = match found.is_empty() {
-            true => Integrity::Sound,
-            false => Integrity::Conflicted { files: files(&found) },
+            true => IntegrityGate::Sound,
+            false => IntegrityGate::Conflicted { files: files(&found) },
         };
         cx.debts(DEBT_MET, met);
         vote
@@ -165,7 +169,7 @@ fn met(debts: &[OpenDebt], unresolved: &[Text<200>], root: &str) -> Vec<String> 
         .collect()
 }
 
-fn files(found: &[&Conflict]) -> Vec<Text<200>> {
+fn files(found: &[&ConflictMarker]) -> Vec<Text<200>> {
     let mut files: Vec<Text<200>> = found.iter().take(ITEMS).map(|conflict| conflict.path.clone()).collect();
     if found.len() > ITEMS {
         files.push(Text::from(MORE));
@@ -173,7 +177,7 @@ fn files(found: &[&Conflict]) -> Vec<Text<200>> {
     files
 }
 
-fn owe(found: &[&Conflict]) -> Obligation {
+fn owe(found: &[&ConflictMarker]) -> Obligation {
     let places: Vec<String> = found
         .iter()
         .take(NAMED)

@@ -1,5 +1,5 @@
 //! The gates, in the order in which they are asked. A gate is one file of one shape: a state whose
-//! variants carry their data, a `Policy`, `impl Gate`, tests; and one line in the list below.
+//! variants carry their data, a `Settings`, `impl Gate`, tests; and one line in the list below.
 pub mod needs;
 
 use serde::de::{DeserializeOwned, Deserializer};
@@ -8,48 +8,48 @@ use serde_json::{Map, Value, json};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::settings::{Section, lean};
-use sprag_memory::destination::Place;
+use sprag_base::settings::{SettingSection, lean};
+use sprag_memory::destination::Destination;
 
 use crate::event::{EventKind, Input};
-use crate::gates::needs::{Facts, Needs};
+use crate::gates::needs::{Answers, SharedNeeds};
 use crate::obligation::Obligation;
-use crate::session_facts::{About, part, take};
+use crate::session_facts::{SessionFacts, part, take};
 use crate::verdict::Vote;
 
 gates! {
-    notes: Notes,
-    recall: Recall,
-    episodes: Episodes,
-    questions: Questions,
-    scope: Scope,
-    permission: Permission,
-    delegation: Delegation,
-    protection: Protection,
-    stale: Stale,
-    trace: Trace,
-    integrity: Integrity,
-    commit: Commit,
-    completion: Completion,
-    review: Review,
-    reflection: Reflection,
+    notes: NotesGate,
+    recall: RecallGate,
+    episodes: EpisodesGate,
+    questions: QuestionsGate,
+    scope: ScopeGate,
+    permission: PermissionGate,
+    delegation: DelegationGate,
+    protection: ProtectionGate,
+    stale: StaleGate,
+    trace: TraceGate,
+    integrity: IntegrityGate,
+    commit: CommitGate,
+    completion: CompletionGate,
+    review: ReviewGate,
+    reflection: ReflectionGate,
 }
 
 /// A rule with state. The implementing type is the state.
 pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
-    type Policy: Clone + Default + PartialEq + Serialize + DeserializeOwned;
+    type Settings: Clone + Default + PartialEq + Serialize + DeserializeOwned;
 
     /// One sentence for `sprag gates` and the documents.
     const ABOUT: &'static str;
-    const SECTION: Section;
+    const SECTION: SettingSection;
     /// Further sections of the configuration, each a member of the policy by the last part of its name.
-    const MORE: &'static [Section] = &[];
+    const MORE: &'static [SettingSection] = &[];
 
     /// What this gate has to know to judge this event.
-    fn needs(&self, asked: &Asked<'_, Self::Policy>) -> Needs;
+    fn needs(&self, asked: &Ask<'_, Self::Settings>) -> SharedNeeds;
 
     /// Takes note of the event and votes on it. Total: what means nothing here is `Vote::Pass`.
-    fn step(&mut self, cx: &mut Cx<'_, Self::Policy>) -> Vote;
+    fn step(&mut self, cx: &mut GateCx<'_, Self::Settings>) -> Vote;
 
     /// What to answer when Sprag itself fails at this event.
     fn on_fault(_event: EventKind, _raw: &str) -> OnFault {
@@ -70,40 +70,40 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     fn told(&mut self, _digest: Digest) {}
 
     /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
-    fn passed_over(&mut self, _asked: &Asked<'_, Self::Policy>) {}
+    fn passed_over(&mut self, _asked: &Ask<'_, Self::Settings>) {}
 
     /// A stop that nothing is asked at: what the agent said is heard all the same, and may leave a record.
-    fn heard(&mut self, _cx: &mut Cx<'_, Self::Policy>) {}
+    fn heard(&mut self, _cx: &mut GateCx<'_, Self::Settings>) {}
 
     /// The state cannot be written: what may be used once could be used twice, and is not used at all.
     fn forget_single_use(&mut self) {}
 }
 
 /// What a gate may look at before the facts are gathered.
-pub struct Asked<'a, P> {
-    pub about: &'a About,
+pub struct Ask<'a, P> {
+    pub about: &'a SessionFacts,
     pub input: &'a Input,
     pub policy: &'a P,
 }
 
 /// What a gate may look at and ask for when it votes.
-pub struct Cx<'a, P> {
-    pub about: &'a About,
+pub struct GateCx<'a, P> {
+    pub about: &'a SessionFacts,
     pub input: &'a Input,
-    pub facts: &'a Facts,
+    pub facts: &'a Answers,
     pub policy: &'a P,
-    effects: &'a mut Vec<Effect>,
+    effects: &'a mut Vec<RecordEffect>,
 }
 
-impl<P> Cx<'_, P> {
+impl<P> GateCx<'_, P> {
     /// Asks for a record that outlives the session.
     pub fn log(&mut self, kind: &'static str, body: Value) {
-        self.keep(Place::Project, kind, body);
+        self.keep(Destination::Project, kind, body);
     }
 
     /// The same, among the records of others.
-    pub fn keep(&mut self, place: Place, kind: &'static str, body: Value) {
-        self.effects.push(Effect { place, kind, body });
+    pub fn keep(&mut self, place: Destination, kind: &'static str, body: Value) {
+        self.effects.push(RecordEffect { place, kind, body });
     }
 
     pub fn debts(&mut self, kind: &'static str, ids: Vec<String>) {
@@ -115,8 +115,8 @@ impl<P> Cx<'_, P> {
 
 /// A record to be on disk before the reply is given.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effect {
-    pub place: Place,
+pub struct RecordEffect {
+    pub place: Destination,
     pub kind: &'static str,
     pub body: Value,
 }
@@ -135,11 +135,11 @@ pub enum OnFault {
 }
 
 /// A gate as the documents and the configuration know it.
-pub struct Listed {
+pub struct GateInfo {
     pub name: &'static str,
     pub about: &'static str,
-    pub section: &'static Section,
-    pub more: &'static [Section],
+    pub section: &'static SettingSection,
+    pub more: &'static [SettingSection],
     pub on_fault: fn(EventKind, &str) -> OnFault,
 }
 
@@ -149,7 +149,7 @@ macro_rules! gates {
         $(pub mod $name;)+
 
         /// Every gate, in order.
-        pub const ALL: &[Listed] = &[$(Listed {
+        pub const ALL: &[GateInfo] = &[$(GateInfo {
             name: stringify!($name),
             about: <$name::$state as Gate>::ABOUT,
             section: &<$name::$state as Gate>::SECTION,
@@ -159,45 +159,45 @@ macro_rules! gates {
 
         /// The states of all gates.
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct Gates {
+        pub struct GateStates {
             $(pub $name: $name::$state),+
         }
 
         /// The policies of all gates.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-        pub struct Policies {
-            $(#[serde(with = "lean")] pub $name: <$name::$state as Gate>::Policy),+
+        pub struct GateSettings {
+            $(#[serde(with = "lean")] pub $name: <$name::$state as Gate>::Settings),+
         }
 
-        impl Policies {
+        impl GateSettings {
             /// Reads each gate's sections from merged configuration.
             pub fn read<'de, D: Deserializer<'de>>(
-                mut section: impl FnMut(&'static Section, &'static [Section]) -> D,
-            ) -> Result<Policies, D::Error> {
-                Ok(Policies {
-                    $($name: <<$name::$state as Gate>::Policy>::deserialize(
+                mut section: impl FnMut(&'static SettingSection, &'static [SettingSection]) -> D,
+            ) -> Result<GateSettings, D::Error> {
+                Ok(GateSettings {
+                    $($name: <<$name::$state as Gate>::Settings>::deserialize(
                         section(&<$name::$state as Gate>::SECTION, <$name::$state as Gate>::MORE),
                     )?),+
                 })
             }
         }
 
-        impl Gates {
-            pub fn needs(&self, about: &About, input: &Input, policies: &Policies) -> Needs {
-                Needs::NONE $(| self.$name.needs(&Asked { about, input, policy: &policies.$name }))+
+        impl GateStates {
+            pub fn needs(&self, about: &SessionFacts, input: &Input, policies: &GateSettings) -> SharedNeeds {
+                SharedNeeds::NONE $(| self.$name.needs(&Ask { about, input, policy: &policies.$name }))+
             }
 
             pub fn step(
                 &mut self,
-                about: &About,
+                about: &SessionFacts,
                 input: &Input,
-                facts: &Facts,
-                policies: &Policies,
-                effects: &mut Vec<Effect>,
+                facts: &Answers,
+                policies: &GateSettings,
+                effects: &mut Vec<RecordEffect>,
             ) -> Vec<(&'static str, Vote)> {
                 vec![$((
                     stringify!($name),
-                    self.$name.step(&mut Cx { about, input, facts, policy: &policies.$name, effects }),
+                    self.$name.step(&mut GateCx { about, input, facts, policy: &policies.$name, effects }),
                 )),+]
             }
 
@@ -221,26 +221,26 @@ macro_rules! gates {
                 }
             }
 
-            pub fn passed_over(&mut self, about: &About, input: &Input, policies: &Policies) {
-                $(self.$name.passed_over(&Asked { about, input, policy: &policies.$name });)+
+            pub fn passed_over(&mut self, about: &SessionFacts, input: &Input, policies: &GateSettings) {
+                $(self.$name.passed_over(&Ask { about, input, policy: &policies.$name });)+
             }
 
             pub fn heard(
                 &mut self,
-                about: &About,
+                about: &SessionFacts,
                 input: &Input,
-                facts: &Facts,
-                policies: &Policies,
-                effects: &mut Vec<Effect>,
+                facts: &Answers,
+                policies: &GateSettings,
+                effects: &mut Vec<RecordEffect>,
             ) {
-                $(self.$name.heard(&mut Cx { about, input, facts, policy: &policies.$name, effects });)+
+                $(self.$name.heard(&mut GateCx { about, input, facts, policy: &policies.$name, effects });)+
             }
 
             pub fn forget_single_use(&mut self) {
                 $(self.$name.forget_single_use();)+
             }
 
-            pub(crate) fn changes(&self, before: &Gates, set: &mut Map<String, Value>) {
+            pub(crate) fn changes(&self, before: &GateStates, set: &mut Map<String, Value>) {
                 $(part(set, concat!("gate.", stringify!($name)), &self.$name, &before.$name);)+
             }
 

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, one_line};
 
-use crate::event::{Event, Source};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::event::{Event, StartSource};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{DEBT_SHOWN, Debt};
 use crate::verdict::Vote;
 
@@ -17,24 +17,24 @@ const LINES: usize = 3;
 
 /// Nothing to remember: what was shown is a fact of the log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Notes;
+pub struct NotesGate;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub debts: bool,
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy { debts: true }
+        Settings { debts: true }
     }
 }
 
-impl Gate for Notes {
-    type Policy = Policy;
+impl Gate for NotesGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "tells a starting session what earlier ones left unmet";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "notes",
         defaults: "\
 # What a starting session is told.
@@ -42,14 +42,18 @@ impl Gate for Notes {
 # Debts of earlier sessions, once each.
 debts = true
 ",
-        keys: &[Key { name: "debts", tighten: Tighten::Ranked(&["false", "true"]) }],
+        keys: &[SettingKey { name: "debts", tighten: Tighten::Ranked(&["false", "true"]) }],
     };
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
-        if asked.policy.debts && starts_afresh(&asked.input.event) { Needs::DEBTS } else { Needs::NONE }
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
+        if asked.policy.debts && starts_afresh(&asked.input.event) {
+            SharedNeeds::DEBTS
+        } else {
+            SharedNeeds::NONE
+        }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if !cx.policy.debts || !starts_afresh(&cx.input.event) {
             return Vote::Pass;
         }
@@ -76,5 +80,5 @@ debts = true
 
 /// A compacted session has been told already.
 fn starts_afresh(event: &Event) -> bool {
-    matches!(event, Event::SessionStarted { source } if *source != Source::Compact)
+    matches!(event, Event::SessionStarted { source } if *source != StartSource::Compact)
 }

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use sprag_base::digest::Digest;
-use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_policy::call::ToolCall;
-use sprag_policy::{Concern, Decision, Judged, RuleSet, Said, Subject, Watch};
+use sprag_policy::{Decision, RuleConcern, RuleDecision, RuleFilter, RuleSet, RuleVerdict, Subject};
 
-use crate::approval::{Refusals, Refused, Word, digest_of};
+use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
 use crate::event::{Event, EventKind, Input};
-use crate::gates::needs::{Facts, Needs};
-use crate::gates::{Asked, Cx, Gate, OnFault};
-use crate::judge::{ANSWERED, Answer, FAILED, Judgement, Opinion};
+use crate::gates::needs::{Answers, SharedNeeds};
+use crate::gates::{Ask, Gate, GateCx, OnFault};
+use crate::judge::{ANSWERED, FAILED, JudgeAnswer, JudgeResult, Opinion};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
@@ -22,13 +22,13 @@ use crate::verdict::Vote;
 /// The calls that were refused, and what became of them since.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Permission {
-    refused: Refusals,
+pub struct PermissionGate {
+    refused: RefusedCalls,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub packs: Vec<Name>,
+pub struct Settings {
+    pub packs: Vec<SettingName>,
     pub off: Vec<String>,
     pub strict: bool,
     pub triage: Triage,
@@ -37,7 +37,7 @@ pub struct Policy {
     pub judge_confidence: f64,
     /// What the rules in force are about. Made from them, not written by anyone.
     #[serde(default)]
-    pub watch: Watch,
+    pub watch: RuleFilter,
 }
 
 /// Who answers a client's question to its user. From most to least.
@@ -49,26 +49,26 @@ pub enum Triage {
     DenyOnly,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
-            packs: ["core", "self", "secrets", "readonly"].map(Name::Borrowed).to_vec(),
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            packs: ["core", "self", "secrets", "readonly"].map(SettingName::Borrowed).to_vec(),
             off: Vec::new(),
             strict: false,
             triage: Triage::DenyOnly,
             judge: Vec::new(),
             judge_seconds: 2,
             judge_confidence: 0.7,
-            watch: Watch::default(),
+            watch: RuleFilter::default(),
         }
     }
 }
 
-impl Gate for Permission {
-    type Policy = Policy;
+impl Gate for PermissionGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "rules over what a tool call would do: deny, review, ask, allow";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "policy",
         defaults: "\
 # Rules over tool calls. Rules of one's own are `[[rule]]` tables in this file or in `policy/*.toml`
@@ -92,27 +92,27 @@ judge_seconds = 2
 judge_confidence = 0.7
 ",
         keys: &[
-            Key { name: "packs", tighten: Tighten::More },
-            Key { name: "off", tighten: Tighten::Never },
-            Key { name: "strict", tighten: Tighten::Ranked(&["false", "true"]) },
-            Key { name: "triage", tighten: Tighten::Ranked(&["judge", "rules", "deny-only"]) },
-            Key { name: "judge", tighten: Tighten::Never },
-            Key { name: "judge_seconds", tighten: Tighten::Never },
-            Key { name: "judge_confidence", tighten: Tighten::Never },
+            SettingKey { name: "packs", tighten: Tighten::More },
+            SettingKey { name: "off", tighten: Tighten::Never },
+            SettingKey { name: "strict", tighten: Tighten::Ranked(&["false", "true"]) },
+            SettingKey { name: "triage", tighten: Tighten::Ranked(&["judge", "rules", "deny-only"]) },
+            SettingKey { name: "judge", tighten: Tighten::Never },
+            SettingKey { name: "judge_seconds", tighten: Tighten::Never },
+            SettingKey { name: "judge_confidence", tighten: Tighten::Never },
         ],
     };
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         match &asked.input.event {
             // Which of them is the host's to find out: those the call concerns.
-            Event::ToolRequested { .. } => Needs::RULES,
+            Event::ToolRequested { .. } => SharedNeeds::RULES,
             Event::PermissionAsked { .. } => match asked.policy.triage {
-                Triage::DenyOnly => Needs::RULES,
-                Triage::Rules => Needs::RULES | Needs::ALLOWS,
-                Triage::Judge if asked.policy.judge.is_empty() => Needs::RULES | Needs::ALLOWS,
-                Triage::Judge => Needs::RULES | Needs::ALLOWS | Needs::JUDGE,
+                Triage::DenyOnly => SharedNeeds::RULES,
+                Triage::Rules => SharedNeeds::RULES | SharedNeeds::ALLOWS,
+                Triage::Judge if asked.policy.judge.is_empty() => SharedNeeds::RULES | SharedNeeds::ALLOWS,
+                Triage::Judge => SharedNeeds::RULES | SharedNeeds::ALLOWS | SharedNeeds::JUDGE,
             },
-            _ => Needs::NONE,
+            _ => SharedNeeds::NONE,
         }
     }
 
@@ -125,7 +125,7 @@ judge_confidence = 0.7
         self.refused.forget_single_use();
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } => self.requested(call, cx),
             Event::PermissionAsked { call } => self.asked(call, cx),
@@ -138,13 +138,13 @@ judge_confidence = 0.7
     }
 }
 
-impl Permission {
+impl PermissionGate {
     /// The calls a person may let through now.
-    pub fn open(self) -> impl Iterator<Item = Refused> {
+    pub fn open(self) -> impl Iterator<Item = RefusedCall> {
         self.refused.open()
     }
 
-    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
         let Some(rules) = &cx.facts.rules else {
             return Vote::Ask(without_rules());
         };
@@ -157,11 +157,12 @@ impl Permission {
             return Vote::Pass;
         }
         let is_held = match judged.verdict {
-            Said::Allow | Said::None => return Vote::Pass,
-            Said::Ask => false,
-            Said::Deny => true,
+            RuleDecision::Allow | RuleDecision::None => return Vote::Pass,
+            RuleDecision::Ask => false,
+            RuleDecision::Deny => true,
         };
-        let mut is_approved = || self.refused.take(digest_of(cx.input, call), cx.input.at) == Word::Yes;
+        let mut is_approved =
+            || self.refused.take(digest_of(cx.input, call), cx.input.at) == ApprovalAnswer::Yes;
         if !judged.is_final && is_approved() {
             return Vote::Pass;
         }
@@ -171,23 +172,25 @@ impl Permission {
     }
 
     /// The client is about to ask its user.
-    fn asked(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn asked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
         let digest = digest_of(cx.input, call);
         let Some(rules) = &cx.facts.rules else {
             return Vote::Pass;
         };
         let judged = judge(rules, cx.input, call);
         match judged.verdict {
-            Said::Deny if judged.decision == Some(Decision::Deny) => {
+            RuleDecision::Deny if judged.decision == Some(Decision::Deny) => {
                 if self.refused.was_used(digest) && !judged.is_final {
                     return Vote::Pass;
                 }
                 let code = (!judged.is_final).then(|| self.refuse(call, &judged, cx.input));
                 return Vote::Hold(refusal(&judged, code.as_deref()));
             }
-            Said::Deny | Said::Ask => return Vote::Pass,
-            Said::Allow | Said::None if judged.uncertain || is_in_doubt(cx.input, call) => return Vote::Pass,
-            Said::Allow | Said::None => {}
+            RuleDecision::Deny | RuleDecision::Ask => return Vote::Pass,
+            RuleDecision::Allow | RuleDecision::None if judged.uncertain || is_in_doubt(cx.input, call) => {
+                return Vote::Pass;
+            }
+            RuleDecision::Allow | RuleDecision::None => {}
         }
         if cx.policy.triage == Triage::DenyOnly {
             return Vote::Pass;
@@ -198,18 +201,18 @@ impl Permission {
         }
     }
 
-    fn refuse(&mut self, call: &ToolCall, judged: &Judged, input: &Input) -> String {
+    fn refuse(&mut self, call: &ToolCall, judged: &RuleVerdict, input: &Input) -> String {
         self.refused.refuse(call, "permission", judged.rule.as_deref().unwrap_or_default(), input)
     }
 }
 
 /// Which rules a call concerns.
-pub fn concern(policy: &Policy, input: &Input, call: &ToolCall) -> Concern {
+pub fn concern(policy: &Settings, input: &Input, call: &ToolCall) -> RuleConcern {
     policy.watch.concern(call, call.script(&input.start()), &input.cwd)
 }
 
 /// What these rules say of a call.
-pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
+pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> RuleVerdict {
     let ground = input.ground();
     rules.judge(&Subject::call(call, call.script(&input.start()), &ground))
 }
@@ -217,13 +220,13 @@ pub(crate) fn judge(rules: &RuleSet, input: &Input, call: &ToolCall) -> Judged {
 /// The rule that is against a call, or wants somebody asked about it first.
 pub fn objection(rules: &RuleSet, input: &Input, call: &ToolCall) -> Option<String> {
     let judged = judge(rules, input, call);
-    let objects = matches!(judged.verdict, Said::Deny | Said::Ask);
+    let objects = matches!(judged.verdict, RuleDecision::Deny | RuleDecision::Ask);
     objects.then(|| judged.rule.unwrap_or_else(|| "policy".to_owned()))
 }
 
-fn covered(facts: &Facts, input: &Input, call: &ToolCall) -> Option<Judged> {
+fn covered(facts: &Answers, input: &Input, call: &ToolCall) -> Option<RuleVerdict> {
     let judged = judge(facts.allows.as_ref()?, input, call);
-    (judged.verdict == Said::Allow).then_some(judged)
+    (judged.verdict == RuleDecision::Allow).then_some(judged)
 }
 
 fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
@@ -231,7 +234,7 @@ fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
 }
 
 /// Whether the rules leave a call to the judge.
-pub fn is_left_to_judge(facts: &Facts, input: &Input) -> bool {
+pub fn is_left_to_judge(facts: &Answers, input: &Input) -> bool {
     let Event::PermissionAsked { call } = &input.event else {
         return false;
     };
@@ -239,23 +242,23 @@ pub fn is_left_to_judge(facts: &Facts, input: &Input) -> bool {
         return false;
     };
     let judged = judge(rules, input, call);
-    judged.verdict == Said::None
+    judged.verdict == RuleDecision::None
         && !judged.uncertain
         && !is_in_doubt(input, call)
         && covered(facts, input, call).is_none()
 }
 
 /// What the judge says, as far as it is believed. Either way it is on record.
-fn opinion(cx: &mut Cx<'_, Policy>, call: Digest) -> Vote {
+fn opinion(cx: &mut GateCx<'_, Settings>, call: Digest) -> Vote {
     let facts = cx.facts;
     match &facts.judgement {
-        None | Some(Judgement::Unasked { .. }) => Vote::Pass,
-        Some(Judgement::Failed { what, millis }) => {
+        None | Some(JudgeResult::Unasked { .. }) => Vote::Pass,
+        Some(JudgeResult::Failed { what, millis }) => {
             cx.log(FAILED, json!({"call": call, "what": what, "ms": millis}));
             Vote::Pass
         }
-        Some(Judgement::Answered { answer, millis }) => {
-            let Answer { decision, confidence, reason } = answer;
+        Some(JudgeResult::Answered { answer, millis }) => {
+            let JudgeAnswer { decision, confidence, reason } = answer;
             cx.log(
                 ANSWERED,
                 json!({
@@ -277,7 +280,7 @@ fn opinion(cx: &mut Cx<'_, Policy>, call: Digest) -> Vote {
     }
 }
 
-fn refusal(judged: &Judged, code: Option<&str>) -> Reason {
+fn refusal(judged: &RuleVerdict, code: Option<&str>) -> Reason {
     let rule = judged.rule.as_deref().unwrap_or("policy");
     let word = match judged.decision {
         Some(Decision::Review) => "wants a review first",
@@ -302,7 +305,7 @@ fn refusal(judged: &Judged, code: Option<&str>) -> Reason {
     Reason::new(rule, why, next)
 }
 
-fn allowed(judged: &Judged) -> Reason {
+fn allowed(judged: &RuleVerdict) -> Reason {
     let rule = judged.rule.as_deref().unwrap_or("policy");
     Reason::new(rule, format!("rule `{rule}` allows this"), "sprag policy list")
 }

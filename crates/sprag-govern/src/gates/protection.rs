@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use sprag_base::path::{absolute, below};
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted};
-use sprag_policy::call::{Effect, ToolCall, Whole};
-use sprag_shell::{Carrier, Command, Place, Script, Word};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect};
+use sprag_shell::{Carrier, Command, Script, Word, WorkingDir};
 
 use crate::event::{Event, EventKind, Input};
-use crate::facts::{Damage, How, Written};
-use crate::gates::needs::{Facts, Needs};
-use crate::gates::{Asked, Cx, Gate, OnFault};
+use crate::facts::{ProtectedDamage, WriteEffect, WrittenPath};
+use crate::gates::needs::{Answers, SharedNeeds};
+use crate::gates::{Ask, Gate, GateCx, OnFault};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
@@ -26,10 +26,10 @@ const REVIEWER: &str = "sprag-reviewer";
 
 /// It keeps nothing in mind: what was there before a call is kept by the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Protection;
+pub struct ProtectionGate;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub restore: Restore,
 }
 
@@ -40,17 +40,17 @@ pub enum Restore {
     On,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { restore: Restore::On }
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { restore: Restore::On }
     }
 }
 
-impl Gate for Protection {
-    type Policy = Policy;
+impl Gate for ProtectionGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "what guards the agent is changed by no agent, and put back if it was";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "protection",
         defaults: "\
 # Files that guard the agent: `.sprag`, hooks of git, hooks in the settings of clients.
@@ -58,23 +58,23 @@ impl Gate for Protection {
 # Put them back when a call that nobody could read beforehand has changed them: `on` or `off`.
 restore = \"on\"
 ",
-        keys: &[Key { name: "restore", tighten: Tighten::Ranked(&["off", "on"]) }],
+        keys: &[SettingKey { name: "restore", tighten: Tighten::Ranked(&["off", "on"]) }],
     };
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         let restores = |call: &ToolCall| asked.policy.restore == Restore::On && may_damage(call, asked.input);
         match &asked.input.event {
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-                let touch = if may_touch(call, asked.input) { Needs::OURS } else { Needs::NONE };
-                touch | if restores(call) { Needs::KEEP } else { Needs::NONE }
+                let touch = if may_touch(call, asked.input) { SharedNeeds::OURS } else { SharedNeeds::NONE };
+                touch | if restores(call) { SharedNeeds::KEEP } else { SharedNeeds::NONE }
             }
             // The host knows for which calls it kept anything.
             Event::ToolFinished { call, .. }
-                if asked.policy.restore == Restore::On && call.effect == Effect::Exec =>
+                if asked.policy.restore == Restore::On && call.effect == ToolEffect::Exec =>
             {
-                Needs::DAMAGE
+                SharedNeeds::DAMAGE
             }
-            _ => Needs::NONE,
+            _ => SharedNeeds::NONE,
         }
     }
 
@@ -86,7 +86,7 @@ restore = \"on\"
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
                 match touches(call, cx.input, cx.facts) {
@@ -104,7 +104,7 @@ restore = \"on\"
 }
 
 /// Says what a call has done to guarded files, and what became of it.
-fn tell(cx: &mut Cx<'_, Policy>) -> Vote {
+fn tell(cx: &mut GateCx<'_, Settings>) -> Vote {
     let facts = cx.facts;
     if facts.damage.is_empty() {
         return Vote::Pass;
@@ -113,12 +113,12 @@ fn tell(cx: &mut Cx<'_, Policy>) -> Vote {
     for damage in &facts.damage {
         let path = quoted(damage.path());
         match damage {
-            Damage::Restored { kept, .. } => {
+            ProtectedDamage::Restored { kept, .. } => {
                 let kept =
                     kept.as_ref().map_or(String::new(), |kept| format!(" (kept in `{}`)", quoted(kept)));
                 told.push(format!("`{path}` was put back{kept}"));
             }
-            Damage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
+            ProtectedDamage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
         }
     }
     cx.log(DAMAGED, json!({ "files": facts.damage }));
@@ -131,7 +131,7 @@ pub const DAMAGED: &str = "protection.damaged";
 
 /// Whether a call may change anything without that being known beforehand.
 fn may_damage(call: &ToolCall, input: &Input) -> bool {
-    call.effect == Effect::Exec && !is_plain(call, input)
+    call.effect == ToolEffect::Exec && !is_plain(call, input)
 }
 
 fn protected(path: &str) -> Reason {
@@ -155,8 +155,8 @@ fn another_reviewer(path: &str) -> Reason {
 
 /// Where a call would change an agent of the client's and names the reviewer, in what it writes or in
 /// where it writes it.
-fn defines_reviewer<'a>(call: &ToolCall, input: &Input, facts: &'a Facts) -> Option<&'a str> {
-    let is_agent = |written: &&Written| {
+fn defines_reviewer<'a>(call: &ToolCall, input: &Input, facts: &'a Answers) -> Option<&'a str> {
+    let is_agent = |written: &&WrittenPath| {
         let is_within = |path: &String| facts.agents.iter().any(|dir| below(path, dir));
         written.paths.iter().any(|path| is_within(path) || path.to_ascii_lowercase().contains(AGENTS))
     };
@@ -189,15 +189,15 @@ fn is_device(path: &Word) -> bool {
 }
 
 fn names_us(call: &ToolCall) -> bool {
-    call.whole == Whole::Cut { names_us: true } || call.mentions(OUR_NAME)
+    call.whole == InputCompleteness::Cut { names_us: true } || call.mentions(OUR_NAME)
 }
 
 /// The first thing a call would change that no agent may.
-fn touches(call: &ToolCall, input: &Input, facts: &Facts) -> Option<String> {
+fn touches(call: &ToolCall, input: &Input, facts: &Answers) -> Option<String> {
     if !may_touch(call, input) {
         return None;
     }
-    if let Whole::Cut { names_us: true } = call.whole {
+    if let InputCompleteness::Cut { names_us: true } = call.whole {
         return Some("a call too long to be read".to_owned());
     }
     let written = facts.written.iter().find(|written| facts.guarded.iter().any(|place| hits(written, place)));
@@ -261,12 +261,12 @@ const TELLING: &[&str] = &[".sprag", "hooks", "settings.json", "settings.local.j
 
 /// What a command reaches for in other ways than writing it: our records with a program that may lock
 /// or change them, guarded files with one that links them, a path that is known only in part.
-fn reaches(script: &Script, input: &Input, facts: &Facts) -> Option<String> {
+fn reaches(script: &Script, input: &Input, facts: &Answers) -> Option<String> {
     let within = |places: &[String], path: &str| places.iter().any(|place| below(path, place));
     for command in &script.commands {
         let cwd = match &command.cwd {
-            Place::At(dir) => absolute(&input.cwd, dir),
-            Place::Unknown => input.cwd.clone(),
+            WorkingDir::At(dir) => absolute(&input.cwd, dir),
+            WorkingDir::Unknown => input.cwd.clone(),
         };
         let program = command.program().unwrap_or_default();
         let words = command.argv.iter().skip(1).filter_map(|word| match word {
@@ -284,7 +284,7 @@ fn reaches(script: &Script, input: &Input, facts: &Facts) -> Option<String> {
     // A descriptor that is open is enough for a lock.
     let opened = script.reads.iter().filter(|used| used.by.starts_with('<'));
     for used in opened {
-        if let (Word::Known(path), Place::At(dir)) = (&used.path, &used.cwd)
+        if let (Word::Known(path), WorkingDir::At(dir)) = (&used.path, &used.cwd)
             && within(&facts.ours, &absolute(&absolute(&input.cwd, dir), path))
         {
             return Some(path.clone());
@@ -293,8 +293,8 @@ fn reaches(script: &Script, input: &Input, facts: &Facts) -> Option<String> {
     script.writes.iter().find_map(|used| match &used.path {
         Word::Known(path) if path.contains(['*', '?', '[']) => {
             let dir = match &used.cwd {
-                Place::At(dir) => absolute(&input.cwd, dir),
-                Place::Unknown => input.cwd.clone(),
+                WorkingDir::At(dir) => absolute(&input.cwd, dir),
+                WorkingDir::Unknown => input.cwd.clone(),
             };
             let path = absolute(&dir, path);
             facts.guarded.iter().any(|place| may_be(&path, place)).then(|| path.clone())
@@ -319,8 +319,8 @@ fn may_be(path: &str, place: &str) -> bool {
     })
 }
 
-fn hits(written: &Written, place: &str) -> bool {
-    let removes = |path: &str| written.how == How::Removed && below(place, path);
+fn hits(written: &WrittenPath, place: &str) -> bool {
+    let removes = |path: &str| written.how == WriteEffect::Removed && below(place, path);
     written.paths.iter().any(|path| below(path, place) || removes(path))
 }
 
@@ -361,18 +361,18 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
-    use sprag_policy::call::Tool;
+    use sprag_policy::call::ToolRow;
 
     use super::*;
 
-    const TOOLS: &[Tool] = &[
-        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-        Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-        Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+    const TOOLS: &[ToolRow] = &[
+        ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+        ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+        ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
     ];
 
     fn held(tool: &str, key: &str, value: &str) -> bool {
-        let call = ToolCall::new(TOOLS, tool, json!({ key: value }), None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, tool, json!({ key: value }), None, InputCompleteness::Yes);
         let event = Event::ToolRequested { call: call.clone() };
         let input = Input {
             cwd: "/w/repo/src".to_owned(),
@@ -386,13 +386,13 @@ mod tests {
         let written = named.into_iter().filter_map(|(path, is_removed)| match path {
             Word::Known(named) => {
                 let path = absolute("/w/repo/src", &named);
-                let how = if is_removed { How::Removed } else { How::Written };
-                Some(Written { named, paths: [path.clone(), path], how })
+                let how = if is_removed { WriteEffect::Removed } else { WriteEffect::Written };
+                Some(WrittenPath { named, paths: [path.clone(), path], how })
             }
             Word::Partly(_) | Word::Many => None,
         });
         let ours = vec!["/w/repo/.git/sprag".to_owned()];
-        let facts = Facts { guarded: ours.clone(), ours, written: written.collect(), ..Facts::default() };
+        let facts = Answers { guarded: ours.clone(), ours, written: written.collect(), ..Answers::default() };
         touches(&call, &input, &facts).is_some()
     }
 

@@ -4,14 +4,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use sprag_base::digest::Digest;
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, said};
-use sprag_memory::answers::{self, Answered, Kept, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission};
-use sprag_policy::call::{Outcome, ToolCall};
+use sprag_memory::answers::{
+    self, AnsweredQuestion, KnownAnswer, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission,
+};
+use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::event::{Actor, Event};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
@@ -20,29 +22,29 @@ const GIVEN: usize = 64;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Questions {
+pub struct QuestionsGate {
     /// Answered in place of the user, each once: who asks again wants to hear the user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     given: Vec<Digest>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub notes: bool,
     pub auto: bool,
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy { notes: true, auto: false }
+        Settings { notes: true, auto: false }
     }
 }
 
-impl Gate for Questions {
-    type Policy = Policy;
+impl Gate for QuestionsGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "tells an agent the answer to a question that the user has answered before";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "qa",
         defaults: "\
 # Questions to the user that were answered before.
@@ -53,23 +55,25 @@ notes = true
 auto = false
 ",
         keys: &[
-            Key { name: "notes", tighten: Tighten::Never },
-            Key { name: "auto", tighten: Tighten::Never },
+            SettingKey { name: "notes", tighten: Tighten::Never },
+            SettingKey { name: "auto", tighten: Tighten::Never },
         ],
     };
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         match &asked.input.event {
-            Event::ToolRequested { call } if is_on(asked.policy) && call.asks_the_user() => Needs::ANSWERS,
-            _ => Needs::NONE,
+            Event::ToolRequested { call } if is_on(asked.policy) && call.asks_the_user() => {
+                SharedNeeds::ANSWERS
+            }
+            _ => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } if is_on(cx.policy) && call.asks_the_user() => {
                 let questions = questions(call);
-                let found: Vec<(&Text<1000>, &Kept)> = questions
+                let found: Vec<(&Text<1000>, &KnownAnswer)> = questions
                     .iter()
                     .filter_map(|question| {
                         let matches = cx.facts.answers.as_deref().unwrap_or_default();
@@ -78,7 +82,7 @@ auto = false
                     .collect();
                 self.answer(&questions, &found, cx.policy)
             }
-            Event::ToolFinished { call, outcome: Outcome::Ok | Outcome::Unknown }
+            Event::ToolFinished { call, outcome: ToolOutcome::Ok | ToolOutcome::Unknown }
                 if call.asks_the_user() && cx.input.actor == Actor::Main =>
             {
                 let answers = answers(call);
@@ -90,12 +94,17 @@ auto = false
     }
 }
 
-fn is_on(policy: &Policy) -> bool {
+fn is_on(policy: &Settings) -> bool {
     policy.notes || policy.auto
 }
 
-impl Questions {
-    fn answer(&mut self, asked: &[Text<1000>], found: &[(&Text<1000>, &Kept)], policy: &Policy) -> Vote {
+impl QuestionsGate {
+    fn answer(
+        &mut self,
+        asked: &[Text<1000>],
+        found: &[(&Text<1000>, &KnownAnswer)],
+        policy: &Settings,
+    ) -> Vote {
         if found.is_empty() {
             return Vote::Pass;
         }
@@ -118,7 +127,7 @@ impl Questions {
     }
 }
 
-fn told(question: &Text<1000>, kept: &Kept) -> String {
+fn told(question: &Text<1000>, kept: &KnownAnswer) -> String {
     let short: Text<150> = Text::new(said(question.as_str()));
     let answer: Text<500> = Text::new(said(kept.answered.answer.as_str()));
     let source = match kept.answered.source.as_str() {
@@ -142,7 +151,7 @@ pub fn questions(call: &ToolCall) -> Vec<Text<1000>> {
 }
 
 /// The questions of a call with what the user answered, where the client tells.
-pub fn answers(call: &ToolCall) -> Vec<Answered> {
+pub fn answers(call: &ToolCall) -> Vec<AnsweredQuestion> {
     let Some(given) = call.input["answers"].as_object() else { return Vec::new() };
     let answer = |question: &Text<1000>| {
         let answer = match given.get(question.as_str())? {
@@ -151,7 +160,7 @@ pub fn answers(call: &ToolCall) -> Vec<Answered> {
             _ => return None,
         };
         let is_answer = !answer.trim().is_empty() && !is_permission(question.as_str());
-        is_answer.then(|| Answered {
+        is_answer.then(|| AnsweredQuestion {
             question: question.clone(),
             answer: Text::new(answer),
             source: Text::from("user"),
@@ -170,21 +179,21 @@ mod tests {
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
     use sprag_memory::answers::{self, Match};
-    use sprag_policy::call::{ToolCall, Whole};
+    use sprag_policy::call::{InputCompleteness, ToolCall};
 
     use super::*;
     use crate::event::Input;
-    use crate::gates::Effect;
-    use crate::gates::needs::Facts;
-    use crate::session_facts::About;
+    use crate::gates::RecordEffect;
+    use crate::gates::needs::Answers;
+    use crate::session_facts::SessionFacts;
 
     const ASKED: &str = "Which database do the tests use?";
 
     #[derive(Default)]
     struct Story {
-        gate: Questions,
-        policy: Policy,
-        logged: Vec<Effect>,
+        gate: QuestionsGate,
+        policy: Settings,
+        logged: Vec<RecordEffect>,
     }
 
     impl Story {
@@ -194,13 +203,13 @@ mod tests {
                 let body =
                     json!({"question": question, "answer": "sqlite", "source": "user", "confidence": 0.9});
                 let answered = serde_json::from_value(body).unwrap();
-                let kept = Kept { id: Text::from("q1"), at: input.at, answered };
+                let kept = KnownAnswer { id: Text::from("q1"), at: input.at, answered };
                 Match { question: Text::from(*question), kept, score: 1.0, differs: false, holds: true }
             });
-            let facts = Facts { answers: Some(answers.collect()), ..Facts::default() };
-            let about = About::default();
+            let facts = Answers { answers: Some(answers.collect()), ..Answers::default() };
+            let about = SessionFacts::default();
             let (policy, effects) = (&self.policy, &mut self.logged);
-            self.gate.step(&mut Cx { about: &about, input: &input, facts: &facts, policy, effects })
+            self.gate.step(&mut GateCx { about: &about, input: &input, facts: &facts, policy, effects })
         }
 
         fn asks(&mut self, questions: &[&str], known: &[&str]) -> Vote {
@@ -211,7 +220,7 @@ mod tests {
     }
 
     fn call(input: Value) -> ToolCall {
-        ToolCall::new(&[], "AskUserQuestion", input, None, Whole::Yes)
+        ToolCall::new(&[], "AskUserQuestion", input, None, InputCompleteness::Yes)
     }
 
     #[test]
@@ -227,7 +236,7 @@ mod tests {
 
     #[test]
     fn who_wants_it_is_not_asked_but_may_be_asked_again() {
-        let mut story = Story { policy: Policy { notes: true, auto: true }, ..Story::default() };
+        let mut story = Story { policy: Settings { notes: true, auto: true }, ..Story::default() };
         assert!(
             matches!(story.asks(&[ASKED, "Which port?"], &[ASKED]), Vote::Note(_)),
             "half an answer is none"
@@ -250,7 +259,7 @@ mod tests {
     fn what_the_user_answers_is_kept() {
         let mut story = Story::default();
         let call = call(json!({"questions": [{"question": ASKED}], "answers": {ASKED: "sqlite"}}));
-        story.told(Event::ToolFinished { call, outcome: Outcome::Ok }, &[]);
+        story.told(Event::ToolFinished { call, outcome: ToolOutcome::Ok }, &[]);
         assert_eq!(
             (story.logged[0].kind, &story.logged[0].body["answer"]),
             (answers::ANSWERED, &json!("sqlite"))
@@ -276,7 +285,7 @@ mod tests {
                 "Bash",
                 json!({"question": "x"}),
                 None,
-                Whole::Yes
+                InputCompleteness::Yes
             )),
             []
         );

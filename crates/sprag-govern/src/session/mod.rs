@@ -13,50 +13,50 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 
 use crate::breaker::Breaker;
-use crate::gates::Gates;
+use crate::gates::GateStates;
 use crate::obligation::Obligation;
-use crate::session_facts::{About, part, take};
+use crate::session_facts::{SessionFacts, part, take};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
-    pub about: About,
+    pub about: SessionFacts,
     pub breaker: Breaker,
-    pub stops: Stops,
-    pub gates: Gates,
+    pub stops: StopState,
+    pub gates: GateStates,
     unknown: Map<String, Value>,
 }
 
 /// What the session's stops have come to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stops {
+pub struct StopState {
     /// Open after the last stop that was judged, by gate.
-    pub owed: Vec<Owed>,
+    pub owed: Vec<OwedDuty>,
     /// Let go as debt already, until its gate is content again.
-    pub released: Vec<Released>,
+    pub released: Vec<ReleasedDuty>,
     /// How often a stop with this digest passed because the agent asked the user something.
     pub asked: BTreeMap<Digest, u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Released {
+pub struct ReleasedDuty {
     pub gate: Text<32>,
     pub digest: Digest,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Owed {
+pub struct OwedDuty {
     pub gate: Text<32>,
     pub obligation: Obligation,
 }
 
 /// Names of the parts that a `set` held and that could not be read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Unreadable(pub Vec<String>);
+pub struct UnreadableParts(pub Vec<String>);
 
 impl Session {
     /// What the session owes now: what its last stop found, and what its gates know of since. What
     /// was let go is a debt and no obligation any more.
-    pub fn open(&self, id: &SessionId) -> Vec<Owed> {
+    pub fn open(&self, id: &SessionId) -> Vec<OwedDuty> {
         if self.about.ended {
             return Vec::new();
         }
@@ -64,9 +64,9 @@ impl Session {
         for (gate, obligation) in self.gates.open(id) {
             owed.retain(|known| known.gate.as_str() != gate);
             let is_let_go =
-                |let_go: &Released| let_go.gate.as_str() == gate && let_go.digest == obligation.digest;
+                |let_go: &ReleasedDuty| let_go.gate.as_str() == gate && let_go.digest == obligation.digest;
             if !self.stops.released.iter().any(is_let_go) {
-                owed.push(Owed { gate: Text::from(gate), obligation });
+                owed.push(OwedDuty { gate: Text::from(gate), obligation });
             }
         }
         owed
@@ -91,9 +91,9 @@ impl Session {
     }
 
     /// Folds one `set`. A part that cannot be read keeps its value and is named.
-    pub fn apply(&mut self, set: Map<String, Value>) -> Unreadable {
+    pub fn apply(&mut self, set: Map<String, Value>) -> UnreadableParts {
         let unreadable = set.into_iter().filter(|(name, value)| !self.read(name, &value.to_string()));
-        Unreadable(unreadable.map(|(name, _)| name).collect())
+        UnreadableParts(unreadable.map(|(name, _)| name).collect())
     }
 
     /// Takes one part as it is written. `false`: it cannot be read, and keeps its value.
@@ -126,7 +126,7 @@ mod tests {
         else {
             unreachable!()
         };
-        assert_eq!(session.apply(set), Unreadable::default());
+        assert_eq!(session.apply(set), UnreadableParts::default());
         assert!(session.about.worked);
         assert_eq!(session.whole()["gate.future"], json!({"x": 1}));
     }
@@ -136,7 +136,7 @@ mod tests {
         let mut session = Session::default();
         session.about.worked = true;
         let Value::Object(set) = json!({"about": 3}) else { unreachable!() };
-        assert_eq!(session.apply(set), Unreadable(vec!["about".to_owned()]));
+        assert_eq!(session.apply(set), UnreadableParts(vec!["about".to_owned()]));
         assert!(session.about.worked);
     }
 

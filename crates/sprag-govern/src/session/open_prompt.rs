@@ -17,16 +17,16 @@ pub fn asked<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Text<1
     let mut shown = None;
     for record in records {
         match told(record) {
-            Told::Nothing => {}
-            Told::Shown(message) => shown = shown.or(Some(message)),
-            Told::Asked(question) => return Some(question),
-            Told::Went => break,
+            PromptSign::Nothing => {}
+            PromptSign::Shown(message) => shown = shown.or(Some(message)),
+            PromptSign::Asked(question) => return Some(question),
+            PromptSign::Went => break,
         }
     }
     shown
 }
 
-enum Told {
+enum PromptSign {
     /// It is no event.
     Nothing,
     Shown(Text<1000>),
@@ -35,22 +35,22 @@ enum Told {
     Went,
 }
 
-fn told(record: &Record) -> Told {
+fn told(record: &Record) -> PromptSign {
     let Some(kind) = EventKind::ALL.into_iter().find(|kind| kind.name() == record.kind) else {
-        return Told::Nothing;
+        return PromptSign::Nothing;
     };
     let text = |name: &str| record.body[name].as_str().unwrap_or_default();
     // What was answered for the person is asked nobody.
     let is_open = !matches!(text("verdict"), "allow" | "hold");
     match kind {
         EventKind::PermissionAsked if is_open => {
-            Told::Asked(Text::new(format!("may it use `{}`: {}", text("tool"), text("input"))))
+            PromptSign::Asked(Text::new(format!("may it use `{}`: {}", text("tool"), text("input"))))
         }
         EventKind::ToolRequested if is_open && call::is_question(text("tool")) => {
-            Told::Asked(question(text("input")))
+            PromptSign::Asked(question(text("input")))
         }
-        EventKind::Noticed if text("what") == SHOWN => Told::Shown(Text::new(text("message"))),
-        EventKind::Noticed | EventKind::Tick | EventKind::Reported => Told::Nothing,
+        EventKind::Noticed if text("what") == SHOWN => PromptSign::Shown(Text::new(text("message"))),
+        EventKind::Noticed | EventKind::Tick | EventKind::Reported => PromptSign::Nothing,
         EventKind::SessionStarted
         | EventKind::Prompted
         | EventKind::ToolRequested
@@ -61,7 +61,7 @@ fn told(record: &Record) -> Told {
         | EventKind::SubagentStopped
         | EventKind::TaskCompleting
         | EventKind::Compacting
-        | EventKind::SessionEnded => Told::Went,
+        | EventKind::SessionEnded => PromptSign::Went,
     }
 }
 

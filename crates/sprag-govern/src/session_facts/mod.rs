@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_intent::Chosen;
+use sprag_intent::SelectedIntent;
 
 use crate::session_facts::tasks::Tasks;
 
 /// Plain facts of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct SessionFacts {
     /// When its first event came.
     pub started: Option<Timestamp>,
     /// Where it started.
@@ -47,13 +47,13 @@ pub struct About {
     pub tasks: Tasks,
     /// Agents it has started that have not stopped yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub running: Vec<Running>,
+    pub running: Vec<RunningAgent>,
     /// The agent asks its user something with a tool, and has no answer yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asking: Option<Text<128>>,
     /// What it says it works for, as the scope gate let it choose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub intent: Option<Chosen>,
+    pub intent: Option<SelectedIntent>,
     /// The stage of a plan it works on. Once it is one's, it stays that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<Text<64>>,
@@ -64,12 +64,12 @@ pub struct About {
 
 /// An agent at work for the session's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Running {
+pub struct RunningAgent {
     pub agent: Text<128>,
     pub since: Timestamp,
 }
 
-impl About {
+impl SessionFacts {
     pub fn is_waited_for(&self, now: Timestamp) -> bool {
         self.running.iter().any(|running| now.seconds_since(running.since) < FORGOTTEN_SECONDS)
     }
@@ -77,7 +77,7 @@ impl About {
     pub(crate) fn agent_started(&mut self, agent: &Text<128>, now: Timestamp) {
         self.agent_stopped(agent);
         if self.running.len() < RUNNING {
-            self.running.push(Running { agent: agent.clone(), since: now });
+            self.running.push(RunningAgent { agent: agent.clone(), since: now });
         }
     }
 

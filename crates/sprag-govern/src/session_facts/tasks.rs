@@ -59,21 +59,23 @@ impl Tasks {
 mod tests {
     use serde_json::{Value, json};
 
-    use sprag_policy::call::Whole;
+    use sprag_policy::call::InputCompleteness;
 
     use super::*;
 
     #[test]
     fn the_last_open_task_is_known() {
         let mut tasks = Tasks::default();
-        let mut call =
-            |name: &str, input: Value| tasks.note(&ToolCall::new(&[], name, input, None, Whole::Yes));
+        let mut call = |name: &str, input: Value| {
+            tasks.note(&ToolCall::new(&[], name, input, None, InputCompleteness::Yes))
+        };
         call("TaskCreate", json!({"subject": "a"}));
         call("TaskCreate", json!({"subject": "b"}));
         call("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
         assert!(!tasks.is_last("1"));
-        let mut call =
-            |name: &str, input: Value| tasks.note(&ToolCall::new(&[], name, input, None, Whole::Yes));
+        let mut call = |name: &str, input: Value| {
+            tasks.note(&ToolCall::new(&[], name, input, None, InputCompleteness::Yes))
+        };
         call("TaskUpdate", json!({"taskId": "1", "status": "completed"}));
         call("TaskUpdate", json!({"taskId": "1", "status": "completed"}));
         assert_eq!(tasks.open(), 1);
@@ -83,7 +85,7 @@ mod tests {
             "TaskUpdate",
             json!({"taskId": "1", "status": "pending"}),
             None,
-            Whole::Yes,
+            InputCompleteness::Yes,
         ));
         assert!(!tasks.is_last("2"));
     }

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use sprag_shell::paths::options::{Options, anywhere, leading};
+use sprag_shell::paths::options::{ProgramOptions, anywhere, leading};
 
-use super::{Asks, HOLE, Mark, Tracker, ids_in, is_closed, rows};
+use super::{HOLE, Tracker, TrackerQueries, TrackerSign, ids_in, is_closed, rows};
 
 pub const TRACKER: Tracker = Tracker {
     name: "beads",
-    mark: Mark::Path(".beads"),
+    mark: TrackerSign::Path(".beads"),
     programs: &["bd", "br", "beads"],
     closes,
     closes_by_tool,
-    asks: Some(Asks {
+    asks: Some(TrackerQueries {
         active: &["list", "--status", "in_progress", "--json"],
         items: |answer| rows(tickets(answer), "id"),
         closed: |id| ["show", id, "--json"].map(str::to_owned).into(),
@@ -26,7 +26,7 @@ pub const TRACKER: Tracker = Tracker {
 
 /// Options that take a value: of every command, of closing, and of updating. No letter of one means
 /// something else to another.
-const OPTIONS: Options = Options {
+const OPTIONS: ProgramOptions = ProgramOptions {
     letters: "Crmspatde",
     long: &[
         "--db",

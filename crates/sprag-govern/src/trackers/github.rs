@@ -4,17 +4,17 @@
 
 use serde_json::Value;
 
-use sprag_shell::paths::options::{Options, Split, anywhere, leading};
+use sprag_shell::paths::options::{ProgramOptions, Split, anywhere, leading};
 
-use super::{Asks, Mark, Tracker, id_of, rows};
+use super::{Tracker, TrackerQueries, TrackerSign, id_of, rows};
 
 pub const TRACKER: Tracker = Tracker {
     name: "github",
-    mark: Mark::Remote("github.com"),
+    mark: TrackerSign::Remote("github.com"),
     programs: &["gh"],
     closes,
     closes_by_tool,
-    asks: Some(Asks {
+    asks: Some(TrackerQueries {
         active: &["issue", "list", "--assignee", "@me", "--state", "open", "--json", "number,title"],
         items: |answer| rows(answer, "number"),
         closed,
@@ -25,10 +25,12 @@ pub const TRACKER: Tracker = Tracker {
 /// The pull request of the branch that is checked out.
 const CURRENT: &str = "current";
 
-const GLOBAL: Options = Options { letters: "R", long: &["--repo", "--hostname"] };
-const CLOSE: Options =
-    Options { letters: "Rcr", long: &["--comment", "--reason", "--duplicate-of", "--repo", "--hostname"] };
-const MERGE: Options = Options {
+const GLOBAL: ProgramOptions = ProgramOptions { letters: "R", long: &["--repo", "--hostname"] };
+const CLOSE: ProgramOptions = ProgramOptions {
+    letters: "Rcr",
+    long: &["--comment", "--reason", "--duplicate-of", "--repo", "--hostname"],
+};
+const MERGE: ProgramOptions = ProgramOptions {
     letters: "RAbFt",
     long: &[
         "--author-email",
@@ -40,7 +42,7 @@ const MERGE: Options = Options {
         "--hostname",
     ],
 };
-const API: Options = Options {
+const API: ProgramOptions = ProgramOptions {
     letters: "XfFHqtpR",
     long: &[
         "--method",

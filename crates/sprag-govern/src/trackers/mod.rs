@@ -9,7 +9,7 @@ use serde_json::Value;
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
 use sprag_policy::call::ToolCall;
-use sprag_shell::{Command, Host, Script, Start};
+use sprag_shell::{Command, Host, Script, ShellStart};
 
 trackers! {
     tissue,
@@ -22,7 +22,7 @@ trackers! {
 pub struct Tracker {
     /// As in the configuration and in records.
     pub name: &'static str,
-    pub mark: Mark,
+    pub mark: TrackerSign,
     /// Programs that speak to it, all in the same way. The first that is there is asked.
     pub programs: &'static [&'static str],
     /// The ids that one command closes, given the words after the program. What is known only at run
@@ -31,12 +31,12 @@ pub struct Tracker {
     /// The ids that a tool of its MCP server closes, given the tool's own name.
     pub closes_by_tool: fn(&str, &Value) -> Vec<String>,
     /// `None`: it cannot be asked anything.
-    pub asks: Option<Asks>,
+    pub asks: Option<TrackerQueries>,
 }
 
 /// How to tell that a tracker is used in a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum TrackerSign {
     /// This is there, below the root of the worktree.
     Path(&'static str),
     /// A remote of the clone is on this host.
@@ -48,17 +48,17 @@ pub enum Mark {
 }
 
 /// What a tracker can be asked, as arguments of its program. It answers in JSON.
-pub struct Asks {
+pub struct TrackerQueries {
     pub active: &'static [&'static str],
     /// The tickets in that answer. `None`: not an answer we know.
-    pub items: fn(&Value) -> Option<Vec<Row>>,
+    pub items: fn(&Value) -> Option<Vec<TicketRow>>,
     /// Whether a ticket is closed. The id is plain: see [`is_plain`].
     pub closed: fn(&str) -> Vec<String>,
     pub state: fn(&Value) -> Option<bool>,
 }
 
 /// A ticket as a tracker's answer has it.
-pub struct Row {
+pub struct TicketRow {
     pub id: String,
     pub title: String,
 }
@@ -73,7 +73,7 @@ pub struct Ticket {
 
 /// A ticket somebody works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct ActiveTicket {
     #[serde(flatten)]
     pub ticket: Ticket,
     pub title: Text<200>,
@@ -92,7 +92,7 @@ pub fn find(name: &str) -> Option<&'static Tracker> {
 
 /// The tickets that a call closes if it succeeds, of all trackers that are enabled. Not those that
 /// somebody closes on another machine.
-pub fn closes(call: &ToolCall, start: &Start, enabled: impl Fn(&str) -> bool) -> Vec<Ticket> {
+pub fn closes(call: &ToolCall, start: &ShellStart, enabled: impl Fn(&str) -> bool) -> Vec<Ticket> {
     let trackers: Vec<&Tracker> = TRACKERS.iter().filter(|tracker| enabled(tracker.name)).copied().collect();
     let mut tickets = Vec::new();
     let mut add = |tracker: &Tracker, ids: Vec<String>| {
@@ -147,10 +147,11 @@ fn mcp(name: &str) -> Option<(&str, &str)> {
 
 impl Tracker {
     /// The tickets in its answer to what is worked on. `None`: not an answer we know.
-    pub fn read_active(&self, answer: &[u8]) -> Option<Vec<Item>> {
+    pub fn read_active(&self, answer: &[u8]) -> Option<Vec<ActiveTicket>> {
         let items = (self.asks.as_ref()?.items)(&serde_json::from_slice(answer).ok()?)?;
-        let item =
-            |row: &Row| Some(Item { ticket: self.ticket(&row.id)?, title: Text::new(one_line(&row.title)) });
+        let item = |row: &TicketRow| {
+            Some(ActiveTicket { ticket: self.ticket(&row.id)?, title: Text::new(one_line(&row.title)) })
+        };
         Some(items.iter().filter_map(item).take(MOST).collect())
     }
 
@@ -205,10 +206,10 @@ fn id_of(value: &Value) -> Option<String> {
 }
 
 /// Rows of an answer, with this member as the id. A row without an id is not what we asked for.
-fn rows(rows: &Value, id: &str) -> Option<Vec<Row>> {
+fn rows(rows: &Value, id: &str) -> Option<Vec<TicketRow>> {
     let row = |row: &Value| {
         let title = row.get("title").and_then(Value::as_str).unwrap_or_default();
-        Some(Row { id: id_of(row.get(id)?)?, title: title.to_owned() })
+        Some(TicketRow { id: id_of(row.get(id)?)?, title: title.to_owned() })
     };
     rows.as_array()?.iter().map(row).collect()
 }

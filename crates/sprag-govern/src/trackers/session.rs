@@ -1,10 +1,10 @@
 //! No tracker at all: the session itself is the piece of work. It is always there, and its end closes it.
 
-use super::{Mark, Tracker};
+use super::{Tracker, TrackerSign};
 
 pub const TRACKER: Tracker = Tracker {
     name: "session",
-    mark: Mark::Always,
+    mark: TrackerSign::Always,
     programs: &[],
     closes: |_| Vec::new(),
     closes_by_tool: |_, _| Vec::new(),

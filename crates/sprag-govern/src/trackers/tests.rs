@@ -3,15 +3,16 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use sprag_policy::call::{Effect, Tool, Whole};
+use sprag_policy::call::{InputCompleteness, ToolEffect, ToolRow};
 
 use super::*;
 
-const TOOLS: &[Tool] = &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];
+const TOOLS: &[ToolRow] =
+    &[ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") }];
 
 fn shown(name: &str, input: Value, enabled: impl Fn(&str) -> bool) -> String {
-    let call = ToolCall::new(TOOLS, name, input, None, Whole::Yes);
-    let start = Start { cwd: Some("/w".to_owned()), home: None };
+    let call = ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
+    let start = ShellStart { cwd: Some("/w".to_owned()), home: None };
     let tickets = closes(&call, &start, enabled);
     tickets.iter().map(|ticket| format!("{}:{}", ticket.tracker, ticket.id)).collect::<Vec<_>>().join(" ")
 }
@@ -335,7 +336,7 @@ fn what_is_asked_about_a_ticket() {
 
 #[test]
 fn a_ticket_survives_its_tracker() {
-    let item: Item =
+    let item: ActiveTicket =
         serde_json::from_str(r#"{"id":"x","tracker":"of-tomorrow","title":"t","more":1}"#).unwrap();
     assert_eq!(item.ticket.tracker.as_str(), "of-tomorrow");
     assert_eq!(serde_json::to_string(&item).unwrap(), r#"{"id":"x","tracker":"of-tomorrow","title":"t"}"#);

@@ -3,17 +3,17 @@
 
 use serde_json::Value;
 
-use sprag_shell::paths::options::{Options, anywhere, leading};
+use sprag_shell::paths::options::{ProgramOptions, anywhere, leading};
 
-use super::{Asks, Mark, Tracker, ids_in, is_closed, rows};
+use super::{Tracker, TrackerQueries, TrackerSign, ids_in, is_closed, rows};
 
 pub const TRACKER: Tracker = Tracker {
     name: "tissue",
-    mark: Mark::Path(".tissue"),
+    mark: TrackerSign::Path(".tissue"),
     programs: &["tissue"],
     closes,
     closes_by_tool,
-    asks: Some(Asks {
+    asks: Some(TrackerQueries {
         active: &["list", "--status", "in_progress", "--json"],
         items: |answer| rows(answer, "id"),
         closed: |id| ["show", id, "--json"].map(str::to_owned).into(),
@@ -24,8 +24,8 @@ pub const TRACKER: Tracker = Tracker {
     }),
 };
 
-const GLOBAL: Options = Options { letters: "", long: &["--store"] };
-const EDIT: Options = Options {
+const GLOBAL: ProgramOptions = ProgramOptions { letters: "", long: &["--store"] };
+const EDIT: ProgramOptions = ProgramOptions {
     letters: "",
     long: &["--title", "--body", "--status", "--priority", "--add-tag", "--rm-tag", "--store"],
 };

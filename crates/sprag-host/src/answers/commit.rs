@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use sprag_govern::event::Input;
-use sprag_govern::facts::{Finding, Staged};
-use sprag_govern::gates::commit::git_writes::{Kind, Look};
-use sprag_govern::gates::commit::{self, Policy, added_lines};
-use sprag_govern::gates::needs::{Facts, Needs};
+use sprag_govern::facts::{Staged, StagedFinding};
+use sprag_govern::gates::commit::git_writes::{GitWriteKind, StagedQuery};
+use sprag_govern::gates::commit::{self, Settings, added_lines};
+use sprag_govern::gates::needs::{Answers, SharedNeeds};
 
-use crate::git::{self, Against, Diff};
+use crate::git::{self, Against, GitDiff};
 use crate::sys::exec::read_capped;
 use crate::sys::locations;
 
@@ -19,17 +19,17 @@ const FILES: usize = 200;
 const FILE_BYTES: u64 = 1024 * 1024;
 
 /// What is wrong with the commits of a call.
-pub fn look(input: &Input, policy: &Policy) -> Staged {
+pub(crate) fn look(input: &Input, policy: &Settings) -> Staged {
     let looks = commit::looks(input);
-    let eyes = Eyes { input, policy, looks: &looks.list };
+    let eyes = AddedLineReader { input, policy, looks: &looks.list };
     let mut all = Staged { found: Vec::new(), is_whole: !looks.is_partial };
     for look in &looks.list {
         let dir = eyes.dir_of(look);
         let seen = match &look.what {
-            Kind::Index if eyes.takes_tracked(look) => continue,
-            Kind::Index => eyes.index(&dir),
-            Kind::Tracked => eyes.changed(&dir, &[]),
-            Kind::Paths(paths) => eyes.paths(&dir, paths),
+            GitWriteKind::Index if eyes.takes_tracked(look) => continue,
+            GitWriteKind::Index => eyes.index(&dir),
+            GitWriteKind::Tracked => eyes.changed(&dir, &[]),
+            GitWriteKind::Paths(paths) => eyes.paths(&dir, paths),
         };
         let seen = seen.unwrap_or_default();
         all.found.extend(seen.found);
@@ -43,38 +43,38 @@ pub fn look(input: &Input, policy: &Policy) -> Staged {
 }
 
 /// What to tell the user if not everything could be looked at.
-pub fn warning(needs: Needs, facts: &Facts) -> Option<String> {
+pub(crate) fn warning(needs: SharedNeeds, facts: &Answers) -> Option<String> {
     let is_whole = facts.staged.as_ref().is_some_and(|staged| staged.is_whole);
-    (needs.has(Needs::STAGED) && !is_whole).then(|| {
+    (needs.has(SharedNeeds::STAGED) && !is_whole).then(|| {
         "not all of what would be committed could be looked at for secrets and conflict markers".to_owned()
     })
 }
 
-struct Eyes<'a> {
+struct AddedLineReader<'a> {
     input: &'a Input,
-    policy: &'a Policy,
-    looks: &'a [Look],
+    policy: &'a Settings,
+    looks: &'a [StagedQuery],
 }
 
-impl Eyes<'_> {
-    fn minds(&self, found: &Finding) -> bool {
+impl AddedLineReader<'_> {
+    fn minds(&self, found: &StagedFinding) -> bool {
         self.policy.minds(found)
     }
 
-    fn dir_of(&self, look: &Look) -> PathBuf {
+    fn dir_of(&self, look: &StagedQuery) -> PathBuf {
         locations::tidy(&Path::new(&self.input.cwd).join(&look.place))
     }
 
     /// All that is staged is among what has changed.
-    fn takes_tracked(&self, look: &Look) -> bool {
-        self.looks.iter().any(|other| other.place == look.place && other.what == Kind::Tracked)
+    fn takes_tracked(&self, look: &StagedQuery) -> bool {
+        self.looks.iter().any(|other| other.place == look.place && other.what == GitWriteKind::Tracked)
     }
 
     /// What is staged, but for files that are staged anew before the commit.
     fn index(&self, dir: &Path) -> Option<Staged> {
         let mut seen = self.diff(git::added_lines(dir, Against::Index, &[])?);
         for look in self.looks {
-            if let Kind::Paths(paths) = &look.what
+            if let GitWriteKind::Paths(paths) = &look.what
                 && !seen.found.is_empty()
             {
                 let anew = git::staged_paths(&self.dir_of(look), paths)?;
@@ -105,7 +105,7 @@ impl Eyes<'_> {
         Some(seen)
     }
 
-    fn diff(&self, diff: Diff) -> Staged {
+    fn diff(&self, diff: GitDiff) -> Staged {
         let found = added_lines::in_diff(&diff.text, &|found| self.minds(found));
         Staged { found, is_whole: diff.is_whole }
     }

@@ -14,14 +14,14 @@ use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::{Closed, Conflict, Found, RoleMarks};
+use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, RoleMarks};
 use sprag_govern::gates;
-use sprag_govern::gates::needs::{Facts, Needs};
+use sprag_govern::gates::needs::{Answers, SharedNeeds};
 use sprag_govern::gates::protection::Restore;
 use sprag_govern::obligation::{Debts, Duty, OpenDebt};
 use sprag_govern::session::Session;
-use sprag_memory::episode::Patterns;
-use sprag_policy::Concern;
+use sprag_memory::episode::FailurePatterns;
+use sprag_policy::RuleConcern;
 
 use crate::checks::session;
 use crate::clients::{CLIENTS, transcript};
@@ -30,7 +30,7 @@ use crate::store::{Store, new_record, projections};
 use crate::sys::disk::{open_regular, read_small};
 use crate::sys::env::Env;
 use crate::sys::exec::{on_path, read_capped};
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::worktree::changes::changes;
 use crate::worktree::protect::{list, snapshot};
 use crate::worktree::{baseline, leases, tree_hash};
@@ -44,25 +44,25 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 const SLACK_MILLIS: i64 = 10;
 
 /// What is asked of the worktree a session started in, wherever its agent has gone since.
-const OF_SESSION: Needs = Needs::of(&[
-    Needs::START,
-    Needs::CHANGES,
-    Needs::CONFLICTS,
-    Needs::TREE,
-    Needs::CHECKS,
-    Needs::TRACKER,
-    Needs::CLOSED,
-    Needs::UNCOMMITTED,
-    Needs::UNTRACED,
+const OF_SESSION: SharedNeeds = SharedNeeds::of(&[
+    SharedNeeds::START,
+    SharedNeeds::CHANGES,
+    SharedNeeds::CONFLICTS,
+    SharedNeeds::TREE,
+    SharedNeeds::CHECKS,
+    SharedNeeds::TRACKER,
+    SharedNeeds::CLOSED,
+    SharedNeeds::UNCOMMITTED,
+    SharedNeeds::UNTRACED,
 ]);
 
-pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
+pub fn gather(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session) -> Answers {
     let asked = needs.only(OF_SESSION);
     let Some(own) = started_elsewhere(world, session).filter(|_| !asked.is_none()) else {
         return with_strays(look(needs, world, input, session), needs, world, input, session);
     };
-    let found = look(asked | needs.only(Needs::DEBTS), &own, input, session);
-    let facts = Facts {
+    let found = look(asked | needs.only(SharedNeeds::DEBTS), &own, input, session);
+    let facts = Answers {
         start: found.start,
         changes: found.changes,
         conflicts: found.conflicts,
@@ -80,8 +80,14 @@ pub fn gather(needs: Needs, world: &World<'_>, input: &Input, session: &Session)
 }
 
 /// What calls have changed that nobody could read beforehand. It takes both the intents and the changes.
-fn with_strays(mut facts: Facts, needs: Needs, own: &World<'_>, input: &Input, session: &Session) -> Facts {
-    if needs.has(Needs::INTENTS | Needs::CHANGES)
+fn with_strays(
+    mut facts: Answers,
+    needs: SharedNeeds,
+    own: &World<'_>,
+    input: &Input,
+    session: &Session,
+) -> Answers {
+    if needs.has(SharedNeeds::INTENTS | SharedNeeds::CHANGES)
         && let (Some(intents), Some(root)) = (&mut facts.intents, &own.places.worktree)
     {
         intents.strays = crate::intents::strays(own, root, session, facts.changes.as_ref(), input);
@@ -89,96 +95,96 @@ fn with_strays(mut facts: Facts, needs: Needs, own: &World<'_>, input: &Input, s
     facts
 }
 
-fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Facts {
-    let mut facts = Facts::default();
+fn look(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session) -> Answers {
+    let mut facts = Answers::default();
     let places = &world.places;
-    if needs.has(Needs::RULES) {
+    if needs.has(SharedNeeds::RULES) {
         facts.rules = world.config.restricting(&concern(world, input));
     }
-    if needs.has(Needs::ALLOWS) {
+    if needs.has(SharedNeeds::ALLOWS) {
         facts.allows = world.config.allowing();
     }
-    if needs.has(Needs::JUDGE) && gates::permission::is_left_to_judge(&facts, input) {
+    if needs.has(SharedNeeds::JUDGE) && gates::permission::is_left_to_judge(&facts, input) {
         facts.judgement = Some(crate::answers::permission::ask(world, input));
     }
-    if needs.has(Needs::STAGED) {
+    if needs.has(SharedNeeds::STAGED) {
         facts.staged = Some(commit::look(input, &world.config.settings.govern.gates.commit));
     }
-    if needs.has(Needs::OURS) {
+    if needs.has(SharedNeeds::OURS) {
         let ours = list::ours(places);
         facts.guarded = list::places(world, input, &ours);
         facts.agents = list::agents(world, input);
         facts.ours = ours;
     }
-    if needs.has(Needs::OURS) || needs.has(Needs::WRITTEN) {
+    if needs.has(SharedNeeds::OURS) || needs.has(SharedNeeds::WRITTEN) {
         facts.written = list::written(input);
     }
-    if needs.has(Needs::KEEP) && world.config.settings.govern.gates.protection.restore == Restore::On {
+    if needs.has(SharedNeeds::KEEP) && world.config.settings.govern.gates.protection.restore == Restore::On {
         snapshot::before(world, input);
     }
-    if needs.has(Needs::DAMAGE) {
+    if needs.has(SharedNeeds::DAMAGE) {
         facts.damage = snapshot::after(world, input);
     }
-    if needs.has(Needs::HEAD) {
+    if needs.has(SharedNeeds::HEAD) {
         facts.head = places.head().map(Text::new);
     }
-    if needs.has(Needs::ROLE) {
+    if needs.has(SharedNeeds::ROLE) {
         facts.role = Some(role_marks(places, world.env));
     }
-    if needs.has(Needs::DEBTS) {
+    if needs.has(SharedNeeds::DEBTS) {
         let debts = projections::load::<Debts>(&Store::at(&places.store));
         facts.debts = debts.ok().map(|folded| folded.state.open().to_vec());
     }
-    if needs.has(Needs::START) {
+    if needs.has(SharedNeeds::START) {
         // Without it the size of what changes is not known, which is no reason to refuse a call.
         facts.start =
             baseline::take(places, world.disk, &input.session).ok().map(|taken| Text::new(taken.name));
     }
-    if needs.has(Needs::CHANGES) {
+    if needs.has(SharedNeeds::CHANGES) {
         facts.changes = changes(places, session);
     }
-    if needs.has(Needs::EPISODES) {
-        let episodes = projections::load::<Patterns>(&Store::at(&places.store));
+    if needs.has(SharedNeeds::EPISODES) {
+        let episodes = projections::load::<FailurePatterns>(&Store::at(&places.store));
         facts.episodes = episodes.ok().map(|folded| folded.state);
     }
-    if needs.has(Needs::ANSWERS) {
+    if needs.has(SharedNeeds::ANSWERS) {
         facts.answers = questions::find(world, input).ok();
     }
-    if needs.has(Needs::TOKEN) {
+    if needs.has(SharedNeeds::TOKEN) {
         facts.token = new_record::new_token().map(Text::new);
     }
-    if needs.has(Needs::PEERS) {
+    if needs.has(SharedNeeds::PEERS) {
         facts.peers = peers(world.env, &input.client);
     }
-    if needs.has(Needs::TREE) {
+    if needs.has(SharedNeeds::TREE) {
         facts.tree = tree(world, session);
     }
-    if needs.has(Needs::CHECKS) {
+    if needs.has(SharedNeeds::CHECKS) {
         facts.checks = session::asked(world, input, session, facts.changes.as_ref());
     }
-    if needs.has(Needs::UNCOMMITTED) {
+    if needs.has(SharedNeeds::UNCOMMITTED) {
         facts.uncommitted = uncommitted(world, &facts);
         facts.stash = places.reference("refs/stash").map(Text::new);
     }
-    if needs.has(Needs::TRACKER) {
+    if needs.has(SharedNeeds::TRACKER) {
         facts.tracker = Some(tracker(world));
     }
-    if needs.has(Needs::RECALL) {
+    if needs.has(SharedNeeds::RECALL) {
         facts.recalled = recall::look(world, input, session);
     }
-    if needs.has(Needs::PROPOSED) {
+    if needs.has(SharedNeeds::PROPOSED) {
         facts.proposed = candidates::look(world, input, session);
     }
-    if needs.has(Needs::INTENTS) {
+    if needs.has(SharedNeeds::INTENTS) {
         facts.intents = crate::intents::look(world, input, session);
     }
-    if needs.has(Needs::CLOSED) {
+    if needs.has(SharedNeeds::CLOSED) {
         facts.closed = Some(closed(world, input, session));
     }
-    if needs.has(Needs::CHANGED) || needs.has(Needs::UNTRACED) {
+    if needs.has(SharedNeeds::CHANGED) || needs.has(SharedNeeds::UNTRACED) {
         facts.changed = trace::look(needs, world, input, session);
     }
-    if needs.has(Needs::CONFLICTS)
+    if needs.has(SharedNeeds::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
     {
         let known = facts.changes.as_ref().filter(|_| session.about.start.is_some());
@@ -192,11 +198,11 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
             conflicts(worktree, started, paths.into_iter().filter(|path| !policy.ignores(path)))
         });
         facts.unresolved = facts.debts.as_deref().map(|debts| unresolved(worktree, debts));
-    } else if needs.has(Needs::CONFLICTS) {
+    } else if needs.has(SharedNeeds::CONFLICTS) {
         // Outside git nothing can be in conflict.
         facts.conflicts = Some(Vec::new());
     }
-    if needs.has(Needs::SEEN) {
+    if needs.has(SharedNeeds::SEEN) {
         // Last: a claim does not hold for long, and what is found out before it may take its time.
         facts.seen = leases::look(world, input, session);
     }
@@ -204,12 +210,12 @@ fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Fa
 }
 
 /// Which rules the call of this event concerns.
-fn concern(world: &World<'_>, input: &Input) -> Concern {
+fn concern(world: &World<'_>, input: &Input) -> RuleConcern {
     match &input.event {
         Event::ToolRequested { call } | Event::PermissionAsked { call } => {
             gates::permission::concern(&world.config.settings.govern.gates.permission, input, call)
         }
-        _ => Concern::None,
+        _ => RuleConcern::None,
     }
 }
 
@@ -229,7 +235,7 @@ fn peers(env: &Env, client: &str) -> Vec<Text<32>> {
 /// Longer than any role.
 const MARKER_BYTES: u64 = 256;
 
-fn role_marks(places: &Places, env: &Env) -> RoleMarks {
+fn role_marks(places: &Locations, env: &Env) -> RoleMarks {
     let marker = || read_small(&places.project()?.join("role"), MARKER_BYTES).ok();
     match env.text("AGENT_ROLE") {
         Some(role) => RoleMarks { environment: Some(Text::new(role)), marker: None },
@@ -238,7 +244,7 @@ fn role_marks(places: &Places, env: &Env) -> RoleMarks {
 }
 
 /// Files of commits made since the session started: a marker does not go away by being committed.
-fn committed_since(places: &Places, head: Option<&str>) -> Vec<String> {
+fn committed_since(places: &Locations, head: Option<&str>) -> Vec<String> {
     let (Some(worktree), Some(head)) = (&places.worktree, head) else {
         return Vec::new();
     };
@@ -248,7 +254,7 @@ fn committed_since(places: &Places, head: Option<&str>) -> Vec<String> {
     git::paths_since(worktree, head).unwrap_or_default()
 }
 
-fn changed_somehow(places: &Places, session: &Session) -> Option<Vec<String>> {
+fn changed_somehow(places: &Locations, session: &Session) -> Option<Vec<String>> {
     let mut paths = git::changed_paths(places.worktree.as_ref()?)?;
     paths.extend(committed_since(places, session.about.head.as_ref().map(Text::as_str)));
     paths.sort();
@@ -261,16 +267,16 @@ fn conflicts(
     worktree: &Path,
     started: Timestamp,
     paths: impl Iterator<Item = String>,
-) -> Option<Vec<Conflict>> {
+) -> Option<Vec<ConflictMarker>> {
     let mut since = paths.filter(|path| changed_since(&worktree.join(path), started));
-    let found: Vec<Conflict> =
+    let found: Vec<ConflictMarker> =
         since.by_ref().take(FILES).filter_map(|path| conflict(worktree, path)).collect();
     (!found.is_empty() || since.next().is_none()).then_some(found)
 }
 
 /// What is said where a stop cannot be judged by its files.
-pub fn warning(needs: Needs, facts: &Facts) -> Option<String> {
-    if !needs.has(Needs::CONFLICTS) || facts.conflicts.is_some() {
+pub fn warning(needs: SharedNeeds, facts: &Answers) -> Option<String> {
+    if !needs.has(SharedNeeds::CONFLICTS) || facts.conflicts.is_some() {
         return None;
     }
     let is_known = facts.changes.as_ref().is_some_and(|changes| !changes.paths.is_empty());
@@ -291,7 +297,7 @@ fn tree(world: &World<'_>, session: &Session) -> Option<Text<64>> {
 }
 
 /// Of what the session changed, and of the files that a commit is owed for, what is in none.
-fn uncommitted(world: &World<'_>, facts: &Facts) -> Option<Vec<String>> {
+fn uncommitted(world: &World<'_>, facts: &Answers) -> Option<Vec<String>> {
     let changes = facts.changes.as_ref()?;
     let debts = facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
     // A debt knows its files by what could be shown of them.
@@ -307,12 +313,12 @@ fn uncommitted(world: &World<'_>, facts: &Facts) -> Option<Vec<String>> {
 }
 
 /// Which tracker is used here.
-pub fn tracker(world: &World<'_>) -> Found {
+pub fn tracker(world: &World<'_>) -> DetectedTracker {
     let policy = &world.config.settings.govern.gates.reflection;
     let order = &policy.ticketing.discovery;
     let worktree = world.places.worktree.as_ref();
     let found = worktree.and_then(|root| trackers::found(root, order, |name| policy.overrides.is_on(name)));
-    Found {
+    DetectedTracker {
         name: Text::from(found.map_or("session", |tracker| tracker.name)),
         is_for_tickets: found.is_some_and(trackers::is_here),
         active: found
@@ -336,10 +342,10 @@ fn closed(world: &World<'_>, input: &Input, session: &Session) -> Vec<Closed> {
         .collect()
 }
 
-fn conflict(worktree: &Path, path: String) -> Option<Conflict> {
+fn conflict(worktree: &Path, path: String) -> Option<ConflictMarker> {
     let text = read(&worktree.join(&path)).ok()?;
     let (line, hunk) = find_markers(&text)?;
-    Some(Conflict { path: Text::new(path), line, digest: Digest::of([hunk]) })
+    Some(ConflictMarker { path: Text::new(path), line, digest: Digest::of([hunk]) })
 }
 
 /// What the user left unfinished before the session is not the session's to answer for.

@@ -4,7 +4,7 @@ use std::io;
 
 use sprag_base::text::Text;
 use sprag_govern::event::{Event, Input};
-use sprag_memory::answers::{Answers, Kept, Match, SAME};
+use sprag_memory::answers::{AnsweredQuestions, KnownAnswer, Match, SAME};
 use sprag_memory::index::analysis::table::{self, Table};
 use sprag_memory::index::dedup;
 
@@ -14,10 +14,10 @@ use crate::world::World;
 /// Matches one question is given.
 const MOST: usize = 8;
 
-pub fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
+pub(super) fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
     let Event::ToolRequested { call } = &input.event else { return Ok(Vec::new()) };
     let table = table::built_in();
-    let answers = projections::load::<Answers>(&world.store())?.state;
+    let answers = projections::load::<AnsweredQuestions>(&world.store())?.state;
     let mut found = Vec::new();
     for question in sprag_govern::gates::questions::questions(call) {
         let alike =
@@ -27,7 +27,7 @@ pub fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
     Ok(found)
 }
 
-fn compared(question: &Text<1000>, kept: &Kept, table: &Table<'_>) -> Match {
+fn compared(question: &Text<1000>, kept: &KnownAnswer, table: &Table<'_>) -> Match {
     let alike = dedup::similar(question.as_str(), kept.answered.question.as_str(), table);
     // Evidence is hashed by whoever keeps an answer; none has any yet.
     let holds = kept.answered.evidence.is_empty();

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line};
-use sprag_check::{Check, Outcome, Profile, Ran, Results, tail};
+use sprag_check::{CheckOutcome, CheckRan, CompletionCheck, Profile, Results, tail};
 
 use crate::git;
 use crate::purpose::{self, program};
 use crate::store::Store;
 use crate::sys::disk::{self, Disk, read_small};
-use crate::sys::exec::{self, Ending, run_for_end};
+use crate::sys::exec::{self, ProcessEnd, run_for_end};
 
 pub mod session;
 #[cfg(test)]
@@ -35,7 +35,7 @@ const KEPT_BYTES: u64 = 16 * 1024;
 const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// Where checks are run.
-pub struct Site<'a> {
+pub struct CheckSite<'a> {
     pub store: &'a Store,
     pub worktree: &'a Path,
     pub disk: &'a dyn Disk,
@@ -44,12 +44,12 @@ pub struct Site<'a> {
     /// The run of ours that this is.
     pub run: &'a str,
     /// Told of each check before it is run.
-    pub watch: &'a dyn Fn(&Check),
+    pub watch: &'a dyn Fn(&CompletionCheck),
 }
 
 /// Runs the checks of a profile in their order, all of them within the budget. One that fails does not
 /// keep the others from being run: whoever has to fix it wants to know the rest.
-pub fn run(site: &Site<'_>, checks: &[Check], profile: Profile, budget: Duration) -> Results {
+pub fn run(site: &CheckSite<'_>, checks: &[CompletionCheck], profile: Profile, budget: Duration) -> Results {
     let started = Instant::now();
     let first = site.tree();
     let mut tree = first.clone();
@@ -65,12 +65,12 @@ pub fn run(site: &Site<'_>, checks: &[Check], profile: Profile, budget: Duration
                 outcome
             }
         };
-        ran.push(Ran { check: check.name.clone(), mandatory: check.mandatory, outcome });
+        ran.push(CheckRan { check: check.name.clone(), mandatory: check.mandatory, outcome });
     }
     Results { profile, tree: first.map(Text::new), ran }
 }
 
-impl Site<'_> {
+impl CheckSite<'_> {
     fn tree(&self) -> Option<String> {
         (self.tree)().filter(|tree| !tree.is_empty())
     }
@@ -78,21 +78,21 @@ impl Site<'_> {
 
 /// Runs a check and compares the trees; the second part is the tree as it is now.
 fn judged(
-    site: &Site<'_>,
-    check: &Check,
+    site: &CheckSite<'_>,
+    check: &CompletionCheck,
     left: Duration,
     before: Option<String>,
-) -> (Outcome, Option<String>) {
+) -> (CheckOutcome, Option<String>) {
     let deadline = left.min(Duration::from_secs(u64::from(check.timeout)));
     if deadline.is_zero() {
-        return (Outcome::Unrunnable { why: Text::from("no time left") }, before);
+        return (CheckOutcome::Unrunnable { why: Text::from("no time left") }, before);
     }
     let ended = execute(site, check, deadline);
     let after = site.tree();
     let changed = after.as_ref().filter(|after| before.as_ref().is_some_and(|before| before != *after));
     let outcome = match (ended, changed) {
-        (Err(error), _) => Outcome::Unrunnable { why: Text::new(error.to_string()) },
-        (Ok(ran), Some(left)) if ran.ending != Ending::TimedOut => Outcome::ChangedTree {
+        (Err(error), _) => CheckOutcome::Unrunnable { why: Text::new(error.to_string()) },
+        (Ok(ran), Some(left)) if ran.ending != ProcessEnd::TimedOut => CheckOutcome::ChangedTree {
             left: Text::from(left.as_str()),
             code: code(&ran.ending),
             tail: tail(&words(ran)),
@@ -109,45 +109,49 @@ fn judged(
     (outcome, after)
 }
 
-fn outcome(ran: exec::Ran, deadline: Duration) -> Outcome {
+fn outcome(ran: exec::ProcessOutput, deadline: Duration) -> CheckOutcome {
     match ran.ending {
-        Ending::Code(0) => Outcome::Passed,
+        ProcessEnd::Code(0) => CheckOutcome::Passed,
         // It is not the tree's fault, and must not stick to it.
-        Ending::Code(code) if NOT_STARTED.contains(&code) => {
+        ProcessEnd::Code(code) if NOT_STARTED.contains(&code) => {
             let said = tail(&words(ran));
             let last = one_line(said.as_str().lines().last().unwrap_or_default());
-            Outcome::Unrunnable { why: Text::new(format!("exit code {code}: {last}")) }
+            CheckOutcome::Unrunnable { why: Text::new(format!("exit code {code}: {last}")) }
         }
-        Ending::Code(_) | Ending::Signal => {
-            Outcome::Failed { code: code(&ran.ending), tail: tail(&words(ran)) }
+        ProcessEnd::Code(_) | ProcessEnd::Signal => {
+            CheckOutcome::Failed { code: code(&ran.ending), tail: tail(&words(ran)) }
         }
-        Ending::TimedOut => {
+        ProcessEnd::TimedOut => {
             let seconds = deadline.as_millis().div_ceil(1000);
             let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
-            Outcome::TimedOut { seconds, tail: tail(&words(ran)) }
+            CheckOutcome::TimedOut { seconds, tail: tail(&words(ran)) }
         }
     }
 }
 
-fn code(ending: &Ending) -> Option<i32> {
+fn code(ending: &ProcessEnd) -> Option<i32> {
     match ending {
-        Ending::Code(code) => Some(*code),
-        Ending::Signal | Ending::TimedOut => None,
+        ProcessEnd::Code(code) => Some(*code),
+        ProcessEnd::Signal | ProcessEnd::TimedOut => None,
     }
 }
 
-fn words(ran: exec::Ran) -> Vec<u8> {
+fn words(ran: exec::ProcessOutput) -> Vec<u8> {
     let mut words = ran.stdout;
     words.extend(ran.stderr);
     words
 }
 
-fn execute(site: &Site<'_>, check: &Check, deadline: Duration) -> io::Result<exec::Ran> {
+fn execute(
+    site: &CheckSite<'_>,
+    check: &CompletionCheck,
+    deadline: Duration,
+) -> io::Result<exec::ProcessOutput> {
     // One stream, so that what belongs together stays together. What the shell itself has to say before
     // it gets that far is in the other.
     let script = format!("exec 2>&1; {}", check.command);
     let unset = unset();
-    run_for_end(&exec::Run {
+    run_for_end(&exec::ProcessSpec {
         program: OsStr::new("sh"),
         args: &[OsStr::new("-c"), OsStr::new(&script)],
         dir: site.worktree,
@@ -167,41 +171,42 @@ pub fn unset() -> Vec<&'static str> {
 
 /// A result as it is kept. It says itself what it is about: a name alone may be anything's.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedResult {
     v: u32,
     tree: String,
     check: Digest,
-    outcome: Outcome,
+    outcome: CheckOutcome,
 }
 
 const VERSION: u32 = 1;
 
-fn dir(site: &Site<'_>) -> PathBuf {
+fn dir(site: &CheckSite<'_>) -> PathBuf {
     site.store.cache_dir().join("checks")
 }
 
-fn path(site: &Site<'_>, check: &Check, tree: &str) -> PathBuf {
+fn path(site: &CheckSite<'_>, check: &CompletionCheck, tree: &str) -> PathBuf {
     dir(site).join(format!("{}.json", Digest::of([tree, &check.digest().to_string()])))
 }
 
 /// What is known of a check on this tree. A damaged file is no result.
-fn recall(site: &Site<'_>, check: &Check, tree: Option<&str>) -> Option<Outcome> {
+fn recall(site: &CheckSite<'_>, check: &CompletionCheck, tree: Option<&str>) -> Option<CheckOutcome> {
     let tree = tree?;
     let text = read_small(&path(site, check, tree), KEPT_BYTES).ok()?;
-    let kept: Kept = serde_json::from_str(&text).ok()?;
+    let kept: CachedResult = serde_json::from_str(&text).ok()?;
     let is_it = kept.v == VERSION && kept.tree == tree && kept.check == check.digest();
     (is_it && kept.outcome.is_lasting()).then_some(kept.outcome)
 }
 
-fn keep(site: &Site<'_>, check: &Check, tree: &str, outcome: &Outcome) -> io::Result<()> {
+fn keep(site: &CheckSite<'_>, check: &CompletionCheck, tree: &str, outcome: &CheckOutcome) -> io::Result<()> {
     let path = path(site, check, tree);
-    let kept = Kept { v: VERSION, tree: tree.to_owned(), check: check.digest(), outcome: outcome.clone() };
+    let kept =
+        CachedResult { v: VERSION, tree: tree.to_owned(), check: check.digest(), outcome: outcome.clone() };
     disk::make_parent(site.disk, &path)?;
     disk::replace_derived(site.disk, &path, &serde_json::to_vec(&kept)?)?;
     forget_oldest(site)
 }
 
-fn forget_oldest(site: &Site<'_>) -> io::Result<()> {
+fn forget_oldest(site: &CheckSite<'_>) -> io::Result<()> {
     let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(dir(site))?
         .flatten()
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))

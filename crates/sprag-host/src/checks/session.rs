@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_check::{Check, Profile, Results};
+use sprag_check::{CompletionCheck, Profile, Results};
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::Changes;
-use sprag_govern::gates::completion::Plan;
+use sprag_govern::facts::SessionChanges;
+use sprag_govern::gates::completion::CheckRun;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
 
@@ -22,7 +22,12 @@ use crate::{checks, purpose};
 
 /// Runs what is planned in the worktree, or outside git in this directory. There the tree has no name, and
 /// nothing that was found out is kept.
-pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) -> io::Result<Results> {
+pub fn run(
+    world: &World<'_>,
+    dir: &Path,
+    plan: CheckRun,
+    watch: &dyn Fn(&CompletionCheck),
+) -> io::Result<Results> {
     let checks = &world.config.settings.govern.gates.completion.check;
     run_these(world, dir, checks, plan.profile, plan.budget_seconds, watch)
 }
@@ -31,17 +36,17 @@ pub fn run(world: &World<'_>, dir: &Path, plan: Plan, watch: &dyn Fn(&Check)) ->
 pub(crate) fn run_these(
     world: &World<'_>,
     dir: &Path,
-    checks: &[Check],
+    checks: &[CompletionCheck],
     profile: Profile,
     budget_seconds: u32,
-    watch: &dyn Fn(&Check),
+    watch: &dyn Fn(&CompletionCheck),
 ) -> io::Result<Results> {
     let Some(user) = &world.places.user else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home to keep the run in"));
     };
-    let run = purpose::Run::begin(user, world.disk, purpose::Task::Check)?;
+    let run = purpose::PurposeGuard::begin(user, world.disk, purpose::Purpose::Check)?;
     let worktree = world.places.worktree.as_deref();
-    let site = checks::Site {
+    let site = checks::CheckSite {
         store: &world.store(),
         worktree: worktree.unwrap_or(dir),
         disk: world.disk,
@@ -57,7 +62,7 @@ pub(crate) fn asked(
     world: &World<'_>,
     input: &Input,
     session: &Session,
-    changes: Option<&Changes>,
+    changes: Option<&SessionChanges>,
 ) -> Option<Results> {
     let policy = &world.config.settings.govern.gates.completion;
     let plan = session.gates.completion.plan(&session.about, input, policy, changes)?;
@@ -66,7 +71,7 @@ pub(crate) fn asked(
 }
 
 /// What a session would have to pass now.
-pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
+pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<CheckRun> {
     let (loaded, _) = journal::read(&journal::path(&world.store(), id)).ok()?;
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input::new(now, id.clone(), Event::Reported(Report::Verified));
@@ -82,9 +87,11 @@ pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<Plan> {
 /// would be switched off by it.
 pub fn is_within_check(world: &World<'_>) -> bool {
     let task = || match purpose::task(world.places.user.as_ref(), world.env)? {
-        task @ (purpose::Task::Judge | purpose::Task::Check | purpose::Task::Review { .. }) => Some(task),
+        task @ (purpose::Purpose::Judge | purpose::Purpose::Check | purpose::Purpose::Review { .. }) => {
+            Some(task)
+        }
         // An agent at work is no check, and may run some.
-        purpose::Task::Stage { .. } => None,
+        purpose::Purpose::Stage { .. } => None,
     };
     world.env.text(checks::VARIABLE).is_some() || task().is_some()
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 
-use sprag_check::{Status, TAIL};
+use sprag_check::{CheckStatus, TAIL};
 
 use super::*;
 use crate::sys::disk::{self, RealDisk};
@@ -28,14 +28,19 @@ impl Place {
         Place { temp, store }
     }
 
-    fn run(&self, checks: &[Check], budget: Duration) -> Results {
+    fn run(&self, checks: &[CompletionCheck], budget: Duration) -> Results {
         let tree = || fs::read_to_string(self.temp.path().join("tree/file")).ok();
         self.run_on(&tree, checks, budget)
     }
 
-    fn run_on(&self, tree: &dyn Fn() -> Option<String>, checks: &[Check], budget: Duration) -> Results {
+    fn run_on(
+        &self,
+        tree: &dyn Fn() -> Option<String>,
+        checks: &[CompletionCheck],
+        budget: Duration,
+    ) -> Results {
         let worktree = self.temp.path().join("tree");
-        let site = Site {
+        let site = CheckSite {
             store: &self.store,
             worktree: &worktree,
             disk: &RealDisk,
@@ -46,7 +51,7 @@ impl Place {
         run(&site, checks, Profile::Standard, budget)
     }
 
-    fn outcome(&self, command: &str) -> Outcome {
+    fn outcome(&self, command: &str) -> CheckOutcome {
         self.run(&[check("it", command)], LONG).ran[0].outcome.clone()
     }
 
@@ -60,13 +65,13 @@ impl Place {
     }
 }
 
-fn check(name: &str, command: &str) -> Check {
+fn check(name: &str, command: &str) -> CompletionCheck {
     serde_json::from_value(json!({"name": name, "command": command})).unwrap()
 }
 
-fn failed(outcome: &Outcome) -> (Option<i32>, &str) {
+fn failed(outcome: &CheckOutcome) -> (Option<i32>, &str) {
     match outcome {
-        Outcome::Failed { code, tail } => (*code, tail.as_str()),
+        CheckOutcome::Failed { code, tail } => (*code, tail.as_str()),
         other => panic!("{other:?}"),
     }
 }
@@ -74,7 +79,7 @@ fn failed(outcome: &Outcome) -> (Option<i32>, &str) {
 #[test]
 fn a_check_passes_or_says_why_not() {
     let place = Place::new();
-    assert_eq!(place.outcome("test -f file && test \"$SPRAG_CHECK\" = 1"), Outcome::Passed);
+    assert_eq!(place.outcome("test -f file && test \"$SPRAG_CHECK\" = 1"), CheckOutcome::Passed);
     let outcome = place.outcome("echo one; echo two >&2; echo three; exit 3");
     assert_eq!(failed(&outcome), (Some(3), "one\ntwo\nthree"));
     assert_eq!(failed(&place.outcome("kill -9 $$")), (None, ""));
@@ -88,8 +93,8 @@ fn one_that_fails_does_not_stop_the_others() {
     let place = Place::new();
     let results = place.run(&[check("a", "exit 1"), check("b", "true")], LONG);
     assert_eq!(failed(&results.ran[0].outcome).0, Some(1));
-    assert_eq!(results.ran[1].outcome, Outcome::Passed);
-    assert_eq!((results.status(), results.tree), (Status::Failed, Some(Text::from("one"))));
+    assert_eq!(results.ran[1].outcome, CheckOutcome::Passed);
+    assert_eq!((results.status(), results.tree), (CheckStatus::Failed, Some(Text::from("one"))));
 }
 
 #[test]
@@ -99,7 +104,7 @@ fn a_profile_leaves_out_what_is_deeper() {
     let quick = serde_json::from_value(json!({"name": "q", "command": "true", "profile": "quick"})).unwrap();
     let results = place.run(&[deep, quick, check("s", "true")], LONG);
     assert_eq!(results.ran.iter().map(|ran| ran.check.as_str()).collect::<Vec<_>>(), ["q", "s"]);
-    assert_eq!(results.status(), Status::Passed);
+    assert_eq!(results.status(), CheckStatus::Passed);
 }
 
 #[test]
@@ -107,15 +112,15 @@ fn a_timeout_ends_all_that_it_started() {
     let place = Place::new();
     let pipe = place.temp.path().join("pipe");
     let made = place.outcome(&format!("mkfifo '{}'", pipe.display()));
-    assert_eq!(made, Outcome::Passed);
+    assert_eq!(made, CheckOutcome::Passed);
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     let reader = File::options().read(true).custom_flags(flags).open(&pipe).unwrap();
     // Whoever is started after the pipe is opened holds its other end.
     let command = format!("exec 9>'{}'; echo begun; (sleep 60 & sleep 60) & sleep 60", pipe.display());
-    let slow = Check { timeout: 1, ..check("slow", &command) };
+    let slow = CompletionCheck { timeout: 1, ..check("slow", &command) };
     let results = place.run(&[slow.clone(), check("next", "true")], LONG);
-    assert_eq!(results.ran[0].outcome, Outcome::TimedOut { seconds: 1, tail: Text::from("begun") });
-    assert_eq!(results.ran[1].outcome, Outcome::Passed);
+    assert_eq!(results.ran[0].outcome, CheckOutcome::TimedOut { seconds: 1, tail: Text::from("begun") });
+    assert_eq!(results.ran[1].outcome, CheckOutcome::Passed);
     let mut waiting = [PollFd::from_borrowed_fd(reader.as_fd(), PollFlags::IN)];
     let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
     poll(&mut waiting, Some(&patience)).unwrap();
@@ -127,7 +132,7 @@ fn a_timeout_ends_all_that_it_started() {
 fn who_is_left_in_the_background_does_not_hold_up_a_check() {
     let place = Place::new();
     let started = Instant::now();
-    assert_eq!(place.outcome("sleep 50 & true"), Outcome::Passed);
+    assert_eq!(place.outcome("sleep 50 & true"), CheckOutcome::Passed);
     assert!(started.elapsed() < Duration::from_secs(40));
 }
 
@@ -157,12 +162,12 @@ fn a_secret_is_not_repeated() {
 #[test]
 fn what_cannot_be_run_is_told_and_not_kept() {
     let place = Place::new();
-    let Outcome::Unrunnable { why } = place.outcome("no-such-program-anywhere") else {
+    let CheckOutcome::Unrunnable { why } = place.outcome("no-such-program-anywhere") else {
         panic!("it was run");
     };
     assert!(why.as_str().starts_with("exit code 127: ") && why.as_str().contains("no-such-program"), "{why}");
     fs::remove_dir_all(place.temp.path().join("tree")).unwrap();
-    assert!(matches!(place.outcome("true"), Outcome::Unrunnable { .. }));
+    assert!(matches!(place.outcome("true"), CheckOutcome::Unrunnable { .. }));
     assert!(place.kept().is_empty());
 }
 
@@ -171,14 +176,14 @@ fn a_check_that_changes_the_tree_has_not_passed() {
     let place = Place::new();
     let results =
         place.run(&[check("format", "printf two > file"), check("counts", "echo run >> ../runs")], LONG);
-    let changed = Outcome::ChangedTree { left: Text::from("two"), code: Some(0), tail: Text::default() };
+    let changed = CheckOutcome::ChangedTree { left: Text::from("two"), code: Some(0), tail: Text::default() };
     assert_eq!(results.ran[0].outcome, changed);
-    assert_eq!(results.ran[1].outcome, Outcome::Passed);
+    assert_eq!(results.ran[1].outcome, CheckOutcome::Passed);
     assert_eq!(results.tree, Some(Text::from("one")));
     // On the tree it left it changes nothing, and the other check is known.
     let again =
         place.run(&[check("format", "printf two > file"), check("counts", "echo run >> ../runs")], LONG);
-    assert_eq!((again.status(), again.tree, place.runs()), (Status::Passed, Some(Text::from("two")), 1));
+    assert_eq!((again.status(), again.tree, place.runs()), (CheckStatus::Passed, Some(Text::from("two")), 1));
 }
 
 #[test]
@@ -191,7 +196,7 @@ fn the_same_tree_is_not_checked_twice() {
     // Known results need no time.
     assert_eq!(place.run(&[passing.clone(), failing.clone()], Duration::ZERO), first);
     assert_eq!(place.runs(), 2);
-    place.run(&[Check { command: "echo run  >> ../runs".to_owned(), ..passing.clone() }], LONG);
+    place.run(&[CompletionCheck { command: "echo run  >> ../runs".to_owned(), ..passing.clone() }], LONG);
     assert_eq!(place.runs(), 3, "another command is another check");
     fs::write(place.temp.path().join("tree/file"), "two").unwrap();
     place.run(&[passing.clone(), failing], LONG);
@@ -236,7 +241,7 @@ fn without_a_tree_nothing_is_kept() {
     let counting = check("counting", "echo run >> ../runs");
     for nobody_knows in [None, Some(String::new())] {
         let results = place.run_on(&|| nobody_knows.clone(), std::slice::from_ref(&counting), LONG);
-        assert_eq!((results.status(), results.tree), (Status::Passed, None));
+        assert_eq!((results.status(), results.tree), (CheckStatus::Passed, None));
     }
     // A tree that cannot be told afterwards may be another one.
     let asked = Cell::new(0);
@@ -250,10 +255,10 @@ fn a_budget_is_for_all_of_them() {
     let place = Place::new();
     let checks = [check("slow", "sleep 60"), check("next", "echo run >> ../runs")];
     let results = place.run(&checks, Duration::from_secs(1));
-    assert!(matches!(results.ran[0].outcome, Outcome::TimedOut { seconds: 1, .. }), "{results:?}");
-    assert_eq!(results.ran[1].outcome, Outcome::Unrunnable { why: Text::from("no time left") });
+    assert!(matches!(results.ran[0].outcome, CheckOutcome::TimedOut { seconds: 1, .. }), "{results:?}");
+    assert_eq!(results.ran[1].outcome, CheckOutcome::Unrunnable { why: Text::from("no time left") });
     assert_eq!((place.runs(), place.kept().len()), (0, 0));
-    assert_eq!(place.run(&checks[1..], Duration::MAX).status(), Status::Passed);
+    assert_eq!(place.run(&checks[1..], Duration::MAX).status(), CheckStatus::Passed);
 }
 
 #[test]
@@ -278,7 +283,7 @@ fn a_disk_that_takes_nothing_only_costs_time() {
     let place = Place::new();
     let tree = || Some("one".to_owned());
     let worktree = place.temp.path().join("tree");
-    let site = Site {
+    let site = CheckSite {
         store: &place.store,
         worktree: &worktree,
         disk: &disk::ReadOnly,
@@ -288,7 +293,7 @@ fn a_disk_that_takes_nothing_only_costs_time() {
     };
     let checks = [check("counting", "echo run >> ../runs")];
     for runs in 1..=2 {
-        assert_eq!(run(&site, &checks, Profile::Deep, LONG).status(), Status::Passed);
+        assert_eq!(run(&site, &checks, Profile::Deep, LONG).status(), CheckStatus::Passed);
         assert_eq!(place.runs(), runs);
     }
 }
@@ -304,7 +309,8 @@ fn a_check_is_no_part_of_the_session() {
 /// The configuration of the hook path is kept in a form without names.
 #[test]
 fn a_check_survives_being_compiled() {
-    let checks = vec![check("a", "true"), Check { timeout: 5, mandatory: false, ..check("b", "x y") }];
+    let checks =
+        vec![check("a", "true"), CompletionCheck { timeout: 5, mandatory: false, ..check("b", "x y") }];
     let bytes = postcard::to_allocvec(&checks).unwrap();
-    assert_eq!(postcard::from_bytes::<Vec<Check>>(&bytes).unwrap(), checks);
+    assert_eq!(postcard::from_bytes::<Vec<CompletionCheck>>(&bytes).unwrap(), checks);
 }

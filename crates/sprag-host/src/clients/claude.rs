@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use sprag_govern::event::Presence;
-use sprag_policy::call::Effect::{Delegate, Exec, Net, Read, Write};
-use sprag_policy::call::Tool;
+use sprag_policy::call::ToolEffect::{Delegate, Exec, Net, Read, Write};
+use sprag_policy::call::ToolRow;
 
-use super::dialect::{self, Dialect};
-use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Review, Server, Support};
-use crate::clients::payload::Payload;
+use super::dialect::{self, HookDialect};
+use super::{
+    Client, ClientAbility, Install, Malformed, McpServerFile, PROMPT, ParsedPayload, ReviewerArgs,
+    ServerFileForm, Support,
+};
+use crate::clients::payload::HookPayload;
 use crate::sys::env::{self, Env};
 use crate::sys::locations;
 
@@ -40,7 +43,7 @@ pub const CLIENT: Client = Client {
     presence,
     kind_of: dialect::kind_of,
     settled: None,
-    review: Some(Review {
+    review: Some(ReviewerArgs {
         trying: &["-p", PROMPT, "--allowedTools", "Bash,Read,Grep,Glob"],
         reading: READING,
         walled: READING,
@@ -53,25 +56,25 @@ pub const CLIENT: Client = Client {
         program_of,
         agent_file: Some("agents/sprag-reviewer.md"),
         // Its own list for a user is a file it keeps writing to; a project's is ours to add to.
-        server: Some(Server {
+        server: Some(McpServerFile {
             file: |_, worktree| worktree.map(|worktree| worktree.join(".mcp.json")),
-            form: Form::Json,
+            form: ServerFileForm::Json,
         }),
         after: "start a new Claude Code session",
         permission: Some(|command| format!("Bash(sprag {command}:*)")),
     },
     can: &[
-        (Can::ContextAtStart, Support::Tested),
-        (Can::ContextWithPrompt, Support::Tested),
-        (Can::BlockPrompt, Support::Tested),
-        (Can::DenyTool, Support::Tested),
-        (Can::RewriteInput, Support::Tested),
-        (Can::ContextBeforeTool, Support::Tested),
-        (Can::ContextAfterTool, Support::Tested),
-        (Can::HoldStop, Support::Tested),
-        (Can::HoldSubagentStop, Support::Tested),
-        (Can::SeeCompaction, Support::Tested),
-        (Can::RunHooksUntrusted, Support::Tested),
+        (ClientAbility::ContextAtStart, Support::Tested),
+        (ClientAbility::ContextWithPrompt, Support::Tested),
+        (ClientAbility::BlockPrompt, Support::Tested),
+        (ClientAbility::DenyTool, Support::Tested),
+        (ClientAbility::RewriteInput, Support::Tested),
+        (ClientAbility::ContextBeforeTool, Support::Tested),
+        (ClientAbility::ContextAfterTool, Support::Tested),
+        (ClientAbility::HoldStop, Support::Tested),
+        (ClientAbility::HoldSubagentStop, Support::Tested),
+        (ClientAbility::SeeCompaction, Support::Tested),
+        (ClientAbility::RunHooksUntrusted, Support::Tested),
     ],
 };
 
@@ -96,14 +99,14 @@ const EVENTS: &[(&str, u32)] = &[
 
 const fn tool(
     name: &'static str,
-    effect: sprag_policy::call::Effect,
+    effect: sprag_policy::call::ToolEffect,
     paths: &'static [&'static str],
-) -> Tool {
-    Tool { name, effect, paths, command: None }
+) -> ToolRow {
+    ToolRow { name, effect, paths, command: None }
 }
 
-pub const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
+pub const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
     tool("Read", Read, &["file_path"]),
     tool("Glob", Read, &["path"]),
     tool("Grep", Read, &["path"]),
@@ -131,13 +134,13 @@ pub const TOOLS: &[Tool] = &[
     tool("Skill", Read, &[]),
 ];
 
-fn parse(payload: &Payload, env: &Env) -> Result<Parsed, Malformed> {
+fn parse(payload: &HookPayload, env: &Env) -> Result<ParsedPayload, Malformed> {
     // Copilot also runs the hooks of a repository's `.claude/settings.json`. Its events are not
     // Claude Code's, and must not count as such.
     if env.get("COPILOT_CLI").is_some() {
-        return Ok(Parsed { native: String::new(), input: None });
+        return Ok(ParsedPayload { native: String::new(), input: None });
     }
-    let dialect = Dialect {
+    let dialect = HookDialect {
         client: "claude",
         tools: TOOLS,
         presence: presence(env),

@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 use sprag_govern::event::{Event, Presence};
 use sprag_govern::reason::Reason;
 use sprag_govern::verdict::{Rewrite, Ruling, Verdict};
-use sprag_policy::call::Effect::{Delegate, Exec, Read, Write};
-use sprag_policy::call::{Tool, ToolCall};
+use sprag_policy::call::ToolEffect::{Delegate, Exec, Read, Write};
+use sprag_policy::call::{ToolCall, ToolRow};
 
-use super::dialect::{self, Dialect};
-use super::{Can, Client, Form, Install, Malformed, PROMPT, Parsed, Reply, Review, Server, Support};
-use crate::clients::payload::Payload;
+use super::dialect::{self, HookDialect};
+use super::{
+    Client, ClientAbility, Install, Malformed, McpServerFile, PROMPT, ParsedPayload, RenderInput,
+    ReviewerArgs, ServerFileForm, Support,
+};
+use crate::clients::payload::HookPayload;
 use crate::sys::env::{self, Env};
 use crate::sys::locations;
 
@@ -30,7 +33,7 @@ pub const CLIENT: Client = Client {
     kind_of: dialect::kind_of,
     settled: Some(settled),
     // It must be able to leave its verdict. What else it writes makes the verdict stale.
-    review: Some(Review {
+    review: Some(ReviewerArgs {
         trying: &["exec", "-s", "workspace-write", PROMPT],
         // It tells what it has cost.
         reading: &["exec", "--json", "-s", "workspace-write", "--skip-git-repo-check", PROMPT],
@@ -44,25 +47,25 @@ pub const CLIENT: Client = Client {
         entry,
         program_of,
         agent_file: None,
-        server: Some(Server {
+        server: Some(McpServerFile {
             file: |settings, _| settings.parent().map(|dir| dir.join("config.toml")),
-            form: Form::Toml,
+            form: ServerFileForm::Toml,
         }),
         after: "open Codex and trust the hooks with `/hooks`; untrusted hooks are skipped without a word",
         permission: None,
     },
     can: &[
-        (Can::ContextAtStart, Support::Tested),
-        (Can::ContextWithPrompt, Support::Tested),
-        (Can::BlockPrompt, Support::Tested),
-        (Can::DenyTool, Support::Tested),
-        (Can::RewriteInput, Support::Unusable),
-        (Can::ContextBeforeTool, Support::Tested),
-        (Can::ContextAfterTool, Support::Tested),
-        (Can::HoldStop, Support::Tested),
-        (Can::HoldSubagentStop, Support::Tested),
-        (Can::SeeCompaction, Support::Read),
-        (Can::RunHooksUntrusted, Support::No),
+        (ClientAbility::ContextAtStart, Support::Tested),
+        (ClientAbility::ContextWithPrompt, Support::Tested),
+        (ClientAbility::BlockPrompt, Support::Tested),
+        (ClientAbility::DenyTool, Support::Tested),
+        (ClientAbility::RewriteInput, Support::Unusable),
+        (ClientAbility::ContextBeforeTool, Support::Tested),
+        (ClientAbility::ContextAfterTool, Support::Tested),
+        (ClientAbility::HoldStop, Support::Tested),
+        (ClientAbility::HoldSubagentStop, Support::Tested),
+        (ClientAbility::SeeCompaction, Support::Read),
+        (ClientAbility::RunHooksUntrusted, Support::No),
     ],
 };
 
@@ -79,12 +82,12 @@ const EVENTS: &[(&str, u32)] = &[
     ("SessionEnd", 30),
 ];
 
-const fn tool(name: &'static str, effect: sprag_policy::call::Effect) -> Tool {
-    Tool { name, effect, paths: &[], command: None }
+const fn tool(name: &'static str, effect: sprag_policy::call::ToolEffect) -> ToolRow {
+    ToolRow { name, effect, paths: &[], command: None }
 }
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: Exec, paths: &[], command: Some("command") },
     tool("apply_patch", Write),
     tool("spawn_agent", Delegate),
     tool("send_input", Delegate),
@@ -94,8 +97,8 @@ const TOOLS: &[Tool] = &[
     tool("view_image", Read),
 ];
 
-fn parse(payload: &Payload, _env: &Env) -> Result<Parsed, Malformed> {
-    let dialect = Dialect {
+fn parse(payload: &HookPayload, _env: &Env) -> Result<ParsedPayload, Malformed> {
+    let dialect = HookDialect {
         client: "codex",
         tools: TOOLS,
         presence: Presence::Headless,
@@ -129,13 +132,13 @@ fn name_patched(call: &mut ToolCall) {
 
 /// A line of the talk that holds a tool's answer.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct TranscriptLine<'a> {
     #[serde(borrow)]
-    payload: Answer<'a>,
+    payload: ToolAnswer<'a>,
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct ToolAnswer<'a> {
     r#type: Cow<'a, str>,
     #[serde(default)]
     call_id: Cow<'a, str>,
@@ -145,7 +148,7 @@ struct Answer<'a> {
 
 /// The exit code stands above the command's own words, which are not to be believed.
 fn settled(line: &str, call: &str) -> Option<bool> {
-    let Line { payload } = serde_json::from_str(line).ok()?;
+    let TranscriptLine { payload } = serde_json::from_str(line).ok()?;
     let output = payload
         .output
         .as_str()
@@ -155,7 +158,7 @@ fn settled(line: &str, call: &str) -> Option<bool> {
     Some(code.trim() == "0")
 }
 
-fn render(reply: &Reply<'_>) -> String {
+fn render(reply: &RenderInput<'_>) -> String {
     let verdict = Verdict {
         ruling: match (&reply.verdict.ruling, &reply.verdict.rewrite) {
             (Ruling::Ask { gate, reason }, _) => {
@@ -171,7 +174,7 @@ fn render(reply: &Reply<'_>) -> String {
         notes: reply.verdict.notes.clone(),
         rewrite: None,
     };
-    dialect::render(&Reply { verdict: &verdict, ..*reply })
+    dialect::render(&RenderInput { verdict: &verdict, ..*reply })
 }
 
 fn user_file(env: &Env) -> Option<PathBuf> {

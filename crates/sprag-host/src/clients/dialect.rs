@@ -10,17 +10,20 @@ use sprag_base::ids::SessionId;
 use sprag_base::redact;
 use sprag_base::text::{Text, ending};
 use sprag_base::time::Timestamp;
-use sprag_govern::event::{Actor, Author, Errand, Event, EventKind, Input, Presence, Source, Stop, Waiting};
+use sprag_govern::event::{
+    Actor, BackgroundWork, Event, EventKind, Input, Presence, PromptAuthor, SessionPurpose, StartSource,
+    StopRequest,
+};
 use sprag_govern::verdict::{Ruling, Verdict};
-use sprag_policy::call::{Outcome, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolOutcome, ToolRow};
 
-use super::{Malformed, Parsed, Reply};
-use crate::clients::payload::Payload;
+use super::{Malformed, ParsedPayload, RenderInput};
+use crate::clients::payload::HookPayload;
 
 /// How a client's speech differs.
-pub struct Dialect {
+pub(super) struct HookDialect {
     pub client: &'static str,
-    pub tools: &'static [Tool],
+    pub tools: &'static [ToolRow],
     pub presence: Presence,
     /// Whether a finished tool tells how it went.
     pub tells_outcome: bool,
@@ -65,7 +68,7 @@ struct Launch {
     background_task_id: Option<String>,
 }
 
-pub fn kind_of(native: &str) -> Option<EventKind> {
+pub(super) fn kind_of(native: &str) -> Option<EventKind> {
     Some(match native {
         "SessionStart" => EventKind::SessionStarted,
         "UserPromptSubmit" => EventKind::Prompted,
@@ -83,7 +86,7 @@ pub fn kind_of(native: &str) -> Option<EventKind> {
     })
 }
 
-pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> {
+pub(super) fn parse(dialect: &HookDialect, payload: &HookPayload) -> Result<ParsedPayload, Malformed> {
     let wire: Wire<'_> =
         serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
     let native = wire.hook_event_name.clone();
@@ -119,15 +122,19 @@ pub fn parse(dialect: &Dialect, payload: &Payload) -> Result<Parsed, Malformed> 
         actor,
         agent,
         presence,
-        errand: Errand::Own,
+        errand: SessionPurpose::Own,
         stage: None,
         anchor: None,
         event,
     });
-    Ok(Parsed { native, input })
+    Ok(ParsedPayload { native, input })
 }
 
-fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event>, Malformed> {
+fn event(
+    dialect: &HookDialect,
+    wire: Wire<'_>,
+    whole: InputCompleteness,
+) -> Result<Option<Event>, Malformed> {
     let Some(kind) = kind_of(&wire.hook_event_name) else {
         return Ok(None);
     };
@@ -169,7 +176,7 @@ fn event(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<Option<Event
     }))
 }
 
-fn call(dialect: &Dialect, wire: Wire<'_>, whole: Whole) -> Result<ToolCall, Malformed> {
+fn call(dialect: &HookDialect, wire: Wire<'_>, whole: InputCompleteness) -> Result<ToolCall, Malformed> {
     let name = wire.tool_name.ok_or_else(|| Malformed("missing field `tool_name`".to_owned()))?;
     Ok(ToolCall::new(dialect.tools, &name, wire.tool_input, wire.tool_use_id.as_deref(), whole))
 }
@@ -182,57 +189,61 @@ fn add_answers(input: &mut Value, response: Option<&str>) {
     }
 }
 
-fn outcome(dialect: &Dialect, wire: &Wire<'_>) -> Outcome {
+fn outcome(dialect: &HookDialect, wire: &Wire<'_>) -> ToolOutcome {
     if let Some(error) = &wire.error {
         let text = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
-        return Outcome::Failed { error: Text::new(text) };
+        return ToolOutcome::Failed { error: Text::new(text) };
     }
     if !dialect.tells_outcome {
-        return Outcome::Unknown;
+        return ToolOutcome::Unknown;
     }
     let response = wire.tool_response.map_or("null", RawValue::get);
     let launch: Launch = serde_json::from_str(response).unwrap_or_default();
-    if launch.is_async || launch.background_task_id.is_some() { Outcome::Launched } else { Outcome::Ok }
+    if launch.is_async || launch.background_task_id.is_some() {
+        ToolOutcome::Launched
+    } else {
+        ToolOutcome::Ok
+    }
 }
 
-fn stop(wire: Wire<'_>) -> Stop {
-    Stop {
+fn stop(wire: Wire<'_>) -> StopRequest {
+    StopRequest {
         // How a turn ends is told by the end of its message.
         last_message: Text::from(ending(&wire.last_assistant_message.unwrap_or_default(), 4000)),
         waiting: match wire.background_tasks {
-            Some(tasks) if tasks.is_empty() => Waiting::No,
-            Some(_) => Waiting::Yes,
-            None => Waiting::Untold,
+            Some(tasks) if tasks.is_empty() => BackgroundWork::No,
+            Some(_) => BackgroundWork::Yes,
+            None => BackgroundWork::Untold,
         },
         planning: wire.permission_mode.as_deref() == Some("plan"),
         again: wire.stop_hook_active.unwrap_or(false),
     }
 }
 
-fn source(text: Option<&str>) -> Source {
+fn source(text: Option<&str>) -> StartSource {
     match text {
-        Some("startup") => Source::Startup,
-        Some("resume") => Source::Resume,
-        Some("compact") => Source::Compact,
-        Some("clear") => Source::Clear,
-        Some("fork") => Source::Fork,
-        _ => Source::Other,
+        Some("startup") => StartSource::Startup,
+        Some("resume") => StartSource::Resume,
+        Some("compact") => StartSource::Compact,
+        Some("clear") => StartSource::Clear,
+        Some("fork") => StartSource::Fork,
+        _ => StartSource::Other,
     }
 }
 
-fn author(text: &str) -> Author {
+fn author(text: &str) -> PromptAuthor {
     let text = text.trim_start();
     if text.starts_with("sprag:") || text.starts_with("<hook_prompt") {
-        Author::Sprag
+        PromptAuthor::Sprag
     } else if text.starts_with("<task-notification>") {
-        Author::Client
+        PromptAuthor::Client
     } else {
-        Author::User
+        PromptAuthor::User
     }
 }
 
 /// The answer, in the members every speaker of the dialect honours.
-pub fn render(reply: &Reply<'_>) -> String {
+pub(super) fn render(reply: &RenderInput<'_>) -> String {
     let mut out = serde_json::Map::new();
     if let Some(warning) = reply.warning {
         out.insert("systemMessage".to_owned(), json!(format!("sprag: {warning}")));
@@ -279,7 +290,7 @@ pub fn render(reply: &Reply<'_>) -> String {
     Value::Object(out).to_string()
 }
 
-fn tool_requested(reply: &Reply<'_>, specific: &mut serde_json::Map<String, Value>) {
+fn tool_requested(reply: &RenderInput<'_>, specific: &mut serde_json::Map<String, Value>) {
     let Verdict { ruling, rewrite, .. } = reply.verdict;
     let (decision, reason) = match (ruling, reply.presence) {
         (Ruling::Pass | Ruling::Allow { .. }, _) => (None, None),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sprag_govern::event::{EventKind, Input, Presence};
 use sprag_govern::verdict::Verdict;
 
-use crate::clients::payload::Payload;
+use crate::clients::payload::HookPayload;
 use crate::sys::env::Env;
 
 mod dialect;
@@ -27,8 +27,8 @@ pub struct Client {
     pub program: &'static str,
     /// The version all of this was tested with.
     pub tested: &'static str,
-    pub parse: fn(&Payload, &Env) -> Result<Parsed, Malformed>,
-    pub render: fn(&Reply<'_>) -> String,
+    pub parse: fn(&HookPayload, &Env) -> Result<ParsedPayload, Malformed>,
+    pub render: fn(&RenderInput<'_>) -> String,
     /// Whether somebody is there to answer a question.
     pub presence: fn(&Env) -> Presence,
     /// Our name for one of its events. `None`: it means nothing to us.
@@ -36,14 +36,14 @@ pub struct Client {
     /// How a call went, from a line of the talk that mentions it; `None` where events tell.
     pub settled: Option<fn(line: &str, call: &str) -> Option<bool>>,
     /// How it is started to review something. `None`: it cannot be.
-    pub review: Option<Review>,
+    pub review: Option<ReviewerArgs>,
     pub install: Install,
-    pub can: &'static [(Can, Support)],
+    pub can: &'static [(ClientAbility, Support)],
 }
 
 /// Arguments of a reviewer, [`PROMPT`] among them.
 #[derive(Clone, Copy)]
-pub struct Review {
+pub struct ReviewerArgs {
     /// It may run what is there, as tests are.
     pub trying: &'static [&'static str],
     /// It runs nothing that its author wrote, and obeys no settings that came along with the work.
@@ -69,7 +69,7 @@ pub struct Install {
     /// Where it finds the definition of our reviewer, beside its settings.
     pub agent_file: Option<&'static str>,
     /// Where it is told of servers, if it takes any.
-    pub server: Option<Server>,
+    pub server: Option<McpServerFile>,
     /// What else a user has to do.
     pub after: &'static str,
     /// A permission rule for one of the agent's own commands, where the client has such rules.
@@ -77,21 +77,21 @@ pub struct Install {
 }
 
 /// The file in which a client lists servers.
-pub struct Server {
+pub struct McpServerFile {
     /// For these settings and this worktree.
     pub file: fn(settings: &Path, worktree: Option<&Path>) -> Option<PathBuf>,
-    pub form: Form,
+    pub form: ServerFileForm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ServerFileForm {
     Json,
     Toml,
 }
 
 /// A payload in our words.
 #[derive(Debug, PartialEq)]
-pub struct Parsed {
+pub struct ParsedPayload {
     /// The client's own name of the event.
     pub native: String,
     /// `None`: an event that means nothing to us.
@@ -102,7 +102,7 @@ pub struct Parsed {
 pub struct Malformed(pub String);
 
 /// What the client is to be told.
-pub struct Reply<'a> {
+pub struct RenderInput<'a> {
     pub native: &'a str,
     pub presence: Presence,
     pub verdict: &'a Verdict,
@@ -111,7 +111,7 @@ pub struct Reply<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Can {
+pub enum ClientAbility {
     ContextAtStart,
     ContextWithPrompt,
     BlockPrompt,
@@ -125,20 +125,20 @@ pub enum Can {
     RunHooksUntrusted,
 }
 
-impl Can {
+impl ClientAbility {
     pub fn name(self) -> &'static str {
         match self {
-            Can::ContextAtStart => "context at start",
-            Can::ContextWithPrompt => "context with prompt",
-            Can::BlockPrompt => "block prompt",
-            Can::DenyTool => "deny tool",
-            Can::RewriteInput => "rewrite input",
-            Can::ContextBeforeTool => "context before tool",
-            Can::ContextAfterTool => "context after tool",
-            Can::HoldStop => "hold stop",
-            Can::HoldSubagentStop => "hold sub-agent stop",
-            Can::SeeCompaction => "compaction event",
-            Can::RunHooksUntrusted => "hooks run without a trust step",
+            ClientAbility::ContextAtStart => "context at start",
+            ClientAbility::ContextWithPrompt => "context with prompt",
+            ClientAbility::BlockPrompt => "block prompt",
+            ClientAbility::DenyTool => "deny tool",
+            ClientAbility::RewriteInput => "rewrite input",
+            ClientAbility::ContextBeforeTool => "context before tool",
+            ClientAbility::ContextAfterTool => "context after tool",
+            ClientAbility::HoldStop => "hold stop",
+            ClientAbility::HoldSubagentStop => "hold sub-agent stop",
+            ClientAbility::SeeCompaction => "compaction event",
+            ClientAbility::RunHooksUntrusted => "hooks run without a trust step",
         }
     }
 }

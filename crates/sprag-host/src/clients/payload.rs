@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use sprag_policy::call::Whole;
+use sprag_policy::call::InputCompleteness;
 
 /// What is kept as it came.
 const KEPT: usize = 1024 * 1024;
@@ -24,31 +24,31 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10);
 
 #[derive(Debug, PartialEq)]
-pub struct Payload {
+pub struct HookPayload {
     pub bytes: Vec<u8>,
-    pub whole: Whole,
+    pub whole: InputCompleteness,
 }
 
 #[derive(Debug)]
-pub enum Fault {
+pub enum PayloadError {
     /// No byte for a second, and what came is no whole JSON object.
     Unfinished,
     Io(io::Error),
 }
 
-pub fn read(stdin: impl AsFd) -> Result<Payload, Fault> {
+pub fn read(stdin: impl AsFd) -> Result<HookPayload, PayloadError> {
     let stdin = stdin.as_fd();
     let last = Instant::now() + LONGEST;
     let mut bytes = Vec::with_capacity(16 * 1024);
-    let mut scan = Scan::default();
+    let mut scan = ObjectScan::default();
     loop {
         let from = bytes.len();
         if read_some(stdin, last, &mut bytes)? == 0 {
-            return Ok(Payload { bytes, whole: Whole::Yes });
+            return Ok(HookPayload { bytes, whole: InputCompleteness::Yes });
         }
         if let Some(end) = scan.object_end(&bytes[from..]) {
             bytes.truncate(from + end);
-            return Ok(Payload { bytes, whole: Whole::Yes });
+            return Ok(HookPayload { bytes, whole: InputCompleteness::Yes });
         }
         if bytes.len() > KEPT {
             return read_summarised(stdin, last, bytes);
@@ -57,31 +57,35 @@ pub fn read(stdin: impl AsFd) -> Result<Payload, Fault> {
 }
 
 /// Appends what is there, waiting for it within bounds; 0 at the end of the stream.
-fn read_some(stdin: BorrowedFd<'_>, last: Instant, bytes: &mut Vec<u8>) -> Result<usize, Fault> {
+fn read_some(stdin: BorrowedFd<'_>, last: Instant, bytes: &mut Vec<u8>) -> Result<usize, PayloadError> {
     let until = last.min(Instant::now() + PATIENCE);
     loop {
         let left = until.saturating_duration_since(Instant::now());
         let timeout = Timespec::try_from(left).expect("a second fits");
         match poll(&mut [PollFd::from_borrowed_fd(stdin, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) => return Err(Fault::Unfinished),
+            Ok(0) => return Err(PayloadError::Unfinished),
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(Fault::Io(error.into())),
+            Err(error) => return Err(PayloadError::Io(error.into())),
         }
         bytes.reserve(16 * 1024);
         match rustix::io::read(stdin, rustix::buffer::spare_capacity(bytes)) {
             Ok(count) => return Ok(count),
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-            Err(error) => return Err(Fault::Io(error.into())),
+            Err(error) => return Err(PayloadError::Io(error.into())),
         }
     }
 }
 
-fn read_summarised(stdin: BorrowedFd<'_>, last: Instant, first: Vec<u8>) -> Result<Payload, Fault> {
-    let mut summary = Summary::default();
+fn read_summarised(
+    stdin: BorrowedFd<'_>,
+    last: Instant,
+    first: Vec<u8>,
+) -> Result<HookPayload, PayloadError> {
+    let mut summary = PayloadSummary::default();
     let mut total = first.len();
     let mut is_done = summary.take(&first);
-    let mut names = Names::default();
+    let mut names = NameScan::default();
     names.look(&first);
     let mut chunk = Vec::with_capacity(64 * 1024);
     while !is_done && total < MOST {
@@ -94,17 +98,20 @@ fn read_summarised(stdin: BorrowedFd<'_>, last: Instant, first: Vec<u8>) -> Resu
         names.look(&chunk);
         is_done = summary.take(&chunk);
     }
-    Ok(Payload { bytes: summary.finish(), whole: Whole::Cut { names_us: names.found || !is_done } })
+    Ok(HookPayload {
+        bytes: summary.finish(),
+        whole: InputCompleteness::Cut { names_us: names.found || !is_done },
+    })
 }
 
 /// Whether our name is anywhere in what was read, also in the parts that are dropped.
 #[derive(Default)]
-struct Names {
+struct NameScan {
     found: bool,
     end: Vec<u8>,
 }
 
-impl Names {
+impl NameScan {
     fn look(&mut self, chunk: &[u8]) {
         let seam: Vec<u8> = self.end.iter().chain(chunk.iter().take(4)).copied().collect();
         self.found |= [&seam[..], chunk].iter().any(|part| memchr::memmem::find(part, b"sprag").is_some());
@@ -114,13 +121,13 @@ impl Names {
 
 /// Follows strings and brackets to the end of the first object.
 #[derive(Default)]
-struct Scan {
+struct ObjectScan {
     depth: usize,
     in_string: bool,
     is_escaped: bool,
 }
 
-impl Scan {
+impl ObjectScan {
     fn object_end(&mut self, bytes: &[u8]) -> Option<usize> {
         for (at, &byte) in bytes.iter().enumerate() {
             if self.step(byte) {
@@ -157,8 +164,8 @@ impl Scan {
 /// Copies JSON with long strings shortened. If even that is too long, it is cut behind the last
 /// whole member and its brackets are closed.
 #[derive(Default)]
-struct Summary {
-    scan: Scan,
+struct PayloadSummary {
+    scan: ObjectScan,
     out: Vec<u8>,
     /// Closing brackets owed, innermost last.
     closers: Vec<u8>,
@@ -203,7 +210,7 @@ impl InString {
     }
 }
 
-impl Summary {
+impl PayloadSummary {
     /// True when the first object is complete.
     fn take(&mut self, bytes: &[u8]) -> bool {
         for &byte in bytes {
@@ -252,7 +259,7 @@ impl Summary {
 
 /// The brackets a piece of JSON still owes, innermost last.
 fn open_brackets(json: &[u8]) -> Vec<u8> {
-    let mut scan = Scan::default();
+    let mut scan = ObjectScan::default();
     let mut owed = Vec::new();
     for &byte in json {
         let was_string = scan.in_string;
@@ -277,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    fn through_pipe(bytes: Vec<u8>) -> Result<Payload, Fault> {
+    fn through_pipe(bytes: Vec<u8>) -> Result<HookPayload, PayloadError> {
         let (reader, mut writer) = io::pipe().unwrap();
         let writing = std::thread::spawn(move || writer.write_all(&bytes));
         let read = read(&reader);
@@ -300,7 +307,7 @@ mod tests {
     fn a_stdin_that_stays_silent_is_a_fault() {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"{\"a\": ").unwrap();
-        assert!(matches!(read(&reader), Err(Fault::Unfinished)));
+        assert!(matches!(read(&reader), Err(PayloadError::Unfinished)));
         drop(writer);
     }
 
@@ -308,7 +315,7 @@ mod tests {
     fn fifty_megabytes_become_a_small_object_with_the_same_members() {
         let big = json!({"session_id": "s", "tool_input": {"content": "ä\"\\".repeat(17 << 20), "x": [1, "y"]}, "tool_use_id": "t"});
         let payload = through_pipe(serde_json::to_vec(&big).unwrap()).unwrap();
-        assert_eq!(payload.whole, Whole::Cut { names_us: false });
+        assert_eq!(payload.whole, InputCompleteness::Cut { names_us: false });
         let read: Value = serde_json::from_slice(&payload.bytes).unwrap();
         assert_eq!((&read["session_id"], &read["tool_use_id"]), (&json!("s"), &json!("t")));
         assert_eq!(read["tool_input"]["x"], json!([1, "y"]));
@@ -322,7 +329,10 @@ mod tests {
                 let text = format!("{}{}", "a".repeat(lead), unit.repeat((KEPT + (64 << 10)) / unit.len()));
                 let payload = through_pipe(format!("{{\"t\":\"{text}\",\"z\":1}}").into_bytes()).unwrap();
                 let read: Value = serde_json::from_slice(&payload.bytes).expect(unit);
-                assert_eq!((payload.whole, &read["z"]), (Whole::Cut { names_us: false }, &json!(1)));
+                assert_eq!(
+                    (payload.whole, &read["z"]),
+                    (InputCompleteness::Cut { names_us: false }, &json!(1))
+                );
             }
         }
     }
@@ -332,7 +342,7 @@ mod tests {
         let many: Vec<Value> = (0..400_000).map(|i| json!({"n": i})).collect();
         let big = json!({"a": "first", "b": many, "z": "last"});
         let payload = through_pipe(serde_json::to_vec(&big).unwrap()).unwrap();
-        assert_eq!(payload.whole, Whole::Cut { names_us: false });
+        assert_eq!(payload.whole, InputCompleteness::Cut { names_us: false });
         assert!(payload.bytes.len() < KEPT + 100);
         let read: Value = serde_json::from_slice(&payload.bytes).unwrap();
         assert_eq!(read["a"], "first");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use sprag_base::text::Text;
 use sprag_govern::verdict::Rewrite;
-use sprag_policy::call::Whole;
+use sprag_policy::call::InputCompleteness;
 
 use super::*;
 
@@ -25,8 +25,8 @@ fn recorded(client: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-fn parse(client: &Client, value: &Value) -> Result<Parsed, Malformed> {
-    let payload = Payload { bytes: serde_json::to_vec(value).unwrap(), whole: Whole::Yes };
+fn parse(client: &Client, value: &Value) -> Result<ParsedPayload, Malformed> {
+    let payload = HookPayload { bytes: serde_json::to_vec(value).unwrap(), whole: InputCompleteness::Yes };
     (client.parse)(&payload, &Env::Given(Default::default()))
 }
 
@@ -51,7 +51,7 @@ fn recorded_payloads_parse_and_stay_parsed() {
             let plain = parse(client, &value).unwrap_or_else(|error| panic!("{name}: {error:?}"));
             let mut more = value.clone();
             more["a_field_of_tomorrow"] = json!({"x": [1, null]});
-            let kind = |parsed: &Parsed| parsed.input.as_ref().map(|input| input.event.kind());
+            let kind = |parsed: &ParsedPayload| parsed.input.as_ref().map(|input| input.event.kind());
             assert_eq!(kind(&parse(client, &more).unwrap()), kind(&plain), "{name}");
             for key in value.as_object().unwrap().keys().filter(|key| !REQUIRED.contains(&key.as_str())) {
                 let mut fewer = value.clone();
@@ -111,7 +111,8 @@ fn verdicts_are_told_like_this() {
     for client in CLIENTS {
         for (native, _) in client.install.events {
             for (name, verdict) in &verdicts {
-                let reply = |presence| (client.render)(&Reply { native, presence, verdict, warning: None });
+                let reply =
+                    |presence| (client.render)(&RenderInput { native, presence, verdict, warning: None });
                 let attended = reply(Presence::Attended);
                 told.push_str(&format!("{} {native} {name}: {attended}\n", client.name));
                 if reply(Presence::Headless) != attended {
@@ -132,7 +133,8 @@ fn neutral_is_an_empty_object_everywhere() {
     for client in CLIENTS {
         for native in client.install.events.iter().map(|(native, _)| *native).chain(["Unheard", ""]) {
             let verdict = Verdict::default();
-            let reply = Reply { native, presence: Presence::Attended, verdict: &verdict, warning: None };
+            let reply =
+                RenderInput { native, presence: Presence::Attended, verdict: &verdict, warning: None };
             assert_eq!((client.render)(&reply), "{}");
         }
     }
@@ -142,8 +144,12 @@ fn neutral_is_an_empty_object_everywhere() {
 fn nothing_is_ever_allowed_for_the_user() {
     for client in CLIENTS {
         let verdict = Verdict { rewrite: Some(rewrite(json!({}))), ..Verdict::default() };
-        let reply =
-            Reply { native: "PreToolUse", presence: Presence::Attended, verdict: &verdict, warning: None };
+        let reply = RenderInput {
+            native: "PreToolUse",
+            presence: Presence::Attended,
+            verdict: &verdict,
+            warning: None,
+        };
         assert!(!(client.render)(&reply).contains("allow"));
     }
 }

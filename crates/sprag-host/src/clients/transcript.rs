@@ -15,7 +15,7 @@ use crate::sys::disk::open_regular;
 const TAIL: u64 = 512 * 1024;
 
 /// How a call went that the client has told nothing about. `None`: nobody knows.
-pub fn went_well(input: &Input, call: &str) -> Option<bool> {
+pub(crate) fn went_well(input: &Input, call: &str) -> Option<bool> {
     let Client { settled, .. } = clients::find(&input.client)?;
     let settled = (*settled)?;
     let tail = tail(Path::new(input.transcript.as_deref()?))?;
@@ -39,7 +39,7 @@ fn last(path: &Path, size: u64) -> Option<String> {
 const ANSWER: u64 = 64 * 1024;
 
 /// Which model the session's agent is, as its client has written last.
-pub fn model(input: &Input) -> Option<Text<250>> {
+pub(crate) fn model(input: &Input) -> Option<Text<250>> {
     let talk = last(Path::new(input.transcript.as_deref()?), ANSWER)?;
     let is_name = |name: &&str| {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/@".contains(&byte);

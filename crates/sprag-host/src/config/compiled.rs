@@ -10,17 +10,17 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_govern::gates::scope::Found;
+use sprag_govern::gates::scope::StrayMode;
 use sprag_policy::packs::PACKS;
-use sprag_policy::{Concern, Decision, RuleSet, Strictness, Watch};
+use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleSet, Strictness};
 
-use crate::config::rule_cache::{Kept, Sorted};
+use crate::config::rule_cache::{RuleCache, Sorted};
 use crate::config::rule_files::Sourced;
 use crate::config::{self, Good, Settings, rule_layers, switches, templates};
 use crate::intent_files;
 use crate::sys::disk::{self, Disk};
 use crate::sys::env::Env;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Another build may mean something else by the same bytes.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/19");
@@ -33,7 +33,7 @@ pub struct Compiled {
     build: String,
     /// Bytes of the built-in rules: they change more often than the version does.
     packs: usize,
-    made_from: Vec<(PathBuf, Option<Stamp>)>,
+    made_from: Vec<(PathBuf, Option<FileStamp>)>,
     pub settings: Settings,
     pub off: switches::Off,
     /// What `sprag status` and the user should know of the layers.
@@ -43,14 +43,14 @@ pub struct Compiled {
     /// The same for the intents of the repository, where it has any.
     intents: Option<PathBuf>,
     #[serde(skip)]
-    fresh: Option<Rc<Kept>>,
+    fresh: Option<Rc<RuleCache>>,
     #[serde(skip)]
-    fresh_intents: Option<intent_files::Loaded>,
+    fresh_intents: Option<intent_files::LoadedIntents>,
 }
 
 impl Compiled {
     /// The restricting rules a call concerns; `None` if they cannot be had.
-    pub fn restricting(&self, concern: &Concern) -> Option<RuleSet> {
+    pub fn restricting(&self, concern: &RuleConcern) -> Option<RuleSet> {
         self.kept()?.restricting(concern)
     }
 
@@ -60,7 +60,7 @@ impl Compiled {
 
     /// The intents of the repository. What is kept of them is as good as the files: all were looked at when
     /// this was found valid.
-    pub fn intents(&self, worktree: &Path) -> Option<intent_files::Loaded> {
+    pub fn intents(&self, worktree: &Path) -> Option<intent_files::LoadedIntents> {
         if let Some(fresh) = &self.fresh_intents {
             return Some(fresh.clone());
         }
@@ -68,17 +68,17 @@ impl Compiled {
         kept.and_then(|bytes| postcard::from_bytes(&bytes).ok()).or_else(|| intent_files::load(worktree))
     }
 
-    fn kept(&self) -> Option<Rc<Kept>> {
+    fn kept(&self) -> Option<Rc<RuleCache>> {
         match &self.fresh {
             Some(fresh) => Some(Rc::clone(fresh)),
-            None => Kept::open(&self.rules).map(Rc::new),
+            None => RuleCache::open(&self.rules).map(Rc::new),
         }
     }
 }
 
 /// What changes when a file changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
+struct FileStamp {
     modified: (i64, i64),
     changed: (i64, i64),
     size: u64,
@@ -87,7 +87,7 @@ struct Stamp {
 
 /// The configuration for a hook call. A layer with a mistake never takes effect, and what was in
 /// force before the mistake stays in force.
-pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
+pub fn for_hook(places: &Locations, env: &Env, disk: &dyn Disk) -> Compiled {
     let Some(path) = cache_path(places, env) else {
         return compile(places, env, &Good::default(), PathBuf::new());
     };
@@ -107,7 +107,7 @@ pub fn for_hook(places: &Places, env: &Env, disk: &dyn Disk) -> Compiled {
     }
 }
 
-fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Compiled {
+fn compile(places: &Locations, env: &Env, last_good: &Good, rules: PathBuf) -> Compiled {
     // Stamps first: a file that changes while it is read is read again next time.
     let made_from = sources(places).into_iter().map(|path| (path.clone(), look(&path))).collect();
     let resolved = config::load_with(places, env, last_good);
@@ -123,7 +123,7 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
     let fresh = match Sorted::new(&resolved.rules, settings.govern.gates.permission.strict) {
         Ok(sorted) => {
             settings.govern.gates.permission.watch = sorted.restricting.watch();
-            Kept::new(&sorted, &resolved.good).ok().map(Rc::new)
+            RuleCache::new(&sorted, &resolved.good).ok().map(Rc::new)
         }
         // Each was checked when it was read.
         Err(bad) => {
@@ -134,7 +134,7 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
     let off = places.user.as_ref().map(switches::read_off).unwrap_or_default();
     let fresh_intents = places.worktree.as_deref().and_then(intent_files::load);
     if let Some(loaded) = &fresh_intents {
-        settings.govern.gates.scope.found = Found::Intents;
+        settings.govern.gates.scope.found = StrayMode::Intents;
         warnings.extend(loaded.warnings.iter().take(SHOWN).map(ToString::to_string));
     }
     Compiled {
@@ -152,7 +152,7 @@ fn compile(places: &Places, env: &Env, last_good: &Good, rules: PathBuf) -> Comp
 }
 
 /// What the rules that want a review are about; most projects have none.
-fn review_watch(rules: &[Sourced]) -> Option<Watch> {
+fn review_watch(rules: &[Sourced]) -> Option<RuleFilter> {
     let mut wanting =
         rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision == Decision::Review).peekable();
     wanting.peek()?;
@@ -165,7 +165,7 @@ fn packs_size() -> usize {
 
 /// What has to be looked at to know whether anything has changed. Where a whole directory of layers is
 /// missing, its appearance is the one change there can be.
-fn sources(places: &Places) -> Vec<PathBuf> {
+fn sources(places: &Locations) -> Vec<PathBuf> {
     let rules = rule_layers::dirs(places).into_iter().chain(rule_layers::files(places));
     let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
     let layers = config::files(places).into_iter().chain(rules).map(|(_, path)| path);
@@ -190,9 +190,9 @@ fn sources(places: &Places) -> Vec<PathBuf> {
     watched
 }
 
-fn look(path: &Path) -> Option<Stamp> {
+fn look(path: &Path) -> Option<FileStamp> {
     let found = fs::metadata(path).ok()?;
-    Some(Stamp {
+    Some(FileStamp {
         modified: (found.mtime(), found.mtime_nsec()),
         changed: (found.ctime(), found.ctime_nsec()),
         size: found.size(),
@@ -203,7 +203,7 @@ fn look(path: &Path) -> Option<Stamp> {
 /// One file for each worktree, each store, each place of settings and each set of them in the
 /// environment. It is kept with the user and nowhere else: a git directory may have come in an
 /// archive, with a policy of its own.
-fn cache_path(places: &Places, env: &Env) -> Option<PathBuf> {
+fn cache_path(places: &Locations, env: &Env) -> Option<PathBuf> {
     let user = places.user.as_ref()?;
     let mut hash = DefaultHasher::new();
     (&places.worktree, &places.store, &user.config).hash(&mut hash);
@@ -218,7 +218,7 @@ fn bounded(path: &Path) -> Option<Vec<u8>> {
 
 fn store(disk: &dyn Disk, path: &Path, compiled: &mut Compiled) -> std::io::Result<()> {
     disk::make_parent(disk, path)?;
-    if let Some(made) = compiled.fresh.as_deref().and_then(Kept::made) {
+    if let Some(made) = compiled.fresh.as_deref().and_then(RuleCache::made) {
         disk::replace_derived(disk, &compiled.rules, made)?;
     }
     compiled.made_from.push((compiled.rules.clone(), look(&compiled.rules)));

@@ -5,13 +5,13 @@ use std::{fs, io};
 
 use toml_edit::{DocumentMut, Item, Value};
 
-use crate::config::{self, Layer, Problem};
+use crate::config::{self, ConfigProblem, Layer};
 use crate::sys::disk::{self, Disk};
 
 #[derive(Debug)]
 pub enum EditError {
     /// The file as it would be is not a configuration.
-    Wrong(Vec<Problem>),
+    Wrong(Vec<ConfigProblem>),
     Io(io::Error),
 }
 
@@ -31,7 +31,7 @@ pub fn set(disk: &dyn Disk, layer: Layer, path: &Path, key: &str, value: &str) -
         read => read?,
     };
     let after = with_value(&before, key, value).map_err(|what| {
-        EditError::Wrong(vec![Problem { source: path.display().to_string(), what, suggestion: None }])
+        EditError::Wrong(vec![ConfigProblem { source: path.display().to_string(), what, suggestion: None }])
     })?;
     let problems = config::check_text(layer, path, &after);
     if !problems.is_empty() {

@@ -7,11 +7,11 @@ use toml::{Table, Value};
 
 use sprag_base::settings::Tighten;
 
-use super::Setting;
+use super::ResolvedSetting;
 use crate::config::sections;
 
 /// The key that was probably meant.
-pub fn nearest(settings: &BTreeMap<String, Setting>, key: &str) -> Option<String> {
+pub fn nearest(settings: &BTreeMap<String, ResolvedSetting>, key: &str) -> Option<String> {
     let scored = settings.keys().map(|known| (strsim::jaro_winkler(known, key), known));
     let (score, known) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (score > 0.8).then(|| known.clone())

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::{Table, Value};
 
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::quoted;
-use sprag_govern::breaker::Limits;
-use sprag_govern::gates::Policies;
+use sprag_govern::breaker::BreakerSettings;
+use sprag_govern::gates::GateSettings;
 use sprag_govern::gates::review::template::Template;
-use sprag_govern::settings::Policy;
+use sprag_govern::settings::GovernSettings;
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings as memory_settings};
 use sprag_plan::settings::{notify, terminal};
@@ -23,7 +23,7 @@ pub use self::settings::{Retention, Settings, sections};
 use crate::config::rule_files::Sourced;
 use crate::sys::disk::read_small;
 use crate::sys::env::Env;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 pub use keys::nearest;
 use keys::{guards, leaves, line_of, names, tighten_rule, tightens};
 
@@ -69,7 +69,7 @@ impl Layer {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
+pub struct ResolvedSetting {
     pub value: Value,
     pub layer: Layer,
 }
@@ -78,12 +78,12 @@ pub struct Setting {
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// By dotted key.
-    pub settings: BTreeMap<String, Setting>,
+    pub settings: BTreeMap<String, ResolvedSetting>,
     pub typed: Settings,
     /// What is wrong with a layer. Such a layer is not used at all.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
     /// What an untrusted project may not say.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredSetting>,
     /// Rules in force, of packs and layers.
     pub rules: Vec<Sourced>,
     /// The files as they were last good.
@@ -99,20 +99,20 @@ pub struct Good {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     pub source: String,
     pub what: String,
     pub suggestion: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoredSetting {
     pub key: String,
     pub path: PathBuf,
     pub may: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.source, self.what)?;
         match &self.suggestion {
@@ -128,7 +128,7 @@ pub fn defaults() -> String {
 }
 
 /// The files of the layers, present or not.
-pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let user = places.user.iter().map(|user| (Layer::User, user.config.join("config.toml")));
     let project = places.project();
     let project = project.iter().flat_map(|project| {
@@ -142,12 +142,12 @@ const FILE_BYTES: u64 = 64 * 1024;
 /// Nobody reads more mistakes at once.
 const PROBLEMS: usize = 10;
 
-pub fn load(places: &Places, env: &Env) -> Resolved {
+pub fn load(places: &Locations, env: &Env) -> Resolved {
     load_with(places, env, &Good::default())
 }
 
 /// The layers, with the last good text in place of one that is broken.
-pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
+pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
     let mut merge = Merge::new();
     for (layer, path) in files(places) {
         match read_small(&path, FILE_BYTES) {
@@ -198,13 +198,13 @@ pub fn load_with(places: &Places, env: &Env, last_good: &Good) -> Resolved {
 }
 
 /// What the layers would be if this file had this text: a change is checked before it is written.
-pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<Problem> {
+pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<ConfigProblem> {
     let mut merge = Merge::new();
     merge.text(layer, path, text, true);
     merge.finish().problems
 }
 
-fn is_trusted(places: &Places, path: &Path, text: &str) -> bool {
+fn is_trusted(places: &Locations, path: &Path, text: &str) -> bool {
     places
         .user
         .as_ref()
@@ -216,9 +216,9 @@ pub fn hash_of(content: impl AsRef<[u8]>) -> String {
 }
 
 struct Merge {
-    settings: BTreeMap<String, Setting>,
-    problems: Vec<Problem>,
-    ignored: Vec<Ignored>,
+    settings: BTreeMap<String, ResolvedSetting>,
+    problems: Vec<ConfigProblem>,
+    ignored: Vec<IgnoredSetting>,
     rules: Vec<Sourced>,
     good: Good,
 }
@@ -228,7 +228,7 @@ impl Merge {
         let table: Table = defaults().parse().expect("the built-in defaults are TOML: a test reads them");
         let settings = leaves(&table)
             .into_iter()
-            .map(|(key, value)| (key, Setting { value, layer: Layer::Default }))
+            .map(|(key, value)| (key, ResolvedSetting { value, layer: Layer::Default }))
             .collect();
         Merge {
             settings,
@@ -240,7 +240,7 @@ impl Merge {
     }
 
     fn problem(&mut self, source: &str, what: String, suggestion: Option<String>) {
-        self.problems.push(Problem { source: source.to_owned(), what, suggestion });
+        self.problems.push(ConfigProblem { source: source.to_owned(), what, suggestion });
     }
 
     fn text(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) {
@@ -284,9 +284,9 @@ impl Merge {
             let now = &self.settings[&key].value;
             let rule = tighten_rule(&key);
             if !layer.needs_trust() || is_trusted || tightens(rule, now, &value) {
-                self.settings.insert(key, Setting { value, layer });
+                self.settings.insert(key, ResolvedSetting { value, layer });
             } else if *now != value {
-                self.ignored.push(Ignored { key, path: path.to_owned(), may: rule.sentence() });
+                self.ignored.push(IgnoredSetting { key, path: path.to_owned(), may: rule.sentence() });
             }
         }
     }
@@ -304,13 +304,13 @@ impl Merge {
     }
 
     /// The templates of files that can be used.
-    fn templates(&mut self, places: &Places) -> Vec<Template> {
+    fn templates(&mut self, places: &Locations) -> Vec<Template> {
         let mut found: Vec<Template> = Vec::new();
         for (layer, path) in templates::files(places) {
             let read = templates::read(&path);
             let is_trusted = |text: &str| !layer.needs_trust() || is_trusted(places, &path, text);
             match read {
-                Ok((text, _)) if !is_trusted(&text) => self.ignored.push(Ignored {
+                Ok((text, _)) if !is_trusted(&text) => self.ignored.push(IgnoredSetting {
                     key: "templates".to_owned(),
                     path,
                     may: "only once it is trusted".to_owned(),
@@ -326,7 +326,7 @@ impl Merge {
         found
     }
 
-    fn take_rules(&mut self, read: rule_layers::Read) {
+    fn take_rules(&mut self, read: rule_layers::RuleFileResult) {
         self.rules.extend(read.rules);
         self.ignored.extend(read.ignored);
     }
@@ -350,10 +350,10 @@ impl Merge {
                     if guards(&key) && !tightens(tighten_rule(&key), &self.settings[&key].value, &value) =>
                 {
                     let may = tighten_rule(&key).sentence();
-                    self.ignored.push(Ignored { key, path: PathBuf::from(name), may });
+                    self.ignored.push(IgnoredSetting { key, path: PathBuf::from(name), may });
                 }
                 Ok(()) => {
-                    self.settings.insert(key, Setting { value, layer: Layer::Environment });
+                    self.settings.insert(key, ResolvedSetting { value, layer: Layer::Environment });
                 }
                 Err((what, suggestion)) => self.problem(&name, what, suggestion),
             }
@@ -373,7 +373,7 @@ impl Merge {
         }
         // The typed policy has the last word on a value: is it one of the names, is it in range?
         let mut settings = self.settings.clone();
-        settings.insert(key.to_owned(), Setting { value: value.clone(), layer: Layer::Default });
+        settings.insert(key.to_owned(), ResolvedSetting { value: value.clone(), layer: Layer::Default });
         match typed(&settings) {
             Ok(_) => Ok(()),
             Err(error) => Err((format!("`{key}`: {}", error.message().trim()), None)),
@@ -401,7 +401,7 @@ pub fn settings_in(env: &Env) -> Vec<(String, String)> {
     env.starting_with("SPRAG_").into_iter().filter(|(name, _)| name.contains("__")).collect()
 }
 
-fn typed(settings: &BTreeMap<String, Setting>) -> Result<Settings, toml::de::Error> {
+fn typed(settings: &BTreeMap<String, ResolvedSetting>) -> Result<Settings, toml::de::Error> {
     let members = |name: &str| -> Table {
         let members = settings.iter().filter_map(|(key, setting)| {
             let (section, member) = key.rsplit_once('.')?;
@@ -409,7 +409,7 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Settings, toml::de::Err
         });
         members.collect()
     };
-    let section = |own: &'static Section, more: &'static [Section]| -> Value {
+    let section = |own: &'static SettingSection, more: &'static [SettingSection]| -> Value {
         let mut table = members(own.name);
         for section in more {
             let member = section.name.rsplit('.').next().unwrap_or(section.name);
@@ -418,15 +418,15 @@ fn typed(settings: &BTreeMap<String, Setting>) -> Result<Settings, toml::de::Err
         Value::Table(table)
     };
     Ok(Settings {
-        govern: Policy {
-            circuit_breaker: Limits::deserialize(Value::Table(members("circuit_breaker")))?,
-            gates: Policies::read(section)?,
+        govern: GovernSettings {
+            circuit_breaker: BreakerSettings::deserialize(Value::Table(members("circuit_breaker")))?,
+            gates: GateSettings::read(section)?,
         },
         retention: Retention::deserialize(Value::Table(members("retention")))?,
-        backends: mirror::Policy::deserialize(section(&mirror::SECTION, mirror::MORE))?,
-        memory: memory_settings::Policy::deserialize(section(&memory_settings::SECTION, &[]))?,
-        decay: decay::Policy::deserialize(section(&decay::SECTION, decay::MORE))?,
-        terminal: terminal::Policy::deserialize(section(&terminal::SECTION, &[]))?,
-        notify: notify::Policy::deserialize(section(&notify::SECTION, &[]))?,
+        backends: mirror::MirrorSettings::deserialize(section(&mirror::SECTION, mirror::MORE))?,
+        memory: memory_settings::MemorySettings::deserialize(section(&memory_settings::SECTION, &[]))?,
+        decay: decay::DecaySettings::deserialize(section(&decay::SECTION, decay::MORE))?,
+        terminal: terminal::TerminalSettings::deserialize(section(&terminal::SECTION, &[]))?,
+        notify: notify::NotifySettings::deserialize(section(&notify::SECTION, &[]))?,
     })
 }

@@ -13,7 +13,7 @@ use memchr::memmem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use sprag_policy::{Concern, Decision, RuleSet, Shard, Strictness};
+use sprag_policy::{Decision, RuleConcern, RuleSet, Shard, Strictness};
 
 use super::Good;
 use crate::config::rule_files::Sourced;
@@ -30,22 +30,22 @@ const HEAD: usize = 8 * 1024;
 
 /// Such a file, or the bytes it is to have.
 #[derive(Debug)]
-pub struct Kept(Held);
+pub(super) struct RuleCache(CacheBytes);
 
 #[derive(Debug)]
-enum Held {
+enum CacheBytes {
     Bytes(Vec<u8>),
     File { file: File, head: Vec<u8> },
 }
 
 /// Rules that restrict and rules that allow.
-pub struct Sorted {
+pub(super) struct Sorted {
     pub restricting: RuleSet,
     pub allowing: RuleSet,
 }
 
 impl Sorted {
-    pub fn new(rules: &[Sourced], is_strict: bool) -> Result<Sorted, sprag_policy::BadRule> {
+    pub(super) fn new(rules: &[Sourced], is_strict: bool) -> Result<Sorted, sprag_policy::BadRule> {
         let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
         let is_allowing = |sourced: &&Sourced| sourced.rule.decision == Decision::Allow;
         let (allowing, restricting): (Vec<&Sourced>, Vec<&Sourced>) = rules.iter().partition(is_allowing);
@@ -54,8 +54,8 @@ impl Sorted {
     }
 }
 
-impl Kept {
-    pub fn new(rules: &Sorted, good: &Good) -> Result<Kept, postcard::Error> {
+impl RuleCache {
+    pub(super) fn new(rules: &Sorted, good: &Good) -> Result<RuleCache, postcard::Error> {
         let mut parts: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (key, shard) in rules.restricting.shards() {
             parts.insert(key, bytes(&shard)?);
@@ -73,43 +73,43 @@ impl Kept {
         let mut all = u32::try_from(directory.len()).unwrap_or(0).to_le_bytes().to_vec();
         all.extend(directory.into_bytes());
         parts.into_values().for_each(|part| all.extend(part));
-        Ok(Kept(Held::Bytes(all)))
+        Ok(RuleCache(CacheBytes::Bytes(all)))
     }
 
     /// The file as it lies there; what is asked of it later is read then.
-    pub fn open(path: &Path) -> Option<Kept> {
+    pub(super) fn open(path: &Path) -> Option<RuleCache> {
         let file = disk::open_regular(path).ok()?;
         let size = file.metadata().ok()?.len();
         let mut head = vec![0; usize::try_from(size).ok().filter(|_| size < CAP)?.min(HEAD)];
         file.read_exact_at(&mut head, 0).ok()?;
-        Some(Kept(Held::File { file, head }))
+        Some(RuleCache(CacheBytes::File { file, head }))
     }
 
     /// All of it, where it was made just now.
-    pub fn made(&self) -> Option<&[u8]> {
+    pub(super) fn made(&self) -> Option<&[u8]> {
         match &self.0 {
-            Held::Bytes(bytes) => Some(bytes),
-            Held::File { .. } => None,
+            CacheBytes::Bytes(bytes) => Some(bytes),
+            CacheBytes::File { .. } => None,
         }
     }
 
     /// The restricting rules a call concerns; `None` if they cannot be had.
-    pub fn restricting(&self, concern: &Concern) -> Option<RuleSet> {
+    pub(super) fn restricting(&self, concern: &RuleConcern) -> Option<RuleSet> {
         match concern {
-            Concern::None => Some(RuleSet::default()),
-            Concern::Every => self.part::<Shard>(EVERY).map(|shard| RuleSet::join([shard])),
-            Concern::Some(keys) => {
+            RuleConcern::None => Some(RuleSet::default()),
+            RuleConcern::Every => self.part::<Shard>(EVERY).map(|shard| RuleSet::join([shard])),
+            RuleConcern::Some(keys) => {
                 let shards: Option<Vec<Shard>> = keys.iter().map(|key| self.part(key)).collect();
                 shards.map(RuleSet::join)
             }
         }
     }
 
-    pub fn allowing(&self) -> Option<RuleSet> {
+    pub(super) fn allowing(&self) -> Option<RuleSet> {
         self.part::<Shard>(ALLOWING).map(|shard| RuleSet::join([shard]))
     }
 
-    pub fn good(&self) -> Option<Good> {
+    pub(super) fn good(&self) -> Option<Good> {
         self.part(GOOD)
     }
 
@@ -127,9 +127,9 @@ impl Kept {
 
     fn read(&self, range: Range<usize>) -> Option<Cow<'_, [u8]>> {
         match &self.0 {
-            Held::Bytes(bytes) => bytes.get(range).map(Cow::Borrowed),
-            Held::File { head, .. } if range.end <= head.len() => head.get(range).map(Cow::Borrowed),
-            Held::File { file, .. } => {
+            CacheBytes::Bytes(bytes) => bytes.get(range).map(Cow::Borrowed),
+            CacheBytes::File { head, .. } if range.end <= head.len() => head.get(range).map(Cow::Borrowed),
+            CacheBytes::File { file, .. } => {
                 // A damaged directory must not ask for more than such a file can hold.
                 let mut part = vec![0; range.len().min(CAP as usize)];
                 file.read_exact_at(&mut part, range.start as u64).ok()?;

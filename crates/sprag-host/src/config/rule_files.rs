@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sprag_policy::packs::{PACKS, Pack, Switch};
 use sprag_policy::{BadRule, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Rule, RuleFile, check_examples};
-use sprag_shell::{Script, Start};
+use sprag_shell::{Script, ShellStart};
 
 use crate::sys::disk::read_small;
 
@@ -103,7 +103,7 @@ fn read(source: &str, text: &str) -> Result<Vec<Sourced>, RulesError> {
 /// Every example that shows its rule to be wrong.
 pub fn failed_examples(rules: &[Sourced]) -> Result<Vec<FailedExample>, RulesError> {
     let parse = |text: &str| {
-        let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+        let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
         Script::parse(text, &start)
     };
     let mut failed = Vec::new();

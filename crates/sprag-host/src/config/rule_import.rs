@@ -7,12 +7,12 @@ use std::{fs, io};
 
 use toml::Value;
 
-use sprag_policy::import::{self, Files, Import, Importer, Owner, Skipped, Source};
+use sprag_policy::import::{self, Import, RuleFiles, RuleImporter, RuleOwner, RuleText, Skipped};
 use sprag_policy::{Decision, Rule, RuleFile};
 
 use crate::sys::disk::{self, Disk, read_small};
 use crate::sys::env::Env;
-use crate::sys::locations::{self, Places, UserPlaces, tidy};
+use crate::sys::locations::{self, Locations, UserLocations, tidy};
 
 /// Larger than any settings.
 const FILE_BYTES: u64 = 1024 * 1024;
@@ -21,17 +21,17 @@ const MOST_FILES: usize = 200;
 
 /// A file with rules of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct RuleSource {
     pub path: PathBuf,
-    pub owner: Owner,
+    pub owner: RuleOwner,
     /// What its paths are relative to.
     pub base: PathBuf,
-    pub named: Named,
+    pub named: RuleSourceName,
 }
 
 /// How it came to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum RuleSourceName {
     /// By the user, on the command line.
     ByUser,
     /// It lies where the client keeps its rules.
@@ -57,7 +57,7 @@ pub enum ImportError {
 
 /// What a written import is, compared to the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct ImportChanges {
     pub added: Vec<String>,
     pub changed: Vec<String>,
     pub removed: Vec<String>,
@@ -65,44 +65,44 @@ pub struct Changes {
 
 /// The files to read: those that are named, or those that are there.
 pub fn origins(
-    importer: &Importer,
+    importer: &RuleImporter,
     named: &[PathBuf],
     cwd: &Path,
-    places: &Places,
+    places: &Locations,
     env: &Env,
-) -> Vec<Origin> {
+) -> Vec<RuleSource> {
     let folder = user_folder(importer, env);
-    let origin = |path: PathBuf, named: Named| {
+    let origin = |path: PathBuf, named: RuleSourceName| {
         let inside = path.ancestors().skip(1).find(|dir| dir.ends_with(importer.folder));
         let (owner, base) = match (inside, &folder) {
-            (_, Some(folder)) if path.starts_with(folder) => (Owner::User, folder.clone()),
-            (Some(dir), _) => (Owner::Project, dir.parent().unwrap_or(dir).to_path_buf()),
-            (None, _) => (Owner::User, path.parent().unwrap_or(&path).to_path_buf()),
+            (_, Some(folder)) if path.starts_with(folder) => (RuleOwner::User, folder.clone()),
+            (Some(dir), _) => (RuleOwner::Project, dir.parent().unwrap_or(dir).to_path_buf()),
+            (None, _) => (RuleOwner::User, path.parent().unwrap_or(&path).to_path_buf()),
         };
-        Origin { path, owner, base, named }
+        RuleSource { path, owner, base, named }
     };
     if !named.is_empty() {
-        return named.iter().map(|path| origin(tidy(&cwd.join(path)), Named::ByUser)).collect();
+        return named.iter().map(|path| origin(tidy(&cwd.join(path)), RuleSourceName::ByUser)).collect();
     }
     // The user's first: of two rules that are the same the first counts, and theirs count for more.
     let user = folder.iter().flat_map(|folder| files(folder, importer.user_files));
     let project = places.worktree.as_deref().unwrap_or(cwd).join(importer.folder);
     let mut found: Vec<PathBuf> = user.chain(files(&project, importer.project_files)).collect();
     found.dedup();
-    found.into_iter().map(|path| origin(path, Named::ByPlace)).collect()
+    found.into_iter().map(|path| origin(path, RuleSourceName::ByPlace)).collect()
 }
 
-fn user_folder(importer: &Importer, env: &Env) -> Option<PathBuf> {
+fn user_folder(importer: &RuleImporter, env: &Env) -> Option<PathBuf> {
     let given = env.get(importer.folder_variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
     given.or_else(|| locations::home(env).map(|home| home.join(importer.folder)))
 }
 
-fn files(folder: &Path, kinds: &[Files]) -> Vec<PathBuf> {
+fn files(folder: &Path, kinds: &[RuleFiles]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for kind in kinds {
         match kind {
-            Files::One(name) => found.extend(Some(folder.join(name)).filter(|path| path.exists())),
-            Files::Each { dir, ending } => {
+            RuleFiles::One(name) => found.extend(Some(folder.join(name)).filter(|path| path.exists())),
+            RuleFiles::Each { dir, ending } => {
                 let entries = fs::read_dir(folder.join(dir)).into_iter().flatten().flatten();
                 let fits = |path: &PathBuf| path.to_string_lossy().ends_with(ending);
                 let mut each: Vec<PathBuf> =
@@ -116,7 +116,7 @@ fn files(folder: &Path, kinds: &[Files]) -> Vec<PathBuf> {
 }
 
 /// Everything these files say.
-pub fn read(importer: &'static Importer, origins: &[Origin]) -> Result<Import, ImportError> {
+pub fn read(importer: &'static RuleImporter, origins: &[RuleSource]) -> Result<Import, ImportError> {
     if origins.is_empty() {
         return Err(ImportError::NoFiles { title: importer.title });
     }
@@ -130,10 +130,10 @@ pub fn read(importer: &'static Importer, origins: &[Origin]) -> Result<Import, I
             origin.base.to_string_lossy().into_owned(),
         ));
     }
-    let sources: Vec<Source<'_>> = texts
+    let sources: Vec<RuleText<'_>> = texts
         .iter()
         .zip(origins)
-        .map(|((name, text, base), origin)| Source { name, text, owner: origin.owner, base })
+        .map(|((name, text, base), origin)| RuleText { name, text, owner: origin.owner, base })
         .collect();
     import::import(importer, &sources).map_err(|(at, broken)| ImportError::Broken {
         path: origins[at].path.clone(),
@@ -144,8 +144,9 @@ pub fn read(importer: &'static Importer, origins: &[Origin]) -> Result<Import, I
 
 /// Leaves out what a project's own files allow: written down, it would hold in every project, and
 /// a cloned repository must not open up its user's machine. A user who names the file means it.
-pub fn without_foreign_allows(import: Import, origins: &[Origin]) -> Import {
-    let is_foreign = |at: usize| origins[at].owner == Owner::Project && origins[at].named == Named::ByPlace;
+pub fn without_foreign_allows(import: Import, origins: &[RuleSource]) -> Import {
+    let is_foreign =
+        |at: usize| origins[at].owner == RuleOwner::Project && origins[at].named == RuleSourceName::ByPlace;
     let mut kept = Import { rules: Vec::new(), skipped: import.skipped };
     for imported in import.rules {
         if imported.rule.decision == Decision::Allow && is_foreign(imported.source) {
@@ -163,7 +164,7 @@ pub fn without_foreign_allows(import: Import, origins: &[Origin]) -> Import {
 }
 
 /// The rules as a file, as `sprag policy test --config FILE` takes it.
-pub fn to_toml(importer: &Importer, rules: &[&Rule]) -> String {
+pub fn to_toml(importer: &RuleImporter, rules: &[&Rule]) -> String {
     let mut text = format!(
         "# Rules of {}, made by `sprag policy import {}`. The next import writes this file anew.\n",
         importer.title, importer.name
@@ -186,17 +187,17 @@ pub fn to_toml(importer: &Importer, rules: &[&Rule]) -> String {
 }
 
 /// Where an import is kept.
-pub fn path(importer: &Importer, user: &UserPlaces) -> PathBuf {
+pub fn path(importer: &RuleImporter, user: &UserLocations) -> PathBuf {
     user.config.join("policy").join(format!("imported-{}.toml", importer.name))
 }
 
 /// Puts an import in the place of the one before, and tells what is different.
 pub fn write(
-    importer: &Importer,
+    importer: &RuleImporter,
     rules: &[&Rule],
-    user: &UserPlaces,
+    user: &UserLocations,
     disk: &dyn Disk,
-) -> io::Result<Changes> {
+) -> io::Result<ImportChanges> {
     let path = path(importer, user);
     if path.parent().is_some_and(|dir| fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink())) {
         return Err(io::Error::other(format!("the directory of `{}` is a link", path.display())));
@@ -216,9 +217,9 @@ pub fn write(
     Ok(changes(&old.rules, rules))
 }
 
-fn changes(old: &[Rule], new: &[&Rule]) -> Changes {
+fn changes(old: &[Rule], new: &[&Rule]) -> ImportChanges {
     let mut left: BTreeMap<&str, &Rule> = old.iter().map(|rule| (rule.id.as_str(), rule)).collect();
-    let mut changes = Changes::default();
+    let mut changes = ImportChanges::default();
     for rule in new {
         match left.remove(rule.id.as_str()) {
             None => changes.added.push(rule.id.clone()),
@@ -238,10 +239,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let source = Source {
+        let source = RuleText {
             name: "a \"b\"\u{1b}",
             text: r#"{"permissions":{"deny":["Bash(a '\n' b)","Read(a\"b)","Edit(x/**)","Bash(git push:*)"]}}"#,
-            owner: Owner::User,
+            owner: RuleOwner::User,
             base: "/p",
         };
         let importer = import::find("claude").unwrap();

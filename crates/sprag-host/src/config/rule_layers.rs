@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use sprag_base::settings::Name;
+use sprag_base::settings::SettingName;
 use sprag_govern::gates::review::settings::GatePattern;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Rule, RuleFile, RuleSet, Strictness};
 
-use super::{Ignored, Layer, Problem, line_of};
+use super::{ConfigProblem, IgnoredSetting, Layer, line_of};
 use crate::config::rule_files::{self, Sourced};
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Files of rules in one place; more are a mistake.
 const FILES: usize = 50;
@@ -27,14 +27,14 @@ const FOREIGN_BYTES: usize = 16 * 1024;
 const FOREIGN_FILES: usize = 8;
 
 /// Directories with files of rules, present or not.
-pub fn dirs(places: &Places) -> Vec<(Layer, PathBuf)> {
+pub fn dirs(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let user = places.user.iter().map(|user| (Layer::User, user.config.join("policy")));
     let project = places.project().map(|project| (Layer::Project, project.join("policy")));
     user.chain(project).collect()
 }
 
 /// The files of rules of all layers, by name.
-pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let mut found = Vec::new();
     for (layer, dir) in dirs(places) {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -48,9 +48,9 @@ pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
 }
 
 /// What a file's rules come to.
-pub struct Read {
+pub struct RuleFileResult {
     pub rules: Vec<Sourced>,
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredSetting>,
 }
 
 /// Only the rules of a configuration file; its settings are read elsewhere.
@@ -60,20 +60,30 @@ struct Among {
     rules: Vec<Rule>,
 }
 
-pub fn of_config(layer: Layer, path: &Path, text: &str, is_trusted: bool) -> Result<Read, Problem> {
+pub fn of_config(
+    layer: Layer,
+    path: &Path,
+    text: &str,
+    is_trusted: bool,
+) -> Result<RuleFileResult, ConfigProblem> {
     let among: Among = toml::from_str(text).map_err(|error| unreadable(path, text, &error))?;
     checked(layer, path, text, among.rules, is_trusted)
 }
 
-pub fn of_file(layer: Layer, path: &Path, text: &str, is_trusted: bool) -> Result<Read, Problem> {
+pub fn of_file(
+    layer: Layer,
+    path: &Path,
+    text: &str,
+    is_trusted: bool,
+) -> Result<RuleFileResult, ConfigProblem> {
     let file: RuleFile = toml::from_str(text).map_err(|error| unreadable(path, text, &error))?;
     checked(layer, path, text, file.rules, is_trusted)
 }
 
-fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> Problem {
+fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> ConfigProblem {
     let line = error.span().map_or(1, |span| line_of(text, span.start));
     let source = format!("{}:{line}", path.display());
-    Problem { source, what: error.message().to_owned(), suggestion: None }
+    ConfigProblem { source, what: error.message().to_owned(), suggestion: None }
 }
 
 fn checked(
@@ -82,11 +92,11 @@ fn checked(
     text: &str,
     rules: Vec<Rule>,
     is_trusted: bool,
-) -> Result<Read, Problem> {
+) -> Result<RuleFileResult, ConfigProblem> {
     let source = path.display().to_string();
     let problem = |id: &str, what: String| {
         let line = text.lines().position(|line| is_id(line, id)).map_or(1, |at| at + 1);
-        Problem { source: format!("{source}:{line}"), what, suggestion: None }
+        ConfigProblem { source: format!("{source}:{line}"), what, suggestion: None }
     };
     let examples: usize = rules.iter().map(|rule| rule.matching.len() + rule.not_match.len()).sum();
     if examples > EXAMPLES {
@@ -99,7 +109,7 @@ fn checked(
     if longest > EXAMPLE_BYTES || (is_foreign && all > FOREIGN_BYTES) {
         return Err(problem("", "its examples are too long to be tried".to_owned()));
     }
-    let mut read = Read { rules: Vec::new(), ignored: Vec::new() };
+    let mut read = RuleFileResult { rules: Vec::new(), ignored: Vec::new() };
     for mut rule in rules {
         RuleSet::new([&rule], Strictness::Usual).map_err(|bad| problem(&rule.id, bad.to_string()))?;
         if is_foreign {
@@ -115,7 +125,7 @@ fn checked(
             return Err(problem(&sourced.rule.id, what));
         }
         match sourced.rule.loosens() {
-            Some(what) if is_foreign => read.ignored.push(Ignored {
+            Some(what) if is_foreign => read.ignored.push(IgnoredSetting {
                 key: format!("{what} of rule {}", sourced.rule.id),
                 path: path.to_owned(),
                 may: "only once it is trusted".to_owned(),
@@ -143,7 +153,11 @@ pub fn gated(tools: &[GatePattern]) -> impl Iterator<Item = Sourced> {
 
 /// The rules in force: those of the packs that are on and those of the layers, without what the user
 /// has switched off.
-pub fn in_force(packs: &[Name], off: &[String], layers: impl Iterator<Item = Sourced>) -> Vec<Sourced> {
+pub fn in_force(
+    packs: &[SettingName],
+    off: &[String],
+    layers: impl Iterator<Item = Sourced>,
+) -> Vec<Sourced> {
     let is_on = |name: &str| packs.iter().any(|on| on == name);
     let built_in = PACKS.iter().filter(|pack| is_on(pack.name)).flat_map(rule_files::of_pack);
     built_in.chain(layers).filter(|sourced| !off.contains(&sourced.rule.id)).collect()

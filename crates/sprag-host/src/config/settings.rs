@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten, lean};
-use sprag_govern::settings::Policy;
+use sprag_base::settings::{SettingKey, SettingSection, Tighten, lean};
+use sprag_govern::settings::GovernSettings;
 use sprag_govern::{breaker, gates};
 use sprag_memory::lifecycle::decay;
 use sprag_memory::{mirror, settings};
@@ -12,18 +12,18 @@ use sprag_plan::settings::{notify, terminal};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    pub govern: Policy,
+    pub govern: GovernSettings,
     pub retention: Retention,
     #[serde(with = "lean")]
-    pub backends: mirror::Policy,
+    pub backends: mirror::MirrorSettings,
     #[serde(with = "lean")]
-    pub decay: decay::Policy,
+    pub decay: decay::DecaySettings,
     #[serde(with = "lean")]
-    pub memory: settings::Policy,
+    pub memory: settings::MemorySettings,
     #[serde(with = "lean")]
-    pub terminal: terminal::Policy,
+    pub terminal: terminal::TerminalSettings,
     #[serde(with = "lean")]
-    pub notify: notify::Policy,
+    pub notify: notify::NotifySettings,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ impl Default for Retention {
     }
 }
 
-const RETENTION: Section = Section {
+const RETENTION: SettingSection = SettingSection {
     name: "retention",
     defaults: "\
 # How long things stay where they are. Records are never dropped, only moved.
@@ -45,11 +45,11 @@ const RETENTION: Section = Section {
 # Events of a session after which its journal moves into the log.
 journal_events = 500
 ",
-    keys: &[Key { name: "journal_events", tighten: Tighten::Never }],
+    keys: &[SettingKey { name: "journal_events", tighten: Tighten::Never }],
 };
 
 /// Every section there is, in the order of the reference.
-pub fn sections() -> impl Iterator<Item = &'static Section> {
+pub fn sections() -> impl Iterator<Item = &'static SettingSection> {
     [&breaker::SECTION, &RETENTION, &settings::SECTION, &decay::SECTION]
         .into_iter()
         .chain(decay::MORE)

@@ -10,54 +10,58 @@ use serde::{Deserialize, Serialize};
 use sprag_base::time::Timestamp;
 
 use crate::sys::disk::{self, Disk, read_small};
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 
 /// Where Sprag is off, and until when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Off {
-    pub everywhere: Option<Span>,
+    pub everywhere: Option<SwitchOff>,
     /// By store: one clone with all its worktrees.
-    pub here: BTreeMap<PathBuf, Span>,
+    pub here: BTreeMap<PathBuf, SwitchOff>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct SwitchOff {
     pub since: Timestamp,
     /// `None`: until somebody turns it on.
     pub until: Option<Timestamp>,
 }
 
 impl Off {
-    pub fn applies<'a>(&'a self, store: &Path, now: Timestamp) -> Option<&'a Span> {
-        let lasts = |span: &&Span| span.until.is_none_or(|until| now < until);
+    pub fn applies<'a>(&'a self, store: &Path, now: Timestamp) -> Option<&'a SwitchOff> {
+        let lasts = |span: &&SwitchOff| span.until.is_none_or(|until| now < until);
         self.everywhere.as_ref().filter(lasts).or_else(|| self.here.get(store).filter(lasts))
     }
 }
 
-pub fn off_path(user: &UserPlaces) -> PathBuf {
+pub fn off_path(user: &UserLocations) -> PathBuf {
     user.state.join("off.json")
 }
 
-pub fn trust_path(user: &UserPlaces) -> PathBuf {
+pub fn trust_path(user: &UserLocations) -> PathBuf {
     user.state.join("trust.json")
 }
 
 /// A file that cannot be read switches nothing off.
-pub fn read_off(user: &UserPlaces) -> Off {
+pub fn read_off(user: &UserLocations) -> Off {
     read(&off_path(user))
 }
 
-pub fn write_off(user: &UserPlaces, disk: &dyn Disk, off: &Off) -> io::Result<()> {
+pub fn write_off(user: &UserLocations, disk: &dyn Disk, off: &Off) -> io::Result<()> {
     write(disk, &off_path(user), off)
 }
 
 /// The content a person has trusted, by its hash.
-pub fn trusted(user: &UserPlaces, file: &Path) -> Option<String> {
+pub fn trusted(user: &UserLocations, file: &Path) -> Option<String> {
     read::<BTreeMap<PathBuf, String>>(&trust_path(user)).remove(file)
 }
 
 /// Trusts each file as it is, or not at all.
-pub fn set_trust(user: &UserPlaces, disk: &dyn Disk, files: &[(PathBuf, Option<String>)]) -> io::Result<()> {
+pub fn set_trust(
+    user: &UserLocations,
+    disk: &dyn Disk,
+    files: &[(PathBuf, Option<String>)],
+) -> io::Result<()> {
     let mut all: BTreeMap<PathBuf, String> = read(&trust_path(user));
     for (file, hash) in files {
         match hash {

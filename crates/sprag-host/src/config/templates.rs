@@ -4,22 +4,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sprag_base::text::quoted;
-use sprag_govern::gates::review::settings::Policy;
+use sprag_govern::gates::review::settings::Settings;
 use sprag_govern::gates::review::template::{self, Template};
 
-use super::{Layer, Problem};
+use super::{ConfigProblem, Layer};
 use crate::sys::disk::read_small;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Directories with templates, present or not.
-pub fn dirs(places: &Places) -> Vec<(Layer, PathBuf)> {
+pub fn dirs(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let user = places.user.iter().map(|user| (Layer::User, user.config.join("templates")));
     let project = places.project().map(|project| (Layer::Project, project.join("templates")));
     user.chain(project).collect()
 }
 
 /// The files of all layers, by name.
-pub fn files(places: &Places) -> Vec<(Layer, PathBuf)> {
+pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let mut found = Vec::new();
     for (layer, dir) in dirs(places) {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -39,12 +39,12 @@ pub fn read(path: &Path) -> Result<(String, Template), String> {
 }
 
 /// Ids in the settings that no template has. What they stand for is left out of the choice.
-pub fn unknown(policy: &Policy) -> Vec<Problem> {
+pub fn unknown(policy: &Settings) -> Vec<ConfigProblem> {
     let active =
         Some(&policy.templates.active).filter(|id| !id.is_empty()).map(|id| ("templates.active", id));
     let weighted = policy.templates.weights.iter().map(|weight| ("templates.weights", &weight.id));
     let unknown = active.into_iter().chain(weighted).filter(|(_, id)| template::find(policy, id).is_none());
-    let problem = |(key, id): (&str, &String)| Problem {
+    let problem = |(key, id): (&str, &String)| ConfigProblem {
         source: key.to_owned(),
         what: format!("there is no template `{}`", quoted(id)),
         suggestion: None,

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Question, Ran, ask, is_object_name};
-use crate::sys::locations::Places;
+use super::{GitQuery, ProcessOutput, ask, is_object_name};
+use crate::sys::locations::Locations;
 
 /// Bytes of one answer.
 const CAP: usize = 64 * 1024 * 1024;
@@ -18,12 +18,12 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub struct Committed {
     pub name: String,
     pub parents: Vec<String>,
-    pub files: Vec<Changed>,
+    pub files: Vec<ChangedBlob>,
 }
 
 /// One file of it. `None`: there is no such file on that side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedBlob {
     pub from: Option<Blob>,
     pub to: Option<Blob>,
 }
@@ -38,7 +38,7 @@ pub struct Blob {
 
 /// Commits that `to` has and `from` has not, oldest first; of more than `most` the latest. Of a merge nothing
 /// is told. `None`: git could not say.
-pub fn commits(places: &Places, from: Option<&str>, to: &str, most: usize) -> Option<Vec<Committed>> {
+pub fn commits(places: &Locations, from: Option<&str>, to: &str, most: usize) -> Option<Vec<Committed>> {
     if !is_object_name(to) || from.is_some_and(|from| !is_object_name(from)) {
         return None;
     }
@@ -57,7 +57,7 @@ pub fn commits(places: &Places, from: Option<&str>, to: &str, most: usize) -> Op
 }
 
 /// Asks for commits with what they have changed, whatever the user's settings are.
-fn log(places: &Places, more: &[&str]) -> Option<Vec<Committed>> {
+fn log(places: &Locations, more: &[&str]) -> Option<Vec<Committed>> {
     const ALWAYS: &[&str] = &[
         "-c",
         "log.showRoot=true",
@@ -79,14 +79,14 @@ fn log(places: &Places, more: &[&str]) -> Option<Vec<Committed>> {
         "-z",
     ];
     let args = [ALWAYS, more].concat();
-    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
     let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
     Some(read_commits(&ran.stdout))
 }
 
 /// Paths that commits since then have changed, each with when that was written first: a commit that is picked or
 /// rebased keeps that time. Merges tell nothing.
-pub fn authored(places: &Places, since: i64, most: usize) -> Option<Vec<(i64, Vec<String>)>> {
+pub fn authored(places: &Locations, since: i64, most: usize) -> Option<Vec<(i64, Vec<String>)>> {
     let count = format!("--max-count={most}");
     let since = format!("--since=@{since} +0000");
     let args = [
@@ -108,7 +108,7 @@ pub fn authored(places: &Places, since: i64, most: usize) -> Option<Vec<(i64, Ve
         &count,
         &since,
     ];
-    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
     let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
     let mut found: Vec<(i64, Vec<String>)> = Vec::new();
     for word in ran.stdout.split(|&byte| byte == 0) {
@@ -145,7 +145,7 @@ fn read_commits(bytes: &[u8]) -> Vec<Committed> {
 }
 
 /// `100644 100644 OLD NEW M`, then one path, or two of a rename.
-fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> Option<Changed> {
+fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> Option<ChangedBlob> {
     let entry = std::str::from_utf8(entry).ok()?;
     let [mode_from, mode_to, from, to, status] = entry.split(' ').collect::<Vec<_>>()[..] else {
         return None;
@@ -160,7 +160,7 @@ fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> O
         let is_file = mode.starts_with("100") || mode == "120000";
         is_file.then(|| Blob { path, name: name.to_owned(), is_link: mode == "120000" })
     };
-    Some(Changed { from: blob(path, mode_from, from), to: blob(target, mode_to, to) })
+    Some(ChangedBlob { from: blob(path, mode_from, from), to: blob(target, mode_to, to) })
 }
 
 /// The bytes that these names stand for, in their order. What is no file, or not there, is none.
@@ -181,7 +181,7 @@ pub fn blobs(worktree: &Path, names: &[String]) -> Option<Vec<Option<Vec<u8>>>> 
             count += 1;
         }
         let args = ["--no-replace-objects", "cat-file", "--batch"];
-        let question = Question { args: &args, env: &[], stdin: &stdin, deadline: DEADLINE, cap: CAP };
+        let question = GitQuery { args: &args, env: &[], stdin: &stdin, deadline: DEADLINE, cap: CAP };
         let ran = ask(worktree, &question).filter(is_whole)?;
         let read = read_blobs(&ran.stdout, count)?;
         found.extend(read);
@@ -213,14 +213,14 @@ fn read_blobs(mut bytes: &[u8], count: usize) -> Option<Vec<Option<Vec<u8>>>> {
 }
 
 /// Every version of a file that some commit has, oldest first: the commit, its parents and the blob.
-pub fn versions(places: &Places, path: &str, most: usize) -> Option<Vec<Committed>> {
+pub fn versions(places: &Locations, path: &str, most: usize) -> Option<Vec<Committed>> {
     let count = format!("--max-count={most}");
     let more =
         ["--all", "--full-history", "--diff-merges=first-parent", "--no-renames", count.as_str(), "--", path];
     log(places, &more)
 }
 
-fn is_whole(ran: &Ran) -> bool {
+fn is_whole(ran: &ProcessOutput) -> bool {
     ran.succeeded() && ran.stdout.len() < CAP
 }
 

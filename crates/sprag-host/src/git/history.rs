@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::{Question, Ran, ask, borrowed, disarmed, is_object_name};
+use super::{GitQuery, ProcessOutput, ask, borrowed, disarmed, is_object_name};
 use crate::git::quoted_path;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Bytes of one answer.
 const CAP: usize = 32 * 1024 * 1024;
@@ -27,13 +27,13 @@ pub struct Blamed {
 
 /// Which state of a file is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At<'a> {
+pub enum FileVersion<'a> {
     Worktree,
     Commit(&'a str),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
+pub struct CommitInfo {
     pub name: String,
     pub tree: String,
     pub parents: Vec<String>,
@@ -42,26 +42,26 @@ pub struct Commit {
 }
 
 /// The lines of a file, each with where it comes from. `None`: git could not say.
-pub fn blame(places: &Places, at: At<'_>, path: &str, deadline: Duration) -> Option<Vec<Blamed>> {
+pub fn blame(places: &Locations, at: FileVersion<'_>, path: &str, deadline: Duration) -> Option<Vec<Blamed>> {
     // A list of commits to be passed over makes git guess.
     let settings = ["-c", "blame.ignoreRevsFile=", "-c", "core.quotePath=false", "--no-replace-objects"];
     let mut args: Vec<&str> = settings.to_vec();
     args.extend(["blame", "--incremental", "--no-textconv"]);
     let disarmed = match at {
         Worktree => disarmed(places)?,
-        At::Commit(name) => {
+        FileVersion::Commit(name) => {
             args.push(Some(name).filter(|name| is_object_name(name))?);
             Vec::new()
         }
     };
     args.extend(["--", path]);
     let env = borrowed(&disarmed);
-    let question = Question { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
     read_blame(&ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
-use At::Worktree;
+use FileVersion::Worktree;
 
-fn is_whole(ran: &Ran) -> bool {
+fn is_whole(ran: &ProcessOutput) -> bool {
     ran.succeeded() && ran.stdout.len() < CAP
 }
 
@@ -103,15 +103,15 @@ fn head(line: &[u8]) -> Option<(String, usize, usize, usize)> {
 const MOST_LINES: usize = 4_000_000;
 
 /// What a file was in a commit. `None`: it was not there, or is no file, or too large.
-pub fn text(places: &Places, commit: &str, path: &str, deadline: Duration) -> Option<Vec<u8>> {
+pub fn text(places: &Locations, commit: &str, path: &str, deadline: Duration) -> Option<Vec<u8>> {
     let name = format!("{}:{path}", Some(commit).filter(|name| is_object_name(name))?);
     let args = ["--no-replace-objects", "cat-file", "blob", &name];
-    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
 /// Those of these commits that are still there.
-pub fn existing(places: &Places, names: &[&str], deadline: Duration) -> Option<Vec<String>> {
+pub fn existing(places: &Locations, names: &[&str], deadline: Duration) -> Option<Vec<String>> {
     let args = ["--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objecttype)"];
     let mut found = Vec::new();
     for names in names.chunks(AT_ONCE) {
@@ -120,7 +120,7 @@ pub fn existing(places: &Places, names: &[&str], deadline: Duration) -> Option<V
         if stdin.is_empty() {
             continue;
         }
-        let question = Question { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
+        let question = GitQuery { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
         let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
         let said = String::from_utf8_lossy(&ran.stdout).into_owned();
         found.extend(said.lines().filter_map(|line| line.strip_suffix(" commit")).map(str::to_owned));
@@ -130,7 +130,7 @@ pub fn existing(places: &Places, names: &[&str], deadline: Duration) -> Option<V
 
 /// Which commits are meant by a list of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walk {
+pub enum RevisionWalk {
     /// These alone.
     Named,
     /// These and all before them that what is checked out does not have; newest first.
@@ -143,45 +143,45 @@ pub enum Walk {
 
 /// What is known of commits, which must all be there; at most so many.
 pub fn commits(
-    places: &Places,
+    places: &Locations,
     names: &[&str],
-    walk: Walk,
+    walk: RevisionWalk,
     most: usize,
     deadline: Duration,
-) -> Option<Vec<Commit>> {
+) -> Option<Vec<CommitInfo>> {
     let most = format!("--max-count={most}");
     let mut args = vec!["--no-replace-objects", "log", "--stdin", "-s", "--no-show-signature", "--no-color"];
     args.extend(["--topo-order", "--format=%H%x00%T%x00%P%x00%ae %at"]);
     let (option, not) = match walk {
-        Walk::Named => ("--no-walk=unsorted", ""),
-        Walk::NotInHead => (most.as_str(), "^HEAD\n"),
-        Walk::NotInAny => (most.as_str(), "--not\n--all\nHEAD\n"),
-        Walk::Everything => (most.as_str(), "--all\nHEAD\n"),
+        RevisionWalk::Named => ("--no-walk=unsorted", ""),
+        RevisionWalk::NotInHead => (most.as_str(), "^HEAD\n"),
+        RevisionWalk::NotInAny => (most.as_str(), "--not\n--all\nHEAD\n"),
+        RevisionWalk::Everything => (most.as_str(), "--all\nHEAD\n"),
     };
     args.push(option);
-    let mut found: Vec<Commit> = Vec::new();
+    let mut found: Vec<CommitInfo> = Vec::new();
     let none: &[&str] = &[""];
-    let names = if walk == Walk::Everything { none } else { names };
-    for names in names.chunks(if walk == Walk::Named { AT_ONCE } else { usize::MAX }) {
+    let names = if walk == RevisionWalk::Everything { none } else { names };
+    for names in names.chunks(if walk == RevisionWalk::Named { AT_ONCE } else { usize::MAX }) {
         let names: Vec<&str> =
             names.iter().copied().filter(|name| is_object_name(name)).take(AT_ONCE).collect();
-        if names.is_empty() && walk != Walk::Everything {
+        if names.is_empty() && walk != RevisionWalk::Everything {
             continue;
         }
         let stdin = names.iter().map(|name| format!("{name}\n")).collect::<String>() + not;
-        let question = Question { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
+        let question = GitQuery { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
         let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
         found.extend(String::from_utf8_lossy(&ran.stdout).lines().filter_map(commit));
     }
     Some(found)
 }
 
-fn commit(line: &str) -> Option<Commit> {
+fn commit(line: &str) -> Option<CommitInfo> {
     let mut parts = line.splitn(4, '\0');
     let mut next = || parts.next();
     let (name, tree, parents, authored) = (next()?, next()?, next()?, next()?);
     let parents = parents.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    is_object_name(name).then(|| Commit {
+    is_object_name(name).then(|| CommitInfo {
         name: name.to_owned(),
         tree: tree.to_owned(),
         parents,
@@ -190,10 +190,10 @@ fn commit(line: &str) -> Option<Commit> {
 }
 
 /// All of a commit's message.
-pub fn message(places: &Places, commit: &str, deadline: Duration) -> Option<String> {
+pub fn message(places: &Locations, commit: &str, deadline: Duration) -> Option<String> {
     let name = Some(commit).filter(|name| is_object_name(name))?;
     let args = ["--no-replace-objects", "cat-file", "commit", name];
-    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
     let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
     text.split_once("\n\n").map(|(_, message)| message.to_owned())
@@ -218,44 +218,44 @@ const QUIET: [&str; 5] =
     ["--no-replace-objects", "-c", "core.quotePath=false", "-c", "diff.orderFile=/dev/null"];
 
 /// What each of these commits changed, one after the other behind its name; merges changed nothing.
-pub fn changes(places: &Places, names: &[&str], deadline: Duration) -> Option<Vec<u8>> {
+pub fn changes(places: &Locations, names: &[&str], deadline: Duration) -> Option<Vec<u8>> {
     let mut args = QUIET.to_vec();
     args.extend(["diff-tree", "--stdin", "--root"]);
     args.extend(DIFF);
     let names = names.iter().copied().filter(|name| is_object_name(name)).take(AT_ONCE);
     let stdin = names.map(|name| format!("{name}\n")).collect::<String>();
-    let question = Question { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: stdin.as_bytes(), deadline, cap: CAP };
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
 /// The difference between two commits.
-pub fn between(places: &Places, from: &str, to: &str, deadline: Duration) -> Option<Vec<u8>> {
+pub fn between(places: &Locations, from: &str, to: &str, deadline: Duration) -> Option<Vec<u8>> {
     let mut args = QUIET.to_vec();
     args.push("diff-tree");
     args.extend(DIFF);
     args.extend([from, to].iter().filter(|name| is_object_name(name)));
-    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
 /// What is not committed of what git knows.
-pub fn uncommitted(places: &Places, deadline: Duration) -> Option<Vec<u8>> {
+pub fn uncommitted(places: &Locations, deadline: Duration) -> Option<Vec<u8>> {
     let mut args = QUIET.to_vec();
     args.push("diff");
     args.extend(DIFF.iter().filter(|option| **option != "-r"));
     args.extend(["HEAD", "--"]);
     let disarmed = disarmed(places)?;
     let env = borrowed(&disarmed);
-    let question = Question { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &env, stdin: b"", deadline, cap: CAP };
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
 /// Commits that what is checked out has since this one. `None`: they are too many, or git could not say.
-pub fn since(places: &Places, base: &str, deadline: Duration) -> Option<HashSet<String>> {
+pub fn since(places: &Locations, base: &str, deadline: Duration) -> Option<HashSet<String>> {
     let not = format!("^{}", Some(base).filter(|name| is_object_name(name))?);
     let most = format!("--max-count={SINCE}");
     let args = ["--no-replace-objects", "rev-list", &most, "HEAD", &not];
-    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
     let ran = ask(places.worktree.as_ref()?, &question).filter(is_whole)?;
     let names: HashSet<String> = String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect();
     (names.len() < SINCE).then_some(names)
@@ -265,13 +265,13 @@ pub fn since(places: &Places, base: &str, deadline: Duration) -> Option<HashSet<
 const SINCE: usize = 20_000;
 
 /// The newest commit that two have in common.
-pub fn base(places: &Places, a: &str, b: &str, deadline: Duration) -> Option<String> {
+pub fn base(places: &Locations, a: &str, b: &str, deadline: Duration) -> Option<String> {
     let args = ["--no-replace-objects", "merge-base", a, b];
     if !is_object_name(a) || !is_object_name(b) {
         return None;
     }
-    let question = Question { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
-    super::object_name(ask(places.worktree.as_ref()?, &question).filter(Ran::succeeded)?)
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline, cap: CAP };
+    super::object_name(ask(places.worktree.as_ref()?, &question).filter(ProcessOutput::succeeded)?)
 }
 
 #[cfg(test)]

@@ -15,14 +15,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::sys::disk::read_small;
-use crate::sys::exec::{self, Ending, Ran, Run};
-use crate::sys::locations::Places;
+use crate::sys::exec::{self, ProcessEnd, ProcessOutput, ProcessSpec};
+use crate::sys::locations::Locations;
 
 pub(crate) mod quoted_path;
 pub mod scratch;
 mod versions;
 
-pub use versions::{Range, Versions, tree, versions};
+pub use versions::{ChangeRange, FileVersions, tree, versions};
 
 /// Long, because a verdict depends on the answer; a client waits for a stop much longer.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ pub fn changed_paths_by(worktree: &Path, index: &Path) -> Option<Vec<String>> {
 
 fn changed_by(worktree: &Path, env: &[(&str, &OsStr)]) -> Option<Vec<String>> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
-    let ran = run(worktree, &args, env).filter(Ran::succeeded)?;
+    let ran = run(worktree, &args, env).filter(ProcessOutput::succeeded)?;
     let paths = ran.stdout.split(|&byte| byte == 0).filter(|entry| entry.len() > 3);
     Some(paths.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned()).collect())
 }
@@ -86,7 +86,7 @@ pub enum Against {
     Nothing,
 }
 
-pub struct Diff {
+pub struct GitDiff {
     pub text: Vec<u8>,
     /// Nothing was cut off.
     pub is_whole: bool,
@@ -94,7 +94,7 @@ pub struct Diff {
 
 /// A diff without context of what is below these paths, with slashes and prefixes as git is born
 /// with them. What the repository says is no text is left out. `None`: git could not say.
-pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<Diff> {
+pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<GitDiff> {
     let mut args = vec![
         "-c",
         "core.quotePath=false",
@@ -120,7 +120,7 @@ pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<Dif
         }
     });
     let ran = git_alone(dir, &below(args, paths))?;
-    Some(Diff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
+    Some(GitDiff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
 /// Staged files below these paths, relative to the repository.
@@ -172,23 +172,23 @@ fn below<'a>(mut args: Vec<&'a str>, paths: &'a [String]) -> Vec<&'a str> {
     args
 }
 
-fn listed(ran: Ran) -> Option<Vec<String>> {
+fn listed(ran: ProcessOutput) -> Option<Vec<String>> {
     let paths = ran.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
     Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 /// Asks git so that it starts no other program: to compare a file it would run the filters that the
 /// repository's configuration names, so those are unset for the question.
-fn git_alone(dir: &Path, args: &[&str]) -> Option<Ran> {
+fn git_alone(dir: &Path, args: &[&str]) -> Option<ProcessOutput> {
     let named = run(dir, &["config", "--null", "--name-only", "--get-regexp", r"^filter\."], &[])?;
     let filters = match named.ending {
-        Ending::Code(0) => listed(named)?,
+        ProcessEnd::Code(0) => listed(named)?,
         // There are none.
-        Ending::Code(1) => Vec::new(),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => return None,
+        ProcessEnd::Code(1) => Vec::new(),
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => return None,
     };
     let disarmed = disarming(filters);
-    run(dir, args, &borrowed(&disarmed)).filter(Ran::succeeded)
+    run(dir, args, &borrowed(&disarmed)).filter(ProcessOutput::succeeded)
 }
 
 /// Variables that set these settings to what starts no program.
@@ -217,7 +217,7 @@ fn borrowed(env: &[(String, String)]) -> Vec<(&str, &OsStr)> {
 /// Disarms the filters and converters that the repository's own configuration names. Those of the
 /// user are run as git runs them for everybody: without them, files kept elsewhere look changed.
 /// Nearly no repository has any, and to see that takes no child.
-fn disarmed(places: &Places) -> Option<Vec<(String, String)>> {
+fn disarmed(places: &Locations) -> Option<Vec<(String, String)>> {
     let (worktree, git_dir, common) =
         (places.worktree.as_ref()?, places.git_dir.as_ref()?, places.common.as_ref()?);
     let may_name_any = |file: &Path| match read_small(file, CONFIG_BYTES) {
@@ -234,9 +234,9 @@ fn disarmed(places: &Places) -> Option<Vec<(String, String)>> {
     let args = ["config", "--null", "--show-scope", "--name-only", "--get-regexp", pattern];
     let ran = run(worktree, &args, &[])?;
     match ran.ending {
-        Ending::Code(0) => {}
-        Ending::Code(1) => return Some(Vec::new()),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => return None,
+        ProcessEnd::Code(0) => {}
+        ProcessEnd::Code(1) => return Some(Vec::new()),
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => return None,
     }
     let words = listed(ran)?;
     let own = words.chunks_exact(2).filter(|pair| pair[0] == "local" || pair[0] == "worktree");
@@ -251,27 +251,27 @@ const CONFIG_BYTES: u64 = 1024 * 1024;
 
 /// Names of files as git knows them: bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct PathNames {
     pub paths: Vec<Vec<u8>>,
     /// Nothing was cut off.
     pub is_whole: bool,
 }
 
 /// What differs from HEAD or the index, and what is untracked, relative to the worktree; by one child.
-pub fn dirty_paths(places: &Places) -> Option<Names> {
+pub fn dirty_paths(places: &Locations) -> Option<PathNames> {
     let args =
         ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"];
     let disarmed = disarmed(places)?;
-    let ran = run(places.worktree.as_ref()?, &args, &borrowed(&disarmed)).filter(Ran::succeeded)?;
+    let ran = run(places.worktree.as_ref()?, &args, &borrowed(&disarmed)).filter(ProcessOutput::succeeded)?;
     let end = memchr::memrchr(0, &ran.stdout).map_or(0, |at| at + 1);
     let entries = ran.stdout[..end].split(|&byte| byte == 0).filter(|entry| entry.len() > 3);
     let paths = entries.map(|entry| entry[3..].to_vec()).collect();
-    Some(Names { paths, is_whole: ran.stdout.len() < CAP })
+    Some(PathNames { paths, is_whole: ran.stdout.len() < CAP })
 }
 
 /// How the worktree differs from this index, in git's long format: untracked names and the diff from
 /// the index to the files, by one child. Settings that would change the format are set back.
-pub fn status_against(places: &Places, index: &Path) -> Option<Diff> {
+pub fn status_against(places: &Locations, index: &Path) -> Option<GitDiff> {
     let mut args = Vec::new();
     for setting in [
         "core.quotePath=false",
@@ -308,13 +308,13 @@ pub fn status_against(places: &Places, index: &Path) -> Option<Diff> {
     let disarmed = disarmed(places)?;
     let mut env = borrowed(&disarmed);
     env.push(("GIT_INDEX_FILE", index.as_os_str()));
-    let ran = run(places.worktree.as_ref()?, &args, &env).filter(Ran::succeeded)?;
-    Some(Diff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
+    let ran = run(places.worktree.as_ref()?, &args, &env).filter(ProcessOutput::succeeded)?;
+    Some(GitDiff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
 /// Writes the worktree, without our own files, as a tree into a store of objects of ours. This
 /// index is changed for it; neither that of the repository nor its objects are.
-pub fn write_tree(places: &Places, index: &Path, objects: &Path) -> Option<String> {
+pub fn write_tree(places: &Locations, index: &Path, objects: &Path) -> Option<String> {
     let worktree = places.worktree.as_ref()?;
     let until = Instant::now() + TREE_DEADLINE;
     let disarmed = disarmed(places)?;
@@ -340,13 +340,13 @@ pub fn write_tree(places: &Places, index: &Path, objects: &Path) -> Option<Strin
     };
     // What git cannot read (1) is not part of what it can say: a repository without a commit, say.
     let added = ask(&["add", "-A", "--ignore-errors", "--", ".", NOT_OURS])?;
-    if !matches!(added.ending, Ending::Code(0 | 1)) {
+    if !matches!(added.ending, ProcessEnd::Code(0 | 1)) {
         return None;
     }
     // Those that are tracked were passed over, and are as they were last staged.
     ask(&["rm", "-r", "-f", "--cached", "--quiet", "--ignore-unmatch", "--", ".sprag"])
-        .filter(Ran::succeeded)?;
-    object_name(ask(&["write-tree"]).filter(Ran::succeeded)?)
+        .filter(ProcessOutput::succeeded)?;
+    object_name(ask(&["write-tree"]).filter(ProcessOutput::succeeded)?)
 }
 
 const NOT_OURS: &str = ":(exclude,top).sprag";
@@ -354,7 +354,7 @@ const NOT_OURS: &str = ":(exclude,top).sprag";
 const TREE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The repository's objects, as a list of places.
-fn alternates(places: &Places) -> Option<OsString> {
+fn alternates(places: &Locations) -> Option<OsString> {
     let objects = places.common.as_ref()?.join("objects").into_os_string();
     let is_plain = !objects.as_encoded_bytes().iter().any(|byte| b":\"\\\n".contains(byte));
     Some(if is_plain { objects } else { quoted_path::quote(objects.as_encoded_bytes()).into() })
@@ -362,7 +362,7 @@ fn alternates(places: &Places) -> Option<OsString> {
 
 /// The difference between two trees, ours or the repository's, as people read it; without our own
 /// files. No program of the repository is run: trees need no filters.
-pub fn tree_diff(places: &Places, objects: &Path, from: &str, to: &str) -> Option<Diff> {
+pub fn tree_diff(places: &Locations, objects: &Path, from: &str, to: &str) -> Option<GitDiff> {
     if !is_object_name(from) || !is_object_name(to) {
         return None;
     }
@@ -393,16 +393,16 @@ pub fn tree_diff(places: &Places, objects: &Path, from: &str, to: &str) -> Optio
     if objects.is_dir() {
         env.push(("GIT_OBJECT_DIRECTORY", objects.as_os_str()));
     }
-    let ran = run(places.worktree.as_ref()?, &args, &env).filter(Ran::succeeded)?;
-    Some(Diff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
+    let ran = run(places.worktree.as_ref()?, &args, &env).filter(ProcessOutput::succeeded)?;
+    Some(GitDiff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
 /// The tree of the commit that is checked out.
-pub fn head_tree(places: &Places) -> Option<String> {
+pub fn head_tree(places: &Locations) -> Option<String> {
     object_name(git(places.worktree.as_ref()?, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])?)
 }
 
-fn object_name(ran: Ran) -> Option<String> {
+fn object_name(ran: ProcessOutput) -> Option<String> {
     let name = String::from_utf8(ran.stdout).ok()?;
     let name = name.trim_end();
     is_object_name(name).then(|| name.to_owned())
@@ -414,7 +414,7 @@ pub fn is_object_name(name: &str) -> bool {
 }
 
 /// Runs git in a repository of our own making, with an identity and settings of our own.
-pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
+pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<ProcessOutput> {
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
     let who = OsStr::new("demo");
     let mail = OsStr::new("demo@localhost");
@@ -427,7 +427,7 @@ pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
         ("GIT_COMMITTER_EMAIL", mail),
     ];
     let deadline = Duration::from_secs(20);
-    exec::run(&Run {
+    exec::run(&ProcessSpec {
         program: OsStr::new("git"),
         args: &args,
         dir,
@@ -439,20 +439,25 @@ pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<Ran> {
     })
 }
 
-fn git(worktree: &Path, args: &[&str]) -> Option<Ran> {
-    run(worktree, args, &[]).filter(Ran::succeeded)
+fn git(worktree: &Path, args: &[&str]) -> Option<ProcessOutput> {
+    run(worktree, args, &[]).filter(ProcessOutput::succeeded)
 }
 
-fn run(worktree: &Path, args: &[&str], more: &[(&str, &OsStr)]) -> Option<Ran> {
+fn run(worktree: &Path, args: &[&str], more: &[(&str, &OsStr)]) -> Option<ProcessOutput> {
     run_within(worktree, args, more, DEADLINE)
 }
 
-fn run_within(worktree: &Path, args: &[&str], more: &[(&str, &OsStr)], deadline: Duration) -> Option<Ran> {
-    ask(worktree, &Question { args, env: more, stdin: b"", deadline, cap: CAP })
+fn run_within(
+    worktree: &Path,
+    args: &[&str],
+    more: &[(&str, &OsStr)],
+    deadline: Duration,
+) -> Option<ProcessOutput> {
+    ask(worktree, &GitQuery { args, env: more, stdin: b"", deadline, cap: CAP })
 }
 
 /// What git is asked, and how much of an answer is wanted.
-struct Question<'a> {
+struct GitQuery<'a> {
     args: &'a [&'a str],
     env: &'a [(&'a str, &'a OsStr)],
     /// Less than a pipe holds.
@@ -461,12 +466,12 @@ struct Question<'a> {
     cap: usize,
 }
 
-fn ask(worktree: &Path, question: &Question<'_>) -> Option<Ran> {
+fn ask(worktree: &Path, question: &GitQuery<'_>) -> Option<ProcessOutput> {
     ask_of(worktree, question, &[])
 }
 
 /// The same, and of these paths, as git knows them: by their bytes.
-fn ask_of(worktree: &Path, question: &Question<'_>, paths: &[&OsStr]) -> Option<Ran> {
+fn ask_of(worktree: &Path, question: &GitQuery<'_>, paths: &[&OsStr]) -> Option<ProcessOutput> {
     // Asking must not write into the repository, nor start its monitor or fetch from its remote. What
     // its own configuration names as a filter, git runs as it does for everybody.
     let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
@@ -478,7 +483,7 @@ fn ask_of(worktree: &Path, question: &Question<'_>, paths: &[&OsStr]) -> Option<
         ("GIT_NO_LAZY_FETCH", OsStr::new("1")),
     ];
     env.extend(question.env);
-    let run = Run {
+    let run = ProcessSpec {
         program: OsStr::new("git"),
         args: &args,
         dir: worktree,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Question, ask, is_object_name};
-use crate::sys::exec::Ending;
+use super::{GitQuery, ask, is_object_name};
+use crate::sys::exec::ProcessEnd;
 
 /// Reading a large tree takes long, and whoever waits for the verdict waits for this.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -16,7 +16,7 @@ const MOST: usize = 200;
 
 /// Which files are looked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tree<'a> {
+pub enum SearchTree<'a> {
     /// Those of a commit or tree, by its whole name.
     Of(&'a str),
     /// What is staged.
@@ -26,7 +26,7 @@ pub enum Tree<'a> {
 }
 
 /// Files that have one of `names` as a word. `None`: git could not say, or not in time.
-pub fn files_with(worktree: &Path, tree: Tree<'_>, names: &BTreeSet<String>) -> Option<Vec<String>> {
+pub fn files_with(worktree: &Path, tree: SearchTree<'_>, names: &BTreeSet<String>) -> Option<Vec<String>> {
     if names.is_empty() {
         return Some(Vec::new());
     }
@@ -37,33 +37,35 @@ pub fn files_with(worktree: &Path, tree: Tree<'_>, names: &BTreeSet<String>) -> 
     let mut args =
         vec!["grep", "-l", "-z", "-a", "-w", "-F", "--full-name", "--no-color", "--no-recurse-submodules"];
     args.extend(match tree {
-        Tree::Worktree => Some("--untracked"),
-        Tree::Staged => Some("--cached"),
-        Tree::Of(_) => None,
+        SearchTree::Worktree => Some("--untracked"),
+        SearchTree::Staged => Some("--cached"),
+        SearchTree::Of(_) => None,
     });
     args.extend(names.iter().flat_map(|name| ["-e", name.as_str()]));
-    if let Tree::Of(name) = tree {
+    if let SearchTree::Of(name) = tree {
         args.push(Some(name).filter(|name| is_object_name(name))?);
     }
     args.push("--");
-    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: CAP };
     let ran = ask(worktree, &question)?;
     match ran.ending {
-        Ending::Code(0) if ran.stdout.len() < CAP => Some(listed(&ran.stdout, tree)),
+        ProcessEnd::Code(0) if ran.stdout.len() < CAP => Some(listed(&ran.stdout, tree)),
         // Nobody.
-        Ending::Code(1) if ran.stdout.is_empty() => Some(Vec::new()),
+        ProcessEnd::Code(1) if ran.stdout.is_empty() => Some(Vec::new()),
         _ => None,
     }
 }
 
 /// In a tree git puts its name before each.
-fn listed(stdout: &[u8], tree: Tree<'_>) -> Vec<String> {
+fn listed(stdout: &[u8], tree: SearchTree<'_>) -> Vec<String> {
     let entries = stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     entries
         .map(|entry| String::from_utf8_lossy(entry).into_owned())
         .map(|entry| match tree {
-            Tree::Of(name) => entry.strip_prefix(&format!("{name}:")).map(str::to_owned).unwrap_or(entry),
-            Tree::Staged | Tree::Worktree => entry,
+            SearchTree::Of(name) => {
+                entry.strip_prefix(&format!("{name}:")).map(str::to_owned).unwrap_or(entry)
+            }
+            SearchTree::Staged | SearchTree::Worktree => entry,
         })
         .collect()
 }
@@ -78,20 +80,20 @@ mod tests {
         let scratch = Scratch::new();
         scratch.commit("a.py", "def load(): pass\n");
         let commit = scratch.commit("b.py", "from a import load\nreload = 1\n");
-        let find = |tree: Tree<'_>, names: &[&str]| {
+        let find = |tree: SearchTree<'_>, names: &[&str]| {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             files_with(scratch.dir(), tree, &names)
         };
         let both = Some(vec!["a.py".to_owned(), "b.py".to_owned()]);
-        assert_eq!(find(Tree::Of(&commit), &["load"]), both);
-        assert_eq!(find(Tree::Of(&commit), &["loa", "oad"]), Some(Vec::new()));
-        assert_eq!(find(Tree::Of(&commit), &["reload", "-e"]), Some(vec!["b.py".to_owned()]));
+        assert_eq!(find(SearchTree::Of(&commit), &["load"]), both);
+        assert_eq!(find(SearchTree::Of(&commit), &["loa", "oad"]), Some(Vec::new()));
+        assert_eq!(find(SearchTree::Of(&commit), &["reload", "-e"]), Some(vec!["b.py".to_owned()]));
         std::fs::write(scratch.dir().join("new.py"), "import reload\n").unwrap();
-        assert_eq!(find(Tree::Staged, &["reload"]), Some(vec!["b.py".to_owned()]));
+        assert_eq!(find(SearchTree::Staged, &["reload"]), Some(vec!["b.py".to_owned()]));
         let with_new = Some(vec!["b.py".to_owned(), "new.py".to_owned()]);
-        assert_eq!(find(Tree::Worktree, &["reload"]), with_new);
-        assert_eq!(find(Tree::Of("HEAD"), &["load"]), None, "a name that may become another commit's");
-        assert_eq!(find(Tree::Of(&commit), &[]), Some(Vec::new()));
-        assert_eq!(find(Tree::Of(&commit), &["a\nb"]), None);
+        assert_eq!(find(SearchTree::Worktree, &["reload"]), with_new);
+        assert_eq!(find(SearchTree::Of("HEAD"), &["load"]), None, "a name that may become another commit's");
+        assert_eq!(find(SearchTree::Of(&commit), &[]), Some(Vec::new()));
+        assert_eq!(find(SearchTree::Of(&commit), &["a\nb"]), None);
     }
 }

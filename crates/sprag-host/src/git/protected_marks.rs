@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::CAP;
-use super::refs::{Refused, act, act_on, refused};
-use crate::sys::exec::Ending;
+use super::refs::{GitError, act, act_on, refused};
+use crate::sys::exec::ProcessEnd;
 
 /// Stands on the first line of a file that agents must not change.
 const MARKS: [&str; 2] = ["<!-- sprag:protected -->", "<!-- .loom-protected -->"];
@@ -40,16 +40,16 @@ pub struct Touched {
 }
 
 /// All that one side has changed since it parted from the other.
-pub fn touched(dir: &Path, other: &str, side: &str) -> Result<Vec<Touched>, Refused> {
+pub fn touched(dir: &Path, other: &str, side: &str) -> Result<Vec<Touched>, GitError> {
     within(dir, &format!("{other}...{side}"))
 }
 
 /// The same where it is known from which commit they parted.
-pub fn touched_since(dir: &Path, base: &str, side: &str) -> Result<Vec<Touched>, Refused> {
+pub fn touched_since(dir: &Path, base: &str, side: &str) -> Result<Vec<Touched>, GitError> {
     within(dir, &format!("{base}..{side}"))
 }
 
-fn within(dir: &Path, range: &str) -> Result<Vec<Touched>, Refused> {
+fn within(dir: &Path, range: &str) -> Result<Vec<Touched>, GitError> {
     let args = ["diff", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "-z", range, "--"];
     let ran = act(dir, &args, &[])?;
     if !ran.succeeded() {
@@ -66,7 +66,7 @@ fn within(dir: &Path, range: &str) -> Result<Vec<Touched>, Refused> {
 }
 
 /// Those of them that have a mark on their first line in a commit.
-pub fn marked(dir: &Path, base: &str, all: &[Touched]) -> Result<Vec<Touched>, Refused> {
+pub fn marked(dir: &Path, base: &str, all: &[Touched]) -> Result<Vec<Touched>, GitError> {
     let mut found = Vec::new();
     let mut rest = all;
     while !rest.is_empty() {
@@ -84,20 +84,20 @@ pub fn marked(dir: &Path, base: &str, all: &[Touched]) -> Result<Vec<Touched>, R
 }
 
 /// Most files have no mark anywhere, and git is quick to say so.
-fn holding(dir: &Path, base: &str, some: &[Touched]) -> Result<Vec<Touched>, Refused> {
+fn holding(dir: &Path, base: &str, some: &[Touched]) -> Result<Vec<Touched>, GitError> {
     let mut args = SEARCH.to_vec();
     args.extend(MARKS.iter().flat_map(|mark| ["-e", mark]));
     args.extend([base, "--"]);
     let paths: Vec<&OsStr> = some.iter().map(|it| OsStr::from_bytes(&it.path)).collect();
     let ran = act_on(dir, &args, &[], &paths)?;
     match ran.ending {
-        Ending::Code(1) => return Ok(Vec::new()),
-        Ending::Code(0) => {}
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => return Err(refused(&ran)),
+        ProcessEnd::Code(1) => return Ok(Vec::new()),
+        ProcessEnd::Code(0) => {}
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => return Err(refused(&ran)),
     }
     // What is cut off may be the one that counts.
     if ran.stdout.len() >= CAP {
-        return Err(Refused("files have more marks than can be looked at".to_owned()));
+        return Err(GitError("files have more marks than can be looked at".to_owned()));
     }
     let first = firsts(&ran.stdout, base);
     Ok(some.iter().filter(|it| first.contains(&it.path.as_slice())).cloned().collect())

@@ -2,7 +2,7 @@
 //! characters that would break the line it stands in.
 
 /// What a quoted name means, and what follows it. `None`: it is not one.
-pub fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut name = Vec::with_capacity(rest.len());
     loop {
@@ -38,7 +38,7 @@ pub fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 }
 
 /// Quotes a name, whatever is in it.
-pub fn quote(name: &[u8]) -> String {
+pub(crate) fn quote(name: &[u8]) -> String {
     let mut text = String::from("\"");
     for &byte in name {
         match byte {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use sprag_base::time::Timestamp;
 
-use super::{CAP, Question, ask_of, is_object_name};
+use super::{CAP, GitQuery, ask_of, is_object_name};
 use crate::sys::env::Env;
-use crate::sys::exec::{Ending, Ran};
-use crate::sys::locations::Places;
+use crate::sys::exec::{ProcessEnd, ProcessOutput};
+use crate::sys::locations::Locations;
 
 /// A merge of a large repository takes a while.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -23,11 +23,11 @@ const NONE: &str = "";
 
 /// Git did not do it, and said this.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(pub String);
+pub struct GitError(pub String);
 
 /// A merge, said so exactly that making it again gives the same commit.
 #[derive(Clone, Copy, Debug)]
-pub struct Recipe<'a> {
+pub struct MergeRecipe<'a> {
     pub onto: &'a str,
     pub head: &'a str,
     pub message: &'a str,
@@ -37,7 +37,7 @@ pub struct Recipe<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeAttempt {
     Clean {
         commit: String,
         tree: String,
@@ -49,26 +49,31 @@ pub enum Merged {
 }
 
 /// Merges two commits into one that no reference knows yet.
-pub fn merge(dir: &Path, recipe: &Recipe<'_>) -> Result<Merged, Refused> {
+pub fn merge(dir: &Path, recipe: &MergeRecipe<'_>) -> Result<MergeAttempt, GitError> {
     let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", recipe.onto, recipe.head];
     let ran = act(dir, &args, &[])?;
     match ran.ending {
-        Ending::Code(0 | 1) => {}
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => return Err(refused(&ran)),
+        ProcessEnd::Code(0 | 1) => {}
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => return Err(refused(&ran)),
     }
     let mut parts = ran.stdout.split(|&byte| byte == 0).filter(|part| !part.is_empty());
     let tree = parts.next().map(|name| String::from_utf8_lossy(name).trim_end().to_owned());
     let tree = tree.filter(|tree| is_object_name(tree)).ok_or_else(|| refused(&ran))?;
-    if ran.ending == Ending::Code(1) {
+    if ran.ending == ProcessEnd::Code(1) {
         let paths = parts.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        return Ok(Merged::Conflict { paths });
+        return Ok(MergeAttempt::Conflict { paths });
     }
     let commit = commit(dir, &tree, &[recipe.onto, recipe.head], recipe)?;
-    Ok(Merged::Clean { commit, tree })
+    Ok(MergeAttempt::Clean { commit, tree })
 }
 
 /// A commit of a tree, with who and when as the recipe says.
-pub fn commit(dir: &Path, tree: &str, parents: &[&str], recipe: &Recipe<'_>) -> Result<String, Refused> {
+pub fn commit(
+    dir: &Path,
+    tree: &str,
+    parents: &[&str],
+    recipe: &MergeRecipe<'_>,
+) -> Result<String, GitError> {
     let mut args = vec!["commit-tree", tree, "-m", recipe.message];
     args.extend(parents.iter().flat_map(|parent| ["-p", parent]));
     let at = format!("{} +0000", recipe.at.millis() / 1000);
@@ -84,7 +89,7 @@ pub fn commit(dir: &Path, tree: &str, parents: &[&str], recipe: &Recipe<'_>) -> 
 }
 
 /// What a name stands for, as a commit; `None` if nothing has that name.
-pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
+pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, GitError> {
     match read(dir, name) {
         Some(commit) => Ok(Some(commit)),
         None => look_up(dir, &format!("{name}^{{commit}}")),
@@ -93,7 +98,7 @@ pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
 
 /// The same, read without git; `None` also where only git knows it. Of other names it is not sure that commits have them.
 fn read(dir: &Path, name: &str) -> Option<String> {
-    let places = Places::find(dir, &Env::Real).ok()?;
+    let places = Locations::find(dir, &Env::Real).ok()?;
     let commit = match name {
         "HEAD" => places.head(),
         _ if name.starts_with("refs/heads/") || name.starts_with("refs/sprag/") => places.reference(name),
@@ -103,7 +108,7 @@ fn read(dir: &Path, name: &str) -> Option<String> {
 }
 
 /// What a commit was made from.
-pub fn parents(dir: &Path, commit: &str) -> Result<Vec<String>, Refused> {
+pub fn parents(dir: &Path, commit: &str) -> Result<Vec<String>, GitError> {
     let ran = act(dir, &["rev-list", "--max-count=1", "--parents", commit, "--"], &[])?;
     if !ran.succeeded() {
         return Err(refused(&ran));
@@ -112,12 +117,12 @@ pub fn parents(dir: &Path, commit: &str) -> Result<Vec<String>, Refused> {
     Ok(text.split_ascii_whitespace().skip(1).map(str::to_owned).collect())
 }
 
-pub fn tree_of(dir: &Path, commit: &str) -> Result<Option<String>, Refused> {
+pub fn tree_of(dir: &Path, commit: &str) -> Result<Option<String>, GitError> {
     look_up(dir, &format!("{commit}^{{tree}}"))
 }
 
 /// What is checked out, and its tree; `None` where nothing was ever committed.
-pub fn head_of(dir: &Path) -> Result<Option<(String, String)>, Refused> {
+pub fn head_of(dir: &Path) -> Result<Option<(String, String)>, GitError> {
     let ran = act(dir, &["rev-list", "--max-count=1", "--format=%H %T", "HEAD", "--"], &[])?;
     let text = String::from_utf8_lossy(&ran.stdout);
     match text.lines().nth(1).and_then(|line| line.split_once(' ')) {
@@ -130,17 +135,17 @@ pub fn head_of(dir: &Path) -> Result<Option<(String, String)>, Refused> {
     }
 }
 
-fn look_up(dir: &Path, name: &str) -> Result<Option<String>, Refused> {
+fn look_up(dir: &Path, name: &str) -> Result<Option<String>, GitError> {
     let ran = act(dir, &["rev-parse", "--verify", "--quiet", "--end-of-options", name], &[])?;
     match ran.ending {
-        Ending::Code(1) => Ok(None),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => named(ran).map(Some),
+        ProcessEnd::Code(1) => Ok(None),
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => named(ran).map(Some),
     }
 }
 
 /// When a commit was made that another does not have in its history: what is made from the two again later is the same.
 /// `None`: it has.
-pub fn new_since(dir: &Path, commit: &str, within: &str) -> Result<Option<Timestamp>, Refused> {
+pub fn new_since(dir: &Path, commit: &str, within: &str) -> Result<Option<Timestamp>, GitError> {
     let without = format!("^{within}");
     let args = ["rev-list", "--max-count=1", "--format=%ct", commit, without.as_str(), "--"];
     let ran = act(dir, &args, &[])?;
@@ -155,7 +160,7 @@ pub fn new_since(dir: &Path, commit: &str, within: &str) -> Result<Option<Timest
 }
 
 /// Paths that one side has changed since it parted from the other.
-pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refused> {
+pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, GitError> {
     let range = format!("{other}...{side}");
     let args = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", &range, "--"];
     paths(act(dir, &args, &[])?)
@@ -163,7 +168,7 @@ pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, Refus
 
 /// How many lines one side has put in or taken out since it parted from the other. What has no lines, or is said to have
 /// none, is as many as can be.
-pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, Refused> {
+pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, GitError> {
     let range = format!("{other}...{side}");
     let ran = act(dir, &["diff", "--numstat", "--no-renames", "--no-ext-diff", &range, "--"], &[])?;
     if !ran.succeeded() {
@@ -175,7 +180,7 @@ pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, Refused
     Ok(counts.fold(0, u32::saturating_add))
 }
 
-fn paths(ran: Ran) -> Result<Vec<String>, Refused> {
+fn paths(ran: ProcessOutput) -> Result<Vec<String>, GitError> {
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
@@ -184,7 +189,7 @@ fn paths(ran: Ran) -> Result<Vec<String>, Refused> {
 }
 
 /// Commits of what is checked out since another, the newest first: a short name and what each says.
-pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Refused> {
+pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, GitError> {
     let (count, range) = (format!("--max-count={most}"), format!("{since}..HEAD"));
     let ran = act(dir, &["log", "--format=%h %s", &count, &range, "--"], &[])?;
     if !ran.succeeded() {
@@ -194,23 +199,23 @@ pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Ref
 }
 
 /// What is different in two commits.
-pub fn between(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, Refused> {
+pub fn between(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, GitError> {
     paths(act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--"], &[])?)
 }
 
 /// The last commit that the histories of two have in common.
-pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, Refused> {
+pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, GitError> {
     named(act(dir, &["merge-base", one, other], &[])?)
 }
 
 /// All of them, where there is more than one. Then what one side changed depends on which of them it is compared with.
-pub fn all_common(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, Refused> {
+pub fn all_common(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, GitError> {
     let ran = act(dir, &["merge-base", "--all", one, other], &[])?;
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
 /// Whether a commit has all of these in its history.
-pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, Refused> {
+pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, GitError> {
     // What is reachable from them and not from it: nothing.
     let bounds = format!("^{within}");
     for some in commits.chunks(500) {
@@ -227,7 +232,7 @@ pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, 
 }
 
 /// Commits in the history of one that the other does not have; `None` where there are too many to be listed.
-pub fn missing(dir: &Path, of: &str, within: &str) -> Result<Option<Vec<String>>, Refused> {
+pub fn missing(dir: &Path, of: &str, within: &str) -> Result<Option<Vec<String>>, GitError> {
     let without = format!("^{within}");
     let ran = act(dir, &["rev-list", of, without.as_str(), "--"], &[])?;
     if !ran.succeeded() {
@@ -238,17 +243,17 @@ pub fn missing(dir: &Path, of: &str, within: &str) -> Result<Option<Vec<String>>
 }
 
 /// Whether the history of one commit has the other.
-pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, Refused> {
+pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, GitError> {
     let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;
     match ran.ending {
-        Ending::Code(0) => Ok(true),
-        Ending::Code(1) => Ok(false),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => Err(refused(&ran)),
+        ProcessEnd::Code(0) => Ok(true),
+        ProcessEnd::Code(1) => Ok(false),
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => Err(refused(&ran)),
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Swapped {
+pub enum RefUpdate {
     Done,
     /// It is not what it was taken for.
     Moved {
@@ -257,26 +262,26 @@ pub enum Swapped {
 }
 
 /// Moves a reference from one commit to another; from nothing, it must not be there yet.
-pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result<Swapped, Refused> {
+pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result<RefUpdate, GitError> {
     let ran = act(dir, &["update-ref", "--no-deref", reference, to, from.unwrap_or(NONE)], &[])?;
     settled(dir, reference, from, &ran)
 }
 
 /// Gives a commit a name of ours, whatever had it before.
-pub fn pin(dir: &Path, reference: &str, to: &str) -> Result<(), Refused> {
+pub fn pin(dir: &Path, reference: &str, to: &str) -> Result<(), GitError> {
     let ran = act(dir, &["update-ref", "--no-deref", reference, to], &[])?;
     if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
 }
 
 /// Moves the branch that is checked out, and its files, on to a commit ahead of it. Git refuses what is not ahead,
 /// or would write over something.
-pub fn fast_forward(checkout: &Path, to: &str) -> Result<(), Refused> {
+pub fn fast_forward(checkout: &Path, to: &str) -> Result<(), GitError> {
     let ran = act(checkout, &["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", to], &[])?;
     if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
 }
 
 /// References below a prefix.
-pub fn references(dir: &Path, prefix: &str) -> Result<Vec<(String, String)>, Refused> {
+pub fn references(dir: &Path, prefix: &str) -> Result<Vec<(String, String)>, GitError> {
     let ran = act(dir, &["for-each-ref", "--format=%(refname) %(objectname)", prefix], &[])?;
     if !ran.succeeded() {
         return Err(refused(&ran));
@@ -295,7 +300,7 @@ pub struct Dated {
 }
 
 /// References to commits below a prefix, with their dates.
-pub fn dated(dir: &Path, prefix: &str) -> Result<Vec<Dated>, Refused> {
+pub fn dated(dir: &Path, prefix: &str) -> Result<Vec<Dated>, GitError> {
     let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
     let ran = act(dir, &["for-each-ref", format, prefix], &[])?;
     if !ran.succeeded() {
@@ -312,31 +317,36 @@ pub fn dated(dir: &Path, prefix: &str) -> Result<Vec<Dated>, Refused> {
 }
 
 /// Takes a reference away, if it is what it is taken for.
-pub fn drop_reference(dir: &Path, reference: &str, from: &str) -> Result<Swapped, Refused> {
+pub fn drop_reference(dir: &Path, reference: &str, from: &str) -> Result<RefUpdate, GitError> {
     let ran = act(dir, &["update-ref", "--no-deref", "-d", reference, from], &[])?;
     settled(dir, reference, Some(from), &ran)
 }
 
 /// Git says in words alone whether a reference had moved: so it is looked at.
-fn settled(dir: &Path, reference: &str, from: Option<&str>, ran: &Ran) -> Result<Swapped, Refused> {
+fn settled(
+    dir: &Path,
+    reference: &str,
+    from: Option<&str>,
+    ran: &ProcessOutput,
+) -> Result<RefUpdate, GitError> {
     if ran.succeeded() {
-        return Ok(Swapped::Done);
+        return Ok(RefUpdate::Done);
     }
     let now = resolve(dir, reference)?;
     match now.as_deref() == from {
         true => Err(refused(ran)),
-        false => Ok(Swapped::Moved { now }),
+        false => Ok(RefUpdate::Moved { now }),
     }
 }
 
-fn named(ran: Ran) -> Result<String, Refused> {
+fn named(ran: ProcessOutput) -> Result<String, GitError> {
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
-    super::object_name(ran).ok_or_else(|| Refused("git named no object".to_owned()))
+    super::object_name(ran).ok_or_else(|| GitError("git named no object".to_owned()))
 }
 
-pub(crate) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<Ran, Refused> {
+pub(crate) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<ProcessOutput, GitError> {
     act_on(dir, args, env, &[])
 }
 
@@ -346,19 +356,19 @@ pub(crate) fn act_on(
     args: &[&str],
     env: &[(&str, &OsStr)],
     paths: &[&OsStr],
-) -> Result<Ran, Refused> {
+) -> Result<ProcessOutput, GitError> {
     let args: Vec<&str> = SETTINGS.iter().chain(args).copied().collect();
-    let question = Question { args: &args, env, stdin: b"", deadline: DEADLINE, cap: CAP };
-    ask_of(dir, &question, paths).ok_or_else(|| Refused("git cannot be started".to_owned()))
+    let question = GitQuery { args: &args, env, stdin: b"", deadline: DEADLINE, cap: CAP };
+    ask_of(dir, &question, paths).ok_or_else(|| GitError("git cannot be started".to_owned()))
 }
 
-pub(crate) fn refused(ran: &Ran) -> Refused {
+pub(crate) fn refused(ran: &ProcessOutput) -> GitError {
     let said = String::from_utf8_lossy(&ran.stderr);
-    Refused(match (&ran.ending, said.trim()) {
-        (Ending::TimedOut, _) => format!("git did not end within {} s", DEADLINE.as_secs()),
-        (Ending::Code(code), "") => format!("git ended with {code}"),
-        (Ending::Signal, "") => "git was ended by a signal".to_owned(),
-        (Ending::Code(_) | Ending::Signal, said) => said.to_owned(),
+    GitError(match (&ran.ending, said.trim()) {
+        (ProcessEnd::TimedOut, _) => format!("git did not end within {} s", DEADLINE.as_secs()),
+        (ProcessEnd::Code(code), "") => format!("git ended with {code}"),
+        (ProcessEnd::Signal, "") => "git was ended by a signal".to_owned(),
+        (ProcessEnd::Code(_) | ProcessEnd::Signal, said) => said.to_owned(),
     })
 }
 
@@ -367,9 +377,9 @@ mod tests {
     use super::*;
     use crate::git::scratch::Scratch;
 
-    fn recipe<'a>(onto: &'a str, head: &'a str) -> Recipe<'a> {
+    fn recipe<'a>(onto: &'a str, head: &'a str) -> MergeRecipe<'a> {
         let at = Timestamp::from_millis(1_700_000_000_000);
-        Recipe { onto, head, message: "stage `a`", name: "Sprag", mail: "sprag@localhost", at }
+        MergeRecipe { onto, head, message: "stage `a`", name: "Sprag", mail: "sprag@localhost", at }
     }
 
     #[test]
@@ -381,7 +391,7 @@ mod tests {
         let theirs = git.commit("c.txt", "three\n");
         let first = merge(git.dir(), &recipe(&ours, &theirs)).unwrap();
         assert_eq!(first, merge(git.dir(), &recipe(&ours, &theirs)).unwrap());
-        let Merged::Clean { commit, tree } = first else { panic!("they go together") };
+        let MergeAttempt::Clean { commit, tree } = first else { panic!("they go together") };
         assert_eq!(tree_of(git.dir(), &commit).unwrap(), Some(tree));
         assert!(
             contains(git.dir(), &ours, &commit).unwrap() && contains(git.dir(), &theirs, &commit).unwrap()
@@ -425,7 +435,7 @@ mod tests {
         git.run(&["checkout", "-q", "-b", "stage", &base]);
         let theirs = git.commit("odd \"name\"\n.txt", "three\n");
         let merged = merge(git.dir(), &recipe(&ours, &theirs)).unwrap();
-        assert_eq!(merged, Merged::Conflict { paths: vec!["odd \"name\"\n.txt".to_owned()] });
+        assert_eq!(merged, MergeAttempt::Conflict { paths: vec!["odd \"name\"\n.txt".to_owned()] });
     }
 
     #[test]
@@ -433,13 +443,13 @@ mod tests {
         let git = Scratch::new();
         let (first, second) = (git.commit("a", "1"), git.commit("a", "2"));
         let trunk = "refs/sprag/plan/trunk";
-        assert_eq!(swap(git.dir(), trunk, &first, None), Ok(Swapped::Done));
-        let moved = |now: &str| Ok(Swapped::Moved { now: Some(now.to_owned()) });
+        assert_eq!(swap(git.dir(), trunk, &first, None), Ok(RefUpdate::Done));
+        let moved = |now: &str| Ok(RefUpdate::Moved { now: Some(now.to_owned()) });
         assert_eq!(swap(git.dir(), trunk, &second, None), moved(&first));
         assert_eq!(swap(git.dir(), trunk, &first, Some(&second)), moved(&first));
-        assert_eq!(swap(git.dir(), trunk, &second, Some(&first)), Ok(Swapped::Done));
+        assert_eq!(swap(git.dir(), trunk, &second, Some(&first)), Ok(RefUpdate::Done));
         assert_eq!(drop_reference(git.dir(), trunk, &first), moved(&second));
-        assert_eq!(drop_reference(git.dir(), trunk, &second), Ok(Swapped::Done));
+        assert_eq!(drop_reference(git.dir(), trunk, &second), Ok(RefUpdate::Done));
         assert_eq!(resolve(git.dir(), trunk), Ok(None));
     }
 

@@ -9,7 +9,7 @@ const MOST: usize = 2000;
 
 /// Which change is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Range {
+pub enum ChangeRange {
     /// A commit, against its first parent.
     Commit(String),
     Between {
@@ -22,7 +22,7 @@ pub enum Range {
 
 /// A file on both sides; `None` where it does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Versions {
+pub struct FileVersions {
     pub path_before: Option<String>,
     pub path_after: Option<String>,
     pub before: Option<Vec<u8>>,
@@ -30,22 +30,22 @@ pub struct Versions {
 }
 
 /// The files that differ. `None`: no such revision, or too much to tell.
-pub fn versions(worktree: &Path, range: &Range) -> Option<Vec<Versions>> {
+pub fn versions(worktree: &Path, range: &ChangeRange) -> Option<Vec<FileVersions>> {
     let empty = super::empty_tree(worktree)?;
     let raw = ["-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff"];
     let listed = match range {
-        Range::Staged => {
+        ChangeRange::Staged => {
             let head = tree(worktree, "HEAD").unwrap_or(empty);
             let args: Vec<&str> =
                 ["diff-index", "--cached"].into_iter().chain(raw).chain([head.as_str(), "--"]).collect();
             git(worktree, &args)?
         }
-        Range::Commit(commit) => {
+        ChangeRange::Commit(commit) => {
             let new = tree(worktree, commit)?;
             let old = tree(worktree, &format!("{commit}^")).unwrap_or(empty);
             compared(worktree, &raw, &old, &new)?
         }
-        Range::Between { from, to } => {
+        ChangeRange::Between { from, to } => {
             let (old, new) = (tree(worktree, from)?, tree(worktree, to)?);
             compared(worktree, &raw, &old, &new)?
         }
@@ -71,7 +71,7 @@ pub fn versions(worktree: &Path, range: &Range) -> Option<Vec<Versions>> {
         };
         let (path_before, before) = side(old_mode, old, first)?;
         let (path_after, after) = side(new_mode, new, second)?;
-        found.push(Versions { path_before, path_after, before, after });
+        found.push(FileVersions { path_before, path_after, before, after });
         if found.len() > MOST {
             return None;
         }
@@ -79,7 +79,7 @@ pub fn versions(worktree: &Path, range: &Range) -> Option<Vec<Versions>> {
     Some(found)
 }
 
-fn compared(worktree: &Path, raw: &[&str], old: &str, new: &str) -> Option<super::Ran> {
+fn compared(worktree: &Path, raw: &[&str], old: &str, new: &str) -> Option<super::ProcessOutput> {
     let args: Vec<&str> =
         ["diff-tree"].into_iter().chain(raw.iter().copied()).chain([old, new, "--"]).collect();
     git(worktree, &args)

@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::refs::{Refused, refused};
-use super::{Question, ask, index};
+use super::refs::{GitError, refused};
+use super::{GitQuery, ask, index};
 use crate::sys::{disk, locations};
 
 /// Each of these files is a line.
@@ -25,21 +25,21 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Refuses what is not as we made it. An agent that is still there can change it at any time: whatever looks at its
 /// worktree after this must not enter repositories within.
-pub fn prove(root: &Path, worktree: &Path) -> Result<(), Refused> {
+pub fn prove(root: &Path, worktree: &Path) -> Result<(), GitError> {
     prove_placed(root, worktree)?;
     nested(worktree)
 }
 
 /// That git would find the repository that is ours, for those who ask nothing that leads into repositories within. It
 /// takes a few looks at files, and no git.
-pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), Refused> {
-    let no = |what: String| Err(Refused(what));
-    let common = locations::common_dir(root).ok_or_else(|| Refused("there is no repository".to_owned()))?;
+pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), GitError> {
+    let no = |what: String| Err(GitError(what));
+    let common = locations::common_dir(root).ok_or_else(|| GitError("there is no repository".to_owned()))?;
     let entry = worktree.join(".git");
     let line = |path: &Path| {
         let bytes = disk::read_regular(path, LINE)
-            .map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
-        Ok::<String, Refused>(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+            .map_err(|error| GitError(format!("`{}`: {error}", path.display())))?;
+        Ok::<String, GitError>(String::from_utf8_lossy(&bytes).trim_end().to_owned())
     };
     let named = line(&entry)?;
     let git_dir = named.strip_prefix("gitdir: ").map(|path| locations::tidy(&worktree.join(path)));
@@ -67,15 +67,16 @@ pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), Refused> {
 }
 
 /// The first entry that is neither file nor directory, in a directory that has none by itself.
-fn planted(dir: &Path) -> Result<Option<PathBuf>, Refused> {
+fn planted(dir: &Path) -> Result<Option<PathBuf>, GitError> {
     let mut open = vec![dir.to_path_buf()];
     let mut seen = 0;
     while let Some(dir) = open.pop() {
-        let entries = fs::read_dir(&dir).map_err(|error| Refused(format!("`{}`: {error}", dir.display())))?;
+        let entries =
+            fs::read_dir(&dir).map_err(|error| GitError(format!("`{}`: {error}", dir.display())))?;
         for entry in entries.flatten() {
             seen += 1;
             if seen > ENTRIES {
-                return Err(Refused(format!("`{}` has more than {ENTRIES} entries", dir.display())));
+                return Err(GitError(format!("`{}` has more than {ENTRIES} entries", dir.display())));
             }
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push(entry.path()),
@@ -90,25 +91,25 @@ fn planted(dir: &Path) -> Result<Option<PathBuf>, Refused> {
 
 /// A repository that is staged within the worktree is asked for its state by a git of its own, which obeys its own
 /// configuration.
-fn nested(worktree: &Path) -> Result<(), Refused> {
+fn nested(worktree: &Path) -> Result<(), GitError> {
     if has_files_alone(worktree) {
         return Ok(());
     }
     let args = ["-c", "core.hooksPath=/dev/null", "ls-files", "--stage", "-z"];
-    let question = Question { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: LIST };
-    let ran = ask(worktree, &question).ok_or_else(|| Refused("git cannot be started".to_owned()))?;
+    let question = GitQuery { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: LIST };
+    let ran = ask(worktree, &question).ok_or_else(|| GitError("git cannot be started".to_owned()))?;
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
     if ran.stdout.len() >= LIST {
-        return Err(Refused("the index is too long to be looked at".to_owned()));
+        return Err(GitError("the index is too long to be looked at".to_owned()));
     }
     for line in ran.stdout.split(|&byte| byte == 0).filter(|line| line.starts_with(b"160000 ")) {
         let path = line.splitn(2, |&byte| byte == b'\t').nth(1).unwrap_or_default();
         // By its bytes: a name that is no text is one, too.
         let path = Path::new(OsStr::from_bytes(path));
         if worktree.join(path).join(".git").symlink_metadata().is_ok() {
-            return Err(Refused(format!("`{}` is a repository of its own", path.display())));
+            return Err(GitError(format!("`{}` is a repository of its own", path.display())));
         }
     }
     Ok(())
@@ -154,7 +155,7 @@ mod tests {
     impl Desk {
         fn proved(&self) -> Result<(), String> {
             prove(self.git.dir(), &self.path)
-                .map_err(|Refused(why)| why.replace(&self.git.dir().display().to_string(), "ROOT"))
+                .map_err(|GitError(why)| why.replace(&self.git.dir().display().to_string(), "ROOT"))
         }
     }
 

@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sprag_base::time::Timestamp;
 
-use super::refs::{Recipe, Refused, act, commit, refused, resolve, swap, tree_of};
+use super::refs::{GitError, MergeRecipe, act, commit, refused, resolve, swap, tree_of};
 use crate::sys::disk::{self, Disk};
-use crate::sys::exec::{Ending, Ran};
+use crate::sys::exec::{ProcessEnd, ProcessOutput};
 use crate::sys::locations;
 
 /// Two worktrees that are made or taken away at once get into each other's way: git has no lock for its list.
@@ -30,7 +30,7 @@ const LINE: u64 = 4096;
 
 /// What git knows of a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct WorktreeInfo {
     pub path: PathBuf,
     pub head: Option<String>,
     /// The whole name of a reference.
@@ -42,22 +42,24 @@ pub struct Listed {
 }
 
 /// All of them, that of the user first.
-pub fn list(dir: &Path) -> Result<Vec<Listed>, Refused> {
+pub fn list(dir: &Path) -> Result<Vec<WorktreeInfo>, GitError> {
     // One that is being made cannot be read.
     let _alone = alone();
     listed(dir)
 }
 
-fn listed(dir: &Path) -> Result<Vec<Listed>, Refused> {
+fn listed(dir: &Path) -> Result<Vec<WorktreeInfo>, GitError> {
     put_pipes_aside(dir);
     let ran = done(act(dir, &["worktree", "list", "--porcelain", "-z"], &[])?)?;
     let mut all = Vec::new();
-    let mut now: Option<Listed> = None;
+    let mut now: Option<WorktreeInfo> = None;
     for line in ran.stdout.split(|&byte| byte == 0) {
         let line = String::from_utf8_lossy(line);
         let (key, value) = line.split_once(' ').unwrap_or((&line, ""));
         match (key, &mut now) {
-            ("worktree", _) => now = Some(Listed { path: PathBuf::from(value), ..Listed::default() }),
+            ("worktree", _) => {
+                now = Some(WorktreeInfo { path: PathBuf::from(value), ..WorktreeInfo::default() })
+            }
             ("HEAD", Some(it)) => it.head = Some(value.to_owned()),
             ("branch", Some(it)) => it.branch = Some(value.to_owned()),
             ("locked", Some(it)) => it.locked = Some(value.to_owned()),
@@ -86,7 +88,7 @@ fn put_pipes_aside(dir: &Path) {
 
 /// Makes a worktree on a branch of its own. A branch that is there already is taken as it is: the work of an
 /// earlier attempt goes on.
-pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<Branch, Refused> {
+pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<Branch, GitError> {
     let _alone = alone();
     let at = text_of(path)?;
     let reference = format!("refs/heads/{branch}");
@@ -111,7 +113,7 @@ pub enum Branch {
 }
 
 /// A worktree of one commit, on no branch.
-pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), Refused> {
+pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), GitError> {
     let _alone = alone();
     let args = ["worktree", "add", "--quiet", "--force", "--detach", text_of(path)?, commit];
     done(act(dir, &args, &[])?).map(|_| ())
@@ -142,13 +144,13 @@ pub fn leave_out(root: &Path, pattern: &str, disk: &dyn Disk) -> std::io::Result
 }
 
 /// Whether a worktree holds nothing but what is committed, untracked files counted.
-pub fn is_clean(worktree: &Path) -> Result<bool, Refused> {
+pub fn is_clean(worktree: &Path) -> Result<bool, GitError> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=all", INTO_NONE];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
 /// Commits what is below a folder of a worktree, and nothing else, in our name; `None` where nothing has changed there.
-pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<String>, Refused> {
+pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<String>, GitError> {
     done(act(worktree, &["add", "-A", "--", folder], &[])?)?;
     let staged = act(worktree, &["diff", "--cached", "--quiet", "--no-ext-diff", "--", folder], &[])?;
     if staged.succeeded() {
@@ -165,18 +167,18 @@ pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<S
 }
 
 /// Whether what is tracked is as it was committed.
-pub fn is_unchanged(worktree: &Path) -> Result<bool, Refused> {
+pub fn is_unchanged(worktree: &Path) -> Result<bool, GitError> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=no", INTO_NONE];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
 /// Whether git takes no notice of a path.
-pub fn is_ignored(worktree: &Path, path: &str) -> Result<bool, Refused> {
+pub fn is_ignored(worktree: &Path, path: &str) -> Result<bool, GitError> {
     let ran = act(worktree, &["check-ignore", "--quiet", "--no-index", "--", path], &[])?;
     match ran.ending {
-        Ending::Code(0) => Ok(true),
-        Ending::Code(1) => Ok(false),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => Err(refused(&ran)),
+        ProcessEnd::Code(0) => Ok(true),
+        ProcessEnd::Code(1) => Ok(false),
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => Err(refused(&ran)),
     }
 }
 
@@ -187,7 +189,7 @@ pub fn salvage(
     reference: &str,
     why: &str,
     at: Timestamp,
-) -> Result<Option<String>, Refused> {
+) -> Result<Option<String>, GitError> {
     let head = resolve(worktree, "HEAD")?;
     // Nearly always: what was merged leaves nothing behind.
     if let Some(head) = &head
@@ -198,12 +200,12 @@ pub fn salvage(
     }
     // Not the index that is there: what the agent has staged stays as staged as it is.
     let git_dir = locations::git_dir(worktree)
-        .ok_or_else(|| Refused(format!("`{}` is no worktree", worktree.display())))?;
+        .ok_or_else(|| GitError(format!("`{}` is no worktree", worktree.display())))?;
     let index = git_dir.join("index.sprag-salvage");
     let _gone_after = Temporary(&index);
     fs::copy(git_dir.join("index"), &index).map(|_| ()).or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),
-        _ => Err(Refused(format!("cannot copy the index: {error}"))),
+        _ => Err(GitError(format!("cannot copy the index: {error}"))),
     })?;
     let env = [("GIT_INDEX_FILE", index.as_os_str())];
     done(act(worktree, &["add", "-A", "--", "."], &env)?)?;
@@ -222,7 +224,7 @@ pub fn salvage(
         swap(worktree, reference, head, before.as_deref())?;
         return Ok(Some(head.clone()));
     }
-    let recipe = Recipe { onto: "", head: "", message: why, name: "Sprag", mail: "sprag@localhost", at };
+    let recipe = MergeRecipe { onto: "", head: "", message: why, name: "Sprag", mail: "sprag@localhost", at };
     let kept = commit(worktree, &tree, &parents, &recipe)?;
     let before = resolve(worktree, reference)?;
     swap(worktree, reference, &kept, before.as_deref())?;
@@ -230,29 +232,29 @@ pub fn salvage(
 }
 
 /// Whether some reference has a commit.
-fn is_named(worktree: &Path, commit: &str) -> Result<bool, Refused> {
+fn is_named(worktree: &Path, commit: &str) -> Result<bool, GitError> {
     let args = ["for-each-ref", "--count=1", "--contains", commit, "--format=%(refname)", "refs"];
     done(act(worktree, &args, &[])?).map(|ran| !ran.stdout.is_empty())
 }
 
 /// Whether a branch or a tag has a commit, or somebody else's repository had it when it was last asked.
-pub fn is_on_branch(dir: &Path, commit: &str) -> Result<bool, Refused> {
+pub fn is_on_branch(dir: &Path, commit: &str) -> Result<bool, GitError> {
     Ok(!with(dir, commit)?.is_empty())
 }
 
 /// The same, but for branches of stages.
-pub fn is_on_other_branch(dir: &Path, commit: &str) -> Result<bool, Refused> {
+pub fn is_on_other_branch(dir: &Path, commit: &str) -> Result<bool, GitError> {
     Ok(with(dir, commit)?.iter().any(|name| !name.starts_with("refs/heads/sprag/")))
 }
 
-fn with(dir: &Path, commit: &str) -> Result<Vec<String>, Refused> {
+fn with(dir: &Path, commit: &str) -> Result<Vec<String>, GitError> {
     let args = ["for-each-ref", "--contains", commit, "--format=%(refname)"];
     let ran = done(act(dir, &[&args[..], &["refs/heads", "refs/tags", "refs/remotes"]].concat(), &[])?)?;
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
 /// Of a repository within the worktree git would keep the name of a commit and nothing else.
-fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) -> Result<(), Refused> {
+fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) -> Result<(), GitError> {
     let Some(head) = head else { return Ok(()) };
     let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=A", "-z", head];
     let ran = done(act(worktree, &args, env)?)?;
@@ -260,7 +262,7 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
     while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
         if about.split(|&byte| byte == b' ').nth(1) == Some(b"160000") {
             let path = String::from_utf8_lossy(path);
-            return Err(Refused(format!("`{path}` is a repository of its own, whose files cannot be kept")));
+            return Err(GitError(format!("`{path}` is a repository of its own, whose files cannot be kept")));
         }
     }
     Ok(())
@@ -268,7 +270,7 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
 
 /// Makes room for a worktree: lets git forget one whose folder somebody has deleted, and puts aside what git knows
 /// nothing of. Whosever that is, it is not thrown away.
-pub fn make_room(dir: &Path, path: &Path) -> Result<(), Refused> {
+pub fn make_room(dir: &Path, path: &Path) -> Result<(), GitError> {
     let _alone = alone();
     let known = known(dir, path);
     match (known, path.exists()) {
@@ -279,7 +281,7 @@ pub fn make_room(dir: &Path, path: &Path) -> Result<(), Refused> {
 }
 
 /// Lets git forget a worktree, and leaves its folder under another name: somebody may want what is in it.
-pub fn set_aside(dir: &Path, path: &Path) -> Result<(), Refused> {
+pub fn set_aside(dir: &Path, path: &Path) -> Result<(), GitError> {
     let _alone = alone();
     let known = known(dir, path);
     if path.exists() {
@@ -288,29 +290,29 @@ pub fn set_aside(dir: &Path, path: &Path) -> Result<(), Refused> {
     take_away(dir, path, known)
 }
 
-fn put_aside(path: &Path) -> Result<(), Refused> {
+fn put_aside(path: &Path) -> Result<(), GitError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let free =
         (1..1000).map(|number| path.with_file_name(format!("{name}.aside-{number}"))).find(|it| !it.exists());
-    let Some(free) = free else { return Err(Refused(format!("`{}` is in the way", path.display()))) };
-    fs::rename(path, free).map_err(|error| Refused(format!("`{}` is in the way: {error}", path.display())))
+    let Some(free) = free else { return Err(GitError(format!("`{}` is in the way", path.display()))) };
+    fs::rename(path, free).map_err(|error| GitError(format!("`{}` is in the way: {error}", path.display())))
 }
 
 /// Takes a worktree away. What it holds must have been kept.
-pub fn remove(dir: &Path, path: &Path) -> Result<(), Refused> {
+pub fn remove(dir: &Path, path: &Path) -> Result<(), GitError> {
     let _alone = alone();
     take_away(dir, path, known(dir, path))
 }
 
 /// What git has on record of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum WorktreeRegistration {
     Locked,
     Open,
 }
 
 /// Read as git would read it, without asking it; `None`: it knows of no worktree there.
-fn known(dir: &Path, path: &Path) -> Option<Known> {
+fn known(dir: &Path, path: &Path) -> Option<WorktreeRegistration> {
     put_pipes_aside(dir);
     let all = fs::read_dir(locations::common_dir(dir)?.join("worktrees")).ok()?;
     let entry = path.join(".git");
@@ -319,7 +321,11 @@ fn known(dir: &Path, path: &Path) -> Option<Known> {
         locations::tidy(&known.join(line.trim_end())) == entry
     };
     let found = all.flatten().map(|known| known.path()).find(is_it)?;
-    Some(if found.join("locked").exists() { Known::Locked } else { Known::Open })
+    Some(if found.join("locked").exists() {
+        WorktreeRegistration::Locked
+    } else {
+        WorktreeRegistration::Open
+    })
 }
 
 /// Whether git knows of a worktree at a path.
@@ -329,26 +335,26 @@ pub fn is_known(dir: &Path, path: &Path) -> bool {
     known(dir, path).is_some()
 }
 
-fn take_away(dir: &Path, path: &Path, known: Option<Known>) -> Result<(), Refused> {
+fn take_away(dir: &Path, path: &Path, known: Option<WorktreeRegistration>) -> Result<(), GitError> {
     let at = text_of(path)?;
     let Some(known) = known else { return Ok(()) };
     // Twice: also one that is locked.
     if path.join(".git").exists() {
         return done(act(dir, &["worktree", "remove", "--force", "--force", at], &[])?).map(|_| ());
     }
-    if known == Known::Locked {
+    if known == WorktreeRegistration::Locked {
         done(act(dir, &["worktree", "unlock", at], &[])?)?;
     }
     done(act(dir, &["worktree", "prune"], &[])?).map(|_| ())
 }
 
-fn done(ran: Ran) -> Result<Ran, Refused> {
+fn done(ran: ProcessOutput) -> Result<ProcessOutput, GitError> {
     if ran.succeeded() { Ok(ran) } else { Err(refused(&ran)) }
 }
 
-fn text_of(path: &Path) -> Result<&str, Refused> {
+fn text_of(path: &Path) -> Result<&str, GitError> {
     let text: &OsStr = path.as_os_str();
-    text.to_str().ok_or_else(|| Refused(format!("`{}` is no text", path.display())))
+    text.to_str().ok_or_else(|| GitError(format!("`{}` is no text", path.display())))
 }
 
 struct Temporary<'a>(&'a Path);
@@ -383,7 +389,7 @@ mod tests {
         assert!(is_clean(&path).unwrap());
         fs::write(path.join("new"), "x").unwrap();
         assert!(!is_clean(&path).unwrap());
-        assert_eq!(known(git.dir(), &path), Some(Known::Locked));
+        assert_eq!(known(git.dir(), &path), Some(WorktreeRegistration::Locked));
         remove(git.dir(), &path).unwrap();
         assert!(!path.exists());
         assert!(!is_known(git.dir(), &path) && !is_known(git.dir(), git.dir()));

@@ -1,12 +1,12 @@
 //! Changing a file of intents in place: comments, order and keys of others stay. Whatever was changed is read
 //! again, and what does not say just what was wanted is not written.
 
-use sprag_intent::{Intent, Origin, Owned, Status};
+use sprag_intent::{Intent, IntentOrigin, IntentStatus, Ownership};
 
-use super::file::{self, Entries, Patterns, Written};
+use super::file::{self, Entries, EntryPosition, PatternList};
 
 /// The text with another status of one intent; `None` if it is written in a way that is not ours to change.
-pub fn with_status(text: &str, origin: Origin, id: &str, status: Status) -> Option<String> {
+pub fn with_status(text: &str, origin: IntentOrigin, id: &str, status: IntentStatus) -> Option<String> {
     let before = file::read(text, origin);
     let written = before.written.get(id)?;
     let new = match written.status {
@@ -18,16 +18,16 @@ pub fn with_status(text: &str, origin: Origin, id: &str, status: Status) -> Opti
 }
 
 /// The text with one more pattern in the scope of one intent.
-pub fn with_pattern(text: &str, origin: Origin, id: &str, pattern: &str) -> Option<String> {
+pub fn with_pattern(text: &str, origin: IntentOrigin, id: &str, pattern: &str) -> Option<String> {
     let before = file::read(text, origin);
     let written = before.written.get(id)?;
     // As JSON, which is YAML in quotes.
     let word = serde_json::Value::from(pattern).to_string();
     let new = match &written.owned {
         None => with_key(text, written, &format!("owned_scope: [{word}]")),
-        Some(Patterns::Empty { from, to }) => replaced(text, *from, *to, &format!("[{word}]")),
-        Some(Patterns::Brackets { end }) => replaced(text, *end, *end, &format!(", {word}")),
-        Some(Patterns::Dashes { indent, end }) => {
+        Some(PatternList::Empty { from, to }) => replaced(text, *from, *to, &format!("[{word}]")),
+        Some(PatternList::Brackets { end }) => replaced(text, *end, *end, &format!(", {word}")),
+        Some(PatternList::Dashes { indent, end }) => {
             let indent = " ".repeat(*indent);
             let at = end_of_line(text, *end);
             replaced(text, at, at, &format!("\n{indent}- {word}"))
@@ -36,7 +36,7 @@ pub fn with_pattern(text: &str, origin: Origin, id: &str, pattern: &str) -> Opti
     let add = |intent: &Intent| {
         let mut globs = intent.owned.globs().to_vec();
         globs.push(pattern.to_owned());
-        Intent { owned: Owned::Globs(globs), ..intent.clone() }
+        Intent { owned: Ownership::Globs(globs), ..intent.clone() }
     };
     checked(new, origin, &before, id, add)
 }
@@ -44,7 +44,7 @@ pub fn with_pattern(text: &str, origin: Origin, id: &str, pattern: &str) -> Opti
 /// The text with one more intent at its end.
 pub fn with_intent(text: &str, id: &str, name: &str, patterns: &[String]) -> Option<String> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let before = file::read(text, Origin::Sprag);
+    let before = file::read(text, IntentOrigin::Sprag);
     let column = before.written.values().map(|written| written.column).max().unwrap_or(5);
     let (dash, keys) =
         (" ".repeat(column.saturating_sub(3) as usize), " ".repeat(column.saturating_sub(1) as usize));
@@ -63,7 +63,7 @@ pub fn with_intent(text: &str, id: &str, name: &str, patterns: &[String]) -> Opt
         new.push('\n');
     }
     new.push_str(&entry);
-    let after = file::read(&new, Origin::Sprag);
+    let after = file::read(&new, IntentOrigin::Sprag);
     let is_there = after.bad.is_empty() && after.intents.len() == before.intents.len() + 1;
     let is_last = after
         .intents
@@ -73,7 +73,7 @@ pub fn with_intent(text: &str, id: &str, name: &str, patterns: &[String]) -> Opt
 }
 
 /// A new key behind the id, on a line of its own.
-fn with_key(text: &str, written: &Written, line: &str) -> String {
+fn with_key(text: &str, written: &EntryPosition, line: &str) -> String {
     let at = end_of_line(text, written.id_end);
     let indent = " ".repeat(written.column.saturating_sub(1) as usize);
     replaced(text, at, at, &format!("\n{indent}{line}"))
@@ -92,7 +92,7 @@ fn replaced(text: &str, from: usize, to: usize, with: &str) -> String {
 /// Only if all else still says what it said.
 fn checked(
     new: String,
-    origin: Origin,
+    origin: IntentOrigin,
     before: &Entries,
     id: &str,
     wanted: impl Fn(&Intent) -> Intent,

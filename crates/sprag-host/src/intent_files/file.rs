@@ -4,9 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Map;
 
-use sprag_base::document::{At, Name, Node, What};
+use sprag_base::document::{DocumentNode, NodeName, NodeValue, Position};
 use sprag_base::text::{Text, one_line};
-use sprag_intent::{Bad, Draft, DraftCriterion, Intent, Origin, Owned, Sharing, Status};
+use sprag_intent::{
+    DraftCriterion, Intent, IntentDraft, IntentFileError, IntentOrigin, IntentSharing, IntentStatus,
+    Ownership,
+};
 
 use crate::sys::yaml;
 
@@ -21,26 +24,26 @@ const KEY: &str = "active_intents";
 #[derive(Debug, Default)]
 pub struct Entries {
     pub intents: Vec<Intent>,
-    pub bad: Vec<Bad>,
+    pub bad: Vec<IntentFileError>,
     /// What is taken, and should not be there.
-    pub warnings: Vec<Bad>,
+    pub warnings: Vec<IntentFileError>,
     /// Where entries are written, by their ids.
-    pub written: HashMap<String, Written>,
+    pub written: HashMap<String, EntryPosition>,
 }
 
 /// Where an entry is written, for whoever changes it in place. In characters from the start of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct EntryPosition {
     pub id_end: usize,
     /// The column of the entry's keys, from 1.
     pub column: u32,
     pub status: Option<(usize, usize)>,
-    pub owned: Option<Patterns>,
+    pub owned: Option<PatternList>,
 }
 
 /// How a list of patterns is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Patterns {
+pub enum PatternList {
     /// A dash each, behind so many blanks; the last one ends here.
     Dashes { indent: usize, end: usize },
     /// In brackets, behind the last one.
@@ -49,8 +52,9 @@ pub enum Patterns {
     Empty { from: usize, to: usize },
 }
 
-pub fn read(text: &str, origin: Origin) -> Entries {
-    let mut reading = Reading { origin, letters: text.chars().collect(), entries: Entries::default() };
+pub fn read(text: &str, origin: IntentOrigin) -> Entries {
+    let mut reading =
+        IntentFileReader { origin, letters: text.chars().collect(), entries: Entries::default() };
     match yaml::parse(text) {
         Err(bad) => reading.bad(bad.at, &bad.what),
         Ok(None) => {}
@@ -59,34 +63,39 @@ pub fn read(text: &str, origin: Origin) -> Entries {
     reading.entries
 }
 
-struct Reading {
-    origin: Origin,
+struct IntentFileReader {
+    origin: IntentOrigin,
     /// The text: places are counted in characters.
     letters: Vec<char>,
     entries: Entries,
 }
 
-impl Reading {
-    fn bad(&mut self, at: At, what: &str) {
+impl IntentFileReader {
+    fn bad(&mut self, at: Position, what: &str) {
         if self.entries.bad.len() < 100 {
             let bad = self.place(at, what);
             self.entries.bad.push(bad);
         }
     }
 
-    fn warn(&mut self, at: At, what: &str) {
+    fn warn(&mut self, at: Position, what: &str) {
         if self.entries.warnings.len() < 100 {
             let warning = self.place(at, what);
             self.entries.warnings.push(warning);
         }
     }
 
-    fn place(&self, at: At, what: &str) -> Bad {
-        Bad { origin: self.origin, line: at.line, column: at.column, what: Text::new(one_line(what)) }
+    fn place(&self, at: Position, what: &str) -> IntentFileError {
+        IntentFileError {
+            origin: self.origin,
+            line: at.line,
+            column: at.column,
+            what: Text::new(one_line(what)),
+        }
     }
 
-    fn root(&mut self, root: &Node) {
-        let What::Map(members) = &root.what else {
+    fn root(&mut self, root: &DocumentNode) {
+        let NodeValue::Map(members) = &root.what else {
             return self.bad(root.at, &format!("a file of intents starts with `{KEY}:`"));
         };
         let Some((_, list)) = members.iter().find(|(name, _)| name.text == KEY) else {
@@ -95,13 +104,13 @@ impl Reading {
         if list.is_nothing() {
             return;
         }
-        let What::List(items) = &list.what else {
+        let NodeValue::List(items) = &list.what else {
             return self.bad(list.at, &format!("`{KEY}` is no list"));
         };
         if items.len() > MOST {
             return self.bad(list.at, &format!("more than {MOST} intents"));
         }
-        let mut seen: HashMap<String, At> = HashMap::new();
+        let mut seen: HashMap<String, Position> = HashMap::new();
         for item in items {
             let Some((draft, at)) = self.entry(item) else { continue };
             if let Some(first) = seen.insert(draft.id.clone(), at) {
@@ -112,14 +121,14 @@ impl Reading {
         }
     }
 
-    fn entry(&mut self, item: &Node) -> Option<(Draft, At)> {
-        let What::Map(members) = &item.what else {
+    fn entry(&mut self, item: &DocumentNode) -> Option<(IntentDraft, Position)> {
+        let NodeValue::Map(members) = &item.what else {
             self.bad(item.at, "an intent is a map with an `id`");
             return None;
         };
-        let mut draft = Draft { line: item.at.line, ..Draft::default() };
-        let mut id: Option<&Node> = None;
-        let mut written = Written::default();
+        let mut draft = IntentDraft { line: item.at.line, ..IntentDraft::default() };
+        let mut id: Option<&DocumentNode> = None;
+        let mut written = EntryPosition::default();
         for (name, node) in members {
             match name.text.as_str() {
                 "id" => id = Some(node),
@@ -144,7 +153,7 @@ impl Reading {
             self.bad(item.at, "an intent without an `id`");
             return None;
         };
-        let What::Text { text, .. } = &id.what else {
+        let NodeValue::Text { text, .. } = &id.what else {
             self.bad(id.at, "an `id` is a text");
             return None;
         };
@@ -155,10 +164,10 @@ impl Reading {
         draft.id.clone_from(text);
         if draft.owned.is_none() {
             match self.origin {
-                Origin::Sprag => {
+                IntentOrigin::Sprag => {
                     self.warn(id.at, &format!("intent `{text}` has no `owned_scope`: it may change nothing"))
                 }
-                Origin::Orchestration => {
+                IntentOrigin::Orchestration => {
                     self.warn(
                         id.at,
                         &format!("intent `{text}` has no `owned_scope`: it may change everything"),
@@ -172,55 +181,55 @@ impl Reading {
         Some((draft, id.at))
     }
 
-    fn text(&mut self, name: &Name, node: &Node) -> Option<String> {
+    fn text(&mut self, name: &NodeName, node: &DocumentNode) -> Option<String> {
         match &node.what {
             _ if node.is_nothing() => None,
-            What::Text { text, .. } => Some(text.clone()),
-            What::List(_) | What::Map(_) => {
+            NodeValue::Text { text, .. } => Some(text.clone()),
+            NodeValue::List(_) | NodeValue::Map(_) => {
                 self.bad(node.at, &format!("`{}` is a text", name.text));
                 None
             }
         }
     }
 
-    fn items<'a>(&mut self, name: &Name, node: &'a Node) -> Option<&'a [Node]> {
+    fn items<'a>(&mut self, name: &NodeName, node: &'a DocumentNode) -> Option<&'a [DocumentNode]> {
         match &node.what {
             _ if node.is_nothing() => None,
-            What::List(items) if items.len() <= ITEMS => Some(items),
-            What::List(_) => {
+            NodeValue::List(items) if items.len() <= ITEMS => Some(items),
+            NodeValue::List(_) => {
                 self.bad(node.at, &format!("`{}` has more than {ITEMS} items", name.text));
                 None
             }
-            What::Text { .. } | What::Map(_) => {
+            NodeValue::Text { .. } | NodeValue::Map(_) => {
                 self.bad(node.at, &format!("`{}` is a list", name.text));
                 None
             }
         }
     }
 
-    fn texts(&mut self, name: &Name, node: &Node) -> Vec<String> {
+    fn texts(&mut self, name: &NodeName, node: &DocumentNode) -> Vec<String> {
         let items = self.items(name, node).unwrap_or_default();
         items.iter().filter_map(|item| self.text(name, item)).collect()
     }
 
-    fn status(&mut self, name: &Name, node: &Node) -> Status {
-        let Some(text) = self.text(name, node) else { return Status::default() };
-        match (Status::read(&text), self.origin) {
+    fn status(&mut self, name: &NodeName, node: &DocumentNode) -> IntentStatus {
+        let Some(text) = self.text(name, node) else { return IntentStatus::default() };
+        match (IntentStatus::read(&text), self.origin) {
             (Some(status), _) => status,
-            (None, Origin::Sprag) => {
-                let known: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
+            (None, IntentOrigin::Sprag) => {
+                let known: Vec<&str> = IntentStatus::ALL.iter().map(|status| status.name()).collect();
                 self.bad(node.at, &format!("`{text}` is no status; there are {}", known.join(", ")));
-                Status::default()
+                IntentStatus::default()
             }
             // Other tools may know more of them.
-            (None, Origin::Orchestration) => {
+            (None, IntentOrigin::Orchestration) => {
                 self.warn(node.at, &format!("`{text}` is no status; it counts as not started"));
-                Status::default()
+                IntentStatus::default()
             }
         }
     }
 
-    fn globs(&mut self, name: &Name, node: &Node) -> Option<Vec<String>> {
+    fn globs(&mut self, name: &NodeName, node: &DocumentNode) -> Option<Vec<String>> {
         let items = self.items(name, node)?;
         let mut globs = Vec::new();
         for item in items {
@@ -228,7 +237,7 @@ impl Reading {
                 self.bad(item.at, "an empty pattern");
                 continue;
             };
-            match Owned::check(&glob) {
+            match Ownership::check(&glob) {
                 Ok(()) => globs.push(glob),
                 Err(bad) => self.bad(item.at, &format!("`{glob}`: {bad}")),
             }
@@ -236,22 +245,22 @@ impl Reading {
         Some(globs)
     }
 
-    fn criteria(&mut self, name: &Name, node: &Node) -> Vec<DraftCriterion> {
+    fn criteria(&mut self, name: &NodeName, node: &DocumentNode) -> Vec<DraftCriterion> {
         let items = self.items(name, node).unwrap_or_default();
         let mut criteria = Vec::new();
         for item in items {
             match &item.what {
-                What::Text { text, .. } => {
+                NodeValue::Text { text, .. } => {
                     criteria.push(DraftCriterion { text: text.clone(), ..DraftCriterion::default() });
                 }
-                What::Map(members) => criteria.push(self.criterion(members, item.at)),
-                What::List(_) => self.bad(item.at, "a criterion is a text, or a map with `text`"),
+                NodeValue::Map(members) => criteria.push(self.criterion(members, item.at)),
+                NodeValue::List(_) => self.bad(item.at, "a criterion is a text, or a map with `text`"),
             }
         }
         criteria
     }
 
-    fn criterion(&mut self, members: &[(Name, Node)], at: At) -> DraftCriterion {
+    fn criterion(&mut self, members: &[(NodeName, DocumentNode)], at: Position) -> DraftCriterion {
         let mut criterion = DraftCriterion::default();
         for (name, node) in members {
             match name.text.as_str() {
@@ -267,30 +276,30 @@ impl Reading {
         criterion
     }
 
-    fn sharing(&mut self, name: &Name, node: &Node) -> Sharing {
+    fn sharing(&mut self, name: &NodeName, node: &DocumentNode) -> IntentSharing {
         match &node.what {
-            What::Text { text, .. } if text == "true" => Sharing::Exclusive,
-            What::Text { text, .. } if text == "false" || text.is_empty() => Sharing::Shared,
+            NodeValue::Text { text, .. } if text == "true" => IntentSharing::Exclusive,
+            NodeValue::Text { text, .. } if text == "false" || text.is_empty() => IntentSharing::Shared,
             _ => {
                 self.bad(node.at, &format!("`{}` is true or false", name.text));
-                Sharing::Shared
+                IntentSharing::Shared
             }
         }
     }
 }
 
-fn patterns(node: &Node, letters: &[char]) -> Option<Patterns> {
-    let What::List(items) = &node.what else { return None };
+fn patterns(node: &DocumentNode, letters: &[char]) -> Option<PatternList> {
+    let NodeValue::List(items) = &node.what else { return None };
     let Some(last) = items.last() else {
-        return Some(Patterns::Empty { from: node.span.0, to: node.span.1 });
+        return Some(PatternList::Empty { from: node.span.0, to: node.span.1 });
     };
     let end = last.span.1;
     if letters.get(node.span.0) == Some(&'[') {
-        return Some(Patterns::Brackets { end });
+        return Some(PatternList::Brackets { end });
     }
     let line: Vec<char> = letters[..last.span.0].iter().rev().take_while(|c| **c != '\n').copied().collect();
     let dash = line.iter().position(|c| *c == '-')?;
-    Some(Patterns::Dashes { indent: line.len() - dash - 1, end })
+    Some(PatternList::Dashes { indent: line.len() - dash - 1, end })
 }
 
 /// Unknown keys, as they are kept.

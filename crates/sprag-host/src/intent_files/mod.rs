@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::text::Text;
-use sprag_intent::{Bad, Ignored, Intent, IntentSet, Origin, Read, Standings};
+use sprag_intent::{
+    IgnoredIntents, Intent, IntentFileError, IntentFiles, IntentHistories, IntentOrigin, IntentSet,
+};
 
 use crate::sys::disk::read_small;
 
@@ -27,15 +29,15 @@ const IGNORE_FILES: &[&str] = &[".orchestration/.intentignore", ".intentignore"]
 
 /// All that the files of a worktree say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Loaded {
-    pub read: Read,
-    pub ignored: Ignored,
-    pub warnings: Vec<Bad>,
+pub struct LoadedIntents {
+    pub read: IntentFiles,
+    pub ignored: IgnoredIntents,
+    pub warnings: Vec<IntentFileError>,
 }
 
 /// Files that tell whether there are intents.
 pub fn files(worktree: &Path) -> impl Iterator<Item = PathBuf> {
-    Origin::ALL.map(|origin| worktree.join(origin.path())).into_iter()
+    IntentOrigin::ALL.map(|origin| worktree.join(origin.path())).into_iter()
 }
 
 /// Files that count where there are any.
@@ -44,8 +46,8 @@ pub fn ignore_files(worktree: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Reads them all. `None`: there are none.
-pub fn load(worktree: &Path) -> Option<Loaded> {
-    let there: Vec<Origin> = Origin::ALL
+pub fn load(worktree: &Path) -> Option<LoadedIntents> {
+    let there: Vec<IntentOrigin> = IntentOrigin::ALL
         .into_iter()
         .filter(|origin| fs::symlink_metadata(worktree.join(origin.path())).is_ok())
         .collect();
@@ -64,16 +66,16 @@ pub fn load(worktree: &Path) -> Option<Loaded> {
             Err(error) => bad.push(unreadable(origin, &error)),
         }
     }
-    let read = if bad.is_empty() { Read::Good(IntentSet::new(sets)) } else { Read::Bad(bad) };
-    let mut ignored = Ignored::default();
+    let read = if bad.is_empty() { IntentFiles::Good(IntentSet::new(sets)) } else { IntentFiles::Bad(bad) };
+    let mut ignored = IgnoredIntents::default();
     for path in ignore_files(worktree) {
-        ignored.join(Ignored::parse(&read_small(&path, IGNORED).unwrap_or_default()));
+        ignored.join(IgnoredIntents::parse(&read_small(&path, IGNORED).unwrap_or_default()));
     }
-    Some(Loaded { read, ignored, warnings })
+    Some(LoadedIntents { read, ignored, warnings })
 }
 
 /// A file as text, within its bounds.
-pub fn text_of(worktree: &Path, origin: Origin) -> io::Result<String> {
+pub fn text_of(worktree: &Path, origin: IntentOrigin) -> io::Result<String> {
     let path = worktree.join(origin.path());
     let found = fs::symlink_metadata(&path)?;
     // What it leads to may be what an intent owns.
@@ -86,17 +88,17 @@ pub fn text_of(worktree: &Path, origin: Origin) -> io::Result<String> {
     read_small(&path, LONGEST)
 }
 
-fn unreadable(origin: Origin, error: &io::Error) -> Bad {
+fn unreadable(origin: IntentOrigin, error: &io::Error) -> IntentFileError {
     let what = match error.kind() {
         io::ErrorKind::FileTooLarge => "it is longer than 1 MB".to_owned(),
         io::ErrorKind::InvalidData => "it is no UTF-8".to_owned(),
         _ => format!("it cannot be read: {error}"),
     };
-    Bad { origin, line: 1, column: 1, what: Text::new(what) }
+    IntentFileError { origin, line: 1, column: 1, what: Text::new(what) }
 }
 
 /// One intent as programs read it.
-pub fn json(intent: &Intent, standings: &Standings) -> Value {
+pub fn json(intent: &Intent, standings: &IntentHistories) -> Value {
     let criteria: Vec<Value> = intent.criteria.iter().map(criterion).collect();
     serde_json::json!({
         "id": intent.id,
@@ -104,11 +106,11 @@ pub fn json(intent: &Intent, standings: &Standings) -> Value {
         "status": standings.status(intent).name(),
         "constraints": intent.constraints,
         "owned_scope": match &intent.owned {
-            sprag_intent::Owned::Everything => Value::Null,
+            sprag_intent::Ownership::Everything => Value::Null,
             owned => serde_json::json!(owned.globs()),
         },
         "acceptance_criteria": criteria,
-        "exclusive": intent.sharing == sprag_intent::Sharing::Exclusive,
+        "exclusive": intent.sharing == sprag_intent::IntentSharing::Exclusive,
         "fingerprint": intent.fingerprint,
         "file": intent.origin.path(),
         "line": intent.line,
@@ -119,8 +121,8 @@ pub fn json(intent: &Intent, standings: &Standings) -> Value {
 
 fn criterion(criterion: &sprag_intent::Criterion) -> Value {
     let check = match &criterion.proof {
-        sprag_intent::Proof::Check(command) => Some(command),
-        sprag_intent::Proof::Word => None,
+        sprag_intent::CriterionProof::Check(command) => Some(command),
+        sprag_intent::CriterionProof::Word => None,
     };
     serde_json::json!({"id": criterion.key, "text": criterion.text, "check": check})
 }

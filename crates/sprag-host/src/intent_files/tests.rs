@@ -1,4 +1,4 @@
-use sprag_intent::{Intent, Origin, Owned, Proof, Sharing, Status};
+use sprag_intent::{CriterionProof, Intent, IntentOrigin, IntentSharing, IntentStatus, Ownership};
 
 use super::edit;
 use super::file::{self, Entries};
@@ -27,7 +27,7 @@ active_intents:
 ";
 
 fn read(text: &str) -> Entries {
-    file::read(text, Origin::Sprag)
+    file::read(text, IntentOrigin::Sprag)
 }
 
 #[test]
@@ -35,19 +35,22 @@ fn a_file_is_read_as_it_is_meant() {
     let entries = read(TEXT);
     assert_eq!((entries.bad, entries.warnings), (vec![], vec![]));
     let [one, two] = entries.intents.as_slice() else { panic!("{:?}", entries.intents) };
-    assert_eq!((one.id.as_str(), one.name.as_str(), one.status), ("INT-1", "Sign in", Status::InProgress));
+    assert_eq!(
+        (one.id.as_str(), one.name.as_str(), one.status),
+        ("INT-1", "Sign in", IntentStatus::InProgress)
+    );
     assert_eq!(one.line, 4);
-    assert_eq!(one.owned, Owned::Globs(vec!["src/auth/**".to_owned(), "!src/auth/gen/**".to_owned()]));
-    assert_eq!(one.criteria[0].proof, Proof::Word);
+    assert_eq!(one.owned, Ownership::Globs(vec!["src/auth/**".to_owned(), "!src/auth/gen/**".to_owned()]));
+    assert_eq!(one.criteria[0].proof, CriterionProof::Word);
     assert_eq!(
         (one.criteria[1].key.as_str(), &one.criteria[1].proof),
-        ("tests", &Proof::Check("make test".to_owned()))
+        ("tests", &CriterionProof::Check("make test".to_owned()))
     );
     assert_eq!(
         serde_json::Value::Object(file::rest(one)),
         serde_json::json!({"owner": "ann", "labels": ["a", 2, true]})
     );
-    assert_eq!((two.sharing, two.status), (Sharing::Exclusive, Status::NotStarted));
+    assert_eq!((two.sharing, two.status), (IntentSharing::Exclusive, IntentStatus::NotStarted));
 }
 
 #[test]
@@ -93,10 +96,10 @@ fn what_is_wrong_is_told_with_its_place() {
 #[test]
 fn a_foreign_file_is_taken_more_kindly() {
     let text = "active_intents:\n  - id: A\n    status: BLOCKED\n";
-    let theirs = file::read(text, Origin::Orchestration);
+    let theirs = file::read(text, IntentOrigin::Orchestration);
     assert_eq!((theirs.bad.len(), theirs.warnings.len()), (0, 2));
-    assert_eq!(theirs.intents[0].owned, Owned::Everything);
-    assert_eq!(read("active_intents:\n  - id: A\n").intents[0].owned, Owned::Nothing);
+    assert_eq!(theirs.intents[0].owned, Ownership::Everything);
+    assert_eq!(read("active_intents:\n  - id: A\n").intents[0].owned, Ownership::Nothing);
 }
 
 #[test]
@@ -138,24 +141,24 @@ fn hostile_files_are_mistakes_and_cost_little() {
 
 #[test]
 fn a_status_is_changed_in_place() {
-    let one = edit::with_status(TEXT, Origin::Sprag, "INT-1", Status::Done).unwrap();
+    let one = edit::with_status(TEXT, IntentOrigin::Sprag, "INT-1", IntentStatus::Done).unwrap();
     assert_eq!(one, TEXT.replace("IN_PROGRESS", "DONE"));
-    let two = edit::with_status(TEXT, Origin::Sprag, "INT-2", Status::InProgress).unwrap();
+    let two = edit::with_status(TEXT, IntentOrigin::Sprag, "INT-2", IntentStatus::InProgress).unwrap();
     assert_eq!(two, TEXT.replace("- id: INT-2\n", "- id: INT-2\n    status: IN_PROGRESS\n"));
-    assert_eq!(edit::with_status(TEXT, Origin::Sprag, "INT-3", Status::Done), None);
+    assert_eq!(edit::with_status(TEXT, IntentOrigin::Sprag, "INT-3", IntentStatus::Done), None);
     // Everything in one line has no room for a key of its own.
     let flow = "active_intents: [{id: A}]\n";
-    assert_eq!(edit::with_status(flow, Origin::Sprag, "A", Status::Done), None);
+    assert_eq!(edit::with_status(flow, IntentOrigin::Sprag, "A", IntentStatus::Done), None);
     let flow = "active_intents: [{id: A, status: NOT_STARTED}]\n";
     assert_eq!(
-        edit::with_status(flow, Origin::Sprag, "A", Status::Done).as_deref(),
+        edit::with_status(flow, IntentOrigin::Sprag, "A", IntentStatus::Done).as_deref(),
         Some("active_intents: [{id: A, status: DONE}]\n")
     );
 }
 
 #[test]
 fn a_scope_is_widened_in_place() {
-    let add = |text: &str, id: &str| edit::with_pattern(text, Origin::Sprag, id, "lib/x y/**");
+    let add = |text: &str, id: &str| edit::with_pattern(text, IntentOrigin::Sprag, id, "lib/x y/**");
     let one = add(TEXT, "INT-1").unwrap();
     let dashes = "      - \"!src/auth/gen/**\"\n";
     assert_eq!(one, TEXT.replace(dashes, &format!("{dashes}      - \"lib/x y/**\"\n")));

@@ -6,11 +6,11 @@ use std::path::Path;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_check::{Check, Outcome, Profile, Results};
+use sprag_check::{CheckOutcome, CompletionCheck, Profile, Results};
 use sprag_govern::event::{Event, Input};
 use sprag_govern::gates::permission;
-use sprag_intent::{Intent, Proof};
-use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
+use sprag_intent::{CriterionProof, Intent};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 
 use crate::checks::session;
 use crate::world::World;
@@ -21,7 +21,7 @@ const BUDGET: u32 = 900;
 
 /// What came of the checks.
 #[derive(Debug)]
-pub enum Checked {
+pub enum IntentCheckResult {
     /// There may have been none.
     Passed,
     /// A rule is against running this one.
@@ -37,17 +37,17 @@ pub fn check(
     intent: &Intent,
     dir: &Path,
     now: Timestamp,
-    watch: &dyn Fn(&Check),
-) -> io::Result<Checked> {
+    watch: &dyn Fn(&CompletionCheck),
+) -> io::Result<IntentCheckResult> {
     let mut checks = Vec::new();
     for criterion in &intent.criteria {
-        let Proof::Check(command) = &criterion.proof else { continue };
+        let CriterionProof::Check(command) = &criterion.proof else { continue };
         // The command is the repository's, and whoever says `done` may be an agent: what it could not run
         // itself it cannot have run.
         if let Some(rule) = forbids(world, command, dir, now) {
-            return Ok(Checked::Forbidden { command: command.clone(), rule });
+            return Ok(IntentCheckResult::Forbidden { command: command.clone(), rule });
         }
-        checks.push(Check {
+        checks.push(CompletionCheck {
             name: Text::new(format!("{}:{}", intent.id, criterion.key)),
             command: command.clone(),
             profile: Profile::Quick,
@@ -56,22 +56,23 @@ pub fn check(
         });
     }
     if checks.is_empty() {
-        return Ok(Checked::Passed);
+        return Ok(IntentCheckResult::Passed);
     }
     let results = session::run_these(world, dir, &checks, Profile::Deep, BUDGET, watch)?;
     let all_passed = results.ran.iter().all(|ran| is_passed(&ran.outcome));
-    Ok(if all_passed { Checked::Passed } else { Checked::Failed(results) })
+    Ok(if all_passed { IntentCheckResult::Passed } else { IntentCheckResult::Failed(results) })
 }
 
 /// A check may leave files behind.
-pub fn is_passed(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Passed | Outcome::ChangedTree { code: Some(0), .. })
+pub fn is_passed(outcome: &CheckOutcome) -> bool {
+    matches!(outcome, CheckOutcome::Passed | CheckOutcome::ChangedTree { code: Some(0), .. })
 }
 
 fn forbids(world: &World<'_>, command: &str, dir: &Path, now: Timestamp) -> Option<String> {
-    const SHELL: &[Tool] =
-        &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];
-    let call = ToolCall::new(SHELL, "Bash", serde_json::json!({ "command": command }), None, Whole::Yes);
+    const SHELL: &[ToolRow] =
+        &[ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") }];
+    let call =
+        ToolCall::new(SHELL, "Bash", serde_json::json!({ "command": command }), None, InputCompleteness::Yes);
     let input = Input::new(now, SessionId::new("intent"), Event::ToolRequested { call: call.clone() })
         .within(&dir.to_string_lossy());
     let concern = permission::concern(&world.config.settings.govern.gates.permission, &input, &call);

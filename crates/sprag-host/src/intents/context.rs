@@ -9,8 +9,8 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_intent::{Around, Context, Earlier, Intent, Reach, Read, context};
-use sprag_trace::{KIND, Trace};
+use sprag_intent::{Earlier, Intent, IntentContext, IntentFiles, IntentSurroundings, WriteReach, context};
+use sprag_trace::{KIND, TraceRecord};
 
 use super::{foreign_trace, standings};
 use crate::intents;
@@ -28,10 +28,10 @@ pub fn context_of(
     id: &str,
     session: &SessionId,
     now: Timestamp,
-) -> io::Result<Option<Context>> {
+) -> io::Result<Option<IntentContext>> {
     let Some(worktree) = world.places.worktree.as_deref() else { return Ok(None) };
     let Some(loaded) = crate::intent_files::load(worktree) else { return Ok(None) };
-    let Read::Good(set) = &loaded.read else { return Ok(None) };
+    let IntentFiles::Good(set) = &loaded.read else { return Ok(None) };
     let Some(intent) = set.find(id) else { return Ok(None) };
     let standings = standings(world)?;
     let input = Input::new(now, session.clone(), Event::Tick);
@@ -39,7 +39,7 @@ pub fn context_of(
         let theirs = set.find(holder.intent.as_str());
         holder.intent == intent.id || theirs.is_some_and(|theirs| overlap(intent, theirs))
     });
-    let around = Around {
+    let around = IntentSurroundings {
         status: standings.status(intent),
         recent: recent(world, worktree, id)?,
         others: others
@@ -57,7 +57,8 @@ fn overlap(one: &Intent, other: &Intent) -> bool {
         intent.owned.globs().iter().filter(|glob| !glob.starts_with('!')).map(|glob| start(glob)).collect()
     };
     let (ones, others) = (adds(one), adds(other));
-    let owns = |intent: &Intent, dir: &str| intent.owned.holds(dir, Reach::Directory, Default::default());
+    let owns =
+        |intent: &Intent, dir: &str| intent.owned.holds(dir, WriteReach::Directory, Default::default());
     ones.iter().any(|dir| owns(other, dir)) || others.iter().any(|dir| owns(one, dir))
 }
 
@@ -72,7 +73,7 @@ fn recent(world: &World<'_>, worktree: &Path, id: &str) -> io::Result<Vec<Earlie
                 return;
             }
             let Ok(record) = Record::parse(line) else { return };
-            let Some(trace) = Trace::of(&record) else { return };
+            let Some(trace) = TraceRecord::of(&record) else { return };
             if trace.intent.as_ref().is_some_and(|served| served.id.as_str() == id) {
                 replaced.extend(trace.files.iter().flat_map(|file| &file.supersedes).map(Text::to_string));
                 of_file.push((record.id.clone(), earlier(&record, &trace)));
@@ -92,7 +93,7 @@ fn recent(world: &World<'_>, worktree: &Path, id: &str) -> io::Result<Vec<Earlie
     Ok(found)
 }
 
-fn earlier(record: &Record, trace: &Trace) -> Earlier {
+fn earlier(record: &Record, trace: &TraceRecord) -> Earlier {
     let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).take(NAMED).collect();
     let class = trace.verdict.class().name();
     Earlier { at: record.at.to_string(), what: format!("{} {class}", paths.join(" ")) }

@@ -22,21 +22,21 @@ struct Wire {
     timestamp: String,
     intent_id: Option<String>,
     mutation_class: Option<String>,
-    files: Vec<WireFile>,
+    files: Vec<ForeignFile>,
     metadata: Metadata,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct WireFile {
+struct ForeignFile {
     #[serde(alias = "relative_path")]
     path: String,
-    conversations: Vec<Talk>,
+    conversations: Vec<ForeignConversation>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Talk {
+struct ForeignConversation {
     related: Vec<Related>,
 }
 
@@ -62,7 +62,7 @@ struct Ours {
 }
 
 /// The latest records about an intent, the last one first.
-pub fn earlier(path: &Path, id: &str, most: usize) -> Vec<Earlier> {
+pub(super) fn earlier(path: &Path, id: &str, most: usize) -> Vec<Earlier> {
     let bytes = end_of(path).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').rev();
     let records = lines.filter_map(|line| serde_json::from_slice::<Wire>(line).ok());

@@ -7,24 +7,24 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::{fs, io};
 
-use sprag_base::glob::Folding;
+use sprag_base::glob::CaseFolding;
 use sprag_base::path::absolute;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::Changes;
-use sprag_govern::gates::scope::Span;
+use sprag_govern::facts::SessionChanges;
+use sprag_govern::gates::scope::StrayWindow;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
-use sprag_intent::status::Standings;
-use sprag_intent::{Holder, IntentSet, Intents, Origin, Read, Sharing};
+use sprag_intent::status::IntentHistories;
+use sprag_intent::{Holder, IntentFiles, IntentOrigin, IntentSet, IntentSharing, ScopeFacts};
 
-use super::intent_files::Loaded;
+use super::intent_files::LoadedIntents;
 use super::intents::targets::targets;
 use crate::git;
 use crate::store::{journal, projections};
 use crate::sys::disk;
 use crate::sys::env::Env;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::worktree::protect::snapshot;
 use crate::worktree::tree_hash;
 use crate::world::World;
@@ -36,17 +36,17 @@ const LOOKED_AT: usize = 5000;
 /// Commits of a session that are looked at.
 const COMMITS: usize = 500;
 
-pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Intents> {
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<ScopeFacts> {
     let worktree = world.places.worktree.as_deref()?;
     let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
     // Records that cannot be read leave the scope as it is: then nothing is known to be done.
-    let standings = projections::load::<Standings>(&world.store());
+    let standings = projections::load::<IntentHistories>(&world.store());
     let standings = standings.map(|folded| folded.state).unwrap_or_default();
     let holders =
         if wants_holders(&loaded.read, input, session) { holders(world, input) } else { Vec::new() };
     let root = worktree.to_string_lossy().into_owned();
     let (targets, unknown) = targets(world, input);
-    Some(Intents {
+    Some(ScopeFacts {
         holders,
         standings,
         folding: folding(worktree),
@@ -61,20 +61,20 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Inten
 }
 
 /// Where intents are wanted and there is no file of them.
-fn nothing() -> Loaded {
-    let read = Read::Good(IntentSet::default());
-    Loaded { read, ignored: Default::default(), warnings: Vec::new() }
+fn nothing() -> LoadedIntents {
+    let read = IntentFiles::Good(IntentSet::default());
+    LoadedIntents { read, ignored: Default::default(), warnings: Vec::new() }
 }
 
 /// Whether another session may be in the way: that takes a look at every session.
-fn wants_holders(read: &Read, input: &Input, session: &Session) -> bool {
-    let Read::Good(set) = read else { return false };
+fn wants_holders(read: &IntentFiles, input: &Input, session: &Session) -> bool {
+    let IntentFiles::Good(set) = read else { return false };
     let id = match (&input.event, &session.gates.scope.chosen) {
         (Event::Reported(Report::IntentSelected { id, .. }), _) => id,
         (Event::ToolRequested { .. }, Some(chosen)) => &chosen.id,
         _ => return false,
     };
-    set.find(id.as_str()).is_some_and(|intent| intent.sharing == Sharing::Exclusive)
+    set.find(id.as_str()).is_some_and(|intent| intent.sharing == IntentSharing::Exclusive)
 }
 
 /// Other live sessions that have chosen an intent.
@@ -123,14 +123,14 @@ fn temp(env: &Env) -> Vec<String> {
 }
 
 /// Whether this file system takes both cases for one name.
-fn folding(worktree: &Path) -> Folding {
+fn folding(worktree: &Path) -> CaseFolding {
     let same = |one: &Path, other: &Path| {
         let stamp = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
         stamp(one).is_some_and(|found| stamp(other) == Some(found))
     };
     match same(&worktree.join(".git"), &worktree.join(".GIT")) {
-        true => Folding::Folded,
-        false => Folding::Exact,
+        true => CaseFolding::Folded,
+        false => CaseFolding::Exact,
     }
 }
 
@@ -139,7 +139,7 @@ pub fn strays(
     world: &World<'_>,
     root: &Path,
     session: &Session,
-    changes: Option<&Changes>,
+    changes: Option<&SessionChanges>,
     input: &Input,
 ) -> Option<Vec<String>> {
     let changes = changes?;
@@ -150,7 +150,8 @@ pub fn strays(
     let mut uncommitted: Option<Vec<String>> = None;
     let mut strays = Vec::new();
     for path in &changes.paths {
-        let within: Vec<&Span> = spans.iter().filter(|span| changed_in(&root.join(path), span)).collect();
+        let within: Vec<&StrayWindow> =
+            spans.iter().filter(|span| changed_in(&root.join(path), span)).collect();
         if within.is_empty() {
             continue;
         }
@@ -169,7 +170,7 @@ pub fn strays(
 }
 
 /// Whether a commit was written while one of these calls ran. What git only moves was written before.
-fn written_in(world: &World<'_>, all: &[Span], spans: &[&Span], path: &str) -> bool {
+fn written_in(world: &World<'_>, all: &[StrayWindow], spans: &[&StrayWindow], path: &str) -> bool {
     let seconds = |at: Timestamp| at.millis().div_euclid(1000);
     let Some(since) = all.iter().map(|span| seconds(span.from)).min() else { return false };
     let commits = git::blobs::authored(&world.places, since, COMMITS).unwrap_or_default();
@@ -180,7 +181,7 @@ fn written_in(world: &World<'_>, all: &[Span], spans: &[&Span], path: &str) -> b
 }
 
 /// A file that is gone tells no time: it may have been then.
-fn changed_in(path: &Path, span: &Span) -> bool {
+fn changed_in(path: &Path, span: &StrayWindow) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return true };
     let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
     let times = [millis(found.mtime(), found.mtime_nsec()), millis(found.ctime(), found.ctime_nsec())];
@@ -191,12 +192,12 @@ fn changed_in(path: &Path, span: &Span) -> bool {
 }
 
 /// What became of them.
-pub fn standings(world: &World<'_>) -> io::Result<Standings> {
-    Ok(projections::load::<Standings>(&world.store())?.state)
+pub fn standings(world: &World<'_>) -> io::Result<IntentHistories> {
+    Ok(projections::load::<IntentHistories>(&world.store())?.state)
 }
 
 /// Replaces a file of intents.
-pub fn replace(world: &World<'_>, places: &Places, origin: Origin, text: &str) -> io::Result<()> {
+pub fn replace(world: &World<'_>, places: &Locations, origin: IntentOrigin, text: &str) -> io::Result<()> {
     let worktree = places.worktree.as_ref().ok_or(io::ErrorKind::NotFound)?;
     let path = worktree.join(origin.path());
     disk::make_parent(world.disk, &path)?;
@@ -204,7 +205,7 @@ pub fn replace(world: &World<'_>, places: &Places, origin: Origin, text: &str) -
 }
 
 /// The same for a command that only a person may run: no call of an agent undoes it.
-pub fn rewrite(world: &World<'_>, places: &Places, origin: Origin, text: &str) -> io::Result<()> {
+pub fn rewrite(world: &World<'_>, places: &Locations, origin: IntentOrigin, text: &str) -> io::Result<()> {
     replace(world, places, origin, text)?;
     places.worktree.iter().for_each(|worktree| snapshot::rewritten(world, &worktree.join(origin.path())));
     Ok(())
@@ -221,7 +222,7 @@ mod tests {
         let path = dir.path().join("a");
         fs::write(&path, "x").unwrap();
         let at = fs::metadata(&path).unwrap().ctime() * 1000;
-        let span = |from: i64, to: i64| Span {
+        let span = |from: i64, to: i64| StrayWindow {
             from: Timestamp::from_millis(at + from),
             to: Timestamp::from_millis(at + to),
             moves: false,

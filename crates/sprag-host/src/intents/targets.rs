@@ -5,64 +5,65 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use sprag_base::glob::{Folding, Glob};
+use sprag_base::glob::{CaseFolding, Glob};
 use sprag_base::path::absolute;
 use sprag_base::text::Text;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::gates::scope::{Kind, Wanted, wanted};
-use sprag_intent::{Reach, Target, WILD};
+use sprag_govern::gates::scope::{TargetKind, WriteTarget, wanted};
+use sprag_intent::{ScopedPath, WILD, WriteReach};
 
 use crate::sys::disk::read_small;
-use crate::sys::links::Followed;
+use crate::sys::links::LinkResolver;
 use crate::world::World;
 
 /// A patch that is longer is not read.
 const PATCH: u64 = 1024 * 1024;
 
 /// What the call of this event would change, and what does not tell.
-pub fn targets(world: &World<'_>, input: &Input) -> (Vec<Target>, Vec<Text<120>>) {
+pub(super) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec<Text<120>>) {
     let Event::ToolRequested { call } = &input.event else { return Default::default() };
     let wanted = wanted(call, input, &world.config.settings.govern.gates.scope).unwrap_or_default();
     let (wanted, unknown) = with_patches(wanted, input);
-    let mut followed = Followed::default();
-    let mut targets: Vec<Target> = Vec::new();
+    let mut followed = LinkResolver::default();
+    let mut targets: Vec<ScopedPath> = Vec::new();
     for wanted in wanted {
-        let Wanted::At { named, dir, by, kind } = wanted else { continue };
+        let WriteTarget::At { named, dir, by, kind } = wanted else { continue };
         let plain = absolute(&dir, &crate::sys::links::expanded(&named, &input.home));
         if let Some(walked) =
             crate::sys::links::walked(&dir, &crate::sys::links::expanded(&named, &input.home))
         {
-            let reach = if Path::new(&walked).is_dir() { Reach::Tree } else { Reach::Path };
+            let reach = if Path::new(&walked).is_dir() { WriteReach::Tree } else { WriteReach::Path };
             let paths = [walked.clone(), walked];
-            targets.push(Target { named: named.clone(), paths, reach, by: by.clone() });
+            targets.push(ScopedPath { named: named.clone(), paths, reach, by: by.clone() });
         }
         let found = fs::metadata(&plain).ok();
         let is_dir = found.as_ref().is_some_and(fs::Metadata::is_dir);
         let reach = match (&kind, &found) {
-            (_, Some(found)) if is_special(found) => Reach::Special,
-            (Kind::IfThere, _) if fs::symlink_metadata(&plain).is_err() => continue,
-            (Kind::Wild, _) => match expand(&plain) {
+            (_, Some(found)) if is_special(found) => WriteReach::Special,
+            (TargetKind::IfThere, _) if fs::symlink_metadata(&plain).is_err() => continue,
+            (TargetKind::Wild, _) => match expand(&plain) {
                 Some(found) => {
                     for plain in found {
-                        let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
+                        let reach =
+                            if Path::new(&plain).is_dir() { WriteReach::Tree } else { WriteReach::Path };
                         let real = followed.path(&plain);
                         let target =
-                            Target { named: named.clone(), paths: [plain, real], reach, by: by.clone() };
+                            ScopedPath { named: named.clone(), paths: [plain, real], reach, by: by.clone() };
                         targets.push(target);
                     }
                     continue;
                 }
-                None => Reach::Wild,
+                None => WriteReach::Wild,
             },
-            (Kind::Directory, None) => Reach::Directory,
+            (TargetKind::Directory, None) => WriteReach::Directory,
             // What is there already stays as it is.
-            (Kind::Directory, Some(_)) => continue,
-            (Kind::Into(children), _) if is_dir && !children.is_empty() => {
+            (TargetKind::Directory, Some(_)) => continue,
+            (TargetKind::Into(children), _) if is_dir && !children.is_empty() => {
                 for child in children {
                     let plain = absolute(&plain, child);
-                    let reach = if Path::new(&plain).is_dir() { Reach::Tree } else { Reach::Path };
+                    let reach = if Path::new(&plain).is_dir() { WriteReach::Tree } else { WriteReach::Path };
                     let real = followed.path(&plain);
-                    targets.push(Target {
+                    targets.push(ScopedPath {
                         named: format!("{named}/{child}"),
                         paths: [plain, real],
                         reach,
@@ -71,33 +72,33 @@ pub fn targets(world: &World<'_>, input: &Input) -> (Vec<Target>, Vec<Text<120>>
                 }
                 continue;
             }
-            _ if is_dir => Reach::Tree,
+            _ if is_dir => WriteReach::Tree,
             // What is unpacked makes its own directory.
-            (Kind::Tree, None) if UNPACKING.contains(&by.as_str()) => Reach::Tree,
-            _ => Reach::Path,
+            (TargetKind::Tree, None) if UNPACKING.contains(&by.as_str()) => WriteReach::Tree,
+            _ => WriteReach::Path,
         };
         // A link that is taken away or replaced is itself what changes; what is written through it is
         // where it leads.
         let real = followed.path(&plain);
         if !targets.iter().any(|known| known.paths[0] == plain && known.reach == reach) {
-            targets.push(Target { named, paths: [plain, real], reach, by });
+            targets.push(ScopedPath { named, paths: [plain, real], reach, by });
         }
     }
     (targets, unknown)
 }
 
 /// Patches by what they say.
-fn with_patches(all: Vec<Wanted>, input: &Input) -> (Vec<Wanted>, Vec<Text<120>>) {
+fn with_patches(all: Vec<WriteTarget>, input: &Input) -> (Vec<WriteTarget>, Vec<Text<120>>) {
     let (mut wanted, mut unknown) = (Vec::new(), Vec::new());
     for one in all {
-        let Wanted::Patch { file, dir, patch } = one else {
+        let WriteTarget::Patch { file, dir, patch } = one else {
             wanted.push(one);
             continue;
         };
         let path = absolute(&dir, &crate::sys::links::expanded(&file, &input.home));
         let told =
             read_small(Path::new(&path), PATCH).map(|text| patch.wanted(&text, input)).unwrap_or_default();
-        if told.is_empty() || told.iter().any(|wanted| matches!(wanted, Wanted::Unknown { .. })) {
+        if told.is_empty() || told.iter().any(|wanted| matches!(wanted, WriteTarget::Unknown { .. })) {
             unknown.push(Text::new(file));
         } else {
             wanted.extend(told);
@@ -127,7 +128,7 @@ fn expand(pattern: &str) -> Option<Vec<String>> {
                 }
                 let entry = entry.file_name().to_string_lossy().into_owned();
                 let is_hidden = entry.starts_with('.') && !name.starts_with('.');
-                if !is_hidden && glob.fits(&entry, Folding::Folded) {
+                if !is_hidden && glob.fits(&entry, CaseFolding::Folded) {
                     below.push(format!("{dir}/{entry}"));
                 }
             }

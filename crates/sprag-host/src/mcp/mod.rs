@@ -29,9 +29,9 @@ use sprag_base::time::Timestamp;
 use crate::store::new_record;
 use crate::sys::disk::RealDisk;
 use crate::sys::env::{self, Env};
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::world::World;
-pub use role::{Caller, Role};
+pub use role::{Caller, McpRole};
 pub use tools::TOOLS;
 
 mod messages;
@@ -91,18 +91,18 @@ impl Broker {
     }
 
     /// Where things are is looked up each time: a server lives longer than a branch or a configuration.
-    fn call(&self, name: &str, arguments: &Map<String, Value>, meta: &RequestMetaObject) -> Said {
+    fn call(&self, name: &str, arguments: &Map<String, Value>, meta: &RequestMetaObject) -> ToolReply {
         let now = env::now();
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
             return Err(format!("there is no tool `{}`", Text::<100>::new(quoted(name))));
         };
-        let places = Places::find(&self.cwd, &self.env)
+        let places = Locations::find(&self.cwd, &self.env)
             .map_err(|_| "there is no home directory; set HOME or SPRAG_HOME".to_owned())?;
         let world = World::new(&self.env, &RealDisk, places);
         if world.config.off.applies(&world.places.store, now).is_some() {
             return Err("sprag is switched off here".to_owned());
         }
-        let asked = role::Asked {
+        let asked = role::RoleClaim {
             token: self.token(meta),
             call: meta.get(CALL).and_then(Value::as_str),
             tool: name,
@@ -112,15 +112,15 @@ impl Broker {
         if !caller.role.may(tool.right) {
             return Err(messages::refused(tool.name, caller.role));
         }
-        (tool.call)(&Desk { world: &world, caller: &caller, cwd: &self.cwd, now }, arguments)
+        (tool.call)(&McpContext { world: &world, caller: &caller, cwd: &self.cwd, now }, arguments)
     }
 }
 
 /// What a tool answers, or why it does not.
-type Said = Result<String, String>;
+type ToolReply = Result<String, String>;
 
 /// What every tool is given.
-pub struct Desk<'a> {
+pub struct McpContext<'a> {
     world: &'a World<'a>,
     caller: &'a Caller,
     cwd: &'a std::path::Path,
@@ -155,7 +155,7 @@ impl ServerHandler for Broker {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let listed = |tool: &tools::Tool| Listed::new(tool.name, tool.about, (tool.schema)());
+        let listed = |tool: &tools::McpTool| Listed::new(tool.name, tool.about, (tool.schema)());
         Ok(ListToolsResult { tools: TOOLS.iter().map(listed).collect(), ..ListToolsResult::default() })
     }
 

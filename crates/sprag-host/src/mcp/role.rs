@@ -10,7 +10,7 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
-use sprag_memory::learning::{Learning, Readers, Scope};
+use sprag_memory::learning::{Learning, LearningReaders, LearningScope};
 
 use crate::mcp::token;
 use crate::report::{self, review};
@@ -20,7 +20,7 @@ use crate::world::World;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum McpRole {
     /// The session's own agent.
     Main,
     Subagent,
@@ -31,7 +31,7 @@ pub enum Role {
 
 /// What a tool does, as far as a role is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Right {
+pub enum McpRight {
     Search,
     Record,
     Observe,
@@ -40,28 +40,28 @@ pub enum Right {
     Select,
 }
 
-impl Role {
+impl McpRole {
     pub fn name(self) -> &'static str {
         match self {
-            Role::Main => "main",
-            Role::Subagent => "subagent",
-            Role::Reviewer => "reviewer",
-            Role::Merge => "merge",
-            Role::Unknown => "unknown",
+            McpRole::Main => "main",
+            McpRole::Subagent => "subagent",
+            McpRole::Reviewer => "reviewer",
+            McpRole::Merge => "merge",
+            McpRole::Unknown => "unknown",
         }
     }
 
-    pub fn may(self, right: Right) -> bool {
+    pub fn may(self, right: McpRight) -> bool {
         match self {
-            Role::Main => true,
+            McpRole::Main => true,
             // It works for what its session works for, and may say so.
-            Role::Subagent => {
-                matches!(right, Right::Search | Right::Observe | Right::Outcome | Right::Select)
+            McpRole::Subagent => {
+                matches!(right, McpRight::Search | McpRight::Observe | McpRight::Outcome | McpRight::Select)
             }
-            Role::Reviewer | Role::Merge => {
-                matches!(right, Right::Search | Right::Observe | Right::Outcome)
+            McpRole::Reviewer | McpRole::Merge => {
+                matches!(right, McpRight::Search | McpRight::Observe | McpRight::Outcome)
             }
-            Role::Unknown => matches!(right, Right::Search | Right::Observe),
+            McpRole::Unknown => matches!(right, McpRight::Search | McpRight::Observe),
         }
     }
 }
@@ -69,7 +69,7 @@ impl Role {
 /// Who speaks, and of which session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    pub role: Role,
+    pub role: McpRole,
     pub session: SessionId,
     pub actor: Actor,
 }
@@ -80,23 +80,25 @@ impl Caller {
         let is_own = learning.session == self.session;
         let scope = learning.candidate.scope;
         match self.role {
-            Role::Main => scope != Scope::Ephemeral || is_own,
-            Role::Subagent | Role::Reviewer | Role::Merge => match scope {
-                Scope::Project | Scope::Team => learning.readers() != Readers::Private || is_own,
-                Scope::Ephemeral => is_own,
-                Scope::Personal => false,
+            McpRole::Main => scope != LearningScope::Ephemeral || is_own,
+            McpRole::Subagent | McpRole::Reviewer | McpRole::Merge => match scope {
+                LearningScope::Project | LearningScope::Team => {
+                    learning.readers() != LearningReaders::Private || is_own
+                }
+                LearningScope::Ephemeral => is_own,
+                LearningScope::Personal => false,
             },
-            Role::Unknown => match learning.readers() {
-                Readers::Public => true,
-                Readers::Project => scope == Scope::Project,
-                Readers::Private | Readers::Role => false,
+            McpRole::Unknown => match learning.readers() {
+                LearningReaders::Public => true,
+                LearningReaders::Project => scope == LearningScope::Project,
+                LearningReaders::Private | LearningReaders::Role => false,
             },
         }
     }
 }
 
 /// What a request says of who makes it.
-pub struct Asked<'a> {
+pub struct RoleClaim<'a> {
     pub token: Option<String>,
     /// The client's own id of the call.
     pub call: Option<&'a str>,
@@ -105,8 +107,8 @@ pub struct Asked<'a> {
     pub own: &'a SessionId,
 }
 
-pub fn caller(world: &World<'_>, asked: &Asked<'_>, now: Timestamp) -> io::Result<Caller> {
-    let nobody = || Caller { role: Role::Unknown, session: asked.own.clone(), actor: Actor::Main };
+pub fn caller(world: &World<'_>, asked: &RoleClaim<'_>, now: Timestamp) -> io::Result<Caller> {
+    let nobody = || Caller { role: McpRole::Unknown, session: asked.own.clone(), actor: Actor::Main };
     if let Some(token) = &asked.token {
         // A token that counts for nothing does not fall back to more than it would have given.
         return Ok(by_token(world, token, now).unwrap_or_else(nobody));
@@ -130,14 +132,14 @@ fn by_token(world: &World<'_>, token: &str, now: Timestamp) -> Option<Caller> {
         });
     }
     let session = review::owner(&world.store(), token)?;
-    let role = Role::Reviewer;
+    let role = McpRole::Reviewer;
     review::may_use(world, &session, token).then(|| Caller { role, session, actor: acting(role) })
 }
 
 /// Whose doing its records are. Only the session's own agent has no name of its own.
-fn acting(role: Role) -> Actor {
+fn acting(role: McpRole) -> Actor {
     match role {
-        Role::Main => Actor::Main,
+        McpRole::Main => Actor::Main,
         other => Actor::Subagent { id: Text::from(other.name()), kind: Text::from(other.name()) },
     }
 }
@@ -161,7 +163,7 @@ const LAST: usize = 64;
 
 /// Whose call this is, by what a hook has seen of it. A client that names its calls is believed to the
 /// letter; otherwise every open call of this tool may be the one, and the least of them counts.
-fn actor(records: &[Record], asked: &Asked<'_>) -> Actor {
+fn actor(records: &[Record], asked: &RoleClaim<'_>) -> Actor {
     let is_ours = |record: &&Record| {
         let tool = record.body["tool"].as_str().unwrap_or_default();
         tool.contains(super::NAME) && tool.rsplit("__").next() == Some(asked.tool)
@@ -196,11 +198,13 @@ fn actor_of(record: &Record) -> Actor {
 /// The kind of agent that `sprag init` and the plugin define for reviews.
 const REVIEWER: &str = "sprag-reviewer";
 
-fn role_of(actor: &Actor) -> Role {
+fn role_of(actor: &Actor) -> McpRole {
     match actor {
-        Actor::Main => Role::Main,
-        Actor::Subagent { kind, .. } if kind.as_str().rsplit(':').next() == Some(REVIEWER) => Role::Reviewer,
-        Actor::Subagent { .. } => Role::Subagent,
+        Actor::Main => McpRole::Main,
+        Actor::Subagent { kind, .. } if kind.as_str().rsplit(':').next() == Some(REVIEWER) => {
+            McpRole::Reviewer
+        }
+        Actor::Subagent { .. } => McpRole::Subagent,
     }
 }
 
@@ -208,7 +212,7 @@ fn role_of(actor: &Actor) -> Role {
 mod tests {
     use serde_json::json;
 
-    use sprag_base::record::By;
+    use sprag_base::record::RecordAuthor;
     use sprag_memory::learning::Candidate;
 
     use super::*;
@@ -223,7 +227,7 @@ mod tests {
 
     #[test]
     fn who_reads_what() {
-        let reads = |role: Role| {
+        let reads = |role: McpRole| {
             let caller = Caller { role, session: SessionId::new("mine"), actor: Actor::Main };
             let table = [
                 ("project", "x"),
@@ -234,33 +238,39 @@ mod tests {
             ];
             table.map(|(scope, session)| caller.reads(&learning(scope, session)))
         };
-        assert_eq!(reads(Role::Main), [true, true, true, true, false]);
-        for role in [Role::Subagent, Role::Reviewer, Role::Merge] {
+        assert_eq!(reads(McpRole::Main), [true, true, true, true, false]);
+        for role in [McpRole::Subagent, McpRole::Reviewer, McpRole::Merge] {
             assert_eq!(reads(role), [true, true, false, true, false], "{}", role.name());
         }
-        assert_eq!(reads(Role::Unknown), [true, false, false, false, false]);
-        let public = Learning { readers: Some(Readers::Public), ..learning("team", "x") };
-        let caller = Caller { role: Role::Unknown, session: SessionId::new("mine"), actor: Actor::Main };
+        assert_eq!(reads(McpRole::Unknown), [true, false, false, false, false]);
+        let public = Learning { readers: Some(LearningReaders::Public), ..learning("team", "x") };
+        let caller = Caller { role: McpRole::Unknown, session: SessionId::new("mine"), actor: Actor::Main };
         assert!(caller.reads(&public));
     }
 
     #[test]
     fn who_writes_what() {
-        let all =
-            [Right::Search, Right::Record, Right::Observe, Right::Answer, Right::Outcome, Right::Select];
-        let may = |role: Role| all.map(|right| role.may(right));
-        assert_eq!(may(Role::Main), [true; 6]);
-        assert_eq!(may(Role::Subagent), [true, false, true, false, true, true]);
-        assert_eq!(may(Role::Reviewer), [true, false, true, false, true, false]);
-        assert_eq!(may(Role::Reviewer), may(Role::Merge));
-        assert_eq!(may(Role::Unknown), [true, false, true, false, false, false]);
+        let all = [
+            McpRight::Search,
+            McpRight::Record,
+            McpRight::Observe,
+            McpRight::Answer,
+            McpRight::Outcome,
+            McpRight::Select,
+        ];
+        let may = |role: McpRole| all.map(|right| role.may(right));
+        assert_eq!(may(McpRole::Main), [true; 6]);
+        assert_eq!(may(McpRole::Subagent), [true, false, true, false, true, true]);
+        assert_eq!(may(McpRole::Reviewer), [true, false, true, false, true, false]);
+        assert_eq!(may(McpRole::Reviewer), may(McpRole::Merge));
+        assert_eq!(may(McpRole::Unknown), [true, false, true, false, false, false]);
     }
 
     #[test]
     fn a_hook_tells_whose_call_it_is() {
         let record = |kind: &str, call: &str, agent: Option<&str>| {
             let body = json!({"tool": "mcp__sprag__record", "call": call});
-            let actor = By {
+            let actor = RecordAuthor {
                 client: Text::from("claude"),
                 agent: agent.map(Text::from),
                 role: agent.map(|_| Text::from("Explore")),
@@ -269,17 +279,17 @@ mod tests {
         };
         let told = |call: Option<&str>, records: &[Record]| {
             let own = SessionId::new("own");
-            role_of(&actor(records, &Asked { token: None, call, tool: "record", own: &own }))
+            role_of(&actor(records, &RoleClaim { token: None, call, tool: "record", own: &own }))
         };
         let open = [record("tool.requested", "c1", None), record("tool.requested", "c2", Some("a1"))];
-        assert_eq!(told(Some("c1"), &open), Role::Main);
-        assert_eq!(told(Some("c2"), &open), Role::Subagent);
-        assert_eq!(told(None, &open), Role::Subagent, "either may be the one");
+        assert_eq!(told(Some("c1"), &open), McpRole::Main);
+        assert_eq!(told(Some("c2"), &open), McpRole::Subagent);
+        assert_eq!(told(None, &open), McpRole::Subagent, "either may be the one");
         let mut ended = open.to_vec();
         ended.push(record("tool.finished", "c2", Some("a1")));
-        assert_eq!(told(None, &ended), Role::Main);
-        assert_eq!(told(None, &[]), Role::Main);
+        assert_eq!(told(None, &ended), McpRole::Main);
+        assert_eq!(told(None, &[]), McpRole::Main);
         let reviewer = Actor::Subagent { id: Text::from("a"), kind: Text::from("sprag:sprag-reviewer") };
-        assert_eq!(role_of(&reviewer), Role::Reviewer);
+        assert_eq!(role_of(&reviewer), McpRole::Reviewer);
     }
 }

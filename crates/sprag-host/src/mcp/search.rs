@@ -3,14 +3,14 @@
 use std::io;
 
 use sprag_memory::index::query::fuse::Widths;
-use sprag_memory::index::query::{FLOOR, Filter, Question};
+use sprag_memory::index::query::{FLOOR, Filter, IndexQuery};
 use sprag_memory::learning::{Category, Learning};
 
-use super::Desk;
-use crate::memory::index::{Memory, Reach, Shown};
+use super::McpContext;
+use crate::memory::index::{DocumentFilter, Memory, TailRead};
 
 /// What is looked for.
-pub struct Query {
+pub(super) struct Query {
     pub text: String,
     pub limit: usize,
     pub category: Option<Category>,
@@ -19,7 +19,7 @@ pub struct Query {
 }
 
 /// A learning that was found.
-pub struct Found {
+pub(super) struct FoundLearning {
     pub learning: Learning,
     pub is_stale: bool,
 }
@@ -30,21 +30,21 @@ const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
 const SPARE: usize = 10;
 
 /// The best for this caller, best first.
-pub fn found(desk: &Desk<'_>, query: &Query) -> io::Result<Vec<Found>> {
-    let memory = Memory::open(&desk.world.places, Reach::All)?;
-    let question = Question {
+pub(super) fn found(desk: &McpContext<'_>, query: &Query) -> io::Result<Vec<FoundLearning>> {
+    let memory = Memory::open(&desk.world.places, TailRead::All)?;
+    let question = IndexQuery {
         text: query.text.clone(),
         files: query.files.clone(),
         tags: Vec::new(),
         filter: Filter { category: query.category, tag: query.tag.clone(), ..Filter::default() },
         limit: query.limit * SPARE,
     };
-    let answers = memory.ask(&question, Shown::InUse, WIDTHS, desk.now);
+    let answers = memory.ask(&question, DocumentFilter::InUse, WIDTHS, desk.now);
     let likely = answers.iter().take_while(|answer| answer.probability >= FLOOR);
     // What is no learning has nobody who may read it.
     let found = likely.filter_map(|answer| {
         let learning = memory.learning(answer).filter(|learning| desk.caller.reads(learning))?;
-        Some(Found { learning, is_stale: answer.is_stale() })
+        Some(FoundLearning { learning, is_stale: answer.is_stale() })
     });
     Ok(found.take(query.limit).collect())
 }

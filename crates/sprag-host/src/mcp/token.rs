@@ -10,15 +10,15 @@ use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_govern::gates::review::case::{hash_of, is_token};
 
-use crate::mcp::role::Role;
+use crate::mcp::role::McpRole;
 use crate::store::new_record;
 use crate::sys::disk::{self, Disk, read_small};
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 
 /// What a token stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
-    pub role: Role,
+    pub role: McpRole,
     pub session: SessionId,
     /// The records it is for; elsewhere it counts for nothing.
     pub store: PathBuf,
@@ -29,7 +29,7 @@ pub struct Granted {
 const BYTES: u64 = 8192;
 
 /// A new token for this.
-pub fn issue(user: &UserPlaces, disk: &dyn Disk, granted: &Granted) -> io::Result<String> {
+pub fn issue(user: &UserLocations, disk: &dyn Disk, granted: &Granted) -> io::Result<String> {
     let token = new_record::new_token().ok_or_else(|| io::Error::other("there is no randomness"))?;
     let path = path(user, &token);
     disk::make_parent(disk, &path)?;
@@ -38,17 +38,17 @@ pub fn issue(user: &UserPlaces, disk: &dyn Disk, granted: &Granted) -> io::Resul
 }
 
 /// What a token stands for now, if it is one of ours and has not run out.
-pub fn check(user: &UserPlaces, token: &str, now: Timestamp) -> Option<Granted> {
+pub fn check(user: &UserLocations, token: &str, now: Timestamp) -> Option<Granted> {
     let text = read_small(&path(user, token), BYTES).ok().filter(|_| is_token(token))?;
     let granted: Granted = serde_json::from_str(&text).ok()?;
     (granted.until > now).then_some(granted)
 }
 
-pub fn revoke(user: &UserPlaces, disk: &dyn Disk, token: &str) -> io::Result<()> {
+pub fn revoke(user: &UserLocations, disk: &dyn Disk, token: &str) -> io::Result<()> {
     disk.remove(&path(user, token))
 }
 
-fn path(user: &UserPlaces, token: &str) -> PathBuf {
+fn path(user: &UserLocations, token: &str) -> PathBuf {
     user.state.join("broker").join(format!("{}.json", hash_of(token)))
 }
 
@@ -60,10 +60,10 @@ mod tests {
     #[test]
     fn a_token_counts_until_it_runs_out_or_is_taken_back() {
         let temp = tempfile::tempdir().unwrap();
-        let user = UserPlaces { config: temp.path().to_owned(), state: temp.path().to_owned() };
+        let user = UserLocations { config: temp.path().to_owned(), state: temp.path().to_owned() };
         let at = Timestamp::from_millis;
         let granted = Granted {
-            role: Role::Merge,
+            role: McpRole::Merge,
             session: SessionId::new("s1"),
             store: PathBuf::from("/store"),
             until: at(1000),

@@ -6,72 +6,72 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use sprag_base::text::Text;
-use sprag_govern::report::{Answered, Report};
-use sprag_intent::Class;
+use sprag_govern::report::{AnswerReport, Report};
+use sprag_intent::DeclaredClass;
 use sprag_memory::learning::{self, Category};
 
-use super::role::{Right, Role};
-use super::{Desk, Said, messages, search as find};
-use crate::report::submit::{Hand, HandInError, hand_in};
+use super::role::{McpRight, McpRole};
+use super::{McpContext, ToolReply, messages, search as find};
+use crate::report::submit::{SubmitError, Submitter, hand_in};
 use crate::report::{self, Delivery};
 use crate::store::new_record;
 
-pub struct Tool {
+pub struct McpTool {
     pub name: &'static str,
     pub about: &'static str,
-    pub right: Right,
+    pub right: McpRight,
     /// The form of its arguments.
     pub schema: fn() -> Map<String, Value>,
-    pub call: fn(&Desk<'_>, &Map<String, Value>) -> Said,
+    pub call: fn(&McpContext<'_>, &Map<String, Value>) -> ToolReply,
 }
 
-pub const TOOLS: &[Tool] = &[
-    Tool {
+pub const TOOLS: &[McpTool] = &[
+    McpTool {
         name: "search",
         about: "Find what earlier sessions of this project have learned. Returns quoted notes, best first.",
-        right: Right::Search,
+        right: McpRight::Search,
         schema: search_schema,
         call: search,
     },
-    Tool {
+    McpTool {
         name: "record",
         about: "Hand in what was learned, as candidates; the same sieve as `sprag reflect`.",
-        right: Right::Record,
+        right: McpRight::Record,
         schema: record_schema,
         call: record,
     },
-    Tool {
+    McpTool {
         name: "record_lesson",
         about: "Keep a lesson: what went wrong, what to do about it, and the command that tells. It is a learning.",
-        right: Right::Record,
+        right: McpRight::Record,
         schema: lesson_schema,
         call: record_lesson,
     },
-    Tool {
+    McpTool {
         name: "observe",
         about: "Note something for the session: whoever reflects on the work will see it.",
-        right: Right::Observe,
+        right: McpRight::Observe,
         schema: observe_schema,
         call: observe,
     },
-    Tool {
+    McpTool {
         name: "answer",
         about: "Keep a question that came up together with its answer and where that is from.",
-        right: Right::Answer,
+        right: McpRight::Answer,
         schema: answer_schema,
         call: answer,
     },
-    Tool {
+    McpTool {
         name: "outcome",
         about: "Say that learnings were used, and whether the work went well with them.",
-        right: Right::Outcome,
+        right: McpRight::Outcome,
         schema: outcome_schema,
         call: outcome,
     },
-    Tool {
+    McpTool {
         name: "select_active_intent",
         about: "Choose the intent that the changes to come serve. Returns what it means and what may be changed.",
-        right: Right::Select,
+        right: McpRight::Select,
         schema: select_schema,
         call: select,
     },
@@ -97,7 +97,7 @@ fn search_schema() -> Map<String, Value> {
     )
 }
 
-fn search(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn search(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let category = match arguments.get("category").filter(|category| !category.is_null()) {
         None => None,
         Some(given) => Some(given.as_str().and_then(Category::read).ok_or_else(|| {
@@ -127,10 +127,10 @@ fn record_schema() -> Map<String, Value> {
     }
 }
 
-fn record(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn record(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let submission = Value::Object(arguments.clone()).to_string();
     let (world, caller) = (desk.world, desk.caller);
-    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let hand = Submitter { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
     let handed_in = hand_in(world, &hand, &submission, None).map_err(in_words)?;
     let how = delivered(&handed_in.delivery)?;
     Ok(handed_in.lines(how).join("\n"))
@@ -146,24 +146,24 @@ fn lesson_schema() -> Map<String, Value> {
     )
 }
 
-fn record_lesson(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn record_lesson(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let lesson: Text<LESSON> = text(arguments, "text")?;
     let check = match arguments.get("check") {
         None | Some(Value::Null) => None,
         Some(_) => Some(text::<CHECK>(arguments, "check")?),
     };
     let (world, caller) = (desk.world, desk.caller);
-    let hand = Hand { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
+    let hand = Submitter { session: &caller.session, actor: &caller.actor, cwd: place(desk), now: desk.now };
     let check = check.as_ref().map(|check| check.as_str());
     let recorded = crate::report::lesson::record(world, &hand, lesson.as_str(), check).map_err(in_words)?;
     let how = delivered(&recorded.handed_in.delivery)?;
     Ok([recorded.handed_in.lines(how), recorded.warnings].concat().join("\n"))
 }
 
-fn in_words(error: HandInError) -> String {
+fn in_words(error: SubmitError) -> String {
     match error {
-        HandInError::Unreadable(unreadable) => unreadable.to_string(),
-        HandInError::Report(error) => format!("it cannot be written down: {error:?}"),
+        SubmitError::Unreadable(unreadable) => unreadable.to_string(),
+        SubmitError::Report(error) => format!("it cannot be written down: {error:?}"),
     }
 }
 
@@ -171,7 +171,7 @@ fn observe_schema() -> Map<String, Value> {
     object(json!({"note": {"type": "string", "maxLength": 2000}}), &["note"])
 }
 
-fn observe(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn observe(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let how = send(desk, Report::Observed { note: text(arguments, "note")? })?;
     Ok(format!("noted ({how})"))
 }
@@ -188,7 +188,7 @@ fn answer_schema() -> Map<String, Value> {
     )
 }
 
-fn answer(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn answer(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let confidence = match arguments.get("confidence") {
         None | Some(Value::Null) => 0.5,
         Some(given) => given
@@ -196,7 +196,7 @@ fn answer(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
             .filter(|given| (0.0..=1.0).contains(given))
             .ok_or("`confidence` is a number from 0 to 1")?,
     };
-    let answered = Answered {
+    let answered = AnswerReport {
         question: text(arguments, "question")?,
         answer: text(arguments, "answer")?,
         source: text(arguments, "source")?,
@@ -218,7 +218,7 @@ fn outcome_schema() -> Map<String, Value> {
 }
 
 /// Used is one thing, whether it went well another: the second may not be known.
-fn outcome(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn outcome(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let ids = texts::<64>(arguments, "ids", IDS)?;
     if ids.is_empty() {
         return Err("`ids` names no learning".to_owned());
@@ -243,19 +243,19 @@ fn select_schema() -> Map<String, Value> {
     object(
         json!({
             "intent_id": {"type": "string", "maxLength": 64, "description": "its id, as `sprag intent list` shows it"},
-            "mutation_class": {"type": "string", "enum": Class::ALL.map(Class::name)},
+            "mutation_class": {"type": "string", "enum": DeclaredClass::ALL.map(DeclaredClass::name)},
         }),
         &["intent_id"],
     )
 }
 
-fn select(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
+fn select(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let id: Text<64> = text(arguments, "intent_id")?;
     let class = match arguments.get("mutation_class") {
-        None | Some(Value::Null) => Class::default(),
+        None | Some(Value::Null) => DeclaredClass::default(),
         Some(named) => named
             .as_str()
-            .and_then(Class::read)
+            .and_then(DeclaredClass::read)
             .ok_or("`mutation_class` is AST_REFACTOR or INTENT_EVOLUTION")?,
     };
     let (world, caller) = (desk.world, desk.caller);
@@ -270,7 +270,7 @@ fn select(desk: &Desk<'_>, arguments: &Map<String, Value>) -> Said {
     context.map(|context| context.to_string()).ok_or_else(|| format!("there is no intent `{id}`"))
 }
 
-fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {
+fn send(desk: &McpContext<'_>, report: Report) -> Result<&'static str, String> {
     let (world, caller) = (desk.world, desk.caller);
     match report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now) {
         Ok(delivery) => delivered(&delivery),
@@ -279,8 +279,8 @@ fn send(desk: &Desk<'_>, report: Report) -> Result<&'static str, String> {
 }
 
 /// A connection that is nobody's session must not pass for the one that is live here.
-fn place<'a>(desk: &'a Desk<'_>) -> &'a Path {
-    if desk.caller.role == Role::Unknown { Path::new("") } else { desk.cwd }
+fn place<'a>(desk: &'a McpContext<'_>) -> &'a Path {
+    if desk.caller.role == McpRole::Unknown { Path::new("") } else { desk.cwd }
 }
 
 fn delivered(delivery: &Delivery) -> Result<&'static str, String> {

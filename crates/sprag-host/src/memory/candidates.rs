@@ -10,18 +10,21 @@ use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
-use sprag_memory::destination::{Place, place};
+use sprag_memory::destination::{Destination, place};
 use sprag_memory::index::analysis::table;
-use sprag_memory::index::dedup::Statement;
-use sprag_memory::index::query::Question;
+use sprag_memory::index::dedup::PreparedStatement;
+use sprag_memory::index::query::IndexQuery;
 use sprag_memory::index::query::fuse::Widths;
-use sprag_memory::learning::{Candidate, Learning, Status};
+use sprag_memory::learning::{Candidate, Learning, LearningStatus};
 use sprag_memory::records::Rejection;
-use sprag_memory::write_gate::rejected::Rejected;
-use sprag_memory::write_gate::{Alike, Around, Asked, Fate, Likeness, Stage, To, judge, specificity};
+use sprag_memory::write_gate::rejected::RecentRejections;
+use sprag_memory::write_gate::{
+    CandidateFacts, CandidateFate, GateRequest, SimilarScore, SimilarTo, SimilarityKind, WriteGateStep,
+    judge, specificity,
+};
 
 use crate::git;
-use crate::memory::index::{Answer, Memory, Owner, Reach, Shown};
+use crate::memory::index::{DocumentFilter, LearningOwner, Memory, MemoryHit, TailRead};
 use crate::memory::{self, evidence};
 use crate::store::{Store, projections};
 use crate::sys::disk::open_regular;
@@ -35,14 +38,14 @@ const FILES: usize = 20;
 const FILE_BYTES: u64 = 256 * 1024;
 
 /// What is around the candidates of this report. `None`: it brings none that could be read.
-pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Around> {
+pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<CandidateFacts> {
     let Event::Reported(Report::Reflected { submission, resolution, .. }) = &input.event else {
         return None;
     };
     let handed_in = session.gates.reflection.handed_in(submission, resolution.as_ref()).ok()?;
     let candidates = handed_in.accepted;
-    let remembered = Remembered::open(world);
-    let mut around = Around { has_home: world.places.user.is_some(), ..Around::default() };
+    let remembered = KnownStatements::open(world);
+    let mut around = CandidateFacts { has_home: world.places.user.is_some(), ..CandidateFacts::default() };
     if let Some(worktree) = &world.places.worktree {
         around.known = known(worktree, &candidates);
         around.seen = candidates
@@ -57,34 +60,37 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Aroun
 }
 
 /// What came of judging a statement that is there already for another scope.
-pub enum Judgement {
+pub enum PromotionResult {
     Kept(Box<Candidate>),
     Refused(Text<1000>),
 }
 
 /// The write gate for one statement, which is not compared with the one it comes from.
-pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> Judgement {
+pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> PromotionResult {
     let candidates = vec![(0, candidate)];
     let input = Input::new(Timestamp::from_millis(0), SessionId::new(""), Event::Tick);
-    let is_other = |alike: &Alike| !matches!(&alike.to, To::Learning { id, .. } if id.as_str() == from);
+    let is_other =
+        |alike: &SimilarScore| !matches!(&alike.to, SimilarTo::Learning { id, .. } if id.as_str() == from);
     let worktree = world.places.worktree.as_deref();
-    let around = Around {
+    let around = CandidateFacts {
         known: worktree.map(|worktree| known(worktree, &candidates)).unwrap_or_default(),
-        alike: Remembered::open(world).alike(&candidates, &input).into_iter().filter(is_other).collect(),
+        alike: KnownStatements::open(world).alike(&candidates, &input).into_iter().filter(is_other).collect(),
         has_home: world.places.user.is_some(),
-        ..Around::default()
+        ..CandidateFacts::default()
     };
     let policy = world.config.settings.govern.gates.reflection.write_gate;
     // It was asked for when it was first kept; what is asked now is whether it says something elsewhere.
-    let asked = Asked { policy, was_asked_for: true, resolution: None, around: &around };
+    let asked = GateRequest { policy, was_asked_for: true, resolution: None, around: &around };
     let Some(judged) = judge(candidates, &asked).into_iter().next() else {
-        return Judgement::Refused(Text::default());
+        return PromotionResult::Refused(Text::default());
     };
     match judged.fate {
-        Fate::Kept { .. } | Fate::Merged { .. } => Judgement::Kept(Box::new(judged.candidate)),
-        Fate::Duplicate { reason, .. } | Fate::Similar { reason, .. } | Fate::Rejected { reason, .. } => {
-            Judgement::Refused(reason)
+        CandidateFate::Kept { .. } | CandidateFate::Merged { .. } => {
+            PromotionResult::Kept(Box::new(judged.candidate))
         }
+        CandidateFate::Duplicate { reason, .. }
+        | CandidateFate::Similar { reason, .. }
+        | CandidateFate::Rejected { reason, .. } => PromotionResult::Refused(reason),
     }
 }
 
@@ -143,19 +149,20 @@ fn lower_text(worktree: &Path, path: &str) -> Option<String> {
 }
 
 /// What candidates are compared with.
-struct Remembered {
+struct KnownStatements {
     /// `None`: it cannot be read, and nothing resembles anything.
     memory: Option<Memory>,
-    project: Rejected,
-    personal: Rejected,
+    project: RecentRejections,
+    personal: RecentRejections,
 }
 
-impl Remembered {
-    fn open(world: &World<'_>) -> Remembered {
-        let fold =
-            |store: &Store| projections::load::<Rejected>(store).map(|it| it.state).unwrap_or_default();
-        Remembered {
-            memory: Memory::open(&world.places, Reach::All).ok(),
+impl KnownStatements {
+    fn open(world: &World<'_>) -> KnownStatements {
+        let fold = |store: &Store| {
+            projections::load::<RecentRejections>(store).map(|it| it.state).unwrap_or_default()
+        };
+        KnownStatements {
+            memory: Memory::open(&world.places, TailRead::All).ok(),
             project: fold(&world.store()),
             personal: memory::personal(&world.places).as_ref().map(fold).unwrap_or_default(),
         }
@@ -175,40 +182,50 @@ impl Remembered {
     }
 
     /// What candidates resemble: kept learnings, each other, and what was not kept in other sessions.
-    fn alike(&self, candidates: &[(usize, Candidate)], input: &Input) -> Vec<Alike> {
+    fn alike(&self, candidates: &[(usize, Candidate)], input: &Input) -> Vec<SimilarScore> {
         let table = table::built_in();
-        let said: Vec<(usize, &Candidate, Statement)> = candidates
+        let said: Vec<(usize, &Candidate, PreparedStatement)> = candidates
             .iter()
-            .map(|(index, candidate)| (*index, candidate, Statement::new(candidate.summary.as_str(), &table)))
+            .map(|(index, candidate)| {
+                (*index, candidate, PreparedStatement::new(candidate.summary.as_str(), &table))
+            })
             .collect();
         let mut found = Vec::new();
         for (at, (index, candidate, mine)) in said.iter().enumerate() {
-            let mut add = |to: To, summary: &str, theirs: &Statement| {
+            let mut add = |to: SimilarTo, summary: &str, theirs: &PreparedStatement| {
                 let similarity = mine.compare(theirs, &table);
-                if let Some(likeness) = Likeness::of(similarity.score, similarity.differs.is_some()) {
+                if let Some(likeness) = SimilarityKind::of(similarity.score, similarity.differs.is_some()) {
                     let (summary, score) = (Text::from(summary), similarity.score);
-                    found.push(Alike { candidate: *index, to, summary, score, likeness });
+                    found.push(SimilarScore { candidate: *index, to, summary, score, likeness });
                 }
             };
             // A project's statement is not measured by what a user keeps for themselves.
-            let is_personal = place(candidate.scope) == Place::Personal;
+            let is_personal = place(candidate.scope) == Destination::Personal;
             for answer in self.near(candidate, input.at) {
-                let at = if answer.owner == Owner::Personal { Place::Personal } else { Place::Project };
-                if at == Place::Project || is_personal {
-                    let to = To::Learning { id: Text::new(answer.id), status: answer.uses.status, place: at };
-                    add(to, &answer.summary, &Statement::new(&answer.summary, &table));
+                let at = if answer.owner == LearningOwner::Personal {
+                    Destination::Personal
+                } else {
+                    Destination::Project
+                };
+                if at == Destination::Project || is_personal {
+                    let to = SimilarTo::Learning {
+                        id: Text::new(answer.id),
+                        status: answer.uses.status,
+                        place: at,
+                    };
+                    add(to, &answer.summary, &PreparedStatement::new(&answer.summary, &table));
                 }
             }
             for (earlier, other, theirs) in &said[..at] {
-                add(To::Candidate(*earlier), other.summary.as_str(), theirs);
+                add(SimilarTo::Candidate(*earlier), other.summary.as_str(), theirs);
             }
             let rejected = if is_personal { &self.personal } else { &self.project };
             for rejection in rejected.all().iter().filter(|it| is_counted(it, input)) {
                 let summary = rejection.summary.as_str();
                 add(
-                    To::Rejection { stage: rejection.stage.clone() },
+                    SimilarTo::Rejection { stage: rejection.stage.clone() },
                     summary,
-                    &Statement::new(summary, &table),
+                    &PreparedStatement::new(summary, &table),
                 );
             }
         }
@@ -216,23 +233,25 @@ impl Remembered {
     }
 
     /// The learnings that the memory thinks of first.
-    fn near(&self, candidate: &Candidate, now: Timestamp) -> Vec<Answer> {
+    fn near(&self, candidate: &Candidate, now: Timestamp) -> Vec<MemoryHit> {
         let Some(memory) = &self.memory else {
             return Vec::new();
         };
-        let question = Question {
+        let question = IndexQuery {
             text: format!("{} {}", candidate.summary, candidate.detail),
             // What is superseded or no learning takes places away.
             limit: 2 * HITS,
-            ..Question::default()
+            ..IndexQuery::default()
         };
-        let answers = memory.ask(&question, Shown::All, Widths { recency: 0.0, usage: 0.0 }, now).into_iter();
-        let is_learning = |it: &Answer| it.label.is_some() && it.uses.status != Status::Superseded;
+        let answers =
+            memory.ask(&question, DocumentFilter::All, Widths { recency: 0.0, usage: 0.0 }, now).into_iter();
+        let is_learning = |it: &MemoryHit| it.label.is_some() && it.uses.status != LearningStatus::Superseded;
         answers.filter(is_learning).take(HITS).collect()
     }
 }
 
 /// What was wrong in form, or is being worked on in this very session, is no miss of the sieve.
 fn is_counted(rejection: &Rejection, input: &Input) -> bool {
-    rejection.stage.as_str() != Stage::Schema.name() && rejection.session.as_ref() != Some(&input.session)
+    rejection.stage.as_str() != WriteGateStep::Schema.name()
+        && rejection.session.as_ref() != Some(&input.session)
 }

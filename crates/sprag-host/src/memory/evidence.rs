@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sprag_memory::learning::{Candidate, Evidence, Learning};
-use sprag_memory::write_gate::evidence::{self, Cited, State};
+use sprag_memory::write_gate::evidence::{self, Cited, EvidenceState};
 
 use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
@@ -19,12 +19,12 @@ pub fn see(worktree: &Path, candidate: &Candidate) -> Vec<Evidence> {
 }
 
 /// Whether a learning can still be believed, as far as its evidence tells.
-pub fn state(worktree: &Path, learning: &Learning) -> State {
+pub fn state(worktree: &Path, learning: &Learning) -> EvidenceState {
     evidence::worst(states(worktree, learning).into_iter().map(|(_, state)| state))
 }
 
 /// Each piece of evidence with its state.
-pub fn states<'a>(worktree: &Path, learning: &'a Learning) -> Vec<(&'a Evidence, State)> {
+pub fn states<'a>(worktree: &Path, learning: &'a Learning) -> Vec<(&'a Evidence, EvidenceState)> {
     let look = |seen: &Evidence| evidence::state(seen, content(worktree, seen.place.as_str()).as_deref());
     learning.seen.iter().map(|seen| (seen, look(seen))).collect()
 }

@@ -8,12 +8,14 @@ use std::{fs, io};
 use serde_json::json;
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::{By, Record};
+use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
-use sprag_memory::destination::{Place, place};
-use sprag_memory::import::{Draft, Fate, Importer, Read, Source, Use, Used};
-use sprag_memory::learning::{Learning, Origin, Scope};
+use sprag_memory::destination::{Destination, place};
+use sprag_memory::import::{
+    ImportText, ImportedFate, ImportedMemory, ImportedUse, ImportedUseKind, LearningDraft, MemoryImporter,
+};
+use sprag_memory::learning::{Learning, LearningOrigin, LearningScope};
 use sprag_memory::records;
 
 use crate::memory;
@@ -29,7 +31,7 @@ const TOLD: usize = 1000;
 
 /// What would come of an import.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct ImportPreview {
     pub files: Vec<PathBuf>,
     pub new: Vec<Learning>,
     /// Taken over before.
@@ -38,11 +40,11 @@ pub struct Plan {
     /// Not taken over, each with the reason.
     pub passed: Vec<(String, String)>,
     /// Each with where it belongs.
-    records: Vec<(Place, Record)>,
+    records: Vec<(Destination, Record)>,
 }
 
 /// The files of a source at this path, which may be one of them.
-pub fn files(importer: &Importer, path: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn files(importer: &MemoryImporter, path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -84,22 +86,27 @@ fn matching(below: &Path, pattern: &str) -> Vec<PathBuf> {
 }
 
 /// What of these files is new.
-pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Timestamp) -> io::Result<Plan> {
-    let mut read = Read::default();
+pub fn plan(
+    world: &World<'_>,
+    importer: &MemoryImporter,
+    files: Vec<PathBuf>,
+    now: Timestamp,
+) -> io::Result<ImportPreview> {
+    let mut read = ImportedMemory::default();
     for path in &files {
         let text = read_small(path, FILE)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let part = (importer.read)(&Source { name: &name, text: &text });
+        let part = (importer.read)(&ImportText { name: &name, text: &text });
         read.drafts.extend(part.drafts);
         read.uses.extend(part.uses);
         read.passed.extend(part.passed);
     }
-    let mut plan = Plan { files, passed: read.passed, ..Plan::default() };
+    let mut plan = ImportPreview { files, passed: read.passed, ..ImportPreview::default() };
     let mut known = known(&world.store())?;
     if let Some(own) = memory::personal(&world.places) {
         known.extend(self::known(&own)?);
     }
-    let mut fresh: HashMap<String, (Place, String)> = HashMap::new();
+    let mut fresh: HashMap<String, (Destination, String)> = HashMap::new();
     for draft in &read.drafts {
         let idem = draft.idem(importer);
         if known.contains(&idem) {
@@ -111,7 +118,7 @@ pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Ti
                 let (id, place) = (learning.id.to_string(), place(learning.candidate.scope));
                 let kept = Record { idem: Some(idem.clone()), ..record(records::ACCEPTED, &learning, now) };
                 plan.records.push((place, kept));
-                if draft.fate == Fate::Archived {
+                if draft.fate == ImportedFate::Archived {
                     let archived = about(records::ARCHIVED, &id, "it was, where it comes from", now);
                     plan.records.push((place, archived));
                 }
@@ -137,8 +144,8 @@ pub fn plan(world: &World<'_>, importer: &Importer, files: Vec<PathBuf>, now: Ti
 }
 
 /// Writes a plan down. Backends hear of it, or get it from the outbox.
-pub fn apply(world: &World<'_>, plan: &Plan, now: Timestamp) -> io::Result<()> {
-    for place in [Place::Project, Place::Personal] {
+pub fn apply(world: &World<'_>, plan: &ImportPreview, now: Timestamp) -> io::Result<()> {
+    for place in [Destination::Project, Destination::Personal] {
         let of_place = plan.records.iter().filter(|(its, _)| *its == place);
         let records: Vec<Record> = of_place.map(|(_, record)| record.clone()).collect();
         if !records.is_empty() {
@@ -148,21 +155,22 @@ pub fn apply(world: &World<'_>, plan: &Plan, now: Timestamp) -> io::Result<()> {
     Ok(())
 }
 
-fn learning(importer: &Importer, draft: &Draft, now: Timestamp) -> Result<Learning, String> {
+fn learning(importer: &MemoryImporter, draft: &LearningDraft, now: Timestamp) -> Result<Learning, String> {
     let candidate = draft.candidate(importer)?;
     match candidate.scope {
-        Scope::Project | Scope::Team | Scope::Personal => {}
-        Scope::Ephemeral => return Err("it was for one session".to_owned()),
+        LearningScope::Project | LearningScope::Team | LearningScope::Personal => {}
+        LearningScope::Ephemeral => return Err("it was for one session".to_owned()),
     }
     let at = draft.at.unwrap_or(now).min(now);
     let mut learning =
         Learning::new(&new_record::new_id(now), candidate, &SessionId::new("import"), None, at);
-    learning.origin = Origin { via: Text::new(format!("import {}", importer.name)), ..Origin::default() };
+    learning.origin =
+        LearningOrigin { via: Text::new(format!("import {}", importer.name)), ..LearningOrigin::default() };
     Ok(learning)
 }
 
 fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     new_record::record(kind, now, None, Some(by), json!(body))
 }
 
@@ -170,17 +178,17 @@ fn about(kind: &str, id: &str, how: &str, now: Timestamp) -> Record {
     record(kind, &json!({"ids": [id], "how": how}), now)
 }
 
-fn use_record(used: &Use, id: &str, now: Timestamp) -> Record {
+fn use_record(used: &ImportedUse, id: &str, now: Timestamp) -> Record {
     let how = used.at.map_or("imported".to_owned(), |at| format!("imported, of {at}"));
     match used.what {
-        Used::Surfaced => {
+        ImportedUseKind::Surfaced => {
             let shown = json!([{"id": id, "score": 0.0}]);
             record(records::SURFACED, &json!({"occasion": "imported", "shown": shown}), now)
         }
-        Used::Referred => about(records::REFERRED, id, &how, now),
-        Used::Dismissed => about(records::DISMISSED, id, &how, now),
-        Used::Archived => about(records::ARCHIVED, id, &how, now),
-        Used::Restored => about(records::RESTORED, id, &how, now),
+        ImportedUseKind::Referred => about(records::REFERRED, id, &how, now),
+        ImportedUseKind::Dismissed => about(records::DISMISSED, id, &how, now),
+        ImportedUseKind::Archived => about(records::ARCHIVED, id, &how, now),
+        ImportedUseKind::Restored => about(records::RESTORED, id, &how, now),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use std::io;
 
-use crate::purpose::program::{self, Command};
-use crate::sys::exec::Ending;
+use crate::purpose::program::{self, OpinionProgram};
+use crate::sys::exec::ProcessEnd;
 use crate::world::World;
 
 /// Bytes of an answer.
@@ -12,31 +12,31 @@ const ANSWER: usize = 256 * 1024;
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub enum Unanswered {
+pub enum JudgeError {
     /// None is configured, or there is no home to run it in.
     Nobody,
     Bad(String),
     Io(io::Error),
 }
 
-impl From<io::Error> for Unanswered {
+impl From<io::Error> for JudgeError {
     fn from(error: io::Error) -> Self {
-        Unanswered::Io(error)
+        JudgeError::Io(error)
     }
 }
 
-pub fn consult(world: &World<'_>, question: &[u8]) -> Result<Vec<u8>, Unanswered> {
+pub fn consult(world: &World<'_>, question: &[u8]) -> Result<Vec<u8>, JudgeError> {
     let policy = &world.config.settings.memory;
     let (Some((program, args)), Some(user)) = (policy.judge.split_first(), &world.places.user) else {
-        return Err(Unanswered::Nobody);
+        return Err(JudgeError::Nobody);
     };
-    let command = Command { program, args, seconds: policy.judge_seconds, cap: ANSWER };
+    let command = OpinionProgram { program, args, seconds: policy.judge_seconds, cap: ANSWER };
     let ran = program::run(world, user, &command, question)
-        .map_err(|error| Unanswered::Bad(format!("`{program}` cannot be run: {error}")))?;
+        .map_err(|error| JudgeError::Bad(format!("`{program}` cannot be run: {error}")))?;
     match ran.ending {
-        Ending::Code(0) => Ok(ran.stdout),
-        Ending::Code(code) => Err(Unanswered::Bad(format!("it ended with exit code {code}"))),
-        Ending::Signal => Err(Unanswered::Bad("it was killed".to_owned())),
-        Ending::TimedOut => Err(Unanswered::Bad(format!("no answer within {} s", policy.judge_seconds))),
+        ProcessEnd::Code(0) => Ok(ran.stdout),
+        ProcessEnd::Code(code) => Err(JudgeError::Bad(format!("it ended with exit code {code}"))),
+        ProcessEnd::Signal => Err(JudgeError::Bad("it was killed".to_owned())),
+        ProcessEnd::TimedOut => Err(JudgeError::Bad(format!("no answer within {} s", policy.judge_seconds))),
     }
 }

@@ -20,20 +20,20 @@ use std::{fs, io};
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_memory::destination::{Place, place};
-use sprag_memory::learnings::{Entry, Learnings};
+use sprag_memory::destination::{Destination, place};
+use sprag_memory::learnings::{LearningEntry, Learnings};
 
 pub use crate::memory::index::query::personal;
 use crate::store::clone::project_dir;
 use crate::store::{Store, files_with_ending, lock_within, projections};
 use crate::sys::disk;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::trace;
 use crate::world::World;
 
 /// All that somebody at this place may know of.
 #[derive(Debug, Default)]
-pub struct All {
+pub struct AllLearnings {
     pub project: Learnings,
     pub personal: Learnings,
 }
@@ -49,24 +49,24 @@ pub enum NotFound {
     Several(Vec<String>),
 }
 
-pub fn load(places: &Places) -> io::Result<All> {
+pub fn load(places: &Locations) -> io::Result<AllLearnings> {
     let project = projections::load_all::<Learnings>(&Store::at(&places.store))?;
     let personal = match personal(places) {
         Some(store) => projections::load::<Learnings>(&store)?.state,
         None => Learnings::default(),
     };
-    Ok(All { project, personal })
+    Ok(AllLearnings { project, personal })
 }
 
-impl All {
-    pub fn entries(&self) -> impl Iterator<Item = (Place, &Entry)> {
+impl AllLearnings {
+    pub fn entries(&self) -> impl Iterator<Item = (Destination, &LearningEntry)> {
         let project = self.project.all().map(|entry| (place(entry.learning.candidate.scope), entry));
-        project.chain(self.personal.all().map(|entry| (Place::Personal, entry)))
+        project.chain(self.personal.all().map(|entry| (Destination::Personal, entry)))
     }
 
     /// A learning by its id or the start of it.
-    pub fn find(&self, prefix: &str) -> Result<(Place, &Entry), NotFound> {
-        let found: Vec<(Place, &Entry)> =
+    pub fn find(&self, prefix: &str) -> Result<(Destination, &LearningEntry), NotFound> {
+        let found: Vec<(Destination, &LearningEntry)> =
             self.entries().filter(|(_, entry)| entry.learning.id.as_str().starts_with(prefix)).collect();
         if let Some(exact) = found.iter().find(|(_, entry)| entry.learning.id.as_str() == prefix) {
             return Ok(*exact);
@@ -96,16 +96,16 @@ pub fn short<'a>(id: &'a str, others: &[&str]) -> &'a str {
 }
 
 /// Writes records about learnings where those are kept, and tells whoever has to hear of it.
-pub fn write(world: &World<'_>, place: Place, records: &[Record], now: Timestamp) -> io::Result<()> {
+pub fn write(world: &World<'_>, place: Destination, records: &[Record], now: Timestamp) -> io::Result<()> {
     match place {
-        Place::Project | Place::Session => {
+        Destination::Project | Destination::Session => {
             world.store().log(world.disk, records)?;
             let concerned: Vec<Record> =
                 records.iter().filter(|it| sprag_memory::mirror::concerns(it)).cloned().collect();
             // A backend that fails gets it from the outbox.
             mirrors::mirror(world, &concerned, now);
         }
-        Place::Personal => {
+        Destination::Personal => {
             let home = personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
             home.log(world.disk, records)?;
         }

@@ -4,26 +4,28 @@
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Input;
-use sprag_govern::gates::Asked;
-use sprag_govern::gates::recall::{self, Policy, Seen, Strategy};
+use sprag_govern::gates::Ask;
+use sprag_govern::gates::recall::{self, Settings, ShownLearning, Strategy};
 use sprag_govern::session::Session;
 use sprag_memory::index::analysis::{table, tokens};
-use sprag_memory::index::dedup::{SIMILAR, Statement};
+use sprag_memory::index::dedup::{PreparedStatement, SIMILAR};
 use sprag_memory::index::query;
 use sprag_memory::index::query::fuse::Widths;
-use sprag_memory::index::query::select::{Contender, Limits, select};
-use sprag_memory::learning::{Learning, Status};
-use sprag_memory::learnings::{Entry, Learnings};
+use sprag_memory::index::query::select::{Contender, SelectionLimits, select};
+use sprag_memory::learning::{Learning, LearningStatus};
+use sprag_memory::learnings::{LearningEntry, Learnings};
 use sprag_memory::lifecycle::negative;
-use sprag_memory::recall::floor::{Versions, Whom};
+use sprag_memory::recall::floor::{FloorAudience, FloorVersions};
 use sprag_memory::recall::implicit_use::Terms;
-use sprag_memory::recall::{Became, Found, Notice, Occasion, Question, Recalled};
-use sprag_memory::write_gate::evidence::State;
+use sprag_memory::recall::{
+    LearningChange, Notice, RecallOccasion, RecallQuestion, Recalled, RecalledLearning,
+};
+use sprag_memory::write_gate::evidence::EvidenceState;
 
 use crate::memory::evidence;
-use crate::memory::index::{Answer, Memory, Owner, Reach, Shown};
+use crate::memory::index::{DocumentFilter, LearningOwner, Memory, MemoryHit, TailRead};
 use crate::store::projections;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::trackers;
 use crate::world::World;
 
@@ -40,10 +42,10 @@ const NOT_FOR: f32 = 0.6;
 pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Recalled> {
     let gate = &session.gates.recall;
     let policy = &world.config.settings.govern.gates.recall;
-    let occasion = gate.occasion_of(&Asked { about: &session.about, input, policy })?;
+    let occasion = gate.occasion_of(&Ask { about: &session.about, input, policy })?;
     let question = question(world, input, occasion);
-    let shown: Vec<&Seen> = gate.shown().collect();
-    let memory = Memory::open(&world.places, Reach::Last(READ)).ok()?;
+    let shown: Vec<&ShownLearning> = gate.shown().collect();
+    let memory = Memory::open(&world.places, TailRead::Last(READ)).ok()?;
     if memory.is_empty() {
         return Some(Recalled::default());
     }
@@ -56,9 +58,9 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Recal
 }
 
 /// The same for somebody who is no session yet and has been shown nothing.
-pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp) -> Vec<Found> {
-    let question = Question { text, files };
-    match Memory::open(&world.places, Reach::Last(READ)) {
+pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp) -> Vec<RecalledLearning> {
+    let question = RecallQuestion { text, files };
+    match Memory::open(&world.places, TailRead::Last(READ)) {
         Ok(memory) if !memory.is_empty() && !question.is_empty() => {
             found(world, &memory, &question, &[], &world.config.settings.govern.gates.recall, now)
         }
@@ -66,7 +68,7 @@ pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp
     }
 }
 
-fn question(world: &World<'_>, input: &Input, occasion: Occasion) -> Question {
+fn question(world: &World<'_>, input: &Input, occasion: RecallOccasion) -> RecallQuestion {
     let mut question = recall::question(input);
     if occasion.looks_around() {
         let title = trackers::told(&world.places).map(|item| item.title.to_string());
@@ -77,7 +79,7 @@ fn question(world: &World<'_>, input: &Input, occasion: Occasion) -> Question {
 }
 
 /// What a branch is called says what is worked on, unless it is the one where everything ends up.
-fn branch_words(places: &Places) -> Option<String> {
+fn branch_words(places: &Locations) -> Option<String> {
     const TRUNKS: &[&str] = &["main", "master", "trunk", "develop", "dev", "HEAD"];
     let branch = places.branch()?;
     (!TRUNKS.contains(&branch.as_str())).then(|| branch.replace(['/', '-', '_', '.'], " "))
@@ -86,45 +88,45 @@ fn branch_words(places: &Places) -> Option<String> {
 fn found(
     world: &World<'_>,
     memory: &Memory,
-    question: &Question,
-    shown: &[&Seen],
-    policy: &Policy,
+    question: &RecallQuestion,
+    shown: &[&ShownLearning],
+    policy: &Settings,
     now: Timestamp,
-) -> Vec<Found> {
+) -> Vec<RecalledLearning> {
     let strategy = match policy.strategy {
         Strategy::Conservative if memory.documents() < FEW => Strategy::Moderate,
         strategy => strategy,
     };
     let widths = Widths { recency: strategy.recency_width(), usage: strategy.use_width() };
-    let asked = query::Question {
+    let asked = query::IndexQuery {
         text: question.text.clone(),
         files: question.files.clone(),
         limit: CLOSELY * policy.most() + shown.len(),
-        ..query::Question::default()
+        ..query::IndexQuery::default()
     };
-    let answers = memory.ask(&asked, Shown::InUse, widths, now);
+    let answers = memory.ask(&asked, DocumentFilter::InUse, widths, now);
     let floors = Floors::of(world, strategy);
-    let is_fresh = |answer: &&Answer| !shown.iter().any(|seen| seen.id.as_str() == answer.id);
+    let is_fresh = |answer: &&MemoryHit| !shown.iter().any(|seen| seen.id.as_str() == answer.id);
     let asked_terms: Vec<String> =
         tokens::query_terms(&question.text).into_iter().map(|(term, _)| term).collect();
     let likely =
         answers.iter().filter(|answer| answer.probability >= floors.of_owner(answer.owner)).filter(is_fresh);
-    let mut known: Vec<(&Answer, Learning)> =
+    let mut known: Vec<(&MemoryHit, Learning)> =
         likely.filter_map(|answer| Some((answer, memory.learning(answer)?))).collect();
     known.retain(|(_, learning)| !is_not_for(learning, &asked_terms));
     let table = table::built_in();
-    let statements: Vec<Statement> =
-        known.iter().map(|(_, it)| Statement::new(it.candidate.summary.as_str(), &table)).collect();
+    let statements: Vec<PreparedStatement> =
+        known.iter().map(|(_, it)| PreparedStatement::new(it.candidate.summary.as_str(), &table)).collect();
     let contenders: Vec<Contender> = known
         .iter()
         .map(|(answer, _)| Contender {
             probability: answer.probability,
             is_new: answer.uses.surfaced == 0,
-            is_personal: answer.owner == Owner::Personal,
+            is_personal: answer.owner == LearningOwner::Personal,
         })
         .collect();
     // Each is above the floor of its own kind already.
-    let limits = Limits { floor: 0.0, most: policy.most() };
+    let limits = SelectionLimits { floor: 0.0, most: policy.most() };
     let alike = |a: usize, b: usize| statements[a].compare(&statements[b], &table).score >= SIMILAR;
     let chosen = select(&contenders, limits, alike);
     chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1, now)).collect()
@@ -138,18 +140,18 @@ struct Floors {
 
 impl Floors {
     fn of(world: &World<'_>, strategy: Strategy) -> Floors {
-        let versions: Versions = projections::kept(&world.store()).unwrap_or_default();
+        let versions: FloorVersions = projections::kept(&world.store()).unwrap_or_default();
         let moved = |scope: &str| {
-            let whom = Whom { role: Text::from("main"), scope: Text::from(scope) };
+            let whom = FloorAudience { role: Text::from("main"), scope: Text::from(scope) };
             strategy.floor() * versions.floor(&whom)
         };
         Floors { project: moved("project"), personal: moved("personal") }
     }
 
-    fn of_owner(&self, owner: Owner) -> f32 {
+    fn of_owner(&self, owner: LearningOwner) -> f32 {
         match owner {
-            Owner::Project => self.project,
-            Owner::Personal => self.personal,
+            LearningOwner::Project => self.project,
+            LearningOwner::Personal => self.personal,
         }
     }
 }
@@ -162,15 +164,20 @@ fn is_not_for(learning: &Learning, asked: &[String]) -> bool {
 }
 
 /// `None`: what it rests on is gone.
-fn told(world: &World<'_>, answer: &Answer, learning: &Learning, now: Timestamp) -> Option<Found> {
+fn told(
+    world: &World<'_>,
+    answer: &MemoryHit,
+    learning: &Learning,
+    now: Timestamp,
+) -> Option<RecalledLearning> {
     let state = world.places.worktree.as_deref().map(|worktree| evidence::state(worktree, learning));
     let has_changed = match state {
-        Some(State::Gone) => return None,
-        Some(State::Changed) => true,
-        Some(State::Fresh | State::Moved) | None => false,
+        Some(EvidenceState::Gone) => return None,
+        Some(EvidenceState::Changed) => true,
+        Some(EvidenceState::Fresh | EvidenceState::Moved) | None => false,
     };
-    let entry = Entry { learning: learning.clone(), uses: answer.uses, superseded_by: None };
-    Some(Found {
+    let entry = LearningEntry { learning: learning.clone(), uses: answer.uses, superseded_by: None };
+    Some(RecalledLearning {
         caveat: negative::standing(&entry, now).map(negative::caveat),
         id: learning.id.clone(),
         summary: learning.candidate.summary.clone(),
@@ -180,25 +187,25 @@ fn told(world: &World<'_>, answer: &Answer, learning: &Learning, now: Timestamp)
         why: Text::new(answer.signals.told()),
         is_stale: answer.is_stale() || has_changed,
         has_changed: has_changed && !answer.is_stale(),
-        is_personal: answer.owner == Owner::Personal,
+        is_personal: answer.owner == LearningOwner::Personal,
         terms: Terms::of(learning),
     })
 }
 
 /// What has become of what the session was shown.
-fn notices(world: &World<'_>, memory: &Memory, shown: &[&Seen]) -> Vec<Notice> {
+fn notices(world: &World<'_>, memory: &Memory, shown: &[&ShownLearning]) -> Vec<Notice> {
     shown
         .iter()
         .filter_map(|seen| {
             let (learning, uses, written) = memory.get(seen.id.as_str())?;
             let what = match uses.status {
-                Status::Superseded | Status::Archived if seen.is_told() => return None,
-                Status::Superseded => superseded(world, memory, seen.id.as_str()),
-                Status::Archived => Became::Archived,
-                Status::Active | Status::Stale if written > seen.at => {
-                    Became::Corrected { summary: learning.candidate.summary, at: written }
+                LearningStatus::Superseded | LearningStatus::Archived if seen.is_told() => return None,
+                LearningStatus::Superseded => superseded(world, memory, seen.id.as_str()),
+                LearningStatus::Archived => LearningChange::Archived,
+                LearningStatus::Active | LearningStatus::Stale if written > seen.at => {
+                    LearningChange::Corrected { summary: learning.candidate.summary, at: written }
                 }
-                Status::Active | Status::Stale => return None,
+                LearningStatus::Active | LearningStatus::Stale => return None,
             };
             Some(Notice { id: seen.id.clone(), what })
         })
@@ -206,11 +213,11 @@ fn notices(world: &World<'_>, memory: &Memory, shown: &[&Seen]) -> Vec<Notice> {
 }
 
 /// By which one only the whole log tells. That happens rarely enough to read it then.
-fn superseded(world: &World<'_>, memory: &Memory, id: &str) -> Became {
+fn superseded(world: &World<'_>, memory: &Memory, id: &str) -> LearningChange {
     let learnings =
         projections::load::<Learnings>(&world.store()).map(|folded| folded.state).unwrap_or_default();
     let by = learnings.get(id).and_then(|entry| entry.superseded_by.clone());
     let summary =
         by.as_ref().and_then(|by| memory.get(by.as_str())).map(|(learning, ..)| learning.candidate.summary);
-    Became::Superseded { by, summary }
+    LearningChange::Superseded { by, summary }
 }

@@ -12,8 +12,8 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_memory::destination::is_for_all;
-use sprag_memory::learning::{Candidate, Category, Kind, Learning, Status};
-use sprag_memory::learnings::{Entry, Learnings};
+use sprag_memory::learning::{Candidate, Category, Learning, LearningKind, LearningStatus};
+use sprag_memory::learnings::{LearningEntry, Learnings};
 use sprag_memory::markdown::{self, Edited};
 use sprag_memory::records;
 
@@ -32,7 +32,7 @@ const OURS: &str = "<!-- written by sprag; changes are lost -->\n";
 
 /// Writes everything that is made of the learnings of a project.
 pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result<()> {
-    let shown: Vec<&Entry> = learnings.in_use().filter(|entry| is_for_all(&entry.learning)).collect();
+    let shown: Vec<&LearningEntry> = learnings.in_use().filter(|entry| is_for_all(&entry.learning)).collect();
     if shown.is_empty() && !dir.join("learnings.md").exists() {
         return Ok(());
     }
@@ -60,7 +60,8 @@ pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result
 
 /// What the user prefers, for them alone.
 pub fn profile(state: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result<()> {
-    let preferences = learnings.in_use().filter(|entry| entry.learning.candidate.kind == Kind::Preference);
+    let preferences =
+        learnings.in_use().filter(|entry| entry.learning.candidate.kind == LearningKind::Preference);
     let sections: String = preferences.map(|entry| markdown::section(&entry.learning)).collect();
     let path = state.join("profile.md");
     if sections.is_empty() && !path.exists() {
@@ -84,7 +85,8 @@ pub fn edits(
         let Some(entry) = learnings.get(id.as_str()) else { continue };
         match said {
             Ok(said) => corrected.extend(correction(entry, said, worktree).map(|learning| {
-                let by = sprag_base::record::By { client: Text::from("hand"), agent: None, role: None };
+                let by =
+                    sprag_base::record::RecordAuthor { client: Text::from("hand"), agent: None, role: None };
                 new_record::record(records::CORRECTED, now, None, Some(by), json!(learning))
             })),
             Err(what) => problems.push(format!("`{id}` in `{}`: {what}", dir.join("learnings.md").display())),
@@ -94,7 +96,7 @@ pub fn edits(
 }
 
 /// The learning as it is now said; `None` if that is how it was. For whom it is cannot be edited.
-pub fn correction(entry: &Entry, said: Candidate, worktree: &Path) -> Option<Learning> {
+pub fn correction(entry: &LearningEntry, said: Candidate, worktree: &Path) -> Option<Learning> {
     let old = &entry.learning;
     let mut said = said;
     said.scope = old.candidate.scope;
@@ -110,11 +112,11 @@ pub fn correction(entry: &Entry, said: Candidate, worktree: &Path) -> Option<Lea
 }
 
 /// The files of `knowledge/`, by name.
-fn knowledge(shown: &[&Entry]) -> BTreeMap<String, String> {
+fn knowledge(shown: &[&LearningEntry]) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut index = format!("{OURS}# Knowledge\n\n");
     for category in Category::ALL {
-        let own: Vec<&Entry> =
+        let own: Vec<&LearningEntry> =
             shown.iter().copied().filter(|entry| entry.learning.candidate.category == *category).collect();
         if own.is_empty() {
             continue;
@@ -122,13 +124,13 @@ fn knowledge(shown: &[&Entry]) -> BTreeMap<String, String> {
         index.push_str(&format!("- [{0}]({0}.md): {1}\n", category.name(), own.len()));
         files.insert(format!("{}.md", category.name()), summary(category.name(), &own));
     }
-    let mut topics: BTreeMap<String, Vec<&Entry>> = BTreeMap::new();
+    let mut topics: BTreeMap<String, Vec<&LearningEntry>> = BTreeMap::new();
     for entry in shown {
         let tags: BTreeSet<String> =
             entry.learning.candidate.tags.iter().map(|tag| tag.as_str().to_lowercase()).collect();
         tags.into_iter().for_each(|tag| topics.entry(tag).or_default().push(entry));
     }
-    let mut topics: Vec<(String, Vec<&Entry>)> =
+    let mut topics: Vec<(String, Vec<&LearningEntry>)> =
         topics.into_iter().filter(|(_, entries)| entries.len() >= TOPIC_LEAST).collect();
     // The largest first; among equals by name.
     topics.sort_by_key(|(tag, entries)| (std::cmp::Reverse(entries.len()), tag.clone()));
@@ -145,26 +147,31 @@ fn knowledge(shown: &[&Entry]) -> BTreeMap<String, String> {
     files
 }
 
-fn summary(title: &str, entries: &[&Entry]) -> String {
+fn summary(title: &str, entries: &[&LearningEntry]) -> String {
     let head = format!("{OURS}# {title}\n\n");
-    let line = |entry: &Entry| format!("{}\n", markdown::line(&entry.learning));
+    let line = |entry: &LearningEntry| format!("{}\n", markdown::line(&entry.learning));
     cut(head, entries, SUMMARY_LINES, line)
 }
 
-fn topic(tag: &str, entries: &[&Entry]) -> String {
+fn topic(tag: &str, entries: &[&LearningEntry]) -> String {
     let head = format!("{OURS}# {}\n\n", markdown::inline(tag));
     cut(head, entries, TOPIC_LINES, |entry| markdown::section(&entry.learning))
 }
 
 /// The newest first and stale ones apart, as many as there is room for.
-fn cut(head: String, entries: &[&Entry], most: usize, part: impl Fn(&Entry) -> String) -> String {
+fn cut(
+    head: String,
+    entries: &[&LearningEntry],
+    most: usize,
+    part: impl Fn(&LearningEntry) -> String,
+) -> String {
     const FOOT: usize = 3;
     let mut text = head;
     let mut left = entries.len();
     let mut room = most - FOOT - text.lines().count();
-    for status in [Status::Active, Status::Stale] {
+    for status in [LearningStatus::Active, LearningStatus::Stale] {
         let mut of_status = entries.iter().rev().filter(|entry| entry.status() == status).peekable();
-        if status == Status::Stale && of_status.peek().is_some() && room > 4 {
+        if status == LearningStatus::Stale && of_status.peek().is_some() && room > 4 {
             text.push_str("\n## Stale\n\n");
             room -= 3;
         }

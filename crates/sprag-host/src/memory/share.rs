@@ -18,7 +18,7 @@ use sprag_memory::shared_log::{self, FROM, SETTLED};
 use crate::store::clone::{clone_id, own_file};
 use crate::store::journal::lines_of;
 use crate::store::projections::each_line;
-use crate::store::{LOCK_WAIT, Lines, Store, files_with_ending, new_record};
+use crate::store::{AppendFile, LOCK_WAIT, Store, files_with_ending, new_record};
 use crate::sys::disk::{Disk, open_regular};
 use crate::sys::exec::read_capped;
 
@@ -43,7 +43,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let mut lines = Lines::open(disk, &path, LOCK_WAIT)?;
+    let mut lines = AppendFile::open(disk, &path, LOCK_WAIT)?;
     if !lines.is_locked {
         return Ok(0);
     }

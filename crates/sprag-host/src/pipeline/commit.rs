@@ -6,18 +6,18 @@ use serde_json::json;
 
 use sprag_base::record::Record;
 use sprag_govern::event::Input;
-use sprag_govern::gates::Effect;
+use sprag_govern::gates::RecordEffect;
 use sprag_govern::session::Session;
-use sprag_memory::destination::Place;
+use sprag_memory::destination::Destination;
 
 use crate::memory::{self};
 use crate::store::journal::Journal;
 use crate::store::{Store, new_record};
 use crate::world::World;
 
-pub(crate) struct Steps {
+pub(crate) struct PendingRecords {
     pub(crate) records: Vec<Record>,
-    pub(crate) effects: Vec<Effect>,
+    pub(crate) effects: Vec<RecordEffect>,
     pub(crate) is_binding: bool,
 }
 
@@ -26,15 +26,18 @@ pub(crate) fn commit(
     world: &World<'_>,
     store: &Store,
     mut journal: Journal,
-    mut steps: Steps,
+    mut steps: PendingRecords,
     input: &Input,
     after: &Session,
 ) -> io::Result<(Vec<Record>, Vec<Record>)> {
     let (mut written, mut mirrors) = (Vec::new(), Vec::new());
     if journal.is_locked() {
-        let mut places =
-            [(Place::Project, Vec::new()), (Place::Personal, Vec::new()), (Place::Session, Vec::new())];
-        for Effect { place, kind, body } in steps.effects {
+        let mut places = [
+            (Destination::Project, Vec::new()),
+            (Destination::Personal, Vec::new()),
+            (Destination::Session, Vec::new()),
+        ];
+        for RecordEffect { place, kind, body } in steps.effects {
             let record =
                 new_record::record(kind, input.at, Some(&input.session), Some(new_record::by(input)), body);
             places

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use sprag_base::record::Record;
 use sprag_base::redact;
-use sprag_govern::event::{Author, Event, Input, Source, Waiting};
+use sprag_govern::event::{BackgroundWork, Event, Input, PromptAuthor, StartSource};
 use sprag_govern::report::Report;
 use sprag_govern::verdict::{Ruling, Verdict};
-use sprag_policy::call::{Outcome, ToolCall};
+use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::store::new_record;
 
-pub fn record(input: &Input, verdict: &Verdict) -> Record {
+pub(super) fn record(input: &Input, verdict: &Verdict) -> Record {
     let (kind, mut body) = match &input.event {
         Event::Reported(report) => reported(report),
         event => (event.kind().name(), told(event, &input.cwd)),
@@ -72,14 +72,14 @@ fn told(event: &Event, cwd: &str) -> Value {
         Event::ToolFinished { call, outcome } => {
             let mut body = tool(call);
             body["outcome"] = json!(outcome.name());
-            if let Outcome::Failed { error } = outcome {
+            if let ToolOutcome::Failed { error } = outcome {
                 body["error"] = json!(redact::short::<500>(error.as_str()));
             }
             body
         }
         Event::StopRequested(stop) | Event::SubagentStopped(stop) => json!({
             "last_message": redact::short::<500>(stop.last_message.as_str()),
-            "waiting": stop.waiting == Waiting::Yes,
+            "waiting": stop.waiting == BackgroundWork::Yes,
             "again": stop.again,
         }),
         Event::TaskCompleting { id, subject } => json!({"id": id, "subject": subject}),
@@ -97,21 +97,21 @@ fn tool(call: &ToolCall) -> Value {
     body
 }
 
-fn source_name(source: Source) -> &'static str {
+fn source_name(source: StartSource) -> &'static str {
     match source {
-        Source::Startup => "startup",
-        Source::Resume => "resume",
-        Source::Compact => "compact",
-        Source::Clear => "clear",
-        Source::Fork => "fork",
-        Source::Other => "other",
+        StartSource::Startup => "startup",
+        StartSource::Resume => "resume",
+        StartSource::Compact => "compact",
+        StartSource::Clear => "clear",
+        StartSource::Fork => "fork",
+        StartSource::Other => "other",
     }
 }
 
-fn author_name(author: Author) -> &'static str {
+fn author_name(author: PromptAuthor) -> &'static str {
     match author {
-        Author::User => "user",
-        Author::Client => "client",
-        Author::Sprag => "sprag",
+        PromptAuthor::User => "user",
+        PromptAuthor::Client => "client",
+        PromptAuthor::Sprag => "sprag",
     }
 }

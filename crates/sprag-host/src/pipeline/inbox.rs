@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use sprag_base::record::Record;
 use sprag_govern::decide;
 use sprag_govern::event::{Actor, Event, Input};
-use sprag_govern::gates::review::case::Seat;
+use sprag_govern::gates::review::case::ReviewerSeat;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
 
 use crate::answers;
-use crate::pipeline::commit::Steps;
+use crate::pipeline::commit::PendingRecords;
 use crate::pipeline::event_record;
 use crate::store::journal::Journal;
 use crate::store::{inbox, projections};
@@ -23,7 +23,7 @@ pub(crate) fn take_in(
     journal: &Journal,
     input: &Input,
     session: &mut Session,
-    steps: &mut Steps,
+    steps: &mut PendingRecords,
 ) -> io::Result<Vec<PathBuf>> {
     let mut taken = Vec::new();
     if !journal.is_locked() {
@@ -61,5 +61,5 @@ pub(crate) fn take_in(
 /// The verdict of a reviewer that Sprag runs as a process is taken by whoever runs it, and by nobody else:
 /// only there it is known whose it is.
 fn is_for_runner(session: &Session, report: &Report) -> bool {
-    matches!(report, Report::Decided(_)) && session.gates.review.seat().is_some_and(Seat::is_process)
+    matches!(report, Report::Decided(_)) && session.gates.review.seat().is_some_and(ReviewerSeat::is_process)
 }

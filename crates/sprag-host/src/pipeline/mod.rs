@@ -11,15 +11,15 @@ use std::io;
 use std::time::Duration;
 
 use sprag_base::record::Record;
-use sprag_govern::decide::{self, Weight};
-use sprag_govern::event::{Author, Event, EventKind, Input};
-use sprag_govern::gates::needs::{Facts, Needs};
+use sprag_govern::decide::{self, Durability};
+use sprag_govern::event::{Event, EventKind, Input, PromptAuthor};
+use sprag_govern::gates::needs::{Answers, SharedNeeds};
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
 use sprag_govern::verdict::{Ruling, Verdict};
 
 use crate::answers::{self, commit as staged};
-use crate::pipeline::commit::{Steps, commit, warned};
+use crate::pipeline::commit::{PendingRecords, commit, warned};
 use crate::pipeline::inbox::take_in;
 use crate::store::journal::{self, Journal};
 use crate::store::{LOCK_WAIT, session_registry};
@@ -30,18 +30,18 @@ use crate::world::World;
 
 /// What came of an event.
 #[derive(Debug, Default)]
-pub struct Walked {
+pub struct PipelineResult {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
     /// What was written that outlives the event, wherever it went.
     pub written: Vec<Record>,
     /// The state was there to be changed. Without it nothing came of the event.
     pub is_kept: bool,
-    pub(crate) chores: Chores,
+    pub(crate) chores: AfterReply,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Chores {
+pub(crate) struct AfterReply {
     /// What backends want to hear of.
     pub(crate) mirrors: Vec<Record>,
     pub(crate) moves_journal: bool,
@@ -50,14 +50,14 @@ pub(crate) struct Chores {
     pub(crate) sweeps_claims: bool,
 }
 
-impl Walked {
+impl PipelineResult {
     /// What was logged that backends want to hear of.
     pub fn mirrors(&self) -> &[Record] {
         &self.chores.mirrors
     }
 
     pub fn has_chores(&self) -> bool {
-        let Chores { mirrors, moves_journal, looks_around, asks_tracker, sweeps_claims } = &self.chores;
+        let AfterReply { mirrors, moves_journal, looks_around, asks_tracker, sweeps_claims } = &self.chores;
         !mirrors.is_empty() || *moves_journal || *looks_around || *asks_tracker || *sweeps_claims
     }
 }
@@ -66,7 +66,7 @@ impl Walked {
 const REPORT_WAIT: Duration = Duration::from_secs(30);
 
 /// Judges one event and writes down what came of it before anyone is told.
-pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
+pub fn walk(world: &World<'_>, input: &Input) -> io::Result<PipelineResult> {
     let store = world.store_of(input);
     // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
     let wait = if input.client == sprag_base::record::REPORTER { REPORT_WAIT } else { LOCK_WAIT };
@@ -81,13 +81,13 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     } else {
         gathered = answers::gather(needs, world, input, &journal.loaded.session);
     }
-    let mut walked = Walked { warnings: warnings(&journal), ..Walked::default() };
+    let mut walked = PipelineResult { warnings: warnings(&journal), ..PipelineResult::default() };
     walked.warnings.extend(answers::warning(needs, &gathered));
     walked.warnings.extend(staged::warning(needs, &gathered));
-    if needs.has(Needs::CHECKS) && gathered.checks.is_none() {
+    if needs.has(SharedNeeds::CHECKS) && gathered.checks.is_none() {
         walked.warnings.push("the checks could not be run; what is done was not looked into".to_owned());
     }
-    let mut steps = Steps { records: Vec::new(), effects: Vec::new(), is_binding: false };
+    let mut steps = PendingRecords { records: Vec::new(), effects: Vec::new(), is_binding: false };
     let mut session = std::mem::take(&mut journal.loaded.session);
     let before = session.clone();
     let taken = take_in(world, &journal, input, &mut session, &mut steps)?;
@@ -123,9 +123,9 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
     }
     steps.records.push(event_record::record(input, &walked.verdict));
     steps.effects.extend(step.effects);
-    steps.is_binding |= step.weight == Weight::Binding;
+    steps.is_binding |= step.weight == Durability::Binding;
     journal.loaded.session = before;
-    walked.chores = Chores {
+    walked.chores = AfterReply {
         moves_journal: step.session.about.ended
             || journal.loaded.events >= u64::from(world.config.settings.retention.journal_events),
         asks_tracker: asks_tracker(input, &step.session, &gathered),
@@ -149,19 +149,19 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<Walked> {
 }
 
 /// The same, without writing anything.
-pub fn rehearse(world: &World<'_>, input: &Input) -> Walked {
+pub fn rehearse(world: &World<'_>, input: &Input) -> PipelineResult {
     let path = journal::path(&world.store(), &input.session);
     let mut session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
     session.gates.forget_single_use();
     let needs = decide::needs(&session, input, &world.config.settings.govern);
     let gathered = answers::gather(needs, world, input, &session);
     let step = decide::decide(session, input, &gathered, &world.config.settings.govern, None);
-    Walked { verdict: step.verdict, ..Walked::default() }
+    PipelineResult { verdict: step.verdict, ..PipelineResult::default() }
 }
 
 /// A prompt is when work starts; the answer is there for a later event.
-fn asks_tracker(input: &Input, session: &Session, facts: &Facts) -> bool {
-    matches!(input.event, Event::Prompted { author: Author::User, .. })
+fn asks_tracker(input: &Input, session: &Session, facts: &Answers) -> bool {
+    matches!(input.event, Event::Prompted { author: PromptAuthor::User, .. })
         && session.gates.reflection.ticket().is_none()
         && facts.tracker.as_ref().is_some_and(|found| found.is_for_tickets)
 }
@@ -195,7 +195,7 @@ fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Pr
 
 /// Where the state cannot be kept no hold is counted, so those the journal tells of are counted
 /// instead: a lock that never comes free must not hold an agent for ever.
-fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut Walked) -> io::Result<()> {
+fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut PipelineResult) -> io::Result<()> {
     let is_stop = matches!(
         input.event,
         Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }

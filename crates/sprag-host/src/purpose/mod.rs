@@ -20,7 +20,7 @@ use sprag_govern::session_facts::Process;
 use crate::store::new_record;
 use crate::sys::disk::{self, Disk, read_small};
 use crate::sys::env::Env;
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 use crate::sys::{human, processes};
 
 pub const VARIABLE: &str = "SPRAG_RUN";
@@ -28,7 +28,7 @@ pub const VARIABLE: &str = "SPRAG_RUN";
 /// What a run is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Task {
+pub enum Purpose {
     Judge,
     /// What a verification runs.
     Check,
@@ -43,42 +43,42 @@ pub enum Task {
     },
 }
 
-impl Task {
-    pub fn review(session: &SessionId, token: &str) -> Task {
-        Task::Review { session: session.clone(), token: hash_of(token) }
+impl Purpose {
+    pub fn review(session: &SessionId, token: &str) -> Purpose {
+        Purpose::Review { session: session.clone(), token: hash_of(token) }
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct Recorded {
+struct PurposeFile {
     process: Process,
-    task: Task,
+    task: Purpose,
     /// Where process numbers mean what they mean to that process.
     #[serde(default)]
     namespace: Option<String>,
 }
 
 /// A run on record, for as long as this is kept.
-pub struct Run<'d> {
+pub struct PurposeGuard<'d> {
     pub token: String,
     path: PathBuf,
     disk: &'d dyn Disk,
 }
 
-impl<'d> Run<'d> {
-    pub fn begin(user: &UserPlaces, disk: &'d dyn Disk, task: Task) -> io::Result<Run<'d>> {
+impl<'d> PurposeGuard<'d> {
+    pub fn begin(user: &UserLocations, disk: &'d dyn Disk, task: Purpose) -> io::Result<PurposeGuard<'d>> {
         let token = new_record::new_id(crate::sys::env::now());
         let path = dir(user).join(&token);
         let process = processes::this_process().ok_or(io::ErrorKind::Unsupported)?;
         disk::make_parent(disk, &path)?;
-        let bytes = serde_json::to_vec(&Recorded { process, task, namespace: namespace() })
+        let bytes = serde_json::to_vec(&PurposeFile { process, task, namespace: namespace() })
             .map_err(io::Error::other)?;
         disk::replace_derived(disk, &path, &bytes)?;
-        Ok(Run { token, path, disk })
+        Ok(PurposeGuard { token, path, disk })
     }
 }
 
-impl Drop for Run<'_> {
+impl Drop for PurposeGuard<'_> {
     fn drop(&mut self) {
         // One that is left names a process that is gone, and counts for nothing.
         self.disk.remove(&self.path).unwrap_or_default();
@@ -89,19 +89,19 @@ impl Drop for Run<'_> {
 const BYTES: u64 = 4096;
 
 /// The run of ours by which this process was started, however far down, if that goes on.
-pub fn task(user: Option<&UserPlaces>, env: &Env) -> Option<Task> {
+pub fn task(user: Option<&UserLocations>, env: &Env) -> Option<Purpose> {
     let recorded = recorded(user, env)?;
     human::ancestors().contains(&recorded.process).then_some(recorded.task)
 }
 
 /// The run this process claims to belong to, where a sandbox keeps it from seeing who started it.
-pub fn claimed_from_sandbox(user: Option<&UserPlaces>, env: &Env) -> Option<Task> {
+pub fn claimed_from_sandbox(user: Option<&UserLocations>, env: &Env) -> Option<Purpose> {
     let recorded = recorded(user, env)?;
     let is_cut_off = recorded.namespace.is_some() && recorded.namespace != namespace();
     is_cut_off.then_some(recorded.task)
 }
 
-fn recorded(user: Option<&UserPlaces>, env: &Env) -> Option<Recorded> {
+fn recorded(user: Option<&UserLocations>, env: &Env) -> Option<PurposeFile> {
     let token = env.text(VARIABLE).filter(|token| new_record::is_id(token))?;
     let text = read_small(&dir(user?).join(token), BYTES).ok()?;
     serde_json::from_str(&text).ok()
@@ -111,6 +111,6 @@ fn namespace() -> Option<String> {
     fs::read_link("/proc/self/ns/pid").ok().map(|name| name.to_string_lossy().into_owned())
 }
 
-fn dir(user: &UserPlaces) -> PathBuf {
+fn dir(user: &UserLocations) -> PathBuf {
     user.state.join("runs")
 }

@@ -6,8 +6,8 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::purpose;
-use crate::sys::exec::{self, Ran};
-use crate::sys::locations::UserPlaces;
+use crate::sys::exec::{self, ProcessOutput};
+use crate::sys::locations::UserLocations;
 use crate::world::World;
 
 /// What would make a program that we start, an agent's client say, take part in the session it is about.
@@ -23,7 +23,7 @@ pub(crate) const UNSET: &[&str] = &[
 ];
 
 /// A program that is asked for an opinion.
-pub(crate) struct Command<'a> {
+pub(crate) struct OpinionProgram<'a> {
     pub program: &'a str,
     pub args: &'a [String],
     pub seconds: u32,
@@ -35,16 +35,16 @@ pub(crate) struct Command<'a> {
 /// it is.
 pub(crate) fn run(
     world: &World<'_>,
-    user: &UserPlaces,
-    command: &Command<'_>,
+    user: &UserLocations,
+    command: &OpinionProgram<'_>,
     question: &[u8],
-) -> io::Result<Ran> {
+) -> io::Result<ProcessOutput> {
     let dir = user.state.join("judge");
     world.disk.make_dirs(&dir)?;
-    let run = purpose::Run::begin(user, world.disk, purpose::Task::Judge)?;
+    let run = purpose::PurposeGuard::begin(user, world.disk, purpose::Purpose::Judge)?;
     let token = OsString::from(&run.token);
     let args: Vec<&OsStr> = command.args.iter().map(OsStr::new).collect();
-    exec::run(&exec::Run {
+    exec::run(&exec::ProcessSpec {
         program: OsStr::new(command.program),
         args: &args,
         dir: &dir,

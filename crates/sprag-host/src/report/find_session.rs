@@ -44,7 +44,7 @@ pub fn find_session(
 /// Any session of the store by the start of its id.
 pub fn by_prefix(store: &Store, prefix: &str) -> Result<SessionId, ReportError> {
     let sessions: Vec<SessionId> =
-        match crate::store::projections::load_all::<sprag_govern::history::Sessions>(store) {
+        match crate::store::projections::load_all::<sprag_govern::history::SessionList>(store) {
             Ok(sessions) => sessions.rows().into_iter().map(|row| row.id.clone()).collect(),
             Err(error) => return Err(error.into()),
         };

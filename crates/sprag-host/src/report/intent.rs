@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::Value;
 
-use sprag_base::record::By;
+use sprag_base::record::RecordAuthor;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
@@ -13,6 +13,6 @@ use crate::world::World;
 
 /// Writes down what a person has decided about an intent.
 pub fn record(world: &World<'_>, kind: &'static str, body: Value, now: Timestamp) -> io::Result<()> {
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     world.store().log(world.disk, &[new_record::record(kind, now, None, Some(by), body)])
 }

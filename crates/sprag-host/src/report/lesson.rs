@@ -3,17 +3,17 @@
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_memory::lesson;
-use sprag_memory::write_gate::Resolution;
+use sprag_memory::write_gate::SimilarResolution;
 
 use crate::memory::lessons::render;
-use crate::report::submit::{Hand, HandInError, HandedIn, hand_in};
+use crate::report::submit::{SubmissionResult, SubmitError, Submitter, hand_in};
 use crate::store::{Store, journal};
 use crate::world::World;
 
 /// What became of a lesson.
 #[derive(Debug)]
-pub struct Recorded {
-    pub handed_in: HandedIn,
+pub struct LessonOutcome {
+    pub handed_in: SubmissionResult,
     /// The intent it is tied to.
     pub intent: Option<String>,
     /// Files that could not be brought up to date, in words.
@@ -23,19 +23,19 @@ pub struct Recorded {
 /// Hands in a lesson. One that says nearly the same as a learning becomes part of it.
 pub fn record(
     world: &World<'_>,
-    hand: &Hand<'_>,
+    hand: &Submitter<'_>,
     text: &str,
     check: Option<&str>,
-) -> Result<Recorded, HandInError> {
+) -> Result<LessonOutcome, SubmitError> {
     let intent = intent_of(&world.store(), hand.session);
     let submission = lesson::submission(text, check, intent.as_deref()).to_string();
     let mut handed_in = hand_in(world, hand, &submission, None)?;
     if let Some(similar) = handed_in.similar.first() {
-        let merge = Resolution::Merge(Text::from(similar.id.as_str()));
+        let merge = SimilarResolution::Merge(Text::from(similar.id.as_str()));
         handed_in = hand_in(world, hand, &submission, Some(merge))?;
     }
     let warnings = render(world).unwrap_or_else(|error| vec![format!("lessons were not rendered: {error}")]);
-    Ok(Recorded { handed_in, intent, warnings })
+    Ok(LessonOutcome { handed_in, intent, warnings })
 }
 
 fn intent_of(store: &Store, session: &SessionId) -> Option<String> {

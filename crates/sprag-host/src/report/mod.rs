@@ -51,7 +51,7 @@ impl From<io::Error> for ReportError {
 
 /// Where a report went, and what came of it.
 #[derive(Debug)]
-pub struct Told {
+pub struct ReportReceipt {
     pub delivery: Delivery,
     /// What was written because of it.
     pub written: Vec<Record>,
@@ -87,7 +87,7 @@ pub fn tell(
     report: Report,
     cwd: &Path,
     now: Timestamp,
-) -> Result<Told, ReportError> {
+) -> Result<ReportReceipt, ReportError> {
     let report = report.redacted();
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input {
@@ -103,7 +103,7 @@ pub fn tell(
         Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
         Ok(walked) => {
             mirror(world, session, walked.mirrors(), now);
-            Ok(Told {
+            Ok(ReportReceipt {
                 delivery: match walked.verdict.ruling {
                     Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
                     Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
@@ -114,7 +114,7 @@ pub fn tell(
         }
         Err(error) if is_sandbox(&error) && report.is_anyones() => {
             let delivery = leave(world, session, report, now)?;
-            Ok(Told { delivery, written: Vec::new(), notes: Vec::new() })
+            Ok(ReportReceipt { delivery, written: Vec::new(), notes: Vec::new() })
         }
         Err(error) => Err(error.into()),
     }
@@ -135,7 +135,8 @@ fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timest
 /// Leaves a report for somebody else to take in.
 pub fn leave(world: &World<'_>, session: &SessionId, report: Report, now: Timestamp) -> io::Result<Delivery> {
     let report = report.redacted();
-    let drop = inbox::Drop { v: 1, id: new_record::new_id(now), at: now, session: session.clone(), report };
+    let drop =
+        inbox::InboxReport { v: 1, id: new_record::new_id(now), at: now, session: session.clone(), report };
     Ok(Delivery::Left(inbox::leave(&world.places, world.env, world.disk, &drop)?))
 }
 

@@ -9,18 +9,18 @@ use std::time::Duration;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, ending};
 use sprag_base::time::Timestamp;
-use sprag_govern::gates::review::Review;
-use sprag_govern::gates::review::history::{Reviews, Verdict};
+use sprag_govern::gates::review::ReviewGate;
+use sprag_govern::gates::review::history::{PastReview, Reviews};
 use sprag_govern::reason::Reason;
-use sprag_govern::report::{Decided, Report};
+use sprag_govern::report::{Report, ReviewDecision};
 
 use crate::clients::{Client, PROMPT};
 use crate::purpose::program::{PASS, TOKEN};
-use crate::purpose::{self, Run, Task, program as judge};
+use crate::purpose::{self, Purpose, PurposeGuard, program as judge};
 use crate::report::{self, Delivery, ReportError};
 use crate::store::{Store, inbox, journal, new_record, projections};
 use crate::sys::disk::{self, Disk};
-use crate::sys::exec::{self, Ending};
+use crate::sys::exec::{self, ProcessEnd};
 use crate::sys::{env, human, locations, processes};
 use crate::world::World;
 
@@ -38,19 +38,19 @@ const LEFT: u64 = 64 * 1024;
 /// What came of a reviewer's process.
 pub struct Reviewed {
     /// The last one it gave.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<PastReview>,
     pub is_timed_out: bool,
     /// The end of what it said.
     pub said: String,
 }
 
 /// The state of a session's review; none, where there is no such session.
-pub fn state(store: &Store, session: &SessionId) -> Option<Review> {
+pub fn state(store: &Store, session: &SessionId) -> Option<ReviewGate> {
     journal::read(&journal::path(store, session)).ok().map(|(loaded, _)| loaded.session.gates.review)
 }
 
 /// The reviews of all sessions that were not moved away.
-pub fn all(store: &Store) -> Vec<(SessionId, Review)> {
+pub fn all(store: &Store) -> Vec<(SessionId, ReviewGate)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {
         let session = records.iter().rev().find_map(|record| record.session.clone())?;
@@ -66,15 +66,19 @@ pub fn owner(store: &Store, token: &str) -> Option<SessionId> {
 
 /// Whether a token that is a process's is used below that very process.
 pub fn may_use(world: &World<'_>, session: &SessionId, token: &str) -> bool {
-    let is_process =
-        state(&world.store(), session).as_ref().and_then(Review::seat).is_some_and(|seat| seat.is_process());
-    !is_process || purpose::task(world.places.user.as_ref(), world.env) == Some(Task::review(session, token))
+    let is_process = state(&world.store(), session)
+        .as_ref()
+        .and_then(ReviewGate::seat)
+        .is_some_and(|seat| seat.is_process());
+    !is_process
+        || purpose::task(world.places.user.as_ref(), world.env) == Some(Purpose::review(session, token))
 }
 
 /// Whether it is used where a sandbox hides which process that is. Then the verdict is left for whoever
 /// runs the reviewer, and counts only if that one takes it in.
 pub fn is_used_in_sandbox(world: &World<'_>, session: &SessionId, token: &str) -> bool {
-    purpose::claimed_from_sandbox(world.places.user.as_ref(), world.env) == Some(Task::review(session, token))
+    purpose::claimed_from_sandbox(world.places.user.as_ref(), world.env)
+        == Some(Purpose::review(session, token))
 }
 
 /// The program of a client, as the session's own client would find it: an agent can put another one of
@@ -91,7 +95,7 @@ pub fn program(world: &World<'_>, session: &SessionId, name: &str) -> Option<Pat
 }
 
 /// Who is to review what.
-pub struct Order<'a> {
+pub struct ReviewerOrder<'a> {
     pub session: &'a SessionId,
     pub client: &'a Client,
     pub program: &'a Path,
@@ -101,7 +105,7 @@ pub struct Order<'a> {
 }
 
 /// Starts a reviewer and waits for it. A gate that has nothing to review refuses.
-pub fn run(world: &World<'_>, order: &Order<'_>) -> Result<Result<Reviewed, Reason>, ReportError> {
+pub fn run(world: &World<'_>, order: &ReviewerOrder<'_>) -> Result<Result<Reviewed, Reason>, ReportError> {
     let session = order.session;
     let token = new_record::new_token().ok_or_else(|| io::Error::other("there is no randomness"))?;
     let dir = world.places.worktree.clone().unwrap_or_else(|| locations::current_dir(world.env));
@@ -118,17 +122,22 @@ pub fn run(world: &World<'_>, order: &Order<'_>) -> Result<Result<Reviewed, Reas
     let ran = ran?;
     Ok(Ok(Reviewed {
         verdict: verdict_since(&world.store(), session, begun)?,
-        is_timed_out: ran.ending == Ending::TimedOut,
+        is_timed_out: ran.ending == ProcessEnd::TimedOut,
         said: ending(&String::from_utf8_lossy(&ran.stdout), SAID).trim().to_owned(),
     }))
 }
 
-fn start(world: &World<'_>, order: &Order<'_>, token: &str, dir: &Path) -> io::Result<exec::Ran> {
+fn start(
+    world: &World<'_>,
+    order: &ReviewerOrder<'_>,
+    token: &str,
+    dir: &Path,
+) -> io::Result<exec::ProcessOutput> {
     let user = world.places.user.as_ref().ok_or(io::ErrorKind::NotFound)?;
-    let run = Run::begin(user, world.disk, Task::review(order.session, token))?;
+    let run = PurposeGuard::begin(user, world.disk, Purpose::review(order.session, token))?;
     let prompt = prompt(order.session);
     let args = asked(order.args, &prompt);
-    exec::run(&exec::Run {
+    exec::run(&exec::ProcessSpec {
         program: order.program.as_os_str(),
         args: &args,
         dir,
@@ -158,7 +167,7 @@ fn take_left(world: &World<'_>, session: &SessionId, token: &str, dir: &Path) ->
     Ok(())
 }
 
-fn verdict_since(store: &Store, session: &SessionId, begun: Timestamp) -> io::Result<Option<Verdict>> {
+fn verdict_since(store: &Store, session: &SessionId, begun: Timestamp) -> io::Result<Option<PastReview>> {
     let reviews: Reviews = projections::load(store)?.state;
     let mut of_session = reviews.verdicts().iter().rev().filter(|verdict| verdict.session == *session);
     Ok(of_session.next().filter(|verdict| verdict.at >= begun).cloned())
@@ -170,13 +179,13 @@ pub fn asked<'a>(args: &[&'a str], prompt: &'a str) -> Vec<&'a OsStr> {
 }
 
 /// Writes down what a reviewer of a stage has decided. Whether it counts is for whoever gave it the token.
-pub fn leave(path: &Path, decided: &Decided, disk: &dyn Disk) -> io::Result<()> {
+pub fn leave(path: &Path, decided: &ReviewDecision, disk: &dyn Disk) -> io::Result<()> {
     disk::replace_derived(disk, path, &serde_json::to_vec(decided).map_err(io::Error::other)?)
 }
 
 /// What it has left there, if that came with its token.
-pub fn left(path: &Path, token: &str) -> Option<Decided> {
-    let decided: Decided = serde_json::from_slice(&disk::read_regular(path, LEFT).ok()?).ok()?;
+pub fn left(path: &Path, token: &str) -> Option<ReviewDecision> {
+    let decided: ReviewDecision = serde_json::from_slice(&disk::read_regular(path, LEFT).ok()?).ok()?;
     (decided.token.as_ref()?.as_str() == token).then_some(decided)
 }
 

@@ -13,17 +13,17 @@ use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
 use sprag_govern::report::Report;
-use sprag_memory::learning::{self, Submission, Unreadable};
-use sprag_memory::records::{self, Done, Rejection, Resembles};
-use sprag_memory::write_gate::Resolution;
+use sprag_memory::learning::{self, Submission, SubmissionError};
+use sprag_memory::records::{self, ReflectionSummary, Rejection, SimilarLearning};
+use sprag_memory::write_gate::SimilarResolution;
 
 use crate::memory;
-use crate::report::{self, Delivery, ReportError, Told};
+use crate::report::{self, Delivery, ReportError, ReportReceipt};
 use crate::store::new_record;
 use crate::world::World;
 
 /// Who hands in, where and when.
-pub struct Hand<'a> {
+pub struct Submitter<'a> {
     pub session: &'a SessionId,
     pub actor: &'a Actor,
     pub cwd: &'a Path,
@@ -31,29 +31,29 @@ pub struct Hand<'a> {
 }
 
 #[derive(Debug)]
-pub enum HandInError {
-    Unreadable(Unreadable),
+pub enum SubmitError {
+    Unreadable(SubmissionError),
     Report(ReportError),
 }
 
 /// What became of the candidates.
 #[derive(Debug)]
-pub struct HandedIn {
+pub struct SubmissionResult {
     pub delivery: Delivery,
-    pub accepted: Vec<Kept>,
-    pub rejected: Vec<NotKept>,
-    pub similar: Vec<Resembles>,
+    pub accepted: Vec<KeptLearning>,
+    pub rejected: Vec<RejectedItem>,
+    pub similar: Vec<SimilarLearning>,
     pub notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Kept {
+pub struct KeptLearning {
     pub id: Text<64>,
     pub summary: Text<200>,
 }
 
 #[derive(Debug, Serialize)]
-pub struct NotKept {
+pub struct RejectedItem {
     pub index: u32,
     pub stage: Text<32>,
     pub reason: Text<1000>,
@@ -62,23 +62,23 @@ pub struct NotKept {
 /// Without a submission, a resolution is about the candidates that wait.
 pub fn hand_in(
     world: &World<'_>,
-    hand: &Hand<'_>,
+    hand: &Submitter<'_>,
     text: &str,
-    resolution: Option<Resolution>,
-) -> Result<HandedIn, HandInError> {
+    resolution: Option<SimilarResolution>,
+) -> Result<SubmissionResult, SubmitError> {
     let submission = match text.trim().is_empty() && resolution.is_some() {
         true => Submission::default(),
-        false => learning::submission(text).map_err(HandInError::Unreadable)?,
+        false => learning::submission(text).map_err(SubmitError::Unreadable)?,
     };
     let count = submission.accepted.len() + submission.rejected.len();
     let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(new_record::new_id(hand.now))).collect();
     let report = Report::Reflected { submission: cleaned(text, &submission), ids: ids.clone(), resolution };
     let told = report::tell(world, hand.session, hand.actor, report, hand.cwd, hand.now)
-        .map_err(HandInError::Report)?;
+        .map_err(SubmitError::Report)?;
     if told.delivery == Delivery::Recorded {
         memory::after_change(world, hand.now);
     }
-    Ok(HandedIn::of(&submission, &ids, told))
+    Ok(SubmissionResult::of(&submission, &ids, told))
 }
 
 /// The submission as it may be left on a disk: without secrets, which only what is in form has lost yet.
@@ -97,20 +97,21 @@ fn cleaned(text: &str, submission: &Submission) -> String {
     redact::value(json!({ "candidates": candidates })).into_inner().to_string()
 }
 
-impl HandedIn {
-    fn of(submission: &Submission, ids: &[Text<64>], told: Told) -> HandedIn {
-        let Told { delivery, written, notes } = told;
-        let mut came = HandedIn { delivery, accepted: vec![], rejected: vec![], similar: vec![], notes };
+impl SubmissionResult {
+    fn of(submission: &Submission, ids: &[Text<64>], told: ReportReceipt) -> SubmissionResult {
+        let ReportReceipt { delivery, written, notes } = told;
+        let mut came =
+            SubmissionResult { delivery, accepted: vec![], rejected: vec![], similar: vec![], notes };
         match &came.delivery {
             Delivery::Left(_) => {
                 let kept = submission.accepted.iter();
                 let kept = kept.filter_map(|(index, it)| {
-                    Some(Kept { id: ids.get(*index)?.clone(), summary: it.summary.clone() })
+                    Some(KeptLearning { id: ids.get(*index)?.clone(), summary: it.summary.clone() })
                 });
                 came.accepted = kept.collect();
                 let rejected = submission.rejected.iter().cloned();
                 came.rejected = rejected
-                    .map(|it| NotKept { index: number(it.index), stage: it.stage, reason: it.reason })
+                    .map(|it| RejectedItem { index: number(it.index), stage: it.stage, reason: it.reason })
                     .collect();
             }
             Delivery::Recorded | Delivery::Refused(_) => {
@@ -124,16 +125,19 @@ impl HandedIn {
         let text = |name: &str| record.body[name].as_str().unwrap_or_default();
         match record.kind.as_str() {
             records::ACCEPTED | records::CORRECTED => {
-                self.accepted.push(Kept { id: Text::from(text("id")), summary: Text::from(text("summary")) });
+                self.accepted
+                    .push(KeptLearning { id: Text::from(text("id")), summary: Text::from(text("summary")) });
             }
             records::REJECTED => {
                 if let Ok(it) = serde_json::from_value::<Rejection>(record.body.clone()) {
                     let index = it.index.unwrap_or_default();
-                    self.rejected.push(NotKept { index, stage: it.stage, reason: it.reason });
+                    self.rejected.push(RejectedItem { index, stage: it.stage, reason: it.reason });
                 }
             }
             records::REFLECTED => {
-                let Ok(done) = serde_json::from_value::<Done>(record.body.clone()) else { return };
+                let Ok(done) = serde_json::from_value::<ReflectionSummary>(record.body.clone()) else {
+                    return;
+                };
                 self.similar.extend(done.similar);
                 // What this session has handed in before keeps its name.
                 for it in done.repeated {
@@ -141,7 +145,7 @@ impl HandedIn {
                     if let (Some((_, said)), false) =
                         (said, self.rejected.iter().any(|rejected| rejected.index == it.index))
                     {
-                        self.accepted.push(Kept { id: it.id, summary: said.summary.clone() });
+                        self.accepted.push(KeptLearning { id: it.id, summary: said.summary.clone() });
                     }
                 }
             }

@@ -9,40 +9,40 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use sprag_base::time::Timestamp;
-use sprag_govern::history::Sessions;
+use sprag_govern::history::SessionList;
 
-use crate::clients::{CLIENTS, Can, Client, Support};
+use crate::clients::{CLIENTS, Client, ClientAbility, Support};
 use crate::config;
 use crate::setup::install;
 use crate::store::{Store, inbox, projections};
 use crate::sys::disk::{Disk, RealDisk};
 use crate::sys::env::Env;
-use crate::sys::exec::{self, Ending, Run, on_path};
-use crate::sys::locations::Places;
+use crate::sys::exec::{self, ProcessEnd, ProcessSpec, on_path};
+use crate::sys::locations::Locations;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     pub about: String,
-    pub level: Level,
+    pub level: DoctorLevel,
     pub what: String,
     /// A command, or a step for a person.
     pub next: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum DoctorLevel {
     Good,
     /// Works, but not as well as it could.
     Warning,
     Bad,
 }
 
-impl Level {
+impl DoctorLevel {
     pub fn name(self) -> &'static str {
         match self {
-            Level::Good => "ok",
-            Level::Warning => "warning",
-            Level::Bad => "bad",
+            DoctorLevel::Good => "ok",
+            DoctorLevel::Warning => "warning",
+            DoctorLevel::Bad => "bad",
         }
     }
 }
@@ -53,12 +53,12 @@ const CLOCK_SLACK: i64 = 300;
 
 /// Examines the installation. The sandbox of agents is examined by the caller, who knows it.
 pub fn examine(
-    places: &Places,
+    places: &Locations,
     env: &Env,
     now: Timestamp,
     mut progress: impl FnMut(&str),
-    examine_sandbox: impl FnOnce() -> Finding,
-) -> Vec<Finding> {
+    examine_sandbox: impl FnOnce() -> DoctorFinding,
+) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     progress("program");
     findings.push(program(env));
@@ -83,16 +83,26 @@ pub fn examine(
     findings
 }
 
-pub fn good(about: &str, what: impl Into<String>) -> Finding {
-    Finding { about: about.to_owned(), level: Level::Good, what: what.into(), next: None }
+pub fn good(about: &str, what: impl Into<String>) -> DoctorFinding {
+    DoctorFinding { about: about.to_owned(), level: DoctorLevel::Good, what: what.into(), next: None }
 }
 
-pub fn warning(about: &str, what: impl Into<String>, next: &str) -> Finding {
-    Finding { about: about.to_owned(), level: Level::Warning, what: what.into(), next: Some(next.to_owned()) }
+pub fn warning(about: &str, what: impl Into<String>, next: &str) -> DoctorFinding {
+    DoctorFinding {
+        about: about.to_owned(),
+        level: DoctorLevel::Warning,
+        what: what.into(),
+        next: Some(next.to_owned()),
+    }
 }
 
-fn bad(about: &str, what: impl Into<String>, next: &str) -> Finding {
-    Finding { about: about.to_owned(), level: Level::Bad, what: what.into(), next: Some(next.to_owned()) }
+fn bad(about: &str, what: impl Into<String>, next: &str) -> DoctorFinding {
+    DoctorFinding {
+        about: about.to_owned(),
+        level: DoctorLevel::Bad,
+        what: what.into(),
+        next: Some(next.to_owned()),
+    }
 }
 
 /// How hooks should name this program, and whether PATH finds it.
@@ -108,7 +118,7 @@ pub fn program_name(env: &Env) -> (String, bool) {
     }
 }
 
-fn program(env: &Env) -> Finding {
+fn program(env: &Env) -> DoctorFinding {
     match program_name(env) {
         (_, true) => good("program", format!("sprag {} is on PATH", env!("CARGO_PKG_VERSION"))),
         (path, false) => warning(
@@ -119,9 +129,9 @@ fn program(env: &Env) -> Finding {
     }
 }
 
-fn configuration(places: &Places, env: &Env) -> Vec<Finding> {
+fn configuration(places: &Locations, env: &Env) -> Vec<DoctorFinding> {
     let resolved = config::load(places, env);
-    let mut findings: Vec<Finding> = resolved
+    let mut findings: Vec<DoctorFinding> = resolved
         .problems
         .iter()
         .map(|problem| bad("configuration", problem.to_string(), "sprag config path"))
@@ -136,7 +146,7 @@ fn configuration(places: &Places, env: &Env) -> Vec<Finding> {
     findings
 }
 
-fn writable(about: &str, dir: &Path) -> Finding {
+fn writable(about: &str, dir: &Path) -> DoctorFinding {
     let probe = dir.join(format!(".{}.doctor", std::process::id()));
     let tried =
         RealDisk.make_dirs(dir).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
@@ -151,7 +161,7 @@ fn writable(about: &str, dir: &Path) -> Finding {
 }
 
 /// Whether a sandboxed agent's reports could be left anywhere.
-fn sandbox(places: &Places, env: &Env) -> Finding {
+fn sandbox(places: &Locations, env: &Env) -> DoctorFinding {
     let usable = inbox::places(places, env).into_iter().find(|dir| {
         let parent =
             if dir.exists() { Some(dir.as_path()) } else { dir.parent().filter(|parent| parent.exists()) };
@@ -163,8 +173,8 @@ fn sandbox(places: &Places, env: &Env) -> Finding {
     }
 }
 
-fn clock(places: &Places, now: Timestamp) -> Finding {
-    let sessions = projections::load_all::<Sessions>(&Store::at(&places.store)).unwrap_or_default();
+fn clock(places: &Locations, now: Timestamp) -> DoctorFinding {
+    let sessions = projections::load_all::<SessionList>(&Store::at(&places.store)).unwrap_or_default();
     let newest = sessions.rows().into_iter().map(|row| row.last).max();
     match newest {
         Some(last) if last.seconds_since(now) > CLOCK_SLACK => {
@@ -174,7 +184,7 @@ fn clock(places: &Places, now: Timestamp) -> Finding {
     }
 }
 
-fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
+fn examine_client(client: &Client, places: &Locations, env: &Env) -> Vec<DoctorFinding> {
     let found = env.get("PATH").and_then(|path| on_path(client.program, &path));
     let user_file = (client.install.user_file)(env);
     let project_file = places.worktree.as_ref().map(|worktree| worktree.join(client.install.project_file));
@@ -211,7 +221,7 @@ fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
         findings.push(fires(client, program, env));
     }
     findings.extend(server(client, user_file.as_deref().or(project_file.as_deref()), places, env));
-    if !installs.is_empty() && client.can.contains(&(Can::RunHooksUntrusted, Support::No)) {
+    if !installs.is_empty() && client.can.contains(&(ClientAbility::RunHooksUntrusted, Support::No)) {
         let runs_on = places.worktree.as_deref().unwrap_or(Path::new("/"));
         findings.push(trust(client, found.as_deref(), runs_on));
     }
@@ -225,9 +235,9 @@ fn examine_client(client: &Client, places: &Places, env: &Env) -> Vec<Finding> {
     findings
 }
 
-fn version(client: &Client, program: &Path) -> Finding {
+fn version(client: &Client, program: &Path) -> DoctorFinding {
     let args = [OsStr::new("--version")];
-    let run = Run {
+    let run = ProcessSpec {
         program: program.as_os_str(),
         args: &args,
         dir: Path::new("/"),
@@ -237,7 +247,7 @@ fn version(client: &Client, program: &Path) -> Finding {
         deadline: CHILD,
         cap: 4096,
     };
-    let said = exec::run(&run).ok().filter(exec::Ran::succeeded);
+    let said = exec::run(&run).ok().filter(exec::ProcessOutput::succeeded);
     let said = said.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
     match said {
         Some(said) if said.contains(client.tested) => {
@@ -260,7 +270,7 @@ fn this_program(
     program: &str,
     next: &str,
     env: &Env,
-) -> Result<PathBuf, Finding> {
+) -> Result<PathBuf, DoctorFinding> {
     let found = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {
@@ -278,7 +288,7 @@ fn this_program(
 }
 
 /// Whether the broker answers, where the client is told of it.
-fn server(client: &Client, settings: Option<&Path>, places: &Places, env: &Env) -> Option<Finding> {
+fn server(client: &Client, settings: Option<&Path>, places: &Locations, env: &Env) -> Option<DoctorFinding> {
     let path = install::mcp_entry::path(settings?, client, places.worktree.as_deref())?;
     let program = install::mcp_entry::installed(&path, client.install.server.as_ref()?.form)?;
     let next = format!("sprag init --mcp --client {}", client.name);
@@ -290,7 +300,7 @@ fn server(client: &Client, settings: Option<&Path>, places: &Places, env: &Env) 
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "sprag doctor", "version": env!("CARGO_PKG_VERSION")}}});
     let hello = format!("{hello}\n");
-    let run = Run {
+    let run = ProcessSpec {
         program: found.as_os_str(),
         args: &[OsStr::new("mcp")],
         dir: places.worktree.as_deref().unwrap_or(Path::new("/")),
@@ -309,7 +319,7 @@ fn server(client: &Client, settings: Option<&Path>, places: &Places, env: &Env) 
 }
 
 /// Sends an event through the installed hook, with records and state of its own.
-fn fires(client: &Client, program: &str, env: &Env) -> Finding {
+fn fires(client: &Client, program: &str, env: &Env) -> DoctorFinding {
     let next = format!("sprag init --client {}", client.name);
     let Ok(temp) = tempfile::tempdir() else {
         return bad(client.name, "there is no temporary directory", "df -h");
@@ -320,7 +330,7 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
         Ok(found) => found,
         Err(finding) => return finding,
     };
-    let run = Run {
+    let run = ProcessSpec {
         program: found.as_os_str(),
         args: &args,
         dir: temp.path(),
@@ -332,7 +342,7 @@ fn fires(client: &Client, program: &str, env: &Env) -> Finding {
     };
     match exec::run(&run) {
         Ok(ran)
-            if ran.ending == Ending::Code(0)
+            if ran.ending == ProcessEnd::Code(0)
                 && serde_json::from_slice::<Value>(&ran.stdout).is_ok_and(|reply| reply.is_object()) =>
         {
             good(client.name, format!("the hook `{program} hook {}` answers", client.name))
@@ -361,7 +371,7 @@ pub enum Trust {
     Unknown,
 }
 
-fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> Finding {
+fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> DoctorFinding {
     let step = client.install.after;
     let Some(program) = program else {
         return warning(client.name, "whether its hooks are trusted cannot be asked", step);
@@ -387,7 +397,7 @@ pub fn trust_of(client: &Client, program: &Path, dir: &Path) -> Trust {
     ];
     let lines: String = ask.iter().map(|message| format!("{message}\n")).collect();
     let args = [OsStr::new("app-server")];
-    let run = Run {
+    let run = ProcessSpec {
         program: program.as_os_str(),
         args: &args,
         dir,

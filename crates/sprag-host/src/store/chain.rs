@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::Record;
-use sprag_base::sha256::Sum;
-use sprag_trace::chain::{self, Book, Heads};
+use sprag_base::sha256::Sha256Sum;
+use sprag_trace::chain::{self, ChainHeads, ChainName};
 
 use crate::store::projections::{each_line, id_of};
 use crate::store::{self, LOCK_WAIT, Store};
@@ -22,55 +22,55 @@ use crate::sys::disk::{self, Disk, read_small};
 
 /// What is known of the last lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Noted {
+pub(crate) struct ChainNote {
     v: u32,
     /// The log file with the last of them, where that starts and where it ends.
     file: String,
     at: u64,
     end: u64,
-    sum: Option<Sum>,
-    pub provisional: Option<Last>,
-    pub settled: Option<Last>,
+    sum: Option<Sha256Sum>,
+    pub provisional: Option<ChainHead>,
+    pub settled: Option<ChainHead>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Last {
-    pub sum: Sum,
+pub(crate) struct ChainHead {
+    pub sum: Sha256Sum,
     pub id: String,
 }
 
-impl Noted {
-    pub fn last(&self, book: Book) -> Option<&Last> {
+impl ChainNote {
+    pub(crate) fn last(&self, book: ChainName) -> Option<&ChainHead> {
         match book {
-            Book::Provisional => self.provisional.as_ref(),
-            Book::Final => self.settled.as_ref(),
+            ChainName::Provisional => self.provisional.as_ref(),
+            ChainName::Final => self.settled.as_ref(),
         }
     }
 
-    fn heads(&self) -> Heads {
-        let mut heads = Heads::default();
-        for book in Book::ALL {
+    fn heads(&self) -> ChainHeads {
+        let mut heads = ChainHeads::default();
+        for book in ChainName::ALL {
             heads.set(book, self.last(book).map(|last| last.sum));
         }
         heads
     }
 
     fn pass(&mut self, file: &str, at: u64, line: &[u8], record: &Record) {
-        let Some(book) = Book::of(&record.kind) else {
+        let Some(book) = ChainName::of(&record.kind) else {
             return;
         };
-        let last = Last { sum: chain::sum_of(line), id: record.id.clone() };
+        let last = ChainHead { sum: chain::sum_of(line), id: record.id.clone() };
         file.clone_into(&mut self.file);
         (self.at, self.end, self.sum) = (at, at + line.len() as u64, Some(last.sum));
         match book {
-            Book::Provisional => self.provisional = Some(last),
-            Book::Final => self.settled = Some(last),
+            ChainName::Provisional => self.provisional = Some(last),
+            ChainName::Final => self.settled = Some(last),
         }
     }
 }
 
 /// Appends records of changes, each behind the one before. `false`: somebody else holds the books.
-pub fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<bool> {
+pub(crate) fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<bool> {
     match lock(store, disk)? {
         Some(lock) => write_behind(store, disk, lock, records),
         None => Ok(false),
@@ -78,7 +78,7 @@ pub fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<
 }
 
 /// The same for one that may have been appended before its writer died.
-pub fn deliver(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<bool> {
+pub(crate) fn deliver(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<bool> {
     match lock(store, disk)? {
         Some(_) if has(store, &record.id)? => Ok(true),
         Some(lock) => write_behind(store, disk, lock, std::slice::from_ref(record)),
@@ -137,29 +137,29 @@ fn has(store: &Store, id: &str) -> io::Result<bool> {
 }
 
 /// What was noted, as it is written.
-pub fn noted(store: &Store) -> Option<Noted> {
+pub(crate) fn noted(store: &Store) -> Option<ChainNote> {
     let text = read_small(&path(store), 4096).ok()?;
-    serde_json::from_str::<Noted>(&text).ok().filter(|noted| noted.v == 1)
+    serde_json::from_str::<ChainNote>(&text).ok().filter(|noted| noted.v == 1)
 }
 
 fn path(store: &Store) -> PathBuf {
     store.dir.join("trace.head")
 }
 
-fn write(store: &Store, disk: &dyn Disk, noted: &Noted) -> io::Result<()> {
-    let bytes = serde_json::to_vec(&Noted { v: 1, ..noted.clone() }).map_err(io::Error::other)?;
+fn write(store: &Store, disk: &dyn Disk, noted: &ChainNote) -> io::Result<()> {
+    let bytes = serde_json::to_vec(&ChainNote { v: 1, ..noted.clone() }).map_err(io::Error::other)?;
     disk::replace_derived(disk, &path(store), &bytes)
 }
 
 /// With the lines that were written since.
-fn caught_up(store: &Store, noted: Option<Noted>) -> io::Result<Noted> {
+fn caught_up(store: &Store, noted: Option<ChainNote>) -> io::Result<ChainNote> {
     let files = store.log_files();
     let (mut noted, from) = match noted.filter(|noted| is_there(store, noted)) {
         Some(noted) => {
             let from = (noted.file.clone(), noted.end);
             (noted, from)
         }
-        None => (Noted::default(), (String::new(), 0)),
+        None => (ChainNote::default(), (String::new(), 0)),
     };
     for path in files {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -181,7 +181,7 @@ fn caught_up(store: &Store, noted: Option<Noted>) -> io::Result<Noted> {
 }
 
 /// Whether the last line stands where it was: a log that was replaced is looked through again.
-fn is_there(store: &Store, noted: &Noted) -> bool {
+fn is_there(store: &Store, noted: &ChainNote) -> bool {
     let is_name = noted.file.len() == 13 && !noted.file.contains('/');
     let read = |path: &Path| -> io::Result<Vec<u8>> {
         let length = noted.end.checked_sub(noted.at).filter(|length| *length < LONGEST);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::store::{LOCK_WAIT, Store, lock_within};
 use crate::sys::disk::{self, Disk, random};
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Where files of the project go, if it wants any. A link leads who knows where.
-pub fn project_dir(places: &Places) -> Option<PathBuf> {
+pub fn project_dir(places: &Locations) -> Option<PathBuf> {
     places.project().filter(|project| fs::symlink_metadata(project).is_ok_and(|found| found.is_dir()))
 }
 

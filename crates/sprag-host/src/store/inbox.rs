@@ -19,14 +19,14 @@ use crate::store::{journal, new_record};
 use crate::sys::disk::{self, Disk};
 use crate::sys::env::Env;
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 const MOST: usize = 64;
 /// Room for a submission of candidates, which is the longest thing an agent may say.
 const BYTES: u64 = 320 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Drop {
+pub(crate) struct InboxReport {
     pub v: u32,
     /// Becomes the id of the record: a drop taken in twice leaves one.
     pub id: String,
@@ -36,7 +36,7 @@ pub struct Drop {
 }
 
 /// Where a sandbox really lets us write, best first: the project, then temporary directories.
-pub fn places(places: &Places, env: &Env) -> Vec<PathBuf> {
+pub(crate) fn places(places: &Locations, env: &Env) -> Vec<PathBuf> {
     // A `.sprag` that is a link leads who knows where.
     let is_ours = |project: &PathBuf| fs::symlink_metadata(project).is_ok_and(|found| found.is_dir());
     let project = places.project().filter(is_ours).map(|project| project.join("inbox"));
@@ -51,7 +51,7 @@ pub fn places(places: &Places, env: &Env) -> Vec<PathBuf> {
 }
 
 /// Leaves a report in the first place that takes it.
-pub fn leave(at: &Places, env: &Env, disk: &dyn Disk, drop: &Drop) -> io::Result<PathBuf> {
+pub(crate) fn leave(at: &Locations, env: &Env, disk: &dyn Disk, drop: &InboxReport) -> io::Result<PathBuf> {
     let bytes = serde_json::to_vec(drop).map_err(io::Error::other)?;
     let name = format!("{}.{}.json", journal::stem(&drop.session), drop.id);
     let mut refused = io::Error::from(io::ErrorKind::NotFound);
@@ -65,9 +65,9 @@ pub fn leave(at: &Places, env: &Env, disk: &dyn Disk, drop: &Drop) -> io::Result
 }
 
 /// The reports that wait for a session, oldest first.
-pub fn waiting(at: &Places, env: &Env, session: &SessionId) -> Vec<(PathBuf, Drop)> {
+pub(crate) fn waiting(at: &Locations, env: &Env, session: &SessionId) -> Vec<(PathBuf, InboxReport)> {
     let prefix = format!("{}.", journal::stem(session));
-    let mut found: Vec<(PathBuf, Drop)> = places(at, env)
+    let mut found: Vec<(PathBuf, InboxReport)> = places(at, env)
         .into_iter()
         .filter(|dir| is_private(dir))
         .flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten())
@@ -82,7 +82,7 @@ pub fn waiting(at: &Places, env: &Env, session: &SessionId) -> Vec<(PathBuf, Dro
     found
 }
 
-fn read(path: &Path) -> Option<Drop> {
+fn read(path: &Path) -> Option<InboxReport> {
     let bytes = disk::open_regular(path).and_then(|file| read_capped(file, BYTES)).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

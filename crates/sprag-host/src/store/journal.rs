@@ -23,7 +23,7 @@ use sprag_base::time::Timestamp;
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
 
-use crate::store::{self, Lines, Sessions, Store, files_with_ending, new_record};
+use crate::store::{self, AppendFile, SessionSelection, Store, files_with_ending, new_record};
 use crate::sys::disk::{self, Disk};
 
 /// Journals of sessions that work at stages, by stage.
@@ -41,13 +41,13 @@ const SET: &[u8] = br#","set":{"#;
 const TAIL: u64 = 16 * 1024;
 
 pub struct Journal {
-    lines: Lines,
-    pub loaded: Loaded,
+    lines: AppendFile,
+    pub loaded: JournalState,
 }
 
 /// What a journal says.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct JournalState {
     pub session: Session,
     /// Events since the journal last moved into the log.
     pub events: u64,
@@ -63,7 +63,7 @@ pub struct Loaded {
 #[derive(Deserialize)]
 struct StateLine<'a> {
     #[serde(default)]
-    body: Count,
+    body: EventCount,
     #[serde(borrow)]
     set: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
@@ -78,9 +78,9 @@ struct SetLine<'a> {
 /// The parts of the state as they are written, each with all that was ever written of it: only the last
 /// one that can be read counts, and only that one is.
 #[derive(Default)]
-struct Parts<'a>(Vec<(Cow<'a, str>, Vec<&'a RawValue>)>);
+struct JournalParts<'a>(Vec<(Cow<'a, str>, Vec<&'a RawValue>)>);
 
-impl<'a> Parts<'a> {
+impl<'a> JournalParts<'a> {
     fn add(&mut self, set: BTreeMap<Cow<'a, str>, &'a RawValue>) {
         for (name, value) in set {
             match self.0.iter_mut().find(|(known, _)| *known == name) {
@@ -90,7 +90,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn read_into(self, loaded: &mut Loaded) {
+    fn read_into(self, loaded: &mut JournalState) {
         for (name, values) in self.0 {
             for value in values.into_iter().rev() {
                 if loaded.session.read(&name, value.get()) {
@@ -103,14 +103,14 @@ impl<'a> Parts<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Count {
+struct EventCount {
     #[serde(default)]
     events: u64,
 }
 
 impl Journal {
     pub fn open(store: &Store, disk: &dyn Disk, id: &SessionId, wait: Duration) -> io::Result<Journal> {
-        let lines = Lines::open(disk, &path(store, id), wait)?;
+        let lines = AppendFile::open(disk, &path(store, id), wait)?;
         let loaded = load(&lines)?;
         Ok(Journal { lines, loaded })
     }
@@ -165,7 +165,7 @@ impl Journal {
         // Moved into the log under our hands: the new journal has to have it too.
         let ours = self.lines.file.metadata()?.ino();
         if fs::metadata(&self.lines.path).map_or(true, |now| now.ino() != ours) {
-            let again = Lines::open(disk, &self.lines.path, Duration::ZERO)?;
+            let again = AppendFile::open(disk, &self.lines.path, Duration::ZERO)?;
             disk.append(&again.file, &bytes)?;
         }
         Ok(())
@@ -278,8 +278,8 @@ fn month_of(line: &[u8]) -> Option<String> {
 }
 
 /// Reads a journal without locking it.
-pub fn read(path: &Path) -> io::Result<(Loaded, Vec<Record>)> {
-    let lines = Lines::of(path)?;
+pub fn read(path: &Path) -> io::Result<(JournalState, Vec<Record>)> {
+    let lines = AppendFile::of(path)?;
     let loaded = load(&lines)?;
     let records = lines_of(&lines.tail(u64::MAX)?).filter_map(|line| Record::parse(line).ok()).collect();
     Ok((loaded, records))
@@ -316,13 +316,13 @@ pub fn folders(store: &Path) -> Vec<PathBuf> {
 pub fn path(store: &Store, id: &SessionId) -> PathBuf {
     let name = format!("{}.jsonl", stem(id));
     let plain = store.dir.join("journal").join(&name);
-    if store.sessions != Sessions::Plain && fs::symlink_metadata(&plain).is_ok() {
+    if store.sessions != SessionSelection::Plain && fs::symlink_metadata(&plain).is_ok() {
         return plain;
     }
     match &store.sessions {
-        Sessions::Plain => plain,
-        Sessions::OfStage(stage) => folder(&store.dir, stage).join(name),
-        Sessions::All => {
+        SessionSelection::Plain => plain,
+        SessionSelection::OfStage(stage) => folder(&store.dir, stage).join(name),
+        SessionSelection::All => {
             let mut of_stages = folders(&store.dir).into_iter().map(|folder| folder.join(&name));
             of_stages.find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(plain)
         }
@@ -344,7 +344,7 @@ fn snapshot(id: Option<&SessionId>, at: Timestamp, session: &Session, events: u6
     record
 }
 
-fn load(lines: &Lines) -> io::Result<Loaded> {
+fn load(lines: &AppendFile) -> io::Result<JournalState> {
     let mut size = TAIL;
     loop {
         let tail = lines.tail(size)?;
@@ -357,9 +357,9 @@ fn load(lines: &Lines) -> io::Result<Loaded> {
 }
 
 /// Folds from the last snapshot on. `None`: there is none in this part of the file.
-fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
+fn fold(tail: &[u8], is_all: bool) -> Option<JournalState> {
     let mut loaded =
-        Loaded { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..Loaded::default() };
+        JournalState { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..JournalState::default() };
     let mut from = tail.len();
     for start in line_starts_backwards(tail, is_all) {
         let line = trim(&tail[start..from]);
@@ -368,7 +368,7 @@ fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
             match serde_json::from_slice::<StateLine<'_>>(line) {
                 Ok(state) => {
                     loaded.events = state.body.events;
-                    let mut parts = Parts::default();
+                    let mut parts = JournalParts::default();
                     parts.add(state.set);
                     return Some(fold_rest(loaded, parts, &tail[start + line.len()..]));
                 }
@@ -376,10 +376,10 @@ fn fold(tail: &[u8], is_all: bool) -> Option<Loaded> {
             }
         }
     }
-    is_all.then(|| fold_rest(loaded, Parts::default(), tail))
+    is_all.then(|| fold_rest(loaded, JournalParts::default(), tail))
 }
 
-fn fold_rest<'a>(mut loaded: Loaded, mut parts: Parts<'a>, rest: &'a [u8]) -> Loaded {
+fn fold_rest<'a>(mut loaded: JournalState, mut parts: JournalParts<'a>, rest: &'a [u8]) -> JournalState {
     // A last line without its end was being written by somebody who was killed. Nobody was told of
     // it, so it is no damage.
     let end =

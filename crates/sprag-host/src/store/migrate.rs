@@ -11,12 +11,12 @@ use sprag_base::record::{Record, VERSION};
 use sprag_base::time::Timestamp;
 
 use crate::store::projections::each_line;
-use crate::store::{self, Lines, Store};
+use crate::store::{self, AppendFile, Store};
 use crate::sys::disk::Disk;
 
 /// What a replay finds.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct MigrationReport {
     pub files: usize,
     pub records: usize,
     /// Records that stand in the log twice; one is kept.
@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 /// Reads everything and changes nothing.
-pub fn dry_run(store: &Store, mut progress: impl FnMut()) -> io::Result<Report> {
+pub fn dry_run(store: &Store, mut progress: impl FnMut()) -> io::Result<MigrationReport> {
     let mut replay = Replay::default();
     for path in store.log_files() {
         replay.file(&path, 0, &mut Vec::new())?;
@@ -45,7 +45,7 @@ pub fn migrate(
     disk: &dyn Disk,
     now: Timestamp,
     mut progress: impl FnMut(),
-) -> io::Result<Report> {
+) -> io::Result<MigrationReport> {
     // Writers wait, and what they have to say goes into the new log.
     let Some(_shut) = store::shut_log(store, disk)? else {
         return Err(io::Error::new(io::ErrorKind::WouldBlock, "the log is in use by another process"));
@@ -63,7 +63,7 @@ pub fn migrate(
         let mut bytes = Vec::new();
         replay.file(path, 0, &mut bytes)?;
         let name = path.file_name().ok_or(io::ErrorKind::InvalidData)?;
-        let out = Lines::open(disk, &new.join(name), store::LOCK_WAIT)?;
+        let out = AppendFile::open(disk, &new.join(name), store::LOCK_WAIT)?;
         disk.append(&out.file, &bytes)?;
         out.unlock_and_sync(disk)?;
         progress();
@@ -77,7 +77,7 @@ pub fn migrate(
 
 #[derive(Default)]
 struct Replay {
-    report: Report,
+    report: MigrationReport,
     ids: BTreeSet<String>,
 }
 

@@ -28,12 +28,12 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Store {
     pub dir: PathBuf,
-    pub sessions: Sessions,
+    pub sessions: SessionSelection,
 }
 
 /// Which sessions a store is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sessions {
+pub enum SessionSelection {
     /// Any: each is found where it began.
     All,
     /// One of a client that works at no stage. Nobody searches for it: it may be the first call of hundreds.
@@ -43,7 +43,7 @@ pub enum Sessions {
 }
 
 /// One append-only file, open and, if `is_locked`, ours alone.
-pub struct Lines {
+pub struct AppendFile {
     pub path: PathBuf,
     pub file: File,
     pub len: u64,
@@ -54,7 +54,7 @@ pub struct Lines {
 
 impl Store {
     pub fn at(dir: impl Into<PathBuf>) -> Store {
-        Store { dir: dir.into(), sessions: Sessions::All }
+        Store { dir: dir.into(), sessions: SessionSelection::All }
     }
 
     pub fn log_dir(&self) -> PathBuf {
@@ -98,12 +98,12 @@ impl Store {
 }
 
 /// Opens a log file for appending. While somebody replaces the log, it is not to be had.
-pub fn open_log(store: &Store, disk: &dyn Disk, month: &str) -> io::Result<Lines> {
+pub fn open_log(store: &Store, disk: &dyn Disk, month: &str) -> io::Result<AppendFile> {
     disk.make_dirs(&store.dir)?;
     let gate = gate(store)?;
     let is_open = within(LOCK_WAIT, || try_to(gate.try_lock_shared()))?;
     let path = store.log_dir().join(format!("{month}.jsonl"));
-    let mut lines = Lines::open(disk, &path, if is_open { LOCK_WAIT } else { Duration::ZERO })?;
+    let mut lines = AppendFile::open(disk, &path, if is_open { LOCK_WAIT } else { Duration::ZERO })?;
     lines.is_locked &= is_open;
     lines.gate = Some(gate);
     Ok(lines)
@@ -120,10 +120,10 @@ fn gate(store: &Store) -> io::Result<File> {
     disk::append_regular(&store.dir.join("log.lock"))
 }
 
-impl Lines {
+impl AppendFile {
     /// Opens and locks. A lock that cannot be had in time leaves `is_locked` false: what can be
     /// done without it is the caller's matter.
-    pub fn open(disk: &dyn Disk, path: &Path, wait: Duration) -> io::Result<Lines> {
+    pub fn open(disk: &dyn Disk, path: &Path, wait: Duration) -> io::Result<AppendFile> {
         loop {
             let file = match disk::append_regular(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -138,20 +138,20 @@ impl Lines {
             if found.nlink() == 0 {
                 continue;
             }
-            return Ok(Lines { path: path.to_owned(), file, len: found.len(), is_locked, gate: None });
+            return Ok(AppendFile { path: path.to_owned(), file, len: found.len(), is_locked, gate: None });
         }
     }
 
     /// For reading only.
-    pub fn of(path: &Path) -> io::Result<Lines> {
+    pub fn of(path: &Path) -> io::Result<AppendFile> {
         let file = disk::open_regular(path)?;
         let len = file.metadata()?.len();
-        Ok(Lines { path: path.to_owned(), file, len, is_locked: false, gate: None })
+        Ok(AppendFile { path: path.to_owned(), file, len, is_locked: false, gate: None })
     }
 
     /// With what was appended since it was opened.
-    pub fn grown(self) -> io::Result<Lines> {
-        Ok(Lines { len: self.file.metadata()?.len(), ..self })
+    pub fn grown(self) -> io::Result<AppendFile> {
+        Ok(AppendFile { len: self.file.metadata()?.len(), ..self })
     }
 
     /// The last `size` bytes, or all.

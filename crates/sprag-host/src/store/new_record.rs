@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::{By, Record};
+use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -37,7 +37,7 @@ pub fn record(
     kind: &str,
     at: Timestamp,
     session: Option<&SessionId>,
-    actor: Option<By>,
+    actor: Option<RecordAuthor>,
     body: Value,
 ) -> Record {
     Record {
@@ -49,12 +49,12 @@ pub fn record(
 }
 
 /// Whose doing an input is.
-pub fn by(input: &Input) -> By {
+pub fn by(input: &Input) -> RecordAuthor {
     let (agent, role) = match &input.actor {
         Actor::Main => (None, None),
         Actor::Subagent { id, kind } => (Some(id.clone()), Some(kind.clone())),
     };
-    By { client: Text::from(input.client.as_str()), agent, role }
+    RecordAuthor { client: Text::from(input.client.as_str()), agent, role }
 }
 
 #[cfg(test)]

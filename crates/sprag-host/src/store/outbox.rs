@@ -23,7 +23,7 @@ const LONGEST_WAIT: i64 = 3600;
 
 /// Something to be delivered.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub struct OutboxEntry {
     /// Whose it is: the id is what makes a second delivery a no-op.
     pub id: String,
     /// Where it goes: `log`, or the name of a backend.
@@ -35,13 +35,13 @@ pub struct Entry {
 
 /// What replaying came to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct DeliveryReport {
     pub delivered: usize,
     pub waiting: usize,
     pub warnings: Vec<String>,
 }
 
-pub fn put(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<()> {
+pub fn put(store: &Store, disk: &dyn Disk, entry: &OutboxEntry) -> io::Result<()> {
     let dir = store.dir.join("outbox");
     disk.make_dirs(&dir)?;
     let bytes = serde_json::to_vec(entry).map_err(io::Error::other)?;
@@ -52,12 +52,12 @@ pub fn put_record(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result
     let payload = serde_json::to_value(record).map_err(io::Error::other)?;
     // Not at once: whoever could not deliver it would only wait again.
     let next_at = record.at.plus_seconds(1);
-    put(store, disk, &Entry { id: record.id.clone(), to: LOG.to_owned(), payload, tries: 0, next_at })
+    put(store, disk, &OutboxEntry { id: record.id.clone(), to: LOG.to_owned(), payload, tries: 0, next_at })
 }
 
 /// The same for records alone, of a store that has no backends.
-pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<Replayed> {
-    let mut done = Replayed::default();
+pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<DeliveryReport> {
+    let mut done = DeliveryReport::default();
     let files = files_with_ending(&store.dir.join("outbox"), "json");
     let due = files.into_iter().filter_map(|path| Some((read(&path)?, path)));
     for (entry, path) in due.filter(|(entry, _)| entry.to == LOG && entry.next_at <= now).take(most) {
@@ -71,10 +71,10 @@ pub(crate) fn settle(
     store: &Store,
     disk: &dyn Disk,
     now: Timestamp,
-    done: &mut Replayed,
+    done: &mut DeliveryReport,
     path: PathBuf,
-    mut entry: Entry,
-    deliver: impl FnOnce(&Entry) -> io::Result<bool>,
+    mut entry: OutboxEntry,
+    deliver: impl FnOnce(&OutboxEntry) -> io::Result<bool>,
 ) -> io::Result<()> {
     if deliver(&entry)? {
         disk.remove(&path)?;
@@ -98,18 +98,18 @@ pub fn waiting(store: &Store) -> BTreeMap<String, usize> {
 }
 
 /// All that waits.
-pub fn entries(store: &Store) -> Vec<Entry> {
+pub fn entries(store: &Store) -> Vec<OutboxEntry> {
     files_with_ending(&store.dir.join("outbox"), "json").iter().filter_map(|path| read(path)).collect()
 }
 
 /// More than any record.
 const ENTRY_BYTES: u64 = 16 * 1024 * 1024;
 
-pub(crate) fn read(path: &Path) -> Option<Entry> {
+pub(crate) fn read(path: &Path) -> Option<OutboxEntry> {
     disk::read_regular(path, ENTRY_BYTES).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
 }
 
-pub(crate) fn deliver(store: &Store, disk: &dyn Disk, entry: &Entry) -> io::Result<bool> {
+pub(crate) fn deliver(store: &Store, disk: &dyn Disk, entry: &OutboxEntry) -> io::Result<bool> {
     let Ok(record) = serde_json::from_value::<Record>(entry.payload.clone()) else {
         return Ok(false);
     };

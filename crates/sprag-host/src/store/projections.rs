@@ -19,12 +19,12 @@ use crate::sys::disk::{self, Disk};
 #[derive(Serialize, Deserialize)]
 struct Stored<P> {
     version: u32,
-    seen: Vec<Seen>,
+    seen: Vec<FileLength>,
     state: P,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Seen {
+struct FileLength {
     file: String,
     inode: u64,
     len: u64,
@@ -34,7 +34,7 @@ struct Seen {
 pub struct Folded<P> {
     pub state: P,
     pub fresh_bytes: u64,
-    seen: Vec<Seen>,
+    seen: Vec<FileLength>,
 }
 
 pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
@@ -42,7 +42,7 @@ pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
     if files.is_empty() {
         return Ok(Folded { state: P::default(), fresh_bytes: 0, seen: Vec::new() });
     }
-    let now: Vec<Seen> = files.iter().map(|path| look(path)).collect::<io::Result<_>>()?;
+    let now: Vec<FileLength> = files.iter().map(|path| look(path)).collect::<io::Result<_>>()?;
     let (mut state, before) = match stored::<P>(store).filter(|stored| continues(&stored.seen, &now)) {
         Some(stored) => (stored.state, stored.seen),
         None => (P::default(), Vec::new()),
@@ -53,7 +53,7 @@ pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
         let from = before.iter().find(|old| old.file == found.file).map_or(0, |old| old.len);
         let read = if from < found.len { fold_file(path, from, &mut state)? } else { 0 };
         fresh_bytes += read;
-        seen.push(Seen { len: from + read, ..found.clone() });
+        seen.push(FileLength { len: from + read, ..found.clone() });
     }
     Ok(Folded { state, fresh_bytes, seen })
 }
@@ -162,16 +162,16 @@ fn sum_of<P: Projection>(state: &[u8]) -> String {
 }
 
 /// Whether the log only grew since.
-fn continues(before: &[Seen], now: &[Seen]) -> bool {
+fn continues(before: &[FileLength], now: &[FileLength]) -> bool {
     before
         .iter()
         .all(|old| now.iter().any(|new| new.file == old.file && new.inode == old.inode && new.len >= old.len))
 }
 
-fn look(path: &Path) -> io::Result<Seen> {
+fn look(path: &Path) -> io::Result<FileLength> {
     let found = fs::metadata(path)?;
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Seen { file, inode: found.ino(), len: found.len() })
+    Ok(FileLength { file, inode: found.ino(), len: found.len() })
 }
 
 fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result<u64> {

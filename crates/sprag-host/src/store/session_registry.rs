@@ -9,15 +9,15 @@ use sprag_base::ids::SessionId;
 
 use crate::store::journal;
 use crate::sys::disk::{self, Disk};
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
-pub fn has_begun(places: &Places, session: &SessionId) -> bool {
+pub fn has_begun(places: &Locations, session: &SessionId) -> bool {
     path(places, session).is_some_and(|path| path.exists())
 }
 
 /// Notes that a session has begun: only once its first record is on disk, so that a process that was killed
 /// over it leaves nothing that looks like a loss. Without the note a loss is not noticed; that is all.
-pub fn note(places: &Places, disk: &dyn Disk, session: &SessionId) {
+pub fn note(places: &Locations, disk: &dyn Disk, session: &SessionId) {
     let Some(path) = path(places, session) else {
         return;
     };
@@ -31,14 +31,14 @@ pub fn note(places: &Places, disk: &dyn Disk, session: &SessionId) {
 }
 
 /// For a session whose journal is taken away by us.
-pub fn forget(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
+pub fn forget(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
     match path(places, session) {
         Some(path) if path.exists() => disk.remove(&path),
         _ => Ok(()),
     }
 }
 
-fn path(places: &Places, session: &SessionId) -> Option<PathBuf> {
+fn path(places: &Locations, session: &SessionId) -> Option<PathBuf> {
     let store = Digest::of([places.store.to_string_lossy().as_bytes()]).short();
     Some(places.user.as_ref()?.state.join("sessions").join(format!("{store}-{}", journal::stem(session))))
 }

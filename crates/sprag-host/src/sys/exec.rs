@@ -16,9 +16,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 /// By which programs are known that somebody started who is gone by now.
 pub const MARK: &str = "SPRAG_REIGN";
-static TIED: OnceLock<Tie> = OnceLock::new();
+static TIED: OnceLock<ParentTie> = OnceLock::new();
 
-struct Tie {
+struct ParentTie {
     mark: OsString,
     lock: File,
 }
@@ -26,7 +26,7 @@ struct Tie {
 /// Ties every program that is started from here on, and that does not outlive us by intent, to a lock that is held:
 /// it reads nothing from it, and whoever waits for the lock waits for all of them, also if we are gone. Said once.
 pub fn tie_all(mark: OsString, lock: File) {
-    TIED.set(Tie { mark, lock }).unwrap_or_default();
+    TIED.set(ParentTie { mark, lock }).unwrap_or_default();
 }
 
 /// What a program reads that is told nothing.
@@ -34,7 +34,7 @@ fn nothing() -> Stdio {
     TIED.get().and_then(|tie| tie.lock.try_clone().ok()).map_or_else(Stdio::null, Stdio::from)
 }
 
-pub struct Run<'a> {
+pub struct ProcessSpec<'a> {
     pub program: &'a OsStr,
     pub args: &'a [&'a OsStr],
     pub dir: &'a Path,
@@ -48,32 +48,32 @@ pub struct Run<'a> {
 }
 
 #[derive(Debug)]
-pub struct Ran {
-    pub ending: Ending,
+pub struct ProcessOutput {
+    pub ending: ProcessEnd,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessEnd {
     Code(i32),
     Signal,
     TimedOut,
 }
 
-impl Ran {
+impl ProcessOutput {
     pub fn succeeded(&self) -> bool {
-        self.ending == Ending::Code(0)
+        self.ending == ProcessEnd::Code(0)
     }
 }
 
-pub fn run(run: &Run<'_>) -> io::Result<Ran> {
-    start(run, Wanted::Start, Life::Ours)
+pub fn run(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
+    start(run, OutputCut::Start, Life::Ours)
 }
 
 /// The same for a program that leaves somebody behind who outlives us by intent.
-pub fn run_to_stay(run: &Run<'_>) -> io::Result<Ran> {
-    start(run, Wanted::Start, Life::Own)
+pub fn run_to_stay(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
+    start(run, OutputCut::Start, Life::Own)
 }
 
 /// Whose end is also its end.
@@ -84,13 +84,13 @@ enum Life {
 }
 
 /// The same, but of what it prints the end is kept: a program that fails says why at last.
-pub fn run_for_end(run: &Run<'_>) -> io::Result<Ran> {
-    start(run, Wanted::End, Life::Ours)
+pub fn run_for_end(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
+    start(run, OutputCut::End, Life::Ours)
 }
 
 /// The same, with nothing of our environment but what is given.
-pub fn run_apart(run: &Run<'_>) -> io::Result<Ran> {
-    start_in(run, Wanted::End, Life::Ours, Sees::Given)
+pub fn run_apart(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
+    start_in(run, OutputCut::End, Life::Ours, Sees::Given)
 }
 
 /// What a program sees of our environment.
@@ -188,30 +188,35 @@ pub fn edit(editor: &str, file: &Path) -> io::Result<bool> {
 }
 
 /// Talks to a server on its stdin and stdout: it is ended once its output contains `answer`.
-pub fn ask(run: &Run<'_>, answer: &[u8]) -> io::Result<Ran> {
-    start(run, Wanted::Answer(answer), Life::Ours)
+pub fn ask(run: &ProcessSpec<'_>, answer: &[u8]) -> io::Result<ProcessOutput> {
+    start(run, OutputCut::Answer(answer), Life::Ours)
 }
 
 /// What of a program's output is kept, if it prints more than the cap.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted<'a> {
+enum OutputCut<'a> {
     Start,
     End,
     /// The start, until this is in it.
     Answer(&'a [u8]),
 }
 
-impl Wanted<'_> {
+impl OutputCut<'_> {
     fn is_answer(self) -> bool {
-        matches!(self, Wanted::Answer(_))
+        matches!(self, OutputCut::Answer(_))
     }
 }
 
-fn start(run: &Run<'_>, wanted: Wanted<'_>, life: Life) -> io::Result<Ran> {
+fn start(run: &ProcessSpec<'_>, wanted: OutputCut<'_>, life: Life) -> io::Result<ProcessOutput> {
     start_in(run, wanted, life, Sees::All)
 }
 
-fn start_in(run: &Run<'_>, wanted: Wanted<'_>, life: Life, sees: Sees) -> io::Result<Ran> {
+fn start_in(
+    run: &ProcessSpec<'_>,
+    wanted: OutputCut<'_>,
+    life: Life,
+    sees: Sees,
+) -> io::Result<ProcessOutput> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(run.program);
     if sees == Sees::Given {
@@ -246,27 +251,27 @@ fn start_in(run: &Run<'_>, wanted: Wanted<'_>, life: Life, sees: Sees) -> io::Re
     drop(kept_open);
     let until = if wanted.is_answer() { Instant::now() } else { until };
     let ending = end(&mut child, until)?;
-    Ok(Ran { ending, stdout, stderr })
+    Ok(ProcessOutput { ending, stdout, stderr })
 }
 
 /// A program that is spoken to on its stdin and stdout for as long as this is kept, and ended after that,
 /// with all that it has started.
-pub struct Server {
+pub struct ServerProcess {
     child: Child,
 }
 
 /// Starts one. Deadlines are its user's matter: nobody else knows what it is waited for.
-pub fn serve(program: &OsStr, args: &[&OsStr], dir: &Path, unset: &[&str]) -> io::Result<Server> {
+pub fn serve(program: &OsStr, args: &[&OsStr], dir: &Path, unset: &[&str]) -> io::Result<ServerProcess> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(program);
     unset.iter().for_each(|name| {
         command.env_remove(name);
     });
     command.args(args).current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command.process_group(0).spawn().map(|child| Server { child })
+    command.process_group(0).spawn().map(|child| ServerProcess { child })
 }
 
-impl Server {
+impl ServerProcess {
     /// Its stdin and stdout; they can be had once.
     pub fn take_pipes(&mut self) -> io::Result<(OwnedFd, OwnedFd)> {
         let (stdin, stdout) = (self.child.stdin.take(), self.child.stdout.take());
@@ -280,7 +285,7 @@ impl Server {
 /// How long one whose stdin is closed may take to end by itself.
 const GOODBYE: Duration = Duration::from_millis(500);
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         // One that cannot be waited for is gone already.
@@ -295,7 +300,7 @@ fn read_both(
     child: &mut Child,
     until: Instant,
     cap: usize,
-    wanted: Wanted<'_>,
+    wanted: OutputCut<'_>,
 ) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut out = child.stdout.take().expect("stdout was asked to be a pipe");
     let mut err = child.stderr.take().expect("stderr was asked to be a pipe");
@@ -330,7 +335,7 @@ fn read_both(
         if out_open && ready.next() == Some(true) {
             out_open = take(&mut out, &mut buffer, &mut out_bytes, cap, wanted)?;
             // The rest of the answer's line belongs to it.
-            if let Wanted::Answer(answer) = wanted
+            if let OutputCut::Answer(answer) = wanted
                 && memchr::memmem::find(&out_bytes, answer).is_some()
                 && out_bytes.ends_with(b"\n")
             {
@@ -350,10 +355,10 @@ fn take(
     buffer: &mut [u8],
     into: &mut Vec<u8>,
     cap: usize,
-    wanted: Wanted<'_>,
+    wanted: OutputCut<'_>,
 ) -> io::Result<bool> {
     let count = from.read(buffer)?;
-    if wanted == Wanted::End {
+    if wanted == OutputCut::End {
         into.extend_from_slice(&buffer[..count]);
         into.drain(..into.len().saturating_sub(cap));
     } else {
@@ -362,19 +367,19 @@ fn take(
     Ok(count > 0)
 }
 
-fn end(child: &mut Child, until: Instant) -> io::Result<Ending> {
+fn end(child: &mut Child, until: Instant) -> io::Result<ProcessEnd> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     // Whatever it started in its group goes with it; a group that is gone is as good as killed.
     let kill_group = || group.map(|group| kill_process_group(group, Signal::KILL).unwrap_or_default());
     loop {
         if let Some(status) = child.try_wait()? {
             kill_group();
-            return Ok(status.code().map_or(Ending::Signal, Ending::Code));
+            return Ok(status.code().map_or(ProcessEnd::Signal, ProcessEnd::Code));
         }
         let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
             kill_group();
             child.wait()?;
-            return Ok(Ending::TimedOut);
+            return Ok(ProcessEnd::TimedOut);
         };
         await_end(group, left)?;
     }
@@ -421,13 +426,17 @@ pub fn read_capped(from: impl io::Read, cap: u64) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, deadline: Duration) -> Ran {
+    fn shell(script: &str, deadline: Duration) -> ProcessOutput {
         with(run, script, deadline)
     }
 
-    fn with(run: fn(&Run<'_>) -> io::Result<Ran>, script: &str, deadline: Duration) -> Ran {
+    fn with(
+        run: fn(&ProcessSpec<'_>) -> io::Result<ProcessOutput>,
+        script: &str,
+        deadline: Duration,
+    ) -> ProcessOutput {
         let args = [OsStr::new("-c"), OsStr::new(script)];
-        run(&Run {
+        run(&ProcessSpec {
             program: OsStr::new("/bin/sh"),
             args: &args,
             dir: Path::new("/"),
@@ -443,7 +452,7 @@ mod tests {
     #[test]
     fn output_is_kept_up_to_the_cap() {
         let ran = shell("cat; echo 0123456789abc; echo bad >&2; exit 3", Duration::from_secs(20));
-        assert_eq!(ran.ending, Ending::Code(3));
+        assert_eq!(ran.ending, ProcessEnd::Code(3));
         assert_eq!(ran.stdout, b"in01234567");
         assert_eq!(ran.stderr, b"bad\n");
     }
@@ -461,13 +470,13 @@ mod tests {
     fn who_is_left_in_the_background_is_not_waited_for() {
         let started = Instant::now();
         let ran = shell("sleep 1000 & echo $!; exit 3", Duration::from_secs(100));
-        assert_eq!(ran.ending, Ending::Code(3));
+        assert_eq!(ran.ending, ProcessEnd::Code(3));
         assert!(started.elapsed() < Duration::from_secs(50));
     }
 
     #[test]
     fn a_deadline_ends_the_whole_group() {
         let ran = shell("sleep 1000 & sleep 1000", Duration::from_millis(50));
-        assert_eq!(ran.ending, Ending::TimedOut);
+        assert_eq!(ran.ending, ProcessEnd::TimedOut);
     }
 }

@@ -8,37 +8,37 @@ use std::io::IsTerminal as _;
 use sprag_govern::session_facts::Process;
 
 use crate::sys::disk::{self, Disk};
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 use crate::sys::processes::look;
 
 /// Why this is not taken for a person.
 #[derive(Debug, PartialEq, Eq)]
-pub enum NotAPerson {
+pub enum NotHuman {
     NoTerminal,
     BelowAgent { pid: u32 },
 }
 
-pub fn check(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
+pub fn check(user: Option<&UserLocations>) -> Result<(), NotHuman> {
     check_not_agent(user)?;
     match std::io::stdin().is_terminal() {
         true => Ok(()),
-        false => Err(NotAPerson::NoTerminal),
+        false => Err(NotHuman::NoTerminal),
     }
 }
 
 /// For what a script of the user's may do, but no agent.
-pub fn check_not_agent(user: Option<&UserPlaces>) -> Result<(), NotAPerson> {
+pub fn check_not_agent(user: Option<&UserLocations>) -> Result<(), NotHuman> {
     let agent = user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process)));
     match agent {
-        Some(agent) => Err(NotAPerson::BelowAgent { pid: agent.pid }),
+        Some(agent) => Err(NotHuman::BelowAgent { pid: agent.pid }),
         None => Ok(()),
     }
 }
 
 /// The same, by the clients of these sessions: what the environment says plays no part in it.
-pub fn check_not_below(clients: &[Process]) -> Result<(), NotAPerson> {
+pub fn check_not_below(clients: &[Process]) -> Result<(), NotHuman> {
     match ancestors().into_iter().find(|process| clients.contains(process)) {
-        Some(agent) => Err(NotAPerson::BelowAgent { pid: agent.pid }),
+        Some(agent) => Err(NotHuman::BelowAgent { pid: agent.pid }),
         None => Ok(()),
     }
 }
@@ -60,7 +60,7 @@ pub fn parent_id() -> Option<u32> {
 }
 
 /// Remembers a client's process for as long as the machine may hand out its number.
-pub fn remember(user: &UserPlaces, disk: &dyn Disk, client: Process) -> std::io::Result<()> {
+pub fn remember(user: &UserLocations, disk: &dyn Disk, client: Process) -> std::io::Result<()> {
     let dir = user.state.join("agents");
     disk.make_dirs(&dir)?;
     // Written in place: half a number is no process, and a rename would cost more than all the rest.
@@ -70,7 +70,7 @@ pub fn remember(user: &UserPlaces, disk: &dyn Disk, client: Process) -> std::io:
 }
 
 /// Forgets processes that are gone, and says how many.
-pub fn sweep(user: &UserPlaces, disk: &dyn Disk) -> std::io::Result<usize> {
+pub fn sweep(user: &UserLocations, disk: &dyn Disk) -> std::io::Result<usize> {
     let Ok(entries) = fs::read_dir(user.state.join("agents")) else {
         return Ok(0);
     };
@@ -86,7 +86,7 @@ pub fn sweep(user: &UserPlaces, disk: &dyn Disk) -> std::io::Result<usize> {
     Ok(swept)
 }
 
-fn is_recorded(user: &UserPlaces, process: &Process) -> bool {
+fn is_recorded(user: &UserLocations, process: &Process) -> bool {
     let path = user.state.join("agents").join(process.pid.to_string());
     disk::read_small(&path, 4096).is_ok_and(|start| start.trim() == process.start.to_string())
 }

@@ -11,12 +11,12 @@ const LINKS: usize = 40;
 
 /// Paths with their links followed. Most of one call are in few directories.
 #[derive(Default)]
-pub struct Followed {
+pub(crate) struct LinkResolver {
     dirs: BTreeMap<String, PathBuf>,
 }
 
-impl Followed {
-    pub fn path(&mut self, path: &str) -> String {
+impl LinkResolver {
+    pub(crate) fn path(&mut self, path: &str) -> String {
         // A longer one leads nowhere: the system takes none of it.
         let (Some((dir, name)), true) = (path.rsplit_once('/'), path.len() <= LONGEST) else {
             return path.to_owned();
@@ -70,31 +70,31 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
         match follow(&path) {
-            Next::Here(found) => return found,
-            Next::Through(next) => path = next,
+            LinkStep::Here(found) => return found,
+            LinkStep::Through(next) => path = next,
         }
     }
     path
 }
 
-enum Next {
+enum LinkStep {
     Here(PathBuf),
     Through(PathBuf),
 }
 
-fn follow(path: &Path) -> Next {
+fn follow(path: &Path) -> LinkStep {
     for at in path.ancestors() {
         let rest = path.strip_prefix(at).ok().filter(|rest| !rest.as_os_str().is_empty());
         let whole = |found: PathBuf| rest.map_or(found.clone(), |rest| found.join(rest));
         if let Ok(found) = fs::canonicalize(at) {
-            return Next::Here(whole(found));
+            return LinkStep::Here(whole(found));
         }
         if let (Ok(target), Some(parent)) = (fs::read_link(at), at.parent()) {
             let target = absolute(&parent.to_string_lossy(), &target.to_string_lossy());
-            return Next::Through(whole(PathBuf::from(target)));
+            return LinkStep::Through(whole(PathBuf::from(target)));
         }
     }
-    Next::Here(path.to_path_buf())
+    LinkStep::Here(path.to_path_buf())
 }
 
 /// As long as a path may be.

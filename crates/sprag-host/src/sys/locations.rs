@@ -10,7 +10,7 @@ use crate::sys::disk::read_small;
 use crate::sys::env::Env;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct Locations {
     /// Root of the worktree, where there is one.
     pub worktree: Option<PathBuf>,
     /// The git directory of this worktree.
@@ -19,12 +19,12 @@ pub struct Places {
     pub common: Option<PathBuf>,
     /// The records of this clone or, outside git, of this directory.
     pub store: PathBuf,
-    pub user: Option<UserPlaces>,
+    pub user: Option<UserLocations>,
 }
 
 /// What belongs to the user and not to a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserPlaces {
+pub struct UserLocations {
     pub config: PathBuf,
     pub state: PathBuf,
 }
@@ -33,11 +33,11 @@ pub struct UserPlaces {
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoHome;
 
-impl Places {
-    pub fn find(cwd: &Path, env: &Env) -> Result<Places, NoHome> {
-        let user = UserPlaces::find(env);
+impl Locations {
+    pub fn find(cwd: &Path, env: &Env) -> Result<Locations, NoHome> {
+        let user = UserLocations::find(env);
         if let Some(Git { worktree, git_dir, common }) = find_git(cwd) {
-            return Ok(Places {
+            return Ok(Locations {
                 store: common.join("sprag"),
                 worktree: Some(worktree),
                 git_dir: Some(git_dir),
@@ -47,17 +47,17 @@ impl Places {
         }
         let user = user.ok_or(NoHome)?;
         let store = user.state.join("projects").join(outside_git(cwd));
-        Ok(Places { worktree: None, git_dir: None, common: None, store, user: Some(user) })
+        Ok(Locations { worktree: None, git_dir: None, common: None, store, user: Some(user) })
     }
 
     /// The places of a session: its records are those of the project it was started for, wherever its
     /// agent has gone since; the worktree is where the agent is, if that is of the same clone.
-    pub fn of_session(project: Option<&Path>, cwd: &Path, env: &Env) -> Result<Places, NoHome> {
+    pub fn of_session(project: Option<&Path>, cwd: &Path, env: &Env) -> Result<Locations, NoHome> {
         let Some(project) = project.filter(|project| *project != cwd) else {
-            return Places::find(cwd, env);
+            return Locations::find(cwd, env);
         };
-        let home = Places::find(project, env)?;
-        match Places::find(cwd, env) {
+        let home = Locations::find(project, env)?;
+        match Locations::find(cwd, env) {
             Ok(here) if here.common.is_some() && here.common == home.common => Ok(here),
             _ => Ok(home),
         }
@@ -100,12 +100,12 @@ impl Places {
     }
 }
 
-impl UserPlaces {
-    pub fn find(env: &Env) -> Option<UserPlaces> {
+impl UserLocations {
+    pub fn find(env: &Env) -> Option<UserLocations> {
         // A relative path would put the user's records wherever a command happens to run.
         let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         if let Some(home) = absolute("SPRAG_HOME") {
-            return Some(UserPlaces { config: home.clone(), state: home });
+            return Some(UserLocations { config: home.clone(), state: home });
         }
         let home = absolute("HOME");
         let place = |name: &str, below: &str| {
@@ -113,7 +113,7 @@ impl UserPlaces {
                 .or_else(|| home.as_ref().map(|home| home.join(below)))
                 .map(|base| base.join("sprag"))
         };
-        Some(UserPlaces {
+        Some(UserLocations {
             config: place("XDG_CONFIG_HOME", ".config")?,
             state: place("XDG_STATE_HOME", ".local/state")?,
         })
@@ -244,8 +244,8 @@ mod tests {
         fs::write(other.join(".git"), format!("gitdir: {}\n", linked_dir.display())).unwrap();
 
         let none = Env::Given(BTreeMap::new());
-        let from_main = Places::find(&main.join("src/deep"), &none).unwrap();
-        let from_other = Places::find(&other, &none).unwrap();
+        let from_main = Locations::find(&main.join("src/deep"), &none).unwrap();
+        let from_other = Locations::find(&other, &none).unwrap();
         assert_eq!(from_main.store, main.join(".git/sprag"));
         assert_eq!(from_other.store, from_main.store);
         assert_eq!(from_other.worktree, Some(other));
@@ -260,7 +260,7 @@ mod tests {
         fs::write(repo.join(".git"), "gitdir: evil\n").unwrap();
         fs::write(repo.join("evil/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::write(repo.join("evil/commondir"), victim.display().to_string()).unwrap();
-        let places = Places::find(&repo, &env(&[("SPRAG_HOME", "/s")])).unwrap();
+        let places = Locations::find(&repo, &env(&[("SPRAG_HOME", "/s")])).unwrap();
         assert!(places.store.starts_with("/s"), "{places:?}");
     }
 
@@ -268,17 +268,17 @@ mod tests {
     fn outside_git_the_state_directory_is_used() {
         let temp = tempfile::tempdir().unwrap();
         let env = env(&[("HOME", "/home/me")]);
-        let places = Places::find(temp.path(), &env).unwrap();
+        let places = Locations::find(temp.path(), &env).unwrap();
         assert!(places.store.starts_with("/home/me/.local/state/sprag/projects"), "{places:?}");
-        assert_ne!(places.store, Places::find(&temp.path().join("x"), &env).unwrap().store);
+        assert_ne!(places.store, Locations::find(&temp.path().join("x"), &env).unwrap().store);
     }
 
     #[test]
     fn no_home_is_an_error_and_never_a_relative_path() {
         let temp = tempfile::tempdir().unwrap();
-        assert_eq!(Places::find(temp.path(), &env(&[])), Err(NoHome));
-        assert_eq!(Places::find(temp.path(), &env(&[("HOME", "here")])), Err(NoHome));
-        let places = Places::find(temp.path(), &env(&[("SPRAG_HOME", "/s")])).unwrap();
-        assert_eq!(places.user.unwrap(), UserPlaces { config: "/s".into(), state: "/s".into() });
+        assert_eq!(Locations::find(temp.path(), &env(&[])), Err(NoHome));
+        assert_eq!(Locations::find(temp.path(), &env(&[("HOME", "here")])), Err(NoHome));
+        let places = Locations::find(temp.path(), &env(&[("SPRAG_HOME", "/s")])).unwrap();
+        assert_eq!(places.user.unwrap(), UserLocations { config: "/s".into(), state: "/s".into() });
     }
 }

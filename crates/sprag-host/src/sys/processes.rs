@@ -22,11 +22,11 @@ pub fn look(pid: u32) -> Option<(Process, u32)> {
 #[cfg(not(target_os = "linux"))]
 pub fn look(pid: u32) -> Option<(Process, u32)> {
     use crate::sys::exec;
-    use crate::sys::exec::Run;
+    use crate::sys::exec::ProcessSpec;
     use std::ffi::OsStr;
     let pid_text = pid.to_string();
     let args = [OsStr::new("-o"), OsStr::new("ppid=,lstart="), OsStr::new("-p"), OsStr::new(&pid_text)];
-    let ran = exec::run(&Run {
+    let ran = exec::run(&ProcessSpec {
         program: OsStr::new("ps"),
         args: &args,
         dir: std::path::Path::new("/"),
@@ -139,7 +139,7 @@ mod tests {
         let before = cpu_below(us);
         let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let args = [std::ffi::OsStr::new("-c"), std::ffi::OsStr::new(spin)];
-        crate::sys::exec::run(&crate::sys::exec::Run {
+        crate::sys::exec::run(&crate::sys::exec::ProcessSpec {
             program: std::ffi::OsStr::new("sh"),
             args: &args,
             dir: std::path::Path::new("/"),

@@ -3,7 +3,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
-use sprag_base::document::{At, Name, Node, What};
+use sprag_base::document::{DocumentNode, NodeName, NodeValue, Position};
 
 /// Levels within each other, and parts altogether.
 const DEPTH: usize = 32;
@@ -13,22 +13,22 @@ const NAMES: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadYaml {
-    pub at: At,
+    pub at: Position,
     pub what: String,
 }
 
 /// A list or map that is not at its end yet.
-struct Open {
-    node: Node,
+struct OpenNode {
+    node: DocumentNode,
     /// Of a map: the name whose value comes next.
-    name: Option<Name>,
+    name: Option<NodeName>,
 }
 
 /// The one document of a text; `None` if there is nothing in it.
-pub fn parse(text: &str) -> Result<Option<Node>, BadYaml> {
+pub fn parse(text: &str) -> Result<Option<DocumentNode>, BadYaml> {
     let mut parser = Parser::new_from_str(text);
-    let mut open: Vec<Open> = Vec::new();
-    let mut root: Option<Node> = None;
+    let mut open: Vec<OpenNode> = Vec::new();
+    let mut root: Option<DocumentNode> = None;
     let mut parts = 0;
     let mut documents = 0;
     while let Some(next) = parser.next_event() {
@@ -58,7 +58,7 @@ pub fn parse(text: &str) -> Result<Option<Node>, BadYaml> {
                     return bad("a tag; what starts with `!` is put in quotes");
                 }
                 let is_plain = style == ScalarStyle::Plain;
-                node(here, &span, What::Text { text: text.into_owned(), is_plain })
+                node(here, &span, NodeValue::Text { text: text.into_owned(), is_plain })
             }
             Event::SequenceStart(_, tag) | Event::MappingStart(_, tag) if tag.is_some() => {
                 return bad("a tag; what starts with `!` is put in quotes");
@@ -67,11 +67,11 @@ pub fn parse(text: &str) -> Result<Option<Node>, BadYaml> {
                 return bad("nested too deep");
             }
             Event::SequenceStart(..) => {
-                open.push(Open { node: node(here, &span, What::List(Vec::new())), name: None });
+                open.push(OpenNode { node: node(here, &span, NodeValue::List(Vec::new())), name: None });
                 continue;
             }
             Event::MappingStart(..) => {
-                open.push(Open { node: node(here, &span, What::Map(Vec::new())), name: None });
+                open.push(OpenNode { node: node(here, &span, NodeValue::Map(Vec::new())), name: None });
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => match open.pop() {
@@ -90,13 +90,13 @@ pub fn parse(text: &str) -> Result<Option<Node>, BadYaml> {
     Ok(root.filter(|root| !root.is_nothing()))
 }
 
-impl Open {
-    fn take(&mut self, node: Node) -> Result<(), BadYaml> {
+impl OpenNode {
+    fn take(&mut self, node: DocumentNode) -> Result<(), BadYaml> {
         match (&mut self.node.what, self.name.take()) {
-            (What::List(items), _) => items.push(node),
-            (What::Map(members), Some(name)) => members.push((name, node)),
-            (What::Map(members), None) => {
-                let What::Text { text, .. } = node.what else {
+            (NodeValue::List(items), _) => items.push(node),
+            (NodeValue::Map(members), Some(name)) => members.push((name, node)),
+            (NodeValue::Map(members), None) => {
+                let NodeValue::Text { text, .. } = node.what else {
                     return Err(BadYaml { at: node.at, what: "a name that is no text".to_owned() });
                 };
                 if members.len() >= NAMES {
@@ -105,20 +105,20 @@ impl Open {
                 if members.iter().any(|(known, _)| known.text == text) {
                     return Err(BadYaml { at: node.at, what: format!("`{text}` stands here twice") });
                 }
-                self.name = Some(Name { at: node.at, text });
+                self.name = Some(NodeName { at: node.at, text });
             }
-            (What::Text { .. }, _) => {}
+            (NodeValue::Text { .. }, _) => {}
         }
         Ok(())
     }
 }
 
-fn node(at: At, span: &Span, what: What) -> Node {
-    Node { at, span: (span.start.index(), span.end.index()), what }
+fn node(at: Position, span: &Span, what: NodeValue) -> DocumentNode {
+    DocumentNode { at, span: (span.start.index(), span.end.index()), what }
 }
 
 /// Lines are counted from 1 there already, columns from 0.
-fn at(line: usize, column: usize) -> At {
+fn at(line: usize, column: usize) -> Position {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    At { line: number(line.max(1)), column: number(column).saturating_add(1) }
+    Position { line: number(line.max(1)), column: number(column).saturating_add(1) }
 }

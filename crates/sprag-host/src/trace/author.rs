@@ -2,35 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use sprag_trace::blocks::{self, Hunk};
-use sprag_trace::uncommitted::{Author, Pending};
-use sprag_trace::{File, Form, Range};
+use sprag_trace::blocks::{self, LineHunk};
+use sprag_trace::uncommitted::{LineAuthor, Pending};
+use sprag_trace::{FileForm, LineRange, TracedFile};
 
-use super::file_state::State;
+use super::file_state::FileContent;
 use super::{classify, file_cache};
 use crate::store::Store;
 
 /// A file of a change, and what is known of it.
-pub struct Changed<'a> {
+pub(super) struct AuthoredFile<'a> {
     pub path: &'a str,
     pub from: Option<&'a str>,
-    pub before: &'a State,
-    pub after: &'a State,
+    pub before: &'a FileContent,
+    pub after: &'a FileContent,
     pub pending: &'a Pending,
 }
 
 /// The part of each author. Lines whose author nobody saw are nobody's.
-pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
-    let Changed { path, from, before, after, pending } = changed;
-    let file = |author: &Author| File {
+pub(super) fn parts(store: &Store, changed: &AuthoredFile<'_>) -> BTreeMap<LineAuthor, TracedFile> {
+    let AuthoredFile { path, from, before, after, pending } = changed;
+    let file = |author: &LineAuthor| TracedFile {
         path: (*path).to_owned(),
         from: from.map(str::to_owned),
         before: before.sum(),
         after: after.sum(),
         supersedes: pending.records_of(author).cloned().collect(),
-        ..File::default()
+        ..TracedFile::default()
     };
-    let mut parts: BTreeMap<Author, File> = BTreeMap::new();
+    let mut parts: BTreeMap<LineAuthor, TracedFile> = BTreeMap::new();
     if before.sum() == after.sum() {
         return parts;
     }
@@ -38,7 +38,7 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
         // What has no lines is all of whoever wrote it last.
         let last = pending.writers.last().filter(|_| pending.after == after.sum());
         if let (Some(writer), Some((whole, _))) = (last, super::file_state::change(path, before, after)) {
-            let part = File {
+            let part = TracedFile {
                 ranges: whole.ranges,
                 deleted: whole.deleted,
                 form: whole.form,
@@ -53,7 +53,7 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
         return parts;
     };
     for hunk in blocks::diff(&old, &new) {
-        let mut here: Vec<&Author> = Vec::new();
+        let mut here: Vec<&LineAuthor> = Vec::new();
         for (author, span) in runs(&owners, &hunk) {
             let part = parts.entry(author.clone()).or_insert_with(|| file(author));
             part.ranges.extend(blocks::block(&new, span));
@@ -77,26 +77,26 @@ pub fn parts(store: &Store, changed: &Changed<'_>) -> BTreeMap<Author, File> {
         if let Some(text) = after.text() {
             classify::name_units(part, text);
         }
-        part.form = Form::Text;
+        part.form = FileForm::Text;
     }
     parts
 }
 
-fn cap(ranges: &mut Vec<Range>) {
+fn cap(ranges: &mut Vec<LineRange>) {
     ranges.truncate(sprag_trace::RANGES);
 }
 
-fn lines_of(state: &State) -> Option<&[u8]> {
-    if *state == State::Absent { Some(b"") } else { state.text() }
+fn lines_of(state: &FileContent) -> Option<&[u8]> {
+    if *state == FileContent::Absent { Some(b"") } else { state.text() }
 }
 
 /// For each new line its author. `None`: nothing is known of this state.
 fn owners<'a>(
     store: &Store,
-    after: &State,
+    after: &FileContent,
     pending: &'a Pending,
     new: &[&[u8]],
-) -> Option<Vec<Option<&'a Author>>> {
+) -> Option<Vec<Option<&'a LineAuthor>>> {
     let author = |line: usize| pending.owner(line).map(|writer| &writer.author);
     if pending.after == after.sum() {
         return Some((0..new.len()).map(author).collect());
@@ -107,7 +107,7 @@ fn owners<'a>(
     let new: Vec<&[u8]> = new.iter().copied().map(trimmed).collect();
     let mut owners = vec![None; new.len()];
     let (mut at, mut to) = (0, 0);
-    let end = Hunk { old: seen_lines.len()..seen_lines.len(), new: new.len()..new.len() };
+    let end = LineHunk { old: seen_lines.len()..seen_lines.len(), new: new.len()..new.len() };
     for hunk in blocks::diff(&seen_lines, &new).into_iter().chain([end]) {
         for (line, owner) in (at..hunk.old.start).zip(&mut owners[to..hunk.new.start]) {
             *owner = author(line);
@@ -124,8 +124,11 @@ fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// Neighbouring lines of one author.
-fn runs<'a>(owners: &[Option<&'a Author>], hunk: &Hunk) -> Vec<(&'a Author, std::ops::Range<usize>)> {
-    let mut runs: Vec<(&Author, std::ops::Range<usize>)> = Vec::new();
+fn runs<'a>(
+    owners: &[Option<&'a LineAuthor>],
+    hunk: &LineHunk,
+) -> Vec<(&'a LineAuthor, std::ops::Range<usize>)> {
+    let mut runs: Vec<(&LineAuthor, std::ops::Range<usize>)> = Vec::new();
     for line in hunk.new.clone() {
         let Some(author) = owners.get(line).copied().flatten() else {
             continue;

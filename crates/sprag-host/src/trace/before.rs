@@ -6,52 +6,52 @@ use serde_json::Value;
 use sprag_policy::call::ToolCall;
 use sprag_trace::uncommitted::Pending;
 
-use super::context::Ground;
+use super::context::TraceContext;
 use super::file_cache;
-use super::file_state::State;
+use super::file_state::FileContent;
 use crate::git;
-use crate::worktree::leases::{self, Before};
+use crate::worktree::leases::{self, FileBefore};
 
 /// `None`: nobody knows.
-pub fn of_call(
-    ground: &Ground<'_>,
+pub(super) fn of_call(
+    ground: &TraceContext<'_>,
     call: &ToolCall,
     path: &str,
-    after: &State,
+    after: &FileContent,
     known: Option<&Pending>,
-) -> Option<State> {
+) -> Option<FileContent> {
     let last = || match known?.after {
         Some(sum) => file_cache::kept(&ground.store, &sum),
-        None => Some(State::Absent),
+        None => Some(FileContent::Absent),
     };
     if let Some(before) = claimed(ground, call, path) {
         return Some(before);
     }
     let undone = after.text().and_then(|text| undone(&call.input, text));
     match undone {
-        Some(text) => Some(State::of_bytes(text)),
+        Some(text) => Some(FileContent::of_bytes(text)),
         None => last().or_else(|| committed(ground, path)),
     }
 }
 
 /// As it was kept when the call was let through.
-fn claimed(ground: &Ground<'_>, call: &ToolCall, path: &str) -> Option<State> {
+fn claimed(ground: &TraceContext<'_>, call: &ToolCall, path: &str) -> Option<FileContent> {
     let file = ground.file(path);
     match leases::before(ground.world, &ground.input.session, call, file.to_str()?)? {
-        Before::Absent => Some(State::Absent),
-        Before::File { text, .. } => text.map(State::of_bytes),
+        FileBefore::Absent => Some(FileContent::Absent),
+        FileBefore::File { text, .. } => text.map(FileContent::of_bytes),
     }
 }
 
 /// The file as the commit has it that is checked out; what git does not know was not there.
-pub fn committed(ground: &Ground<'_>, path: &str) -> Option<State> {
+pub(super) fn committed(ground: &TraceContext<'_>, path: &str) -> Option<FileContent> {
     let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
-        return Some(State::Absent);
+        return Some(FileContent::Absent);
     };
     let found = git::blobs::blobs(worktree, &[format!("{head}:{path}")])?;
     Some(match found.into_iter().next()? {
-        Some(bytes) => State::of_bytes(bytes),
-        None => State::Absent,
+        Some(bytes) => FileContent::of_bytes(bytes),
+        None => FileContent::Absent,
     })
 }
 

@@ -2,18 +2,18 @@
 
 use sprag_base::text::Text;
 use sprag_policy::call::ToolCall;
-use sprag_trace::finding::Changed;
-use sprag_trace::{Contributor, SEEN, Source};
+use sprag_trace::finding::TraceFindings;
+use sprag_trace::{ChangeSource, Contributor, SEEN};
 
-use super::context::{Change, Ground};
-use super::file_state::State;
+use super::context::{FileChange, TraceContext};
+use super::file_state::FileContent;
 use super::{before, file_cache, open};
 use crate::worktree::protect::list;
 
 /// Files of one call.
 const FILES: usize = 200;
 
-pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
+pub(super) fn look(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFindings {
     let mut paths: Vec<String> = Vec::new();
     for written in list::written(ground.input) {
         // What is written through a link is written where it leads.
@@ -23,13 +23,13 @@ pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
     }
     paths.truncate(FILES);
     if paths.is_empty() {
-        return Changed::default();
+        return TraceFindings::default();
     }
     let open = open(&ground.store);
     let (mut found, mut made) = (Vec::new(), Vec::new());
     for path in paths {
         let known = open.get(ground.place(), &path);
-        let Some(after) = State::read(&ground.file(&path)) else {
+        let Some(after) = FileContent::read(&ground.file(&path)) else {
             continue;
         };
         // A second word on the same state says nothing new.
@@ -42,15 +42,15 @@ pub fn look(ground: &Ground<'_>, call: &ToolCall) -> Changed {
         let last = known.filter(|known| known.after != was.sum()).and_then(|known| known.after);
         // Between the last record and this call somebody else was at it.
         if let Some(last) = last.and_then(|sum| file_cache::kept(&ground.store, &sum)) {
-            found.push(Change { path: path.clone(), before: last, after: was.clone() });
+            found.push(FileChange { path: path.clone(), before: last, after: was.clone() });
         }
-        made.push(Change { path, before: was, after });
+        made.push(FileChange { path, before: was, after });
     }
-    let source = Source::Call { tool: Text::from(call.name.as_str()), id: call.id.clone() };
-    let found = ground.trace(Source::Found, Contributor::UNKNOWN, &found);
+    let source = ChangeSource::Call { tool: Text::from(call.name.as_str()), id: call.id.clone() };
+    let found = ground.trace(ChangeSource::Found, Contributor::UNKNOWN, &found);
     let made = if made.is_empty() { None } else { ground.trace(source, ground.agent(), &made) };
-    Changed {
+    TraceFindings {
         traces: found.into_iter().chain(made).map(|trace| (SEEN, trace)).collect(),
-        ..Changed::default()
+        ..TraceFindings::default()
     }
 }

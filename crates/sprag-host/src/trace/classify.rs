@@ -5,15 +5,15 @@ use std::path::Path;
 
 use sprag_base::redact;
 use sprag_base::text::Text;
-use sprag_govern::gates::trace::Policy;
-use sprag_syntax::{Budget, Change, Claims, Judgement, Lang};
-use sprag_trace::{File, Spot, UNITS, Unit, Verdict, Witness};
+use sprag_govern::gates::trace::Settings;
+use sprag_syntax::{ChangeJudgement, ChangeSet, Claims, Lang, NodeBudget};
+use sprag_trace::{BehaviourWitness, FilePosition, RecordedClassification, TracedFile, TracedUnit, UNITS};
 
 use super::comments;
-use crate::git::name_search::{self, Tree};
+use crate::git::name_search::{self, SearchTree};
 
 /// One file of what is judged, on both sides.
-pub struct Side<'a> {
+pub struct FileSides<'a> {
     pub path_before: Option<&'a str>,
     pub path_after: Option<&'a str>,
     pub before: Option<&'a [u8]>,
@@ -27,24 +27,28 @@ const CHANGE_BYTES: usize = 32 * 1024 * 1024;
 const UNIT_BYTES: usize = 128 * 1024;
 
 /// Right after a write.
-pub fn write(sides: &[Side<'_>], policy: &Policy) -> Verdict {
-    with_docs(judge(sides, Budget::WRITE, WRITE_BYTES, None), sides, policy)
+pub fn write(sides: &[FileSides<'_>], policy: &Settings) -> RecordedClassification {
+    with_docs(judge(sides, NodeBudget::WRITE, WRITE_BYTES, None), sides, policy)
 }
 
 /// All that changes together, and what is around it.
-pub fn whole(sides: &[Side<'_>], around: Option<&Around<'_>>, policy: &Policy) -> Verdict {
-    with_docs(judge(sides, Budget::COMMIT, CHANGE_BYTES, around), sides, policy)
+pub fn whole(
+    sides: &[FileSides<'_>],
+    around: Option<&TreeAfter<'_>>,
+    policy: &Settings,
+) -> RecordedClassification {
+    with_docs(judge(sides, NodeBudget::COMMIT, CHANGE_BYTES, around), sides, policy)
 }
 
 /// The tree that a change led to.
-pub struct Around<'a> {
+pub struct TreeAfter<'a> {
     pub worktree: &'a Path,
-    pub tree: Tree<'a>,
+    pub tree: SearchTree<'a>,
 }
 
-impl Around<'_> {
+impl TreeAfter<'_> {
     /// A proof holds here only if nobody else has the names that it takes for the change's own.
-    pub fn settle(&self, judgement: Judgement, paths: &[&str]) -> Judgement {
+    pub fn settle(&self, judgement: ChangeJudgement, paths: &[&str]) -> ChangeJudgement {
         let is_alone = self.stranger(&judgement.claims, paths).is_ok_and(|file| file.is_none());
         judgement.in_tree(is_alone)
     }
@@ -69,28 +73,39 @@ pub fn is_document(path: &str) -> bool {
 }
 
 /// What is proved may still say something else to its readers.
-fn with_docs(verdict: Verdict, sides: &[Side<'_>], policy: &Policy) -> Verdict {
+fn with_docs(
+    verdict: RecordedClassification,
+    sides: &[FileSides<'_>],
+    policy: &Settings,
+) -> RecordedClassification {
     match verdict {
-        Verdict::Proved { .. } if policy.docs_are_behaviour => match comments::difference(sides) {
-            Some(witness) => Verdict::Changed { witness },
-            None => verdict,
-        },
+        RecordedClassification::Proved { .. } if policy.docs_are_behaviour => {
+            match comments::difference(sides) {
+                Some(witness) => RecordedClassification::Changed { witness },
+                None => verdict,
+            }
+        }
         verdict => verdict,
     }
 }
 
-fn judge(sides: &[Side<'_>], budget: Budget, most: usize, around: Option<&Around<'_>>) -> Verdict {
+fn judge(
+    sides: &[FileSides<'_>],
+    budget: NodeBudget,
+    most: usize,
+    around: Option<&TreeAfter<'_>>,
+) -> RecordedClassification {
     let bytes: usize =
         sides.iter().flat_map(|side| [side.before, side.after]).flatten().map(<[u8]>::len).sum();
     if sides.is_empty() {
-        return Verdict::unproven("bad_input");
+        return RecordedClassification::unproven("bad_input");
     }
     if bytes > most {
-        return Verdict::unproven("too_large");
+        return RecordedClassification::unproven("too_large");
     }
     // Losing the record of a change would be worse than not knowing what it is.
     let judged = catch_unwind(AssertUnwindSafe(|| sprag_syntax::classify(&change(sides), budget)));
-    let Ok(judged) = judged else { return Verdict::unproven("bad_input") };
+    let Ok(judged) = judged else { return RecordedClassification::unproven("bad_input") };
     told(match around {
         Some(around) => around.settle(judged, &paths(sides)),
         None => judged,
@@ -98,38 +113,38 @@ fn judge(sides: &[Side<'_>], budget: Budget, most: usize, around: Option<&Around
 }
 
 /// What the files are and were called.
-pub fn paths<'a>(sides: &[Side<'a>]) -> Vec<&'a str> {
+pub fn paths<'a>(sides: &[FileSides<'a>]) -> Vec<&'a str> {
     sides.iter().flat_map(|side| [side.path_before, side.path_after]).flatten().collect()
 }
 
-pub fn change<'a>(sides: &[Side<'a>]) -> Change<'a> {
-    let files = sides.iter().map(|side| sprag_syntax::File {
+pub fn change<'a>(sides: &[FileSides<'a>]) -> ChangeSet<'a> {
+    let files = sides.iter().map(|side| sprag_syntax::ChangedFile {
         path_before: side.path_before,
         path_after: side.path_after,
         before: side.before,
         after: side.after,
     });
-    Change { files: files.collect() }
+    ChangeSet { files: files.collect() }
 }
 
-fn told(judgement: Judgement) -> Verdict {
+fn told(judgement: ChangeJudgement) -> RecordedClassification {
     match judgement.verdict {
-        sprag_syntax::Verdict::Proved(proof) => {
+        sprag_syntax::Classification::Proved(proof) => {
             let value = serde_json::to_value(&proof).unwrap_or_default();
             // Every record is redacted: a proof that would not survive that could not be checked again.
             if redact::value(value.clone()).into_inner() != value {
-                return Verdict::unproven("bad_input");
+                return RecordedClassification::unproven("bad_input");
             }
-            let level = judgement.level.map_or("", sprag_syntax::Level::name);
-            Verdict::Proved { level: Text::from(level), proof: value }
+            let level = judgement.level.map_or("", sprag_syntax::ProofLevel::name);
+            RecordedClassification::Proved { level: Text::from(level), proof: value }
         }
-        sprag_syntax::Verdict::Changed(witness) => {
-            let spot = |excerpt: sprag_syntax::Excerpt| Spot {
+        sprag_syntax::Classification::Changed(witness) => {
+            let spot = |excerpt: sprag_syntax::Excerpt| FilePosition {
                 line: excerpt.line,
                 text: redact::short(&excerpt.text),
             };
-            Verdict::Changed {
-                witness: Witness {
+            RecordedClassification::Changed {
+                witness: BehaviourWitness {
                     path: Text::from(witness.path.as_str()),
                     unit: Some(witness.unit).filter(|unit| !unit.is_empty()).map(|unit| redact::short(&unit)),
                     before: witness.before.map(spot),
@@ -137,12 +152,12 @@ fn told(judgement: Judgement) -> Verdict {
                 },
             }
         }
-        sprag_syntax::Verdict::Unproven(reason) => Verdict::unproven(reason.name()),
+        sprag_syntax::Classification::Unproven(reason) => RecordedClassification::unproven(reason.name()),
     }
 }
 
 /// Names the functions and types that the new lines of a file are in: the innermost of each.
-pub fn name_units(file: &mut File, text: &[u8]) {
+pub fn name_units(file: &mut TracedFile, text: &[u8]) {
     let Some(lang) = Lang::of_path(&file.path).filter(|_| text.len() <= UNIT_BYTES) else {
         return;
     };
@@ -150,7 +165,7 @@ pub fn name_units(file: &mut File, text: &[u8]) {
     file.units = touched(&units, &file.ranges);
 }
 
-fn touched(units: &[sprag_syntax::Unit], ranges: &[sprag_trace::Range]) -> Vec<Unit> {
+fn touched(units: &[sprag_syntax::Unit], ranges: &[sprag_trace::LineRange]) -> Vec<TracedUnit> {
     let mut found: Vec<&sprag_syntax::Unit> = Vec::new();
     for range in ranges {
         let meets =
@@ -180,12 +195,12 @@ fn touched(units: &[sprag_syntax::Unit], ranges: &[sprag_trace::Range]) -> Vec<U
     found.into_iter().take(UNITS).map(unit).collect()
 }
 
-fn unit(unit: &sprag_syntax::Unit) -> Unit {
+fn unit(unit: &sprag_syntax::Unit) -> TracedUnit {
     let kind = match unit.kind {
         sprag_syntax::UnitKind::Function => "fn",
         sprag_syntax::UnitKind::Type => "type",
     };
-    Unit {
+    TracedUnit {
         unit: redact::short(&format!("{kind} {}", unit.name)),
         start: *unit.lines.start(),
         end: *unit.lines.end(),

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_syntax::Lang;
-use sprag_trace::{Spot, Witness};
+use sprag_trace::{BehaviourWitness, FilePosition};
 
-use super::classify::Side;
+use super::classify::FileSides;
 
 /// One comment: its words, however they are laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,14 +20,14 @@ struct Comment {
 
 /// The first comment that one side has and the other has not. One that was moved, to another file as well, is the
 /// same.
-pub fn difference(sides: &[Side<'_>]) -> Option<Witness> {
+pub(super) fn difference(sides: &[FileSides<'_>]) -> Option<BehaviourWitness> {
     let before = all(sides.iter().map(|side| (side.path_before, side.before)));
     let after = all(sides.iter().map(|side| (side.path_after, side.after)));
     let gone = first_beyond(&before, &after);
     let new = first_beyond(&after, &before);
-    let spot = |comment: &Comment| Spot { line: comment.line, text: redact::short(&comment.words) };
+    let spot = |comment: &Comment| FilePosition { line: comment.line, text: redact::short(&comment.words) };
     let (path, _) = new.as_ref().or(gone.as_ref())?;
-    Some(Witness {
+    Some(BehaviourWitness {
         path: Text::from(path.as_str()),
         unit: None,
         before: gone.as_ref().map(|(_, comment)| spot(comment)),
@@ -72,12 +72,14 @@ fn comments(lang: Lang, text: &[u8]) -> Vec<Comment> {
     while let Some(first) = rest.chars().next() {
         let token = token(lang, rest);
         let length = match token {
-            Token::Line(length) | Token::Block(length) | Token::Literal(length) => length,
-            Token::Other => first.len_utf8(),
+            CommentToken::Line(length) | CommentToken::Block(length) | CommentToken::Literal(length) => {
+                length
+            }
+            CommentToken::Other => first.len_utf8(),
         };
         let (taken, after) = rest.split_at(length.min(rest.len()));
         match token {
-            Token::Line(_) | Token::Block(_) => {
+            CommentToken::Line(_) | CommentToken::Block(_) => {
                 let words = plain(taken);
                 match found.last_mut().filter(|_| open.is_some_and(|at| at + 1 == line)) {
                     Some(last) => {
@@ -86,10 +88,10 @@ fn comments(lang: Lang, text: &[u8]) -> Vec<Comment> {
                     }
                     None => found.push(Comment { line, words }),
                 }
-                open = matches!(token, Token::Line(_)).then_some(line);
+                open = matches!(token, CommentToken::Line(_)).then_some(line);
             }
-            Token::Other if first.is_whitespace() => {}
-            Token::Literal(_) | Token::Other => open = None,
+            CommentToken::Other if first.is_whitespace() => {}
+            CommentToken::Literal(_) | CommentToken::Other => open = None,
         }
         line = line.saturating_add(u32::try_from(taken.matches('\n').count()).unwrap_or(u32::MAX));
         rest = after;
@@ -99,7 +101,7 @@ fn comments(lang: Lang, text: &[u8]) -> Vec<Comment> {
 }
 
 /// What a text begins with, and how long that is.
-enum Token {
+enum CommentToken {
     Line(usize),
     /// Also a text of several lines, which may be a docstring; one that is none does not change in what is proved.
     Block(usize),
@@ -107,39 +109,41 @@ enum Token {
     Other,
 }
 
-fn token(lang: Lang, rest: &str) -> Token {
+fn token(lang: Lang, rest: &str) -> CommentToken {
     let is_python = lang == Lang::Python;
     let upto = |end: &str, from: usize| {
         rest.get(from..).and_then(|inner| inner.find(end)).map_or(rest.len(), |at| from + at + end.len())
     };
     if is_python && rest.starts_with('#') || !is_python && rest.starts_with("//") {
-        return Token::Line(rest.find('\n').unwrap_or(rest.len()));
+        return CommentToken::Line(rest.find('\n').unwrap_or(rest.len()));
     }
     if !is_python && rest.starts_with("/*") {
-        return Token::Block(if lang == Lang::Rust { nested(rest) } else { upto("*/", 2) });
+        return CommentToken::Block(if lang == Lang::Rust { nested(rest) } else { upto("*/", 2) });
     }
     for quotes in ["\"\"\"", "'''"] {
         if is_python && rest.starts_with(quotes) {
-            return Token::Block(upto(quotes, 3));
+            return CommentToken::Block(upto(quotes, 3));
         }
     }
     if lang == Lang::Rust && rest.starts_with('r') {
         let hashes = rest[1..].bytes().take_while(|byte| *byte == b'#').count();
         if rest[1 + hashes..].starts_with('"') {
-            return Token::Literal(upto(&format!("\"{}", "#".repeat(hashes)), 2 + hashes));
+            return CommentToken::Literal(upto(&format!("\"{}", "#".repeat(hashes)), 2 + hashes));
         }
     }
     match rest.as_bytes().first() {
-        Some(b'"') => Token::Literal(quoted(rest, '"')),
+        Some(b'"') => CommentToken::Literal(quoted(rest, '"')),
         // A lifetime has no second quote.
         Some(b'\'') if lang == Lang::Rust => match rest.as_bytes().get(1..4) {
-            Some([b'\\', ..]) => Token::Literal(quoted(rest, '\'')),
-            Some([_, b'\'', _]) => Token::Literal(3),
-            _ => Token::Other,
+            Some([b'\\', ..]) => CommentToken::Literal(quoted(rest, '\'')),
+            Some([_, b'\'', _]) => CommentToken::Literal(3),
+            _ => CommentToken::Other,
         },
-        Some(b'\'') => Token::Literal(quoted(rest, '\'')),
-        Some(b'`') if !is_python && lang != Lang::Rust && lang != Lang::Java => Token::Literal(upto("`", 1)),
-        _ => Token::Other,
+        Some(b'\'') => CommentToken::Literal(quoted(rest, '\'')),
+        Some(b'`') if !is_python && lang != Lang::Rust && lang != Lang::Java => {
+            CommentToken::Literal(upto("`", 1))
+        }
+        _ => CommentToken::Other,
     }
 }
 
@@ -214,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_comment_that_was_wrapped_anew_or_moved_is_the_same() {
-        let side = |before: &'static str, after: &'static str| Side {
+        let side = |before: &'static str, after: &'static str| FileSides {
             path_before: Some("a.rs"),
             path_after: Some("a.rs"),
             before: Some(before.as_bytes()),

@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
-use sprag_trace::finding::Changed;
-use sprag_trace::uncommitted::{Author, Open, Pending};
-use sprag_trace::{FILES, FINAL, File, Form, Source, Stage, Trace, Verdict};
+use sprag_trace::finding::TraceFindings;
+use sprag_trace::uncommitted::{LineAuthor, Pending, UncommittedLines};
+use sprag_trace::{
+    ChangeSource, FILES, FINAL, FileForm, Finality, RecordedClassification, TraceRecord, TracedFile,
+};
 
 use super::author::{self, parts};
-use super::context::Ground;
-use super::file_state::{State, TEXT_BYTES};
+use super::context::TraceContext;
+use super::file_state::{FileContent, TEXT_BYTES};
 use super::{classify, open};
 use crate::git::blobs::{self, Blob, Committed};
-use crate::git::name_search::Tree;
+use crate::git::name_search::SearchTree;
 
 /// Commits that are looked at, the latest ones.
 const COMMITS: usize = 100;
@@ -21,14 +23,14 @@ const COMMITS: usize = 100;
 const BASES: usize = 4;
 
 /// After a command that may have committed. `None`: it has not.
-pub fn after_call(ground: &Ground<'_>) -> Option<Changed> {
+pub(super) fn after_call(ground: &TraceContext<'_>) -> Option<TraceFindings> {
     has_moved(ground).then(|| anew(ground))
 }
 
 /// Looks at every commit that may have something.
-pub fn anew(ground: &Ground<'_>) -> Changed {
+pub(super) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
     let traces = settled(ground, &open(&ground.store));
-    Changed {
+    TraceFindings {
         traces: traces.into_iter().map(|trace| (FINAL, trace)).collect(),
         head: ground.head.clone(),
         judged: None,
@@ -36,13 +38,13 @@ pub fn anew(ground: &Ground<'_>) -> Changed {
 }
 
 /// Whether something else is checked out than when commits were last looked at.
-pub fn has_moved(ground: &Ground<'_>) -> bool {
+pub(super) fn has_moved(ground: &TraceContext<'_>) -> bool {
     let last = ground.session.gates.trace.head.as_ref().or(ground.session.about.head.as_ref());
     ground.head.is_some() && last != ground.head.as_ref()
 }
 
 /// What commits have of what is open.
-pub fn settled(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
+pub(super) fn settled(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
     let Some(head) = &ground.head else {
         return Vec::new();
     };
@@ -68,11 +70,11 @@ pub fn settled(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
 }
 
 fn of_commit<'a>(
-    ground: &Ground<'_>,
+    ground: &TraceContext<'_>,
     commit: &Committed,
     pending: impl Fn(&str) -> Option<&'a Pending>,
-) -> Vec<Trace> {
-    let known = |changed: &blobs::Changed| {
+) -> Vec<TraceRecord> {
+    let known = |changed: &blobs::ChangedBlob| {
         let paths = [changed.to.as_ref(), changed.from.as_ref()];
         let found = paths.into_iter().flatten().find_map(|blob| pending(&blob.path));
         found.filter(|pending| !pending.commits.iter().any(|done| done.as_str() == commit.name))
@@ -83,18 +85,18 @@ fn of_commit<'a>(
     }
     // All of it is judged together; of a commit that is too large for that only ours is looked at.
     let is_whole = commit.files.len() <= FILES;
-    let looked: Vec<&blobs::Changed> =
+    let looked: Vec<&blobs::ChangedBlob> =
         commit.files.iter().filter(|changed| is_whole || known(changed).is_some()).take(FILES).collect();
     let Some(states) = states(ground, &looked) else {
         return Vec::new();
     };
-    let mut by_author: BTreeMap<Author, Vec<File>> = BTreeMap::new();
+    let mut by_author: BTreeMap<LineAuthor, Vec<TracedFile>> = BTreeMap::new();
     for (changed, (before, after)) in looked.iter().zip(&states) {
         let (Some(pending), Some(path)) = (known(changed), path_of(changed)) else {
             continue;
         };
         let from = changed.from.as_ref().map(|blob| blob.path.as_str()).filter(|from| *from != path);
-        let changed = author::Changed { path, from, before, after, pending };
+        let changed = author::AuthoredFile { path, from, before, after, pending };
         for (author, file) in parts(&ground.store, &changed) {
             by_author.entry(author).or_default().push(file);
         }
@@ -105,30 +107,30 @@ fn of_commit<'a>(
     let verdict = if is_whole {
         judged(ground, &commit.name, &looked, &states)
     } else {
-        Verdict::unproven("too_large")
+        RecordedClassification::unproven("too_large")
     };
-    let stage = Stage::Final {
+    let stage = Finality::Final {
         revision: Text::from(commit.name.as_str()),
         base: commit.parents.first().map(|parent| Text::from(parent.as_str())),
     };
     by_author
         .into_iter()
         .map(|(author, files)| {
-            of_author(ground, author, files, stage.clone(), Source::Commit, verdict.clone())
+            of_author(ground, author, files, stage.clone(), ChangeSource::Commit, verdict.clone())
         })
         .collect()
 }
 
 /// The record of one author's part.
-pub fn of_author(
-    ground: &Ground<'_>,
-    author: Author,
-    files: Vec<File>,
-    stage: Stage,
-    source: Source,
-    verdict: Verdict,
-) -> Trace {
-    Trace {
+pub(super) fn of_author(
+    ground: &TraceContext<'_>,
+    author: LineAuthor,
+    files: Vec<TracedFile>,
+    stage: Finality,
+    source: ChangeSource,
+    verdict: RecordedClassification,
+) -> TraceRecord {
+    TraceRecord {
         stage,
         source,
         place: ground.place.clone(),
@@ -143,12 +145,15 @@ pub fn of_author(
     }
 }
 
-fn path_of(changed: &blobs::Changed) -> Option<&str> {
+fn path_of(changed: &blobs::ChangedBlob) -> Option<&str> {
     changed.to.as_ref().or(changed.from.as_ref()).map(|blob| blob.path.as_str())
 }
 
 /// Both sides of these files.
-fn states(ground: &Ground<'_>, files: &[&blobs::Changed]) -> Option<Vec<(State, State)>> {
+fn states(
+    ground: &TraceContext<'_>,
+    files: &[&blobs::ChangedBlob],
+) -> Option<Vec<(FileContent, FileContent)>> {
     let worktree = ground.world.places.worktree.as_ref()?;
     let sides: Vec<Option<&Blob>> =
         files.iter().flat_map(|changed| [changed.from.as_ref(), changed.to.as_ref()]).collect();
@@ -156,13 +161,15 @@ fn states(ground: &Ground<'_>, files: &[&blobs::Changed]) -> Option<Vec<(State, 
     let mut found = blobs::blobs(worktree, &names)?.into_iter();
     let mut state = |blob: &Option<&Blob>| {
         let Some(blob) = blob else {
-            return State::Absent;
+            return FileContent::Absent;
         };
         let bytes = found.next().flatten().unwrap_or_default();
-        match State::of_bytes(bytes) {
-            State::Here { sum, bytes, .. } if blob.is_link => State::Here { form: Form::Link, sum, bytes },
-            State::Here { sum, bytes, .. } if bytes.len() as u64 > TEXT_BYTES => {
-                State::Here { form: Form::Large, sum, bytes: Vec::new() }
+        match FileContent::of_bytes(bytes) {
+            FileContent::Here { sum, bytes, .. } if blob.is_link => {
+                FileContent::Here { form: FileForm::Link, sum, bytes }
+            }
+            FileContent::Here { sum, bytes, .. } if bytes.len() as u64 > TEXT_BYTES => {
+                FileContent::Here { form: FileForm::Large, sum, bytes: Vec::new() }
             }
             state => state,
         }
@@ -171,36 +178,40 @@ fn states(ground: &Ground<'_>, files: &[&blobs::Changed]) -> Option<Vec<(State, 
 }
 
 fn judged(
-    ground: &Ground<'_>,
+    ground: &TraceContext<'_>,
     revision: &str,
-    files: &[&blobs::Changed],
-    states: &[(State, State)],
-) -> Verdict {
+    files: &[&blobs::ChangedBlob],
+    states: &[(FileContent, FileContent)],
+) -> RecordedClassification {
     let path = |blob: &'_ Option<Blob>| blob.as_ref().map(|blob| blob.path.clone());
     let paths: Vec<(Option<String>, Option<String>)> =
         files.iter().map(|changed| (path(&changed.from), path(&changed.to))).collect();
-    let has_bytes = |state: &State| *state == State::Absent || state.bytes().is_some();
+    let has_bytes = |state: &FileContent| *state == FileContent::Absent || state.bytes().is_some();
     if !states.iter().all(|(before, after)| has_bytes(before) && has_bytes(after)) {
-        return Verdict::unproven("binary");
+        return RecordedClassification::unproven("binary");
     }
-    let sides: Vec<classify::Side<'_>> = paths
+    let sides: Vec<classify::FileSides<'_>> = paths
         .iter()
         .zip(states)
-        .map(|((from, to), (before, after))| classify::Side {
+        .map(|((from, to), (before, after))| classify::FileSides {
             path_before: from.as_deref(),
             path_after: to.as_deref(),
             before: before.bytes(),
             after: after.bytes(),
         })
         .collect();
-    classify::whole(&sides, ground.around(Tree::Of(revision)).as_ref(), ground.policy())
+    classify::whole(&sides, ground.around(SearchTree::Of(revision)).as_ref(), ground.policy())
 }
 
 /// Both sides of a commit's files, for whoever checks a proof again: paths and bytes in git's order.
-pub type Sides = Vec<(Option<String>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>)>;
+pub(super) type CommitSides = Vec<(Option<String>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// What a commit has changed, as it was judged.
-pub fn sides_of(places: &crate::sys::locations::Places, base: Option<&str>, revision: &str) -> Option<Sides> {
+pub(super) fn sides_of(
+    places: &crate::sys::locations::Locations,
+    base: Option<&str>,
+    revision: &str,
+) -> Option<CommitSides> {
     let commits = blobs::commits(places, base, revision, 1)?;
     let commit = commits.into_iter().next().filter(|commit| commit.name == revision)?;
     let worktree = places.worktree.as_ref()?;

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_govern::event::Input;
-use sprag_govern::gates::trace::{Mode, Policy};
+use sprag_govern::gates::trace::{Settings, TraceMode};
 use sprag_govern::session::Session;
-use sprag_trace::{Contributor, Source, Stage, Trace, Verdict};
+use sprag_trace::{ChangeSource, Contributor, Finality, RecordedClassification, TraceRecord};
 
-use super::classify::{self, Around};
+use super::classify::{self, TreeAfter};
 use super::file_cache;
-use super::file_state::{self, State};
+use super::file_state::{self, FileContent};
 use crate::clients::transcript;
-use crate::git::name_search::Tree;
+use crate::git::name_search::SearchTree;
 use crate::store::Store;
 use crate::world::World;
 
-pub struct Ground<'a> {
+pub(super) struct TraceContext<'a> {
     pub world: &'a World<'a>,
     pub input: &'a Input,
     pub session: &'a Session,
@@ -31,40 +31,48 @@ pub struct Ground<'a> {
 }
 
 /// One file on both sides.
-pub struct Change {
+pub(super) struct FileChange {
     pub path: String,
-    pub before: State,
-    pub after: State,
+    pub before: FileContent,
+    pub after: FileContent,
 }
 
-impl Change {
-    pub fn copy(&self) -> Change {
-        Change { path: self.path.clone(), before: self.before.clone(), after: self.after.clone() }
+impl FileChange {
+    pub(super) fn copy(&self) -> FileChange {
+        FileChange { path: self.path.clone(), before: self.before.clone(), after: self.after.clone() }
     }
 }
 
-impl<'a> Ground<'a> {
+impl<'a> TraceContext<'a> {
     /// `None`: nothing is written down here.
-    pub fn of(world: &'a World<'a>, input: &'a Input, session: &'a Session) -> Option<Ground<'a>> {
+    pub(super) fn of(
+        world: &'a World<'a>,
+        input: &'a Input,
+        session: &'a Session,
+    ) -> Option<TraceContext<'a>> {
         let is_on = match world.config.settings.govern.gates.trace.mode {
-            Mode::Off => false,
-            Mode::Always => true,
-            Mode::Auto => session.about.intent.is_some() || is_marked(root(world, session)?),
+            TraceMode::Off => false,
+            TraceMode::Always => true,
+            TraceMode::Auto => session.about.intent.is_some() || is_marked(root(world, session)?),
         };
-        if is_on { Ground::at(world, input, session) } else { None }
+        if is_on { TraceContext::at(world, input, session) } else { None }
     }
 
     /// What is around a change that led to `tree`.
-    pub fn around<'b>(&'b self, tree: Tree<'b>) -> Option<Around<'b>> {
-        Some(Around { worktree: self.world.places.worktree.as_ref()?, tree })
+    pub(super) fn around<'b>(&'b self, tree: SearchTree<'b>) -> Option<TreeAfter<'b>> {
+        Some(TreeAfter { worktree: self.world.places.worktree.as_ref()?, tree })
     }
 
     /// The same, whether or not anything is written down.
-    pub fn at(world: &'a World<'a>, input: &'a Input, session: &'a Session) -> Option<Ground<'a>> {
+    pub(super) fn at(
+        world: &'a World<'a>,
+        input: &'a Input,
+        session: &'a Session,
+    ) -> Option<TraceContext<'a>> {
         let places = &world.places;
         let root = root(world, session)?;
         let is_linked = places.worktree.is_some() && places.git_dir != places.common;
-        Some(Ground {
+        Some(TraceContext {
             world,
             input,
             session,
@@ -75,32 +83,37 @@ impl<'a> Ground<'a> {
         })
     }
 
-    pub fn policy(&self) -> &Policy {
+    pub(super) fn policy(&self) -> &Settings {
         &self.world.config.settings.govern.gates.trace
     }
 
-    pub fn place(&self) -> &str {
+    pub(super) fn place(&self) -> &str {
         self.place.as_ref().map(Text::as_str).unwrap_or_default()
     }
 
     /// A path relative to the root, if it is below and not one of ours or git's.
-    pub fn relative(&self, path: &str) -> Option<String> {
+    pub(super) fn relative(&self, path: &str) -> Option<String> {
         let relative = Path::new(path).strip_prefix(&self.root).ok()?.to_str()?;
         let top = relative.split('/').next().unwrap_or_default();
         (!relative.is_empty() && top != ".git" && top != ".sprag").then(|| relative.to_owned())
     }
 
-    pub fn file(&self, path: &str) -> PathBuf {
+    pub(super) fn file(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
     /// Whoever the session's agent is.
-    pub fn agent(&self) -> Contributor {
+    pub(super) fn agent(&self) -> Contributor {
         Contributor::ai(transcript::model(self.input))
     }
 
     /// A record of these changes, without a word on whom they serve. States are kept for the next one.
-    pub fn trace(&self, source: Source, contributor: Contributor, changes: &[Change]) -> Option<Trace> {
+    pub(super) fn trace(
+        &self,
+        source: ChangeSource,
+        contributor: Contributor,
+        changes: &[FileChange],
+    ) -> Option<TraceRecord> {
         let mut files = Vec::new();
         let mut is_cut = changes.len() > sprag_trace::FILES;
         for change in changes.iter().take(sprag_trace::FILES) {
@@ -118,8 +131,8 @@ impl<'a> Ground<'a> {
         if files.is_empty() {
             return None;
         }
-        Some(Trace {
-            stage: Stage::Provisional { base: self.head.clone() },
+        Some(TraceRecord {
+            stage: Finality::Provisional { base: self.head.clone() },
             source,
             place: self.place.clone(),
             session: None,
@@ -134,24 +147,24 @@ impl<'a> Ground<'a> {
     }
 }
 
-fn judged(changes: &[Change], policy: &Policy) -> Verdict {
-    let has_bytes = |state: &State| *state == State::Absent || state.bytes().is_some();
+fn judged(changes: &[FileChange], policy: &Settings) -> RecordedClassification {
+    let has_bytes = |state: &FileContent| *state == FileContent::Absent || state.bytes().is_some();
     if !changes.iter().all(|change| has_bytes(&change.before) && has_bytes(&change.after)) {
-        return Verdict::unproven("binary");
+        return RecordedClassification::unproven("binary");
     }
     classify::write(&sides(changes), policy)
 }
 
-pub fn sides(changes: &[Change]) -> Vec<classify::Side<'_>> {
-    let side = |change: &'_ Change| {
-        let path = |state: &State| (*state != State::Absent).then_some(());
+pub(super) fn sides(changes: &[FileChange]) -> Vec<classify::FileSides<'_>> {
+    let side = |change: &'_ FileChange| {
+        let path = |state: &FileContent| (*state != FileContent::Absent).then_some(());
         (path(&change.before), path(&change.after))
     };
     changes
         .iter()
         .map(|change| {
             let (was, is) = side(change);
-            classify::Side {
+            classify::FileSides {
                 path_before: was.map(|()| change.path.as_str()),
                 path_after: is.map(|()| change.path.as_str()),
                 before: change.before.bytes(),
@@ -171,6 +184,6 @@ fn is_marked(root: &Path) -> bool {
     root.join(".sprag").is_dir() || root.join(".orchestration").is_dir()
 }
 
-pub fn is_commit(name: &str) -> bool {
+pub(super) fn is_commit(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

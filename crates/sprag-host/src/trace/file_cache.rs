@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::time::Timestamp;
 
-use super::file_state::{State, TEXT_BYTES};
+use super::file_state::{FileContent, TEXT_BYTES};
 use crate::store::{Store, files_with_ending};
 use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
@@ -17,7 +17,7 @@ const KEPT_BYTES: usize = 2 * 1024 * 1024;
 const FILES: usize = 2_000;
 
 /// Keeps a state, if it is text. One that is known is not written again.
-pub fn keep(store: &Store, disk: &dyn Disk, state: &State) {
+pub(super) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
     let (Some(text), Some(sum)) = (state.text(), state.sum()) else {
         return;
     };
@@ -30,13 +30,13 @@ pub fn keep(store: &Store, disk: &dyn Disk, state: &State) {
 }
 
 /// A state that was kept. What does not have the hash it is named by is nothing.
-pub fn kept(store: &Store, sum: &Sum) -> Option<State> {
+pub(super) fn kept(store: &Store, sum: &Sha256Sum) -> Option<FileContent> {
     let bytes = read_capped(open_regular(&path(store, sum)).ok()?, TEXT_BYTES).ok()?;
-    Some(State::of_bytes(bytes)).filter(|state| state.sum().as_ref() == Some(sum))
+    Some(FileContent::of_bytes(bytes)).filter(|state| state.sum().as_ref() == Some(sum))
 }
 
 /// Drops what is older, and what is too much.
-pub fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
+pub(super) fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
     let files = files_with_ending(&dir(store), "txt");
     let excess = files.len().saturating_sub(FILES);
     for (at, path) in files.into_iter().enumerate() {
@@ -50,6 +50,6 @@ fn dir(store: &Store) -> PathBuf {
     store.cache_dir().join("trace")
 }
 
-fn path(store: &Store, sum: &Sum) -> PathBuf {
+fn path(store: &Store, sum: &Sha256Sum) -> PathBuf {
     dir(store).join(format!("{}.txt", sum.hex()))
 }

@@ -9,37 +9,41 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use sprag_base::sha256::Sum;
-use sprag_trace::{File, Form, blocks};
+use sprag_base::sha256::Sha256Sum;
+use sprag_trace::{FileForm, TracedFile, blocks};
 
 use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 
 /// Larger files are known by their bytes, and larger ones yet by their size and time.
-pub const TEXT_BYTES: u64 = 8 * 1024 * 1024;
+pub(super) const TEXT_BYTES: u64 = 8 * 1024 * 1024;
 const HASHED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A file at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub(super) enum FileContent {
     Absent,
-    Here { form: Form, sum: Sum, bytes: Vec<u8> },
+    Here { form: FileForm, sum: Sha256Sum, bytes: Vec<u8> },
 }
 
-impl State {
-    pub fn of_bytes(bytes: Vec<u8>) -> State {
-        let form = if blocks::is_binary(&bytes) { Form::Binary } else { Form::Text };
-        State::Here { form, sum: Sum::of(&bytes), bytes }
+impl FileContent {
+    pub(super) fn of_bytes(bytes: Vec<u8>) -> FileContent {
+        let form = if blocks::is_binary(&bytes) { FileForm::Binary } else { FileForm::Text };
+        FileContent::Here { form, sum: Sha256Sum::of(&bytes), bytes }
     }
 
     /// `None`: it is no file, or it cannot be read.
-    pub fn read(path: &Path) -> Option<State> {
+    pub(super) fn read(path: &Path) -> Option<FileContent> {
         let Ok(found) = fs::symlink_metadata(path) else {
-            return Some(State::Absent);
+            return Some(FileContent::Absent);
         };
         if found.is_symlink() {
             let target = fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec();
-            return Some(State::Here { form: Form::Link, sum: Sum::of(&target), bytes: target });
+            return Some(FileContent::Here {
+                form: FileForm::Link,
+                sum: Sha256Sum::of(&target),
+                bytes: target,
+            });
         }
         if !found.is_file() {
             return None;
@@ -47,46 +51,46 @@ impl State {
         if found.len() <= TEXT_BYTES {
             let bytes = read_capped(open_regular(path).ok()?, TEXT_BYTES + 1).ok()?;
             if bytes.len() as u64 <= TEXT_BYTES {
-                return Some(State::of_bytes(bytes));
+                return Some(FileContent::of_bytes(bytes));
             }
         }
         let stamp = format!("{} {} {}", found.len(), found.mtime(), found.mtime_nsec());
-        let sum = if found.len() <= HASHED_BYTES { hashed(path)? } else { Sum::of(stamp.as_bytes()) };
-        Some(State::Here { form: Form::Large, sum, bytes: Vec::new() })
+        let sum = if found.len() <= HASHED_BYTES { hashed(path)? } else { Sha256Sum::of(stamp.as_bytes()) };
+        Some(FileContent::Here { form: FileForm::Large, sum, bytes: Vec::new() })
     }
 
-    pub fn sum(&self) -> Option<Sum> {
+    pub(super) fn sum(&self) -> Option<Sha256Sum> {
         match self {
-            State::Absent => None,
-            State::Here { sum, .. } => Some(*sum),
+            FileContent::Absent => None,
+            FileContent::Here { sum, .. } => Some(*sum),
         }
     }
 
     /// Its bytes, where they are lines.
-    pub fn text(&self) -> Option<&[u8]> {
+    pub(super) fn text(&self) -> Option<&[u8]> {
         match self {
-            State::Here { form: Form::Text, bytes, .. } => Some(bytes),
-            State::Absent | State::Here { .. } => None,
+            FileContent::Here { form: FileForm::Text, bytes, .. } => Some(bytes),
+            FileContent::Absent | FileContent::Here { .. } => None,
         }
     }
 
     /// All that was read of it; of what is not there, nothing.
-    pub fn bytes(&self) -> Option<&[u8]> {
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
-            State::Here { form: Form::Text | Form::Binary, bytes, .. } => Some(bytes),
-            State::Absent | State::Here { .. } => None,
+            FileContent::Here { form: FileForm::Text | FileForm::Binary, bytes, .. } => Some(bytes),
+            FileContent::Absent | FileContent::Here { .. } => None,
         }
     }
 
-    fn form(&self) -> Form {
+    fn form(&self) -> FileForm {
         match self {
-            State::Absent => Form::Text,
-            State::Here { form, .. } => *form,
+            FileContent::Absent => FileForm::Text,
+            FileContent::Here { form, .. } => *form,
         }
     }
 }
 
-fn hashed(path: &Path) -> Option<Sum> {
+fn hashed(path: &Path) -> Option<Sha256Sum> {
     let mut file = open_regular(path).ok()?.take(HASHED_BYTES);
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -97,23 +101,23 @@ fn hashed(path: &Path) -> Option<Sum> {
         }
     }
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Sum::parse(&format!("sha256:{digits}"))
+    Sha256Sum::parse(&format!("sha256:{digits}"))
 }
 
 /// What became of a file, and whether that is all of it. `None`: nothing did.
-pub fn change(path: &str, before: &State, after: &State) -> Option<(File, bool)> {
+pub(super) fn change(path: &str, before: &FileContent, after: &FileContent) -> Option<(TracedFile, bool)> {
     if before.sum() == after.sum() && before.form() == after.form() {
         return None;
     }
-    let mut file = File {
+    let mut file = TracedFile {
         path: path.to_owned(),
         before: before.sum(),
         after: after.sum(),
-        form: if *after == State::Absent { before.form() } else { after.form() },
-        ..File::default()
+        form: if *after == FileContent::Absent { before.form() } else { after.form() },
+        ..TracedFile::default()
     };
-    let lines = |state: &State| match state {
-        State::Absent => Some(Vec::new()),
+    let lines = |state: &FileContent| match state {
+        FileContent::Absent => Some(Vec::new()),
         state => state.text().map(<[u8]>::to_vec),
     };
     if let (Some(old), Some(new)) = (lines(before), lines(after)) {
@@ -123,7 +127,8 @@ pub fn change(path: &str, before: &State, after: &State) -> Option<(File, bool)>
         return Some((file, found.is_cut));
     }
     // What has no lines is one block, by all its bytes.
-    let block = |sum: Sum| sprag_trace::Range { start: 1, end: 1, content_hash: sum, contributor: None };
+    let block =
+        |sum: Sha256Sum| sprag_trace::LineRange { start: 1, end: 1, content_hash: sum, contributor: None };
     file.deleted.extend(before.sum().map(block));
     file.ranges.extend(after.sum().map(block));
     Some((file, false))
@@ -144,18 +149,19 @@ mod tests {
         fs::write(at("odd"), b"a\xff\nb\n").unwrap();
         symlink("/nowhere", at("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RUSR).unwrap();
-        let form = |name: &str| State::read(&at(name)).map(|state| state.form());
-        assert_eq!(State::read(&at("none")), Some(State::Absent));
-        assert_eq!(form("text"), Some(Form::Text));
-        assert_eq!(form("odd"), Some(Form::Text));
-        assert_eq!(form("binary"), Some(Form::Binary));
-        assert_eq!(form("link"), Some(Form::Link));
+        let form = |name: &str| FileContent::read(&at(name)).map(|state| state.form());
+        assert_eq!(FileContent::read(&at("none")), Some(FileContent::Absent));
+        assert_eq!(form("text"), Some(FileForm::Text));
+        assert_eq!(form("odd"), Some(FileForm::Text));
+        assert_eq!(form("binary"), Some(FileForm::Binary));
+        assert_eq!(form("link"), Some(FileForm::Link));
         assert_eq!(form("pipe"), None);
         assert_eq!(form(""), None);
-        let (file, _) = change("x", &State::Absent, &State::read(&at("binary")).unwrap()).unwrap();
-        assert_eq!((file.ranges.len(), file.ranges[0].content_hash), (1, Sum::of(b"a\0b")));
-        assert_eq!(change("x", &State::Absent, &State::Absent), None);
-        let (file, _) = change("x", &State::read(&at("odd")).unwrap(), &State::Absent).unwrap();
+        let (file, _) =
+            change("x", &FileContent::Absent, &FileContent::read(&at("binary")).unwrap()).unwrap();
+        assert_eq!((file.ranges.len(), file.ranges[0].content_hash), (1, Sha256Sum::of(b"a\0b")));
+        assert_eq!(change("x", &FileContent::Absent, &FileContent::Absent), None);
+        let (file, _) = change("x", &FileContent::read(&at("odd")).unwrap(), &FileContent::Absent).unwrap();
         assert_eq!((file.after, file.deleted[0].end), (None, 2));
     }
 }

@@ -21,21 +21,28 @@ use std::io;
 
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::gates::needs::Needs;
+use sprag_govern::gates::needs::SharedNeeds;
 use sprag_govern::session::Session;
-use sprag_trace::finding::Changed;
-use sprag_trace::uncommitted::Open;
+use sprag_trace::finding::TraceFindings;
+use sprag_trace::uncommitted::UncommittedLines;
 
 use crate::store::{Store, projections};
 use crate::sys::disk::Disk;
 use crate::world::World;
-use context::Ground;
+use context::TraceContext;
 
 /// What there is to be written down of this event. `None`: nothing is written down here.
-pub fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -> Option<Changed> {
-    let ground = Ground::of(world, input, session)?;
+pub fn look(
+    needs: SharedNeeds,
+    world: &World<'_>,
+    input: &Input,
+    session: &Session,
+) -> Option<TraceFindings> {
+    let ground = TraceContext::of(world, input, session)?;
     match &input.event {
-        Event::ToolFinished { call, .. } if needs.has(Needs::CHANGED) => Some(call::look(&ground, call)),
+        Event::ToolFinished { call, .. } if needs.has(SharedNeeds::CHANGED) => {
+            Some(call::look(&ground, call))
+        }
         Event::ToolFinished { .. } => commit::after_call(&ground),
         Event::StopRequested(_) | Event::SessionEnded { .. } => Some(stop::look(&ground)),
         _ => None,
@@ -43,15 +50,15 @@ pub fn look(needs: Needs, world: &World<'_>, input: &Input, session: &Session) -
 }
 
 /// Looks for commits again, for a person that asks: what is found is to be logged.
-pub fn commits(world: &World<'_>, input: &Input) -> Option<Changed> {
+pub fn commits(world: &World<'_>, input: &Input) -> Option<TraceFindings> {
     let session = Session::default();
-    let ground = Ground::at(world, input, &session)?;
+    let ground = TraceContext::at(world, input, &session)?;
     Some(commit::anew(&ground))
 }
 
 /// What no commit has yet.
-fn open(store: &Store) -> Open {
-    projections::load::<Open>(store).map(|folded| folded.state).unwrap_or_default()
+fn open(store: &Store) -> UncommittedLines {
+    projections::load::<UncommittedLines>(store).map(|folded| folded.state).unwrap_or_default()
 }
 
 /// How long a state of a file is kept that nobody has written since.
@@ -60,5 +67,5 @@ const KEPT_SECONDS: i64 = 14 * 24 * 60 * 60;
 /// What keeps a look short, for whoever comes next.
 pub fn after_reply(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<()> {
     file_cache::sweep(store, disk, now.plus_seconds(-KEPT_SECONDS));
-    projections::renew::<Open>(store, disk)
+    projections::renew::<UncommittedLines>(store, disk)
 }

@@ -6,7 +6,7 @@ use std::io;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_trace::{FINAL, KIND, Trace};
+use sprag_trace::{FINAL, KIND, TraceRecord};
 
 use crate::store::journal::lines_of;
 use crate::store::projections::each_line;
@@ -21,21 +21,21 @@ const BYTES: u64 = 64 * 1024 * 1024;
 
 /// A record of a change, and whose word it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct AttributedRecord {
     pub record: Record,
-    pub trace: Trace,
-    pub origin: Origin,
+    pub trace: TraceRecord,
+    pub origin: RecordSource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum RecordSource {
     Own,
     /// By the name of its file.
     Clone(Text<64>),
 }
 
 /// Everything, our own first and each in the order it was written.
-pub fn all(world: &World<'_>) -> io::Result<Vec<Found>> {
+pub fn all(world: &World<'_>) -> io::Result<Vec<AttributedRecord>> {
     let mut found = own(&world.store())?;
     let own_name =
         format!("{}.jsonl", crate::store::clone::known_clone_id(&world.store()).unwrap_or_default());
@@ -48,7 +48,7 @@ pub fn all(world: &World<'_>) -> io::Result<Vec<Found>> {
         }
         let Ok(bytes) = open_regular(&path).and_then(|file| read_capped(file, BYTES)) else { continue };
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let origin = Origin::Clone(Text::new(stem));
+        let origin = RecordSource::Clone(Text::new(stem));
         let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
         found.extend(records.filter(|record| record.kind == FINAL).filter_map(|it| of(it, origin.clone())));
     }
@@ -56,32 +56,32 @@ pub fn all(world: &World<'_>) -> io::Result<Vec<Found>> {
 }
 
 /// Our own.
-pub fn own(store: &Store) -> io::Result<Vec<Found>> {
+pub fn own(store: &Store) -> io::Result<Vec<AttributedRecord>> {
     let mut found = Vec::new();
     for path in store.log_files() {
         each_line(&path, 0, |line| {
             if memchr::memmem::find(line, KIND.as_bytes()).is_some()
                 && let Ok(record) = Record::parse(line)
             {
-                found.extend(of(record, Origin::Own));
+                found.extend(of(record, RecordSource::Own));
             }
         })?;
     }
     Ok(found)
 }
 
-fn of(record: Record, origin: Origin) -> Option<Found> {
-    let trace = Trace::of(&record)?;
-    Some(Found { record, trace, origin })
+fn of(record: Record, origin: RecordSource) -> Option<AttributedRecord> {
+    let trace = TraceRecord::of(&record)?;
+    Some(AttributedRecord { record, trace, origin })
 }
 
 /// Which records no later one has taken the place of, in which of their files.
-pub struct Standing {
-    superseded: BTreeSet<(Origin, String, String)>,
+pub struct CurrentRecords {
+    superseded: BTreeSet<(RecordSource, String, String)>,
 }
 
-impl Standing {
-    pub fn of(all: &[Found]) -> Standing {
+impl CurrentRecords {
+    pub fn of(all: &[AttributedRecord]) -> CurrentRecords {
         let mut superseded = BTreeSet::new();
         for found in all {
             for file in &found.trace.files {
@@ -93,16 +93,16 @@ impl Standing {
                 }
             }
         }
-        Standing { superseded }
+        CurrentRecords { superseded }
     }
 
     /// Whether a record still speaks for a file.
-    pub fn holds(&self, found: &Found, path: &str) -> bool {
+    pub fn holds(&self, found: &AttributedRecord, path: &str) -> bool {
         !self.superseded.contains(&(found.origin.clone(), found.record.id.clone(), path.to_owned()))
     }
 
     /// Whether it speaks for any.
-    pub fn is_any(&self, found: &Found) -> bool {
+    pub fn is_any(&self, found: &AttributedRecord) -> bool {
         found.trace.files.iter().any(|file| self.holds(found, &file.path))
     }
 }

@@ -10,7 +10,7 @@ use sprag_trace::{FINAL, chain};
 
 use crate::store::journal::lines_of;
 use crate::store::projections::each_line;
-use crate::store::{LOCK_WAIT, Lines, Store};
+use crate::store::{AppendFile, LOCK_WAIT, Store};
 use crate::sys::disk::Disk;
 
 /// Appends what the file of this clone does not have yet. Gives back how many lines that were.
@@ -23,7 +23,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let mut file = Lines::open(disk, &path, LOCK_WAIT)?;
+    let mut file = AppendFile::open(disk, &path, LOCK_WAIT)?;
     if !file.is_locked {
         return Ok(0);
     }

@@ -8,25 +8,28 @@ use std::path::Path;
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::text::Text;
-use sprag_trace::finding::{Changed, Judged};
-use sprag_trace::uncommitted::{Author, Open};
-use sprag_trace::{Contributor, FILES, FINAL, File, JUDGED, SEEN, Served, Source, Stage, Trace, Who, blocks};
+use sprag_trace::finding::{JudgedChange, TraceFindings};
+use sprag_trace::uncommitted::{LineAuthor, UncommittedLines};
+use sprag_trace::{
+    ChangeSource, Contributor, ContributorKind, FILES, FINAL, Finality, JUDGED, SEEN, ServedIntent,
+    TraceRecord, TracedFile, blocks,
+};
 
 use super::author::{self, parts};
-use super::context::{Change, Ground, sides};
-use super::file_state::State;
-use super::times::{SLACK_MILLIS, Times, changed_at};
+use super::context::{FileChange, TraceContext, sides};
+use super::file_state::FileContent;
+use super::times::{SLACK_MILLIS, SessionTimes, changed_at};
 use super::{classify, commit, file_cache, open};
 use crate::git::blobs;
-use crate::git::name_search::Tree;
+use crate::git::name_search::SearchTree;
 use crate::worktree::{baseline, tree_hash};
 
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;
 
-pub fn look(ground: &Ground<'_>) -> Changed {
+pub(super) fn look(ground: &TraceContext<'_>) -> TraceFindings {
     let mut open = open(&ground.store);
-    let mut traces: Vec<(&'static str, Trace)> = Vec::new();
+    let mut traces: Vec<(&'static str, TraceRecord)> = Vec::new();
     let is_first = ground.session.gates.trace.head.is_none();
     if is_first || commit::has_moved(ground) {
         traces.extend(commit::settled(ground, &open).into_iter().map(|trace| (FINAL, trace)));
@@ -42,32 +45,32 @@ pub fn look(ground: &Ground<'_>) -> Changed {
         });
     }
     let judged = judged(ground, &open, &mut traces);
-    Changed { traces, head: ground.head.clone(), judged }
+    TraceFindings { traces, head: ground.head.clone(), judged }
 }
 
 /// As the gate will sign it.
-fn signed(trace: &Trace, ground: &Ground<'_>) -> Trace {
+fn signed(trace: &TraceRecord, ground: &TraceContext<'_>) -> TraceRecord {
     let mut trace = trace.clone();
-    if let (Source::Command, Some(chosen)) = (&trace.source, &ground.session.about.intent) {
-        trace.intent = Some(Served::from(chosen));
+    if let (ChangeSource::Command, Some(chosen)) = (&trace.source, &ground.session.about.intent) {
+        trace.intent = Some(ServedIntent::from(chosen));
         trace.declared = Some(chosen.class);
     }
     trace
 }
 
 /// What is not as the last record of it says.
-fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
+fn strays(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
     let start = ground.session.about.started.map_or(0, |at| at.millis());
     let is_since_start = |path: &Path| changed_at(path).is_some_and(|at| at >= start - SLACK_MILLIS);
     let mut left = BYTES;
-    let mut now: Vec<(String, State)> = Vec::new();
+    let mut now: Vec<(String, FileContent)> = Vec::new();
     for path in candidates(ground, open) {
         let known = open.get(ground.place(), &path);
         let file = ground.file(&path);
         if known.is_none() && !is_since_start(&file) {
             continue;
         }
-        let Some(state) = State::read(&file) else {
+        let Some(state) = FileContent::read(&file) else {
             continue;
         };
         if known.is_some_and(|known| known.after == state.sum()) {
@@ -83,10 +86,10 @@ fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
     if now.is_empty() {
         return Vec::new();
     }
-    let times = Times::of(ground);
+    let times = SessionTimes::of(ground);
     let before = befores(ground, open, &now);
     let mut ours = Vec::new();
-    let mut found: BTreeMap<Who, Vec<Change>> = BTreeMap::new();
+    let mut found: BTreeMap<ContributorKind, Vec<FileChange>> = BTreeMap::new();
     for ((path, after), before) in now.into_iter().zip(before) {
         let Some((before, is_certain)) = before else {
             continue;
@@ -94,33 +97,37 @@ fn strays(ground: &Ground<'_>, open: &Open) -> Vec<Trace> {
         let file = ground.file(&path);
         let is_ours = is_certain && times.is_in_command(&file);
         let is_by_hand = is_certain && times.is_by_hand(&file);
-        let change = Change { path, before, after };
+        let change = FileChange { path, before, after };
         let list = match (is_ours, is_by_hand) {
             (true, _) => &mut ours,
             (false, true) => found.entry(by_hand(&change, ground, open)).or_default(),
-            (false, false) => found.entry(Who::Unknown).or_default(),
+            (false, false) => found.entry(ContributorKind::Unknown).or_default(),
         };
         list.push(change);
     }
-    let ours = if ours.is_empty() { None } else { ground.trace(Source::Command, ground.agent(), &ours) };
+    let ours =
+        if ours.is_empty() { None } else { ground.trace(ChangeSource::Command, ground.agent(), &ours) };
     let found = found.iter().filter_map(|(who, changes)| {
-        ground.trace(Source::Found, Contributor { kind: *who, model: None }, changes)
+        ground.trace(ChangeSource::Found, Contributor { kind: *who, model: None }, changes)
     });
     ours.into_iter().chain(found).collect()
 }
 
 /// Whose a change is that a person made: of both, where lines went that an agent wrote and no commit has.
-fn by_hand(change: &Change, ground: &Ground<'_>, open: &Open) -> Who {
-    let Some(pending) = open.get(ground.place(), &change.path) else { return Who::Human };
-    let (Some(old), Some(new)) = (change.before.text(), change.after.text()) else { return Who::Human };
+fn by_hand(change: &FileChange, ground: &TraceContext<'_>, open: &UncommittedLines) -> ContributorKind {
+    let Some(pending) = open.get(ground.place(), &change.path) else { return ContributorKind::Human };
+    let (Some(old), Some(new)) = (change.before.text(), change.after.text()) else {
+        return ContributorKind::Human;
+    };
     let (old, new) = (blocks::lines(old), blocks::lines(new));
-    let is_agents =
-        |line: usize| pending.owner(line).is_some_and(|writer| writer.author.contributor.kind != Who::Human);
+    let is_agents = |line: usize| {
+        pending.owner(line).is_some_and(|writer| writer.author.contributor.kind != ContributorKind::Human)
+    };
     let is_mixed = blocks::diff(&old, &new).into_iter().any(|hunk| hunk.old.clone().any(is_agents));
-    if is_mixed { Who::Mixed } else { Who::Human }
+    if is_mixed { ContributorKind::Mixed } else { ContributorKind::Human }
 }
 
-fn candidates(ground: &Ground<'_>, open: &Open) -> Vec<String> {
+fn candidates(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<String> {
     let places = &ground.world.places;
     if places.worktree.is_none() {
         let touched = ground.session.about.touched.iter().filter_map(|path| ground.relative(path.as_str()));
@@ -141,22 +148,26 @@ fn candidates(ground: &Ground<'_>, open: &Open) -> Vec<String> {
 }
 
 /// What these files were when they were last seen, and whether that is certain.
-fn befores(ground: &Ground<'_>, open: &Open, now: &[(String, State)]) -> Vec<Option<(State, bool)>> {
+fn befores(
+    ground: &TraceContext<'_>,
+    open: &UncommittedLines,
+    now: &[(String, FileContent)],
+) -> Vec<Option<(FileContent, bool)>> {
     let kept_of = |path: &str| {
         let known = open.get(ground.place(), path)?;
         match known.after {
             Some(sum) => file_cache::kept(&ground.store, &sum),
-            None => Some(State::Absent),
+            None => Some(FileContent::Absent),
         }
     };
-    let mut before: Vec<Option<(State, bool)>> =
+    let mut before: Vec<Option<(FileContent, bool)>> =
         now.iter().map(|(path, _)| kept_of(path).map(|state| (state, true))).collect();
     let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
         // There is no commit: what was not seen was not there, unless somebody has left it.
         let dirty = Dirty::of(ground);
         for (slot, (path, _)) in before.iter_mut().zip(now) {
             if slot.is_none() {
-                *slot = Some((State::Absent, !dirty.has(path)));
+                *slot = Some((FileContent::Absent, !dirty.has(path)));
             }
         }
         return before;
@@ -170,7 +181,7 @@ fn befores(ground: &Ground<'_>, open: &Open, now: &[(String, State)]) -> Vec<Opt
     for (at, bytes) in missing.into_iter().zip(found) {
         let path = &now[at].0;
         let is_certain = open.get(ground.place(), path).is_none() && !dirty.has(path);
-        before[at] = Some((bytes.map_or(State::Absent, State::of_bytes), is_certain));
+        before[at] = Some((bytes.map_or(FileContent::Absent, FileContent::of_bytes), is_certain));
     }
     before
 }
@@ -179,7 +190,7 @@ fn befores(ground: &Ground<'_>, open: &Open, now: &[(String, State)]) -> Vec<Opt
 struct Dirty(Option<Vec<String>>);
 
 impl Dirty {
-    fn of(ground: &Ground<'_>) -> Dirty {
+    fn of(ground: &TraceContext<'_>) -> Dirty {
         let start = ground.session.about.start.as_ref();
         Dirty(start.and_then(|name| baseline::dirty_paths(&ground.world.places, name.as_str())))
     }
@@ -190,9 +201,13 @@ impl Dirty {
 }
 
 /// What the session has changed and not committed, for each intent it served, judged as a whole.
-fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trace)>) -> Option<Judged> {
+fn judged(
+    ground: &TraceContext<'_>,
+    open: &UncommittedLines,
+    traces: &mut Vec<(&'static str, TraceRecord)>,
+) -> Option<JudgedChange> {
     let session = &ground.input.session;
-    let is_own = |author: &Author| author.session.as_ref() == Some(session);
+    let is_own = |author: &LineAuthor| author.session.as_ref() == Some(session);
     let mine: Vec<(&str, &sprag_trace::uncommitted::Pending)> = open
         .of(ground.place())
         .filter(|(_, pending)| pending.writers.iter().any(|writer| is_own(&writer.author)))
@@ -209,14 +224,14 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
         return None;
     }
     let changes = whole(ground, &mine)?;
-    let mut by_author: BTreeMap<Author, Vec<File>> = BTreeMap::new();
+    let mut by_author: BTreeMap<LineAuthor, Vec<TracedFile>> = BTreeMap::new();
     for (change, (_, pending)) in changes.iter().zip(&mine) {
-        let Change { path, before, after } = change;
-        let changed = author::Changed { path, from: None, before, after, pending };
+        let FileChange { path, before, after } = change;
+        let changed = author::AuthoredFile { path, from: None, before, after, pending };
         for (author, mut file) in parts(&ground.store, &changed) {
             // What was only found now has no name yet.
             file.supersedes.retain(|id| !id.is_empty());
-            if is_own(&author) && author.contributor.kind == Who::Ai {
+            if is_own(&author) && author.contributor.kind == ContributorKind::Ai {
                 by_author.entry(author).or_default().push(file);
             }
         }
@@ -224,22 +239,29 @@ fn judged(ground: &Ground<'_>, open: &Open, traces: &mut Vec<(&'static str, Trac
     let mut current = None;
     for (author, files) in by_author {
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-        let part: Vec<Change> =
-            changes.iter().filter(|change| paths.contains(&change.path.as_str())).map(Change::copy).collect();
-        let verdict = classify::whole(&sides(&part), ground.around(Tree::Worktree).as_ref(), ground.policy());
+        let part: Vec<FileChange> = changes
+            .iter()
+            .filter(|change| paths.contains(&change.path.as_str()))
+            .map(FileChange::copy)
+            .collect();
+        let verdict =
+            classify::whole(&sides(&part), ground.around(SearchTree::Worktree).as_ref(), ground.policy());
         let served = author.intent.as_ref().map(|served| &served.id);
         if served == ground.session.about.intent.as_ref().map(|chosen| &chosen.id) {
             current = Some(verdict.clone());
         }
-        let stage = Stage::Provisional { base: ground.head.clone() };
-        traces.push((JUDGED, commit::of_author(ground, author, files, stage, Source::Stop, verdict)));
+        let stage = Finality::Provisional { base: ground.head.clone() };
+        traces.push((JUDGED, commit::of_author(ground, author, files, stage, ChangeSource::Stop, verdict)));
     }
-    let verdict = current.unwrap_or_else(|| sprag_trace::Verdict::unproven("bad_input"));
-    Some(Judged { digest, verdict })
+    let verdict = current.unwrap_or_else(|| sprag_trace::RecordedClassification::unproven("bad_input"));
+    Some(JudgedChange { digest, verdict })
 }
 
 /// These files as the commit has them and as they are. `None`: git could not say.
-fn whole(ground: &Ground<'_>, files: &[(&str, &sprag_trace::uncommitted::Pending)]) -> Option<Vec<Change>> {
+fn whole(
+    ground: &TraceContext<'_>,
+    files: &[(&str, &sprag_trace::uncommitted::Pending)],
+) -> Option<Vec<FileChange>> {
     let before: Vec<Option<Vec<u8>>> = match (&ground.world.places.worktree, &ground.head) {
         (Some(worktree), Some(head)) => {
             let names: Vec<String> = files.iter().map(|(path, _)| format!("{head}:{path}")).collect();
@@ -249,12 +271,12 @@ fn whole(ground: &Ground<'_>, files: &[(&str, &sprag_trace::uncommitted::Pending
     };
     let mut changes = Vec::new();
     for ((path, _), bytes) in files.iter().zip(before) {
-        let after = State::read(&ground.file(path)).unwrap_or(State::Absent);
-        let before = bytes.map_or(State::Absent, State::of_bytes);
-        changes.push(Change { path: (*path).to_owned(), before, after });
+        let after = FileContent::read(&ground.file(path)).unwrap_or(FileContent::Absent);
+        let before = bytes.map_or(FileContent::Absent, FileContent::of_bytes);
+        changes.push(FileChange { path: (*path).to_owned(), before, after });
     }
-    let size = |change: &Change| {
-        let length = |state: &State| state.bytes().map_or(0, <[u8]>::len);
+    let size = |change: &FileChange| {
+        let length = |state: &FileContent| state.bytes().map_or(0, <[u8]>::len);
         length(&change.before) + length(&change.after)
     };
     (changes.iter().map(size).sum::<usize>() <= BYTES).then_some(changes)

@@ -6,20 +6,20 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sprag_base::record::Record;
-use sprag_shell::{Command, Script, Start, Word};
+use sprag_shell::{Command, Script, ShellStart, Word};
 
-use super::context::Ground;
+use super::context::TraceContext;
 use crate::store::{journal, projections};
 
 /// When commands of the session ran, and when it did anything at all.
-pub struct Times {
+pub(super) struct SessionTimes {
     commands: Vec<(i64, i64)>,
-    calls: Vec<Span>,
+    calls: Vec<CallWindow>,
     is_alone: bool,
 }
 
 /// A call that may change something.
-struct Span {
+struct CallWindow {
     from: i64,
     /// None: nobody told of its end.
     to: Option<i64>,
@@ -35,12 +35,12 @@ enum Leaves {
 }
 
 /// File times come from a clock that ticks coarsely.
-pub const SLACK_MILLIS: i64 = 10;
+pub(super) const SLACK_MILLIS: i64 = 10;
 /// After a call the client's other hooks may go on for a while: a formatter, say.
 const QUIET_MILLIS: i64 = 30_000;
 
-impl Times {
-    pub fn of(ground: &Ground<'_>) -> Times {
+impl SessionTimes {
+    pub(super) fn of(ground: &TraceContext<'_>) -> SessionTimes {
         let is_alone = !others_at_work(ground);
         let records = match is_alone {
             true => projections::records_of(&ground.store, &ground.input.session).unwrap_or_default(),
@@ -48,12 +48,12 @@ impl Times {
             false => Vec::new(),
         };
         let commands = commands(&records, ground.input.at.millis());
-        Times { commands, calls: calls(&records), is_alone }
+        SessionTimes { commands, calls: calls(&records), is_alone }
     }
 
     /// Whether no call of any session can have changed a file: it was quiet then, and nothing that ran before could
     /// leave something running.
-    pub fn is_by_hand(&self, path: &Path) -> bool {
+    pub(super) fn is_by_hand(&self, path: &Path) -> bool {
         let Some(at) = changed_at(path) else {
             return false;
         };
@@ -63,7 +63,7 @@ impl Times {
             })
     }
 
-    pub fn is_in_command(&self, path: &Path) -> bool {
+    pub(super) fn is_in_command(&self, path: &Path) -> bool {
         let Some(at) = changed_at(path) else {
             return false;
         };
@@ -73,7 +73,7 @@ impl Times {
 }
 
 /// When a file last changed; of one that is gone, its directory.
-pub fn changed_at(path: &Path) -> Option<i64> {
+pub(super) fn changed_at(path: &Path) -> Option<i64> {
     let found =
         fs::symlink_metadata(path).or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path))).ok()?;
     let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
@@ -109,8 +109,8 @@ fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
 }
 
 /// All calls but those that only read.
-fn calls(records: &[Record]) -> Vec<Span> {
-    let mut spans: Vec<(String, Span)> = Vec::new();
+fn calls(records: &[Record]) -> Vec<CallWindow> {
+    let mut spans: Vec<(String, CallWindow)> = Vec::new();
     for record in records {
         let name = record.body["call"].as_str().unwrap_or_default().to_owned();
         let line = record.body["input"].as_str().unwrap_or_default();
@@ -119,7 +119,7 @@ fn calls(records: &[Record]) -> Vec<Span> {
             (_, Some("read")) => {}
             ("tool.requested", Some(effect)) if record.body["verdict"] != "hold" => {
                 let leaves = if effect == "exec" { left_by(line) } else { Leaves::Nothing };
-                spans.push((name, Span { from: at, to: None, leaves }));
+                spans.push((name, CallWindow { from: at, to: None, leaves }));
             }
             ("tool.finished", Some(_)) => {
                 let open = spans.iter_mut().rev().find(|(known, span)| *known == name && span.to.is_none());
@@ -136,7 +136,7 @@ const GIT: &str = "git";
 const KEEPING: &[&str] = &["add", "branch", "commit", "fetch", "push", "tag"];
 
 fn left_by(line: &str) -> Leaves {
-    let script = Script::parse(line, &Start::default());
+    let script = Script::parse(line, &ShellStart::default());
     let is_plain = |command: &Command| {
         let alone = Script { commands: vec![command.clone()], ..Script::default() };
         let verb = matches!(command.argv.get(1), Some(Word::Known(verb)) if KEEPING.contains(&verb.as_str()));
@@ -170,7 +170,7 @@ fn restores(line: &str) -> bool {
 }
 
 /// Whether another session of this worktree has done something since this one began to.
-fn others_at_work(ground: &Ground<'_>) -> bool {
+fn others_at_work(ground: &TraceContext<'_>) -> bool {
     let own = journal::path(&ground.store, &ground.input.session);
     let since = ground.session.about.started.map_or(0, |at| at.millis());
     let is_recent = |path: &&Path| changed_at(path).is_some_and(|at| at >= since);

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::record::Record;
 use sprag_syntax::{Claims, Proof};
-use sprag_trace::chain::{self, Book, Broken, Walk, Why};
-use sprag_trace::{Stage, Trace, Verdict};
+use sprag_trace::chain::{self, BrokenChain, ChainFault, ChainName, ChainReader};
+use sprag_trace::{Finality, RecordedClassification, TraceRecord};
 
 use super::{classify, commit, records, share};
 use crate::git::blobs;
-use crate::git::name_search::Tree;
+use crate::git::name_search::SearchTree;
 use crate::store::journal::lines_of;
 use crate::store::projections::each_line;
 use crate::store::{Store, chain as book, files_with_ending};
 use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::world::World;
 
 /// Versions of one file that are compared, and bytes of it.
@@ -29,19 +29,19 @@ const CLONES: usize = 100;
 
 /// What was looked at, and what is wrong.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct ChainReport {
     pub records: usize,
     pub shared: usize,
     pub versions: usize,
     pub proofs: usize,
     /// Proofs whose sources are not to be had: nothing is committed, or the commit is gone.
     pub unchecked: usize,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ChainProblem>,
 }
 
 /// The first thing that is wrong somewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ChainProblem {
     /// Of the first record that is not what it was.
     pub id: String,
     /// `log`, or a file or commit.
@@ -49,9 +49,9 @@ pub struct Problem {
     pub why: String,
 }
 
-pub fn verify(world: &World<'_>, mut progress: impl FnMut()) -> io::Result<Report> {
+pub fn verify(world: &World<'_>, mut progress: impl FnMut()) -> io::Result<ChainReport> {
     let store = world.store();
-    let mut report = Report::default();
+    let mut report = ChainReport::default();
     log(&store, &mut report)?;
     progress();
     if let Some(project) = world.places.project() {
@@ -65,11 +65,11 @@ pub fn verify(world: &World<'_>, mut progress: impl FnMut()) -> io::Result<Repor
     Ok(report)
 }
 
-fn log(store: &Store, report: &mut Report) -> io::Result<()> {
+fn log(store: &Store, report: &mut ChainReport) -> io::Result<()> {
     // Before the log: what is written meanwhile is behind it.
     let noted = book::noted(store);
-    let mut walk = Walk::default();
-    let mut broken: Option<Broken> = None;
+    let mut walk = ChainReader::default();
+    let mut broken: Option<BrokenChain> = None;
     for path in store.log_files() {
         each_line(&path, 0, |line| {
             if broken.is_none() {
@@ -82,28 +82,30 @@ fn log(store: &Store, report: &mut Report) -> io::Result<()> {
         report.problems.push(told(broken, "log"));
         return Ok(());
     }
-    for book in Book::ALL {
+    for book in ChainName::ALL {
         let last = noted.as_ref().and_then(|noted| noted.last(book));
         if let Some(last) = last.filter(|last| !walk.has(&last.sum)) {
-            let broken = Broken { id: last.id.clone(), why: Why::Missing(book) };
+            let broken = BrokenChain { id: last.id.clone(), why: ChainFault::Missing(book) };
             report.problems.push(told(broken, "log"));
         }
     }
     Ok(())
 }
 
-fn told(broken: Broken, place: &str) -> Problem {
+fn told(broken: BrokenChain, place: &str) -> ChainProblem {
     let why = match broken.why {
-        Why::Behind { line } => {
+        ChainFault::Behind { line } => {
             format!("line {line} does not follow the one before it: that was changed, removed or moved")
         }
-        Why::Unreadable { line } => format!("line {line} cannot be read"),
-        Why::Missing(book) => format!("the last record of the {} book is missing or changed", book.name()),
+        ChainFault::Unreadable { line } => format!("line {line} cannot be read"),
+        ChainFault::Missing(book) => {
+            format!("the last record of the {} book is missing or changed", book.name())
+        }
     };
-    Problem { id: broken.id, place: place.to_owned(), why }
+    ChainProblem { id: broken.id, place: place.to_owned(), why }
 }
 
-fn shared(places: &Places, store: &Store, project: &Path, report: &mut Report) -> io::Result<()> {
+fn shared(places: &Locations, store: &Store, project: &Path, report: &mut ChainReport) -> io::Result<()> {
     let own = crate::store::clone::known_clone_id(store);
     let logged = share::lines(store)?;
     let mut paths: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -144,15 +146,15 @@ fn finals(bytes: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn hold_together(lines: &[Vec<u8>], place: &str, report: &mut Report) {
-    let mut walk = Walk::default();
+fn hold_together(lines: &[Vec<u8>], place: &str, report: &mut ChainReport) {
+    let mut walk = ChainReader::default();
     if let Some(broken) = lines.iter().find_map(|line| walk.take(line).err()) {
         report.problems.push(told(broken, place));
     }
 }
 
 /// Every committed version, and that none of them takes something back from the one before.
-fn committed(places: &Places, path: &str, report: &mut Report) -> Vec<(String, Vec<Vec<u8>>)> {
+fn committed(places: &Locations, path: &str, report: &mut ChainReport) -> Vec<(String, Vec<Vec<u8>>)> {
     let Some(worktree) = &places.worktree else {
         return Vec::new();
     };
@@ -174,7 +176,7 @@ fn committed(places: &Places, path: &str, report: &mut Report) -> Vec<(String, V
         if commit.parents.len() < 2 && !to.starts_with(from) {
             let at = old.iter().zip(&new).position(|(a, b)| a != b).unwrap_or(old.len().min(new.len()));
             let line = old.get(at).or_else(|| old.last());
-            report.problems.push(Problem {
+            report.problems.push(ChainProblem {
                 id: line.map(|line| id_of(line)).unwrap_or_default(),
                 place: place.clone(),
                 why: "it does not begin as the version before it did".to_owned(),
@@ -187,7 +189,7 @@ fn committed(places: &Places, path: &str, report: &mut Report) -> Vec<(String, V
 }
 
 /// Each of these is the beginning of the next longer one.
-fn prefixes(versions: &[(String, Vec<Vec<u8>>)], report: &mut Report) {
+fn prefixes(versions: &[(String, Vec<Vec<u8>>)], report: &mut ChainReport) {
     let mut sorted: Vec<&(String, Vec<Vec<u8>>)> = versions.iter().collect();
     sorted.sort_by_key(|(_, lines)| lines.len());
     for pair in sorted.windows(2) {
@@ -195,7 +197,7 @@ fn prefixes(versions: &[(String, Vec<Vec<u8>>)], report: &mut Report) {
         let plain = |line: &Vec<u8>| chain::sum_of(line);
         if let Some((line, _)) = short.iter().zip(long).find(|(a, b)| plain(a) != plain(b)) {
             let why = format!("it is not what {other} has in its place");
-            report.problems.push(Problem { id: id_of(line), place: place.clone(), why });
+            report.problems.push(ChainProblem { id: id_of(line), place: place.clone(), why });
             return;
         }
     }
@@ -205,7 +207,7 @@ fn prefixes(versions: &[(String, Vec<Vec<u8>>)], report: &mut Report) {
         && log.len() < longest.len()
     {
         let why = format!("{place} has it, and the log has not");
-        report.problems.push(Problem { id: id_of(&longest[log.len()]), place: "log".to_owned(), why });
+        report.problems.push(ChainProblem { id: id_of(&longest[log.len()]), place: "log".to_owned(), why });
     }
 }
 
@@ -214,11 +216,11 @@ fn id_of(line: &[u8]) -> String {
 }
 
 /// Replays the proof of a commit on what the commit has.
-fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
-    let Verdict::Proved { proof, .. } = &trace.verdict else {
+fn proof(places: &Locations, record: &Record, trace: &TraceRecord, report: &mut ChainReport) {
+    let RecordedClassification::Proved { proof, .. } = &trace.verdict else {
         return;
     };
-    let Stage::Final { revision, base } = &trace.stage else {
+    let Finality::Final { revision, base } = &trace.stage else {
         report.unchecked += 1;
         return;
     };
@@ -227,9 +229,9 @@ fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
         report.unchecked += 1;
         return;
     };
-    let sides: Vec<classify::Side<'_>> = sides
+    let sides: Vec<classify::FileSides<'_>> = sides
         .iter()
-        .map(|(path_before, path_after, before, after)| classify::Side {
+        .map(|(path_before, path_after, before, after)| classify::FileSides {
             path_before: path_before.as_deref(),
             path_after: path_after.as_deref(),
             before: before.as_deref(),
@@ -245,13 +247,13 @@ fn proof(places: &Places, record: &Record, trace: &Trace, report: &mut Report) {
     };
     report.proofs += 1;
     if let Some(why) = why {
-        report.problems.push(Problem { id: record.id.clone(), place: "log".to_owned(), why });
+        report.problems.push(ChainProblem { id: record.id.clone(), place: "log".to_owned(), why });
     }
 }
 
 /// Who else in the commit's tree has a name that a proof takes for its own. Where git cannot say, it is taken as it was told.
-fn stranger(places: &Places, revision: &str, claims: &Claims, paths: &[&str]) -> Option<String> {
-    let around = classify::Around { worktree: places.worktree.as_ref()?, tree: Tree::Of(revision) };
+fn stranger(places: &Locations, revision: &str, claims: &Claims, paths: &[&str]) -> Option<String> {
+    let around = classify::TreeAfter { worktree: places.worktree.as_ref()?, tree: SearchTree::Of(revision) };
     let file = around.stranger(claims, paths).ok()??;
     Some(format!("its proof does not hold: `{file}` has one of the names, too"))
 }

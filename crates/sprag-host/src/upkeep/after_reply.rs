@@ -4,13 +4,13 @@ use std::io;
 
 use sprag_govern::event::{Event, Input};
 use sprag_govern::obligation::Debts;
-use sprag_intent::status::Standings;
-use sprag_memory::answers::Answers;
-use sprag_memory::episode::Patterns;
+use sprag_intent::status::IntentHistories;
+use sprag_memory::answers::AnsweredQuestions;
+use sprag_memory::episode::FailurePatterns;
 use sprag_memory::lifecycle::tiers::Summaries;
 
 use crate::memory::{self, index, mirrors};
-use crate::pipeline::Walked;
+use crate::pipeline::PipelineResult;
 use crate::store::journal::Journal;
 use crate::store::{outbox, projections};
 use crate::worktree::leases;
@@ -18,7 +18,7 @@ use crate::world::World;
 use crate::{trace, trackers, upkeep};
 
 /// What may be lost and may wait until the client has its answer.
-pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<()> {
+pub fn chores(world: &World<'_>, input: &Input, walked: &PipelineResult) -> io::Result<()> {
     let store = world.store();
     if walked.chores.moves_journal {
         let journal = Journal::open(&store, world.disk, &input.session, std::time::Duration::ZERO)?;
@@ -41,9 +41,9 @@ pub fn chores(world: &World<'_>, input: &Input, walked: &Walked) -> io::Result<(
             outbox::replay_log(&personal, world.disk, input.at, outbox::PER_HOOK)?;
         }
         projections::renew::<Debts>(&store, world.disk)?;
-        projections::renew::<Standings>(&store, world.disk)?;
-        projections::renew::<Patterns>(&store, world.disk)?;
-        projections::renew::<Answers>(&store, world.disk)?;
+        projections::renew::<IntentHistories>(&store, world.disk)?;
+        projections::renew::<FailurePatterns>(&store, world.disk)?;
+        projections::renew::<AnsweredQuestions>(&store, world.disk)?;
         projections::renew::<Summaries>(&store, world.disk)?;
         trace::after_reply(&store, world.disk, input.at)?;
         if matches!(input.event, Event::SessionStarted { .. } | Event::SessionEnded { .. }) {

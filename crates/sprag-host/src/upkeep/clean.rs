@@ -7,17 +7,17 @@ use std::time::Duration;
 use std::{fs, io};
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::{By, Record};
+use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::obligation::{Cause, DEBT_OPENED, Debt};
+use sprag_govern::obligation::{DEBT_OPENED, Debt, DebtCause};
 use sprag_govern::session::Session;
 
 use crate::store::journal::{self, Journal};
 use crate::store::{Store, new_record, session_registry};
 use crate::sys::disk::{self, Disk};
 use crate::sys::human;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::worktree::{baseline, tree_hash};
 
 /// What there is to sweep.
@@ -35,7 +35,7 @@ pub struct Sweep {
 
 /// What was done.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct CleanReport {
     pub journals: usize,
     pub moved_records: usize,
     pub debts: usize,
@@ -52,7 +52,7 @@ impl Sweep {
     }
 }
 
-pub fn look(places: &Places, before: Timestamp) -> io::Result<Sweep> {
+pub fn look(places: &Locations, before: Timestamp) -> io::Result<Sweep> {
     let store = Store::at(&places.store);
     let mut sweep = Sweep::default();
     for path in journal::all(&store) {
@@ -87,14 +87,14 @@ fn is_leftover(path: &std::path::Path) -> bool {
 }
 
 pub fn sweep(
-    places: &Places,
+    places: &Locations,
     disk: &dyn Disk,
     found: &Sweep,
     before: Timestamp,
     now: Timestamp,
-) -> io::Result<Swept> {
+) -> io::Result<CleanReport> {
     let store = Store::at(&places.store);
-    let mut swept = Swept::default();
+    let mut swept = CleanReport::default();
     for id in &found.sessions {
         let journal = Journal::open(&store, disk, id, Duration::from_secs(2))?;
         // It may have come to life since it was looked at.
@@ -134,14 +134,14 @@ fn settle(
     session: &Session,
     now: Timestamp,
 ) -> io::Result<usize> {
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let debts: Vec<Record> = session
         .stops
         .owed
         .iter()
         .filter(|owed| !session.stops.released.iter().any(|let_go| let_go.digest == owed.obligation.digest))
         .map(|owed| {
-            Debt::new(owed.gate.as_str(), &owed.obligation, id, &session.about.root, Cause::Ended, now)
+            Debt::new(owed.gate.as_str(), &owed.obligation, id, &session.about.root, DebtCause::Ended, now)
         })
         .map(|debt| serde_json::to_value(debt).map_err(io::Error::other))
         .map(|body| Ok(new_record::record(DEBT_OPENED, now, Some(id), Some(by.clone()), body?)))

@@ -9,20 +9,21 @@ use sprag_base::time::Timestamp;
 use sprag_memory::lifecycle::decay;
 use sprag_memory::records;
 
-use super::{Done, Mode, Step, When, by, kept};
+use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
 use crate::world::World;
 
-pub const STEP: Step = Step { name: "decay", about: "learnings archived", when: When::Daily, run };
+pub(super) const STEP: UpkeepStep =
+    UpkeepStep { name: "decay", about: "learnings archived", when: When::Daily, run };
 
 /// Learnings one hook archives; the others are still due tomorrow.
 const PER_HOOK: usize = 64;
 
-fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
-    let mut done = Done::default();
+fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
+    let mut done = StepResult::default();
     for (store, learnings) in kept(world)? {
         let found = decay::decay(learnings.in_use(), &world.config.settings.decay, now);
-        let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
+        let most = if mode == UpkeepMode::Bounded { PER_HOOK } else { usize::MAX };
         let mut archived = Vec::new();
         for due in found.archive.iter().take(most) {
             done.add(format!("`{}` {}: {}", due.id, one_line(due.summary.as_str()), due.why));
@@ -31,7 +32,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
             record.idem = Some(format!("decay {} {}", due.id, &now.to_string()[..10]));
             archived.push(record);
         }
-        if mode != Mode::Rehearsal && !archived.is_empty() {
+        if mode != UpkeepMode::Rehearsal && !archived.is_empty() {
             store.log(world.disk, &archived)?;
         }
         for due in &found.flagged {

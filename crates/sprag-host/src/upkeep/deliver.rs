@@ -3,18 +3,18 @@ use std::io;
 
 use sprag_base::time::Timestamp;
 
-use super::{Done, Mode, Step, When};
+use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory::mirrors::deliver::replay_all;
 use crate::store::files_with_ending;
 use crate::world::World;
 
-pub const STEP: Step =
-    Step { name: "outbox", about: "records and copies delivered late", when: When::Asked, run };
+pub(crate) const STEP: UpkeepStep =
+    UpkeepStep { name: "outbox", about: "records and copies delivered late", when: When::Asked, run };
 
-fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
     let store = world.store();
-    let mut done = Done::default();
-    if mode == Mode::Rehearsal {
+    let mut done = StepResult::default();
+    if mode == UpkeepMode::Rehearsal {
         let waiting = files_with_ending(&store.dir.join("outbox"), "json").len();
         if waiting > 0 {
             done.count = waiting;

@@ -5,16 +5,20 @@ use std::io;
 
 use sprag_base::time::Timestamp;
 
-use super::{Done, Mode, Step, When};
+use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory::lessons;
 use crate::world::World;
 
-pub const STEP: Step =
-    Step { name: "lessons", about: "files with lessons that could not be renewed", when: When::Asked, run };
+pub(super) const STEP: UpkeepStep = UpkeepStep {
+    name: "lessons",
+    about: "files with lessons that could not be renewed",
+    when: When::Asked,
+    run,
+};
 
-fn run(world: &World<'_>, mode: Mode, _now: Timestamp) -> io::Result<Done> {
-    let mut done = Done::default();
-    if mode != Mode::Rehearsal {
+fn run(world: &World<'_>, mode: UpkeepMode, _now: Timestamp) -> io::Result<StepResult> {
+    let mut done = StepResult::default();
+    if mode != UpkeepMode::Rehearsal {
         done.lines = lessons::render(world)?;
         done.count = done.lines.len();
     }

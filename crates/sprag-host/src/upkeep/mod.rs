@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io;
 
-use sprag_base::record::By;
+use sprag_base::record::RecordAuthor;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_memory::learnings::Learnings;
@@ -29,7 +29,7 @@ mod silent_sessions;
 mod tiers;
 
 /// Every step, in order: what is settled first may be due to leave then.
-pub const STEPS: &[&Step] = &[
+pub const STEPS: &[&UpkeepStep] = &[
     &silent_sessions::STEP,
     &decay::STEP,
     &negative::STEP,
@@ -44,13 +44,13 @@ pub const STEPS: &[&Step] = &[
     &projections::STEP,
 ];
 
-pub struct Step {
+pub struct UpkeepStep {
     pub name: &'static str,
     /// What it does, for the report.
     pub about: &'static str,
     /// Whether hooks take it too.
     pub when: When,
-    run: fn(&World<'_>, Mode, Timestamp) -> io::Result<Done>,
+    run: fn(&World<'_>, UpkeepMode, Timestamp) -> io::Result<StepResult>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub enum When {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum UpkeepMode {
     /// Only says what it would do.
     Rehearsal,
     Real,
@@ -72,21 +72,21 @@ pub enum Mode {
 
 /// What a step came to.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct StepResult {
     pub count: usize,
     /// For people, one each.
     pub lines: Vec<String>,
 }
 
-impl Done {
+impl StepResult {
     fn add(&mut self, line: impl Into<String>) {
         self.count += 1;
         self.lines.push(line.into());
     }
 }
 
-impl Step {
-    pub fn take(&self, world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+impl UpkeepStep {
+    pub fn take(&self, world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
         (self.run)(world, mode, now)
     }
 }
@@ -108,13 +108,13 @@ pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     let stamp = store.cache_dir().join("upkeep");
     let today: String = now.to_string().chars().take(10).collect();
     let is_done = disk::read_small(&stamp, 4096).is_ok_and(|day| day == today);
-    let is_due = |step: &&&Step| match step.when {
+    let is_due = |step: &&&UpkeepStep| match step.when {
         When::Always => true,
         When::Daily => !is_done,
         When::Asked => false,
     };
     for step in STEPS.iter().filter(is_due) {
-        step.take(world, Mode::Bounded, now)?;
+        step.take(world, UpkeepMode::Bounded, now)?;
     }
     if is_done {
         return Ok(());
@@ -141,6 +141,6 @@ fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
 }
 
 /// Whose doing these records are.
-fn by() -> By {
-    By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None }
+fn by() -> RecordAuthor {
+    RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None }
 }

@@ -7,34 +7,40 @@ use serde_json::json;
 
 use sprag_base::text::one_line;
 use sprag_base::time::Timestamp;
-use sprag_memory::learning::Status;
-use sprag_memory::lifecycle::negative::{self, Standing, caveat};
+use sprag_memory::learning::LearningStatus;
+use sprag_memory::lifecycle::negative::{self, NegativeState, caveat};
 use sprag_memory::records;
 
-use super::{Done, Mode, Step, When, by, kept};
+use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
 use crate::world::World;
 
-pub const STEP: Step =
-    Step { name: "negative", about: "failed attempts to be tried again or refuted", when: When::Daily, run };
+pub(super) const STEP: UpkeepStep = UpkeepStep {
+    name: "negative",
+    about: "failed attempts to be tried again or refuted",
+    when: When::Daily,
+    run,
+};
 
 /// Learnings one hook looks into.
 const PER_HOOK: usize = 64;
 
-fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
-    let mut done = Done::default();
-    let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
+fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
+    let mut done = StepResult::default();
+    let most = if mode == UpkeepMode::Bounded { PER_HOOK } else { usize::MAX };
     for (store, learnings) in kept(world)? {
         let mut found = Vec::new();
         for entry in learnings.in_use() {
             let kind = match negative::standing(entry, now) {
-                Some(Standing::Refuted) => records::ARCHIVED,
-                Some(Standing::Recheck) if entry.status() == Status::Active => records::WENT_STALE,
-                Some(Standing::Recheck | Standing::Holds) | None => continue,
+                Some(NegativeState::Refuted) => records::ARCHIVED,
+                Some(NegativeState::Recheck) if entry.status() == LearningStatus::Active => {
+                    records::WENT_STALE
+                }
+                Some(NegativeState::Recheck | NegativeState::Holds) | None => continue,
             };
             let how = match kind {
-                records::ARCHIVED => caveat(Standing::Refuted),
-                _ => caveat(Standing::Recheck),
+                records::ARCHIVED => caveat(NegativeState::Refuted),
+                _ => caveat(NegativeState::Recheck),
             };
             if done.count >= most {
                 break;
@@ -49,7 +55,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
                 json!({"ids": [learning.id], "how": how}),
             ));
         }
-        if mode != Mode::Rehearsal && !found.is_empty() {
+        if mode != UpkeepMode::Rehearsal && !found.is_empty() {
             store.log(world.disk, &found)?;
         }
     }

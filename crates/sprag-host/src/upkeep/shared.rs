@@ -4,16 +4,20 @@ use std::io;
 
 use sprag_base::time::Timestamp;
 
-use super::{Done, Mode, Step, When};
+use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory;
 use crate::world::World;
 
-pub const STEP: Step =
-    Step { name: "files", about: "files of other clones, edits by hand, rendering", when: When::Daily, run };
+pub(super) const STEP: UpkeepStep = UpkeepStep {
+    name: "files",
+    about: "files of other clones, edits by hand, rendering",
+    when: When::Daily,
+    run,
+};
 
-fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
-    let mut done = Done::default();
-    if mode == Mode::Rehearsal {
+fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
+    let mut done = StepResult::default();
+    if mode == UpkeepMode::Rehearsal {
         return Ok(done);
     }
     let came = memory::maintain(world, now)?;

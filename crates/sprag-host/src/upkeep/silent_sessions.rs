@@ -8,26 +8,26 @@ use sprag_base::record::Record;
 use sprag_base::text::one_line;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::EventKind;
-use sprag_memory::recall::exposure::{Ending, Exposures, LOST_SECONDS};
+use sprag_memory::recall::exposure::{Exposures, LOST_SECONDS, SessionEnd};
 use sprag_memory::records;
 
-use super::{Done, Mode, Step, When, by};
+use super::{StepResult, UpkeepMode, UpkeepStep, When, by};
 use crate::store::{journal, new_record, projections};
 use crate::sys::disk;
 use crate::world::World;
 
-pub const STEP: Step =
-    Step { name: "lost", about: "sessions settled whose end was lost", when: When::Daily, run };
+pub(super) const STEP: UpkeepStep =
+    UpkeepStep { name: "lost", about: "sessions settled whose end was lost", when: When::Daily, run };
 
 /// Sessions one hook looks at.
 const PER_HOOK: usize = 64;
 
-fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
     let store = world.store();
     let before = now.plus_seconds(-LOST_SECONDS);
     let exposures = projections::load::<Exposures>(&store)?.state;
-    let mut done = Done::default();
-    let most = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
+    let mut done = StepResult::default();
+    let most = if mode == UpkeepMode::Bounded { PER_HOOK } else { usize::MAX };
     let silent = journal::all(&store).into_iter().filter(|path| disk::is_older(path, before)).take(most);
     for path in silent {
         let Ok((loaded, records)) = journal::read(&path) else { continue };
@@ -44,7 +44,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
             one_line(session.as_str()),
             ids.len()
         ));
-        if mode != Mode::Rehearsal {
+        if mode != UpkeepMode::Rehearsal {
             let body = json!({"ids": ids, "how": "the end of the session was lost"});
             let mut record = new_record::record(records::DISMISSED, now, Some(session), Some(by()), body);
             record.idem = Some(format!("lost {}", session.as_str()));
@@ -56,7 +56,7 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
 
 /// A session that was let go at its last stop had done what it wanted; one that was in the middle of
 /// something had not.
-fn ending(records: &[Record]) -> Ending {
+fn ending(records: &[Record]) -> SessionEnd {
     let turn = [
         EventKind::Prompted,
         EventKind::ToolRequested,
@@ -67,5 +67,5 @@ fn ending(records: &[Record]) -> Ending {
     let last = records.iter().rev().find(|record| turn.iter().any(|kind| record.kind == kind.name()));
     let is_let_go =
         |record: &Record| record.kind == EventKind::StopRequested.name() && record.body["verdict"] == "pass";
-    if last.is_some_and(is_let_go) { Ending::Done } else { Ending::Crashed }
+    if last.is_some_and(is_let_go) { SessionEnd::Done } else { SessionEnd::Crashed }
 }

@@ -9,26 +9,26 @@ use serde_json::json;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_memory::lifecycle::tiers::{Cursor, HOT_DAYS, SUMMARY, Summaries, Summary, day};
+use sprag_memory::lifecycle::tiers::{HOT_DAYS, LogCursor, SUMMARY, Summaries, TierSummary, day};
 
-use super::{Done, Mode, Step, When, by};
+use super::{StepResult, UpkeepMode, UpkeepStep, When, by};
 use crate::store::new_record;
 use crate::store::projections::{self, each_line, id_of};
 use crate::sys::disk;
 use crate::world::World;
 
-pub const STEP: Step =
-    Step { name: "tiers", about: "old records told in summaries", when: When::Always, run };
+pub(super) const STEP: UpkeepStep =
+    UpkeepStep { name: "tiers", about: "old records told in summaries", when: When::Always, run };
 
 /// Records one hook reads.
 const PER_HOOK: usize = 64;
 /// Records of one summary at most, so that none grows without bound.
 const PER_PART: u64 = 5000;
 
-fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
+fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
     let store = world.store();
     let summaries = projections::load::<Summaries>(&store)?.state;
-    let mut left = if mode == Mode::Bounded { PER_HOOK } else { usize::MAX };
+    let mut left = if mode == UpkeepMode::Bounded { PER_HOOK } else { usize::MAX };
     let mut found = Vec::new();
     let mut read = 0;
     for path in store.log_files() {
@@ -39,21 +39,22 @@ fn run(world: &World<'_>, mode: Mode, now: Timestamp) -> io::Result<Done> {
         read += part.read;
         found.extend(part.summaries);
     }
-    let mut done = Done { count: read, lines: Vec::new() };
+    let mut done = StepResult { count: read, lines: Vec::new() };
     let longer = summaries.due(now);
     if !longer.is_empty() {
         done.lines.push(format!("{} weeks and months are told as a whole", longer.len()));
     }
     found.extend(longer);
-    if mode != Mode::Rehearsal && !found.is_empty() {
-        let record = |summary: &Summary| new_record::record(SUMMARY, now, None, Some(by()), json!(summary));
+    if mode != UpkeepMode::Rehearsal && !found.is_empty() {
+        let record =
+            |summary: &TierSummary| new_record::record(SUMMARY, now, None, Some(by()), json!(summary));
         store.log(world.disk, &found.iter().map(record).collect::<Vec<_>>())?;
     }
     Ok(done)
 }
 
 /// Where to go on. A log that was replayed since has its records elsewhere.
-fn start(path: &Path, cursor: Option<&Cursor>) -> io::Result<u64> {
+fn start(path: &Path, cursor: Option<&LogCursor>) -> io::Result<u64> {
     let Some(cursor) = cursor else { return Ok(0) };
     let mut at = 0;
     let (mut known, mut fits) = (None, false);
@@ -76,15 +77,15 @@ fn is_of(line: &[u8], id: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Part {
+struct SummaryPart {
     read: usize,
-    summaries: Vec<Summary>,
+    summaries: Vec<TierSummary>,
 }
 
 /// Reads up to `most` records that are not hot any more.
-fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io::Result<Part> {
+fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io::Result<SummaryPart> {
     let hot = now.plus_seconds(-HOT_DAYS * 86_400);
-    let mut part = Part::default();
+    let mut part = SummaryPart::default();
     let mut file = disk::open_regular(path)?;
     file.seek(SeekFrom::Start(from))?;
     let mut reader = BufReader::new(file);
@@ -101,13 +102,14 @@ fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io:
             break;
         }
         part.read += 1;
-        let is_open = |summary: &Summary| summary.of == day(record.at) && summary.records < PER_PART;
+        let is_open = |summary: &TierSummary| summary.of == day(record.at) && summary.records < PER_PART;
         if !part.summaries.last().is_some_and(is_open) {
-            part.summaries.push(Summary::of_day(record.at));
+            part.summaries.push(TierSummary::of_day(record.at));
         }
         let Some(summary) = part.summaries.last_mut() else { break };
         summary.add(&record);
-        summary.cursor = Some(Cursor { month: Text::from(month), to, last: Text::from(record.id.as_str()) });
+        summary.cursor =
+            Some(LogCursor { month: Text::from(month), to, last: Text::from(record.id.as_str()) });
     }
     Ok(part)
 }

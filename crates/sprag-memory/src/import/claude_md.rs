@@ -5,9 +5,12 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 
-use super::{Draft, Importer, Read, Source, bullets, category_of, first_sentence, sections, tag_of};
+use super::{
+    ImportText, ImportedMemory, LearningDraft, MemoryImporter, bullets, category_of, first_sentence,
+    sections, tag_of,
+};
 
-pub const IMPORTER: Importer = Importer {
+pub(super) const IMPORTER: MemoryImporter = MemoryImporter {
     name: "claude-md",
     title: "the project's instructions",
     files: &["CLAUDE.md", "AGENTS.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "GEMINI.md"],
@@ -33,8 +36,8 @@ const LESSONS: &[&str] = &[
     "decision",
 ];
 
-fn read(source: &Source<'_>) -> Read {
-    let mut read = Read::default();
+fn read(source: &ImportText<'_>) -> ImportedMemory {
+    let mut read = ImportedMemory::default();
     // A heading below one that speaks of lessons belongs to it.
     let mut open: Option<usize> = None;
     let mut above = "";
@@ -60,7 +63,7 @@ fn read(source: &Source<'_>) -> Read {
             let category = category_of(section.title).or_else(|| category_of(above)).unwrap_or("domain");
             let detail = format!("{} in {}: {point}", section.title, source.name);
             let origin = Digest::of([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
-            let draft = Draft::new(origin.to_string(), category, &first_sentence(&point), &detail);
+            let draft = LearningDraft::new(origin.to_string(), category, &first_sentence(&point), &detail);
             read.drafts.push(draft.with("tags", json!([tag_of(section.title)])));
         }
     }

@@ -5,9 +5,12 @@ use serde_json::{Value, json};
 
 use sprag_base::time::Timestamp;
 
-use super::{DRAFTS, Draft, Fate, Importer, Read, Section, Source, Use, Used, sections};
+use super::{
+    DRAFTS, ImportText, ImportedFate, ImportedMemory, ImportedUse, ImportedUseKind, LearningDraft,
+    MarkdownSection, MemoryImporter, sections,
+};
 
-pub const IMPORTER: Importer = Importer {
+pub(super) const IMPORTER: MemoryImporter = MemoryImporter {
     name: "grove",
     title: "Grove",
     files: &[
@@ -21,15 +24,15 @@ pub const IMPORTER: Importer = Importer {
     read,
 };
 
-fn read(source: &Source<'_>) -> Read {
+fn read(source: &ImportText<'_>) -> ImportedMemory {
     match source.text.trim_start().starts_with('{') {
         true => stats(source.text),
         false => learnings(source),
     }
 }
 
-fn learnings(source: &Source<'_>) -> Read {
-    let mut read = Read::default();
+fn learnings(source: &ImportText<'_>) -> ImportedMemory {
+    let mut read = ImportedMemory::default();
     for section in sections(source.text).into_iter().filter(|section| section.level > 0).take(DRAFTS) {
         match block(&section, source.name.starts_with("personal")) {
             Some(draft) => read.drafts.push(draft),
@@ -43,9 +46,9 @@ fn learnings(source: &Source<'_>) -> Read {
     read
 }
 
-fn block(section: &Section<'_>, is_personal: bool) -> Option<Draft> {
+fn block(section: &MarkdownSection<'_>, is_personal: bool) -> Option<LearningDraft> {
     let (id, summary) = section.title.strip_prefix('[')?.split_once(']')?;
-    let mut draft = Draft::new(id.trim(), "domain", summary.trim(), "");
+    let mut draft = LearningDraft::new(id.trim(), "domain", summary.trim(), "");
     let mut detail: Vec<&str> = Vec::new();
     if is_personal {
         draft = draft.with("scope", "personal");
@@ -69,8 +72,11 @@ fn block(section: &Section<'_>, is_personal: bool) -> Option<Draft> {
                     .collect();
                 draft.with("criteria_met", criteria)
             }
-            "status" => Draft { fate: if word == "active" { Fate::Active } else { Fate::Archived }, ..draft },
-            "created" | "date" | "timestamp" => Draft { at: moment(value), ..draft },
+            "status" => LearningDraft {
+                fate: if word == "active" { ImportedFate::Active } else { ImportedFate::Archived },
+                ..draft
+            },
+            "created" | "date" | "timestamp" => LearningDraft { at: moment(value), ..draft },
             "session" | "ticket" | "id" | "supersedes" | "superseded by" | "schema" => draft,
             "detail" | "details" | "summary" => {
                 detail.push(value);
@@ -108,24 +114,24 @@ fn moment(text: &str) -> Option<Timestamp> {
 }
 
 /// Lines that are torn or of a later version are passed over: it is a log that many append to.
-fn stats(text: &str) -> Read {
-    let mut read = Read::default();
+fn stats(text: &str) -> ImportedMemory {
+    let mut read = ImportedMemory::default();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(event) = serde_json::from_str::<Value>(line) else {
             read.passed.push((line.chars().take(60).collect(), "it is not JSON".to_owned()));
             continue;
         };
         let what = match event["event"].as_str().unwrap_or_default() {
-            "surfaced" => Used::Surfaced,
-            "referenced" => Used::Referred,
-            "dismissed" => Used::Dismissed,
-            "archived" | "corrected" => Used::Archived,
-            "restored" => Used::Restored,
+            "surfaced" => ImportedUseKind::Surfaced,
+            "referenced" => ImportedUseKind::Referred,
+            "dismissed" => ImportedUseKind::Dismissed,
+            "archived" | "corrected" => ImportedUseKind::Archived,
+            "restored" => ImportedUseKind::Restored,
             _ => continue,
         };
         let at = event["ts"].as_str().and_then(moment);
         if let Some(id) = event["learning_id"].as_str() {
-            read.uses.push(Use { origin: id.to_owned(), at, what });
+            read.uses.push(ImportedUse { origin: id.to_owned(), at, what });
         }
     }
     read

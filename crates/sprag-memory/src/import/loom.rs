@@ -2,18 +2,20 @@
 
 use serde_json::json;
 
-use super::{DRAFTS, Draft, Importer, Read, Source, category_of, sections, stem, tag_of};
+use super::{
+    DRAFTS, ImportText, ImportedMemory, LearningDraft, MemoryImporter, category_of, sections, stem, tag_of,
+};
 use crate::learning::DETAIL_MOST;
 
-pub const IMPORTER: Importer = Importer {
+pub(super) const IMPORTER: MemoryImporter = MemoryImporter {
     name: "loom",
     title: "Loom",
     files: &["doc/loom/knowledge/*.md", "doc/loom/knowledge/*/*.md", "knowledge/*.md", "*.md"],
     read,
 };
 
-fn read(source: &Source<'_>) -> Read {
-    let mut read = Read::default();
+fn read(source: &ImportText<'_>) -> ImportedMemory {
+    let mut read = ImportedMemory::default();
     let stem = stem(source.name);
     if matches!(stem, "INDEX" | "README") {
         return read;
@@ -39,7 +41,7 @@ fn read(source: &Source<'_>) -> Read {
         let title = if title.chars().count() < 10 { format!("{stem}: {title}") } else { title };
         let category = category_of(stem).or_else(|| category_of(&title)).unwrap_or("domain");
         // The same heading may come again in another file.
-        let draft = Draft::new(format!("{stem}#{title}"), category, &title, text);
+        let draft = LearningDraft::new(format!("{stem}#{title}"), category, &title, text);
         read.drafts.push(draft.with("tags", json!([tag_of(stem), tag_of(section.title)])));
     }
     read

@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{DRAFTS, Draft, Fate, Importer, Read, Source, category_of, first_sentence};
+use super::{
+    DRAFTS, ImportText, ImportedFate, ImportedMemory, LearningDraft, MemoryImporter, category_of,
+    first_sentence,
+};
 use crate::learning::Category;
 
-pub const IMPORTER: Importer =
-    Importer { name: "mcp", title: "a memory server", files: &["memory.jsonl", "memory.json"], read };
+pub(super) const IMPORTER: MemoryImporter =
+    MemoryImporter { name: "mcp", title: "a memory server", files: &["memory.jsonl", "memory.json"], read };
 
-fn read(source: &Source<'_>) -> Read {
-    let mut read = Read::default();
+fn read(source: &ImportText<'_>) -> ImportedMemory {
+    let mut read = ImportedMemory::default();
     let mut relations: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut entities: Vec<Value> = Vec::new();
     for line in source.text.lines().filter(|line| !line.trim().is_empty()) {
@@ -41,7 +44,7 @@ fn read(source: &Source<'_>) -> Read {
     read
 }
 
-fn draft(name: &str, entity: &Value, relations: &[String]) -> Draft {
+fn draft(name: &str, entity: &Value, relations: &[String]) -> LearningDraft {
     let sort = entity["entityType"].as_str().unwrap_or_default();
     let observations: Vec<&str> =
         entity["observations"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -55,17 +58,20 @@ fn draft(name: &str, entity: &Value, relations: &[String]) -> Draft {
         let files: Vec<&str> = observations.iter().filter_map(|text| text.strip_prefix("file: ")).collect();
         let category = field("category").filter(|it| Category::read(it).is_some());
         let is_active = field("status").is_none_or(|status| status == "active");
-        let draft = Draft::new(name, category.as_deref().unwrap_or("domain"), &summary, &detail)
+        let draft = LearningDraft::new(name, category.as_deref().unwrap_or("domain"), &summary, &detail)
             .with("tags", json!(tags))
             .with("context_files", json!(files))
             .with("confidence", field("confidence").unwrap_or_else(|| "low".to_owned()));
-        return Draft { fate: if is_active { Fate::Active } else { Fate::Archived }, ..draft };
+        return LearningDraft {
+            fate: if is_active { ImportedFate::Active } else { ImportedFate::Archived },
+            ..draft
+        };
     }
     let first = observations.first().copied().unwrap_or_default();
     let summary = first_sentence(&format!("{name}: {first}"));
     let lines = observations.iter().map(|text| format!("- {text}"));
     let detail: Vec<String> = lines.chain(relations.iter().map(|relation| format!("- {relation}"))).collect();
     let category = Category::read(sort).map(Category::name).or_else(|| category_of(sort)).unwrap_or("domain");
-    Draft::new(name, category, &summary, &format!("{name} ({sort})\n{}", detail.join("\n")))
+    LearningDraft::new(name, category, &summary, &format!("{name} ({sort})\n{}", detail.join("\n")))
         .with("tags", json!([sort]))
 }

@@ -1,5 +1,5 @@
 //! Memories of other programs, read as candidates of ours. A source is one file of one shape, an
-//! [`Importer`], and one line in the list below. What is read keeps where it came from, so that reading it
+//! [`MemoryImporter`], and one line in the list below. What is read keeps where it came from, so that reading it
 //! again brings nothing twice; what is not in form is told with the reason.
 
 use serde_json::{Map, Value, json};
@@ -22,17 +22,17 @@ importers! {
 mod tests;
 
 /// A program whose memory can be taken over.
-pub struct Importer {
+pub struct MemoryImporter {
     /// As in `sprag import NAME`.
     pub name: &'static str,
     pub title: &'static str,
     /// Where its files are below a folder that is named instead of a file; `*` stands for any name.
     pub files: &'static [&'static str],
-    pub read: fn(&Source<'_>) -> Read,
+    pub read: fn(&ImportText<'_>) -> ImportedMemory,
 }
 
 /// One text of it.
-pub struct Source<'a> {
+pub struct ImportText<'a> {
     /// The name of the file, without its folders.
     pub name: &'a str,
     pub text: &'a str,
@@ -40,40 +40,40 @@ pub struct Source<'a> {
 
 /// What a text has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Read {
-    pub drafts: Vec<Draft>,
-    pub uses: Vec<Use>,
+pub struct ImportedMemory {
+    pub drafts: Vec<LearningDraft>,
+    pub uses: Vec<ImportedUse>,
     /// What is there and is not taken over, with the reason.
     pub passed: Vec<(String, String)>,
 }
 
 /// Something that may become a learning.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Draft {
+pub struct LearningDraft {
     /// What it is called there; the same name is the same learning.
     pub origin: String,
     /// In the form of a submission.
     pub fields: Map<String, Value>,
     pub at: Option<Timestamp>,
-    pub fate: Fate,
+    pub fate: ImportedFate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ImportedFate {
     Active,
     Archived,
 }
 
 /// What became of one there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
+pub struct ImportedUse {
     pub origin: String,
     pub at: Option<Timestamp>,
-    pub what: Used,
+    pub what: ImportedUseKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Used {
+pub enum ImportedUseKind {
     Surfaced,
     Referred,
     Dismissed,
@@ -84,9 +84,9 @@ pub enum Used {
 /// Of one text; more is no memory but a dump.
 pub const DRAFTS: usize = 5000;
 
-impl Draft {
+impl LearningDraft {
     /// A draft of what is known of it; what the form wants besides is as little as there can be.
-    pub fn new(origin: impl Into<String>, category: &str, summary: &str, detail: &str) -> Draft {
+    pub fn new(origin: impl Into<String>, category: &str, summary: &str, detail: &str) -> LearningDraft {
         let fields = json!({
             "category": category,
             "summary": summary,
@@ -98,22 +98,22 @@ impl Draft {
         let Value::Object(fields) = fields else {
             unreachable!("the value above is an object");
         };
-        Draft { origin: origin.into(), fields, at: None, fate: Fate::Active }
+        LearningDraft { origin: origin.into(), fields, at: None, fate: ImportedFate::Active }
     }
 
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Draft {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> LearningDraft {
         self.fields.insert(name.to_owned(), value.into());
         self
     }
 
     /// What makes a second reading of it a no-op.
-    pub fn idem(&self, importer: &Importer) -> String {
+    pub fn idem(&self, importer: &MemoryImporter) -> String {
         format!("import:{}:{}", importer.name, Digest::of([self.origin.as_str()]))
     }
 
     /// In form, or what is wrong with it. Texts that are too short or too long for the form are made to fit
     /// first: nobody is there to say them anew.
-    pub fn candidate(&self, importer: &Importer) -> Result<Candidate, String> {
+    pub fn candidate(&self, importer: &MemoryImporter) -> Result<Candidate, String> {
         let mut fields = self.fields.clone();
         let text =
             |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
@@ -142,13 +142,13 @@ fn is_tag(tag: &str) -> bool {
     (1..=crate::learning::TAG_MOST).contains(&tag.trim().chars().count())
 }
 
-pub fn find(name: &str) -> Option<&'static Importer> {
+pub fn find(name: &str) -> Option<&'static MemoryImporter> {
     IMPORTERS.iter().find(|importer| importer.name == name).copied()
 }
 
 /// A heading and what stands below it, up to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Section<'a> {
+struct MarkdownSection<'a> {
     /// How many marks it has; none for what stands above the first.
     level: usize,
     title: &'a str,
@@ -156,8 +156,8 @@ struct Section<'a> {
 }
 
 /// The sections of a Markdown text. A mark within a block of code is no heading.
-fn sections(text: &str) -> Vec<Section<'_>> {
-    let mut sections = vec![Section { level: 0, title: "", lines: Vec::new() }];
+fn sections(text: &str) -> Vec<MarkdownSection<'_>> {
+    let mut sections = vec![MarkdownSection { level: 0, title: "", lines: Vec::new() }];
     let mut fence: Option<&str> = None;
     for line in text.lines() {
         let start = line.trim_start();
@@ -171,7 +171,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         let title = line.get(level..).and_then(|rest| rest.strip_prefix(' '));
         match title.filter(|_| fence.is_none() && (1..=6).contains(&level)) {
             Some(title) => {
-                sections.push(Section {
+                sections.push(MarkdownSection {
                     level,
                     title: title.trim().trim_end_matches('#').trim(),
                     lines: Vec::new(),
@@ -278,7 +278,7 @@ macro_rules! importers {
         $(mod $name;)+
 
         /// Every source, in the order in which they are shown.
-        pub const IMPORTERS: &[&Importer] = &[$(&$name::IMPORTER),+];
+        pub const IMPORTERS: &[&MemoryImporter] = &[$(&$name::IMPORTER),+];
     };
 }
 use importers;

@@ -1,16 +1,16 @@
 //! Memories as their programs write them, and as people leave them.
 
 use super::*;
-use crate::learning::{Category, Confidence, Scope};
+use crate::learning::{Category, Confidence, LearningScope};
 
-fn read(importer: &str, name: &str, text: &str) -> Read {
-    (find(importer).unwrap().read)(&Source { name, text })
+fn read(importer: &str, name: &str, text: &str) -> ImportedMemory {
+    (find(importer).unwrap().read)(&ImportText { name, text })
 }
 
 /// What becomes of the drafts: summaries of those in form, complaints of others.
 fn told(importer: &str, name: &str, text: &str) -> Vec<String> {
     let drafts = read(importer, name, text).drafts;
-    let told = |draft: &Draft| match draft.candidate(find(importer).unwrap()) {
+    let told = |draft: &LearningDraft| match draft.candidate(find(importer).unwrap()) {
         Ok(candidate) => format!("{} {}", candidate.category.name(), candidate.summary),
         Err(fault) => format!("not: {fault}"),
     };
@@ -58,7 +58,7 @@ fn grove_blocks_become_candidates() {
     let first = read.drafts[0].candidate(grove).unwrap();
     assert_eq!(
         (first.category, first.scope, first.confidence),
-        (Category::Pitfall, Scope::Team, Confidence::High)
+        (Category::Pitfall, LearningScope::Team, Confidence::High)
     );
     assert_eq!(first.tags.iter().map(Text::as_str).collect::<Vec<_>>(), ["performance", "queries"]);
     assert_eq!(first.context_files.len(), 2);
@@ -68,7 +68,7 @@ fn grove_blocks_become_candidates() {
     assert!(read.drafts[0].at.is_some());
     let second = read.drafts[1].candidate(grove).unwrap();
     assert_eq!((second.category, second.confidence), (Category::Convention, Confidence::Low));
-    assert_eq!(read.drafts[1].fate, Fate::Archived);
+    assert_eq!(read.drafts[1].fate, ImportedFate::Archived);
     assert!(second.detail.as_str().contains("tiny"));
     assert_ne!(read.drafts[0].idem(grove), read.drafts[1].idem(grove));
 }
@@ -83,8 +83,16 @@ fn grove_events_are_uses() {
 {"ts":"x","event":"dismissed","learning_id":"L1"}
 "#;
     let read = read("grove", "stats.log", log);
-    let what: Vec<Used> = read.uses.iter().map(|used| used.what).collect();
-    assert_eq!(what, [Used::Surfaced, Used::Referred, Used::Archived, Used::Dismissed]);
+    let what: Vec<ImportedUseKind> = read.uses.iter().map(|used| used.what).collect();
+    assert_eq!(
+        what,
+        [
+            ImportedUseKind::Surfaced,
+            ImportedUseKind::Referred,
+            ImportedUseKind::Archived,
+            ImportedUseKind::Dismissed
+        ]
+    );
     assert_eq!(read.passed.len(), 1);
     assert_eq!(read.uses[3].at, None);
 }
@@ -138,7 +146,7 @@ not json
         ]
     );
     assert!(read.drafts[0].fields["detail"].as_str().unwrap().contains("uses lexer"));
-    assert_eq!(read.drafts[1].fate, Fate::Archived);
+    assert_eq!(read.drafts[1].fate, ImportedFate::Archived);
     assert_eq!(read.passed.len(), 1);
 }
 
@@ -219,7 +227,7 @@ fn any_text_is_read() {
         for first in pieces {
             for second in pieces {
                 let text = format!("{first}\n{second}\n{first}");
-                for draft in (importer.read)(&Source { name: "x.md", text: &text }).drafts {
+                for draft in (importer.read)(&ImportText { name: "x.md", text: &text }).drafts {
                     let fate = draft.candidate(importer);
                     assert!(fate.is_ok() || fate.is_err_and(|fault| !fault.is_empty()));
                 }

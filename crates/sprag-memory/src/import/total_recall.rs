@@ -5,9 +5,12 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 
-use super::{Draft, Importer, Read, Source, bullets, category_of, first_sentence, sections, stem, tag_of};
+use super::{
+    ImportText, ImportedMemory, LearningDraft, MemoryImporter, bullets, category_of, first_sentence,
+    sections, stem, tag_of,
+};
 
-pub const IMPORTER: Importer = Importer {
+pub(super) const IMPORTER: MemoryImporter = MemoryImporter {
     name: "total-recall",
     title: "Total Recall",
     files: &["memory/registers/*.md", "registers/*.md", "*.md"],
@@ -17,8 +20,8 @@ pub const IMPORTER: Importer = Importer {
 /// Registers of the moment, and their table of contents.
 const PASSED: &[&str] = &["_index", "open-loops", "SCHEMA"];
 
-fn read(source: &Source<'_>) -> Read {
-    let mut read = Read::default();
+fn read(source: &ImportText<'_>) -> ImportedMemory {
+    let mut read = ImportedMemory::default();
     let register = stem(source.name);
     if PASSED.contains(&register) {
         read.passed.push((register.to_owned(), "it is about the moment".to_owned()));
@@ -48,7 +51,7 @@ fn read(source: &Source<'_>) -> Read {
             let origin = Digest::of([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
             let category = category_of(register).unwrap_or("domain");
             let detail = format!("{register}, {}: {point}", section.title);
-            let draft = Draft::new(origin.to_string(), category, &first_sentence(&point), &detail);
+            let draft = LearningDraft::new(origin.to_string(), category, &first_sentence(&point), &detail);
             read.drafts.push(draft.with("kind", kind).with("tags", json!([register, tag_of(section.title)])));
         }
     }

@@ -5,13 +5,13 @@ use proptest::prelude::*;
 
 use sprag_base::time::Timestamp;
 
-use crate::document::{Document, Label};
+use crate::document::{Document, DocumentLabel};
 use crate::index::analysis::table::built_in;
-use crate::index::query::{Corpus, Filter, Hit, Question, Shelf, WEIGHTS, search};
-use crate::index::segment::build::{Draft, build};
+use crate::index::query::{Corpus, Filter, IndexHit, IndexQuery, SegmentShelf, WEIGHTS, search};
+use crate::index::segment::build::{DocumentDraft, build};
 use crate::index::segment::merge::merge;
-use crate::index::segment::{Origin, Segment};
-use crate::learning::{Category, Kind, Readers, Scope};
+use crate::index::segment::{DocumentOrigin, Segment};
+use crate::learning::{Category, LearningKind, LearningReaders, LearningScope};
 
 const WORDS: [&str; 24] = [
     "parser",
@@ -47,7 +47,7 @@ fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
 /// Summary, detail, tags, when, files, label, day.
 type Drawn = (String, String, String, String, Vec<&'static str>, usize, i64);
 
-fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
+fn drafts(most: usize) -> impl Strategy<Value = Vec<DocumentDraft>> {
     let file = prop::sample::select(&["src/a.rs", "src/b.rs", "src/deep/c.rs", "README.md", "docs/x.md"][..]);
     let one = (
         words(1..6),
@@ -66,14 +66,14 @@ fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
                 1 => format!("doc-{at}"),
                 _ => format!("{at}-ü"),
             };
-            let label = (label > 0).then(|| Label {
+            let label = (label > 0).then(|| DocumentLabel {
                 category: Category::ALL[label],
-                scope: Scope::ALL[label],
-                kind: Kind::Fact,
-                readers: Readers::Project,
+                scope: LearningScope::ALL[label],
+                kind: LearningKind::Fact,
+                readers: LearningReaders::Project,
             });
             let at_time = Timestamp::from_millis(1_794_733_261_000 + day * 86_400_000);
-            Draft {
+            DocumentDraft {
                 document: Document {
                     id,
                     summary,
@@ -85,7 +85,7 @@ fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
                     at: at_time,
                     label,
                 },
-                origin: Origin {
+                origin: DocumentOrigin {
                     source: (at % 2) as u16,
                     offset: at as u64 * 100,
                     length: 99,
@@ -97,10 +97,10 @@ fn drafts(most: usize) -> impl Strategy<Value = Vec<Draft>> {
     })
 }
 
-fn question() -> impl Strategy<Value = Question> {
+fn question() -> impl Strategy<Value = IndexQuery> {
     let file = prop::sample::select(&["src/a.rs", "src/z.rs", "README.md"][..]);
     (words(0..6), proptest::collection::vec(file, 0..2), any::<bool>(), 1..20usize).prop_map(
-        |(text, files, by_tag, limit)| Question {
+        |(text, files, by_tag, limit)| IndexQuery {
             text,
             files: files.into_iter().map(str::to_owned).collect(),
             tags: Vec::new(),
@@ -111,17 +111,19 @@ fn question() -> impl Strategy<Value = Question> {
 }
 
 fn corpus(segments: &[Vec<u8>]) -> Corpus<'_> {
-    Corpus { shelves: segments.iter().map(|bytes| Shelf::new(Segment::open(bytes).unwrap())).collect() }
+    Corpus {
+        shelves: segments.iter().map(|bytes| SegmentShelf::new(Segment::open(bytes).unwrap())).collect(),
+    }
 }
 
-fn told(hits: &[Hit<'_>]) -> Vec<(String, String)> {
+fn told(hits: &[IndexHit<'_>]) -> Vec<(String, String)> {
     hits.iter()
         .map(|hit| (hit.card.id.as_str().to_owned(), format!("{:?} {}", hit.signals, hit.probability)))
         .collect()
 }
 
-fn split(drafts: &[Draft], pieces: usize) -> Vec<Vec<u8>> {
-    let mut parts: Vec<Vec<Draft>> = vec![Vec::new(); pieces];
+fn split(drafts: &[DocumentDraft], pieces: usize) -> Vec<Vec<u8>> {
+    let mut parts: Vec<Vec<DocumentDraft>> = vec![Vec::new(); pieces];
     for (at, draft) in drafts.iter().enumerate() {
         parts[at * 7 % pieces].push(draft.clone());
     }
@@ -129,8 +131,8 @@ fn split(drafts: &[Draft], pieces: usize) -> Vec<Vec<u8>> {
 }
 
 /// Few candidates, so that choosing them matters.
-const FEW: crate::index::query::Weights =
-    crate::index::query::Weights { candidates: 5, postings: 20, ..WEIGHTS };
+const FEW: crate::index::query::RankWeights =
+    crate::index::query::RankWeights { candidates: 5, postings: 20, ..WEIGHTS };
 
 proptest! {
     #[test]
@@ -182,7 +184,7 @@ proptest! {
         let cut = end.index(bytes.len() * 4 + 1);
         if cut < bytes.len() { bytes.truncate(cut); }
         if let Ok(segment) = Segment::open(&bytes) {
-            let _hits = search(&Corpus { shelves: vec![Shelf::new(segment.clone())] }, &question, &built_in(), &WEIGHTS);
+            let _hits = search(&Corpus { shelves: vec![SegmentShelf::new(segment.clone())] }, &question, &built_in(), &WEIGHTS);
             let _bytes = merge(&[segment.clone(), segment.clone()], built_in().id());
             let _doc = (segment.by_id("doc-1"), segment.by_prefix("d").count());
         }
@@ -199,22 +201,22 @@ proptest! {
 
 #[test]
 fn the_latest_text_of_an_id_counts_wherever_it_is() {
-    let draft = |detail: &str, version: i64| Draft {
+    let draft = |detail: &str, version: i64| DocumentDraft {
         document: Document {
             id: "same".to_owned(),
             summary: "the parser waits".to_owned(),
             detail: detail.to_owned(),
             ..Document::default()
         },
-        origin: Origin {
+        origin: DocumentOrigin {
             version: Timestamp::from_millis(version),
             offset: version as u64,
-            ..Origin::default()
+            ..DocumentOrigin::default()
         },
     };
     let parts =
         [build(vec![draft("new words", 2)], &built_in()), build(vec![draft("old words", 1)], &built_in())];
-    let question = Question { text: "parser old".to_owned(), limit: 5, ..Question::default() };
+    let question = IndexQuery { text: "parser old".to_owned(), limit: 5, ..IndexQuery::default() };
     let corpus = corpus(&parts);
     let hits = search(&corpus, &question, &built_in(), &WEIGHTS);
     assert_eq!(hits.iter().map(|hit| hit.shelf).collect::<Vec<_>>(), [0]);

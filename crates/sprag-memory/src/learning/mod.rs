@@ -12,8 +12,10 @@ use sprag_base::redact;
 use sprag_base::text::{Text, one_line, plain, quoted};
 
 pub use schema::schema;
-pub use stored::{Evidence, Learning, Origin, SCHEMA_VERSION};
-pub use vocabulary::{Category, Confidence, Criterion, Kind, Readers, Scope, Status};
+pub use stored::{Evidence, Learning, LearningOrigin, SCHEMA_VERSION};
+pub use vocabulary::{
+    Category, Confidence, KeepReason, LearningKind, LearningReaders, LearningScope, LearningStatus,
+};
 
 mod schema;
 mod stored;
@@ -52,14 +54,14 @@ pub struct Candidate {
     pub summary: Text<SUMMARY_MOST>,
     pub detail: Text<DETAIL_MOST>,
     pub tags: Vec<Text<TAG_MOST>>,
-    pub scope: Scope,
-    pub criteria_met: Vec<Criterion>,
+    pub scope: LearningScope,
+    pub criteria_met: Vec<KeepReason>,
     pub confidence: Confidence,
     /// Relative to the repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<Text<FILE_MOST>>,
-    #[serde(skip_serializing_if = "Kind::is_fact")]
-    pub kind: Kind,
+    #[serde(skip_serializing_if = "LearningKind::is_fact")]
+    pub kind: LearningKind,
     #[serde(skip_serializing_if = "Trigger::is_empty")]
     pub trigger: Trigger,
     /// What it rests on: `path`, `path:10-20`, `commit HASH`. What is there is looked up by others.
@@ -87,11 +89,11 @@ impl Trigger {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submission {
     pub accepted: Vec<(usize, Candidate)>,
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedCandidate>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejected {
+pub struct RejectedCandidate {
     pub index: usize,
     pub stage: Text<32>,
     /// What to change.
@@ -100,41 +102,43 @@ pub struct Rejected {
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub summary: Text<200>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Scope>,
+    pub scope: Option<LearningScope>,
 }
 
 /// Why a submission has no candidates to speak of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum SubmissionError {
     TooLarge { bytes: usize },
     NotJson { what: Text<200> },
     WrongShape { found: Text<200> },
     Empty,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for SubmissionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unreadable::TooLarge { bytes } => write!(f, "the submission has {bytes} bytes, {BYTES} at most"),
-            Unreadable::NotJson { what } => write!(f, "the submission is not JSON: {what}"),
-            Unreadable::WrongShape { found } => {
+            SubmissionError::TooLarge { bytes } => {
+                write!(f, "the submission has {bytes} bytes, {BYTES} at most")
+            }
+            SubmissionError::NotJson { what } => write!(f, "the submission is not JSON: {what}"),
+            SubmissionError::WrongShape { found } => {
                 write!(f, "the submission is {found} and not an object with a list `candidates`")
             }
-            Unreadable::Empty => f.write_str("the submission has no candidates"),
+            SubmissionError::Empty => f.write_str("the submission has no candidates"),
         }
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for SubmissionError {}
 
 /// Reads `{"candidates": [..]}`, or the list alone. One bad candidate does not spoil the others.
-pub fn submission(text: &str) -> Result<Submission, Unreadable> {
+pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
     if text.len() > BYTES {
-        return Err(Unreadable::TooLarge { bytes: text.len() });
+        return Err(SubmissionError::TooLarge { bytes: text.len() });
     }
     let value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| Unreadable::NotJson { what: Text::new(error.to_string()) })?;
-    let wrong = |found: String| Unreadable::WrongShape { found: Text::new(found) };
+        .map_err(|error| SubmissionError::NotJson { what: Text::new(error.to_string()) })?;
+    let wrong = |found: String| SubmissionError::WrongShape { found: Text::new(found) };
     let candidates = match value {
         Value::Array(candidates) => candidates,
         Value::Object(mut members) => match members.remove("candidates") {
@@ -145,7 +149,7 @@ pub fn submission(text: &str) -> Result<Submission, Unreadable> {
         other => return Err(wrong(shown(&other))),
     };
     if candidates.is_empty() {
-        return Err(Unreadable::Empty);
+        return Err(SubmissionError::Empty);
     }
     let mut submission = Submission::default();
     for (index, candidate) in candidates.iter().enumerate() {
@@ -155,12 +159,12 @@ pub fn submission(text: &str) -> Result<Submission, Unreadable> {
         };
         match read {
             Ok(candidate) => submission.accepted.push((index, candidate)),
-            Err(faults) => submission.rejected.push(Rejected {
+            Err(faults) => submission.rejected.push(RejectedCandidate {
                 index,
                 stage: Text::from("schema"),
                 reason: Text::new(faults.to_string()),
                 summary: redact::short(&one_line(candidate["summary"].as_str().unwrap_or_default())),
-                scope: candidate["scope"].as_str().and_then(Scope::read),
+                scope: candidate["scope"].as_str().and_then(LearningScope::read),
             }),
         }
     }
@@ -191,7 +195,7 @@ impl Candidate {
         let Some(members) = value.as_object() else {
             return Err(Faults(vec![format!("the candidate is {}: give an object", shown(value))]));
         };
-        let mut reader = Reader { members, faults: Vec::new() };
+        let mut reader = CandidateReader { members, faults: Vec::new() };
         let category = reader.category();
         let summary = reader.text("summary", SUMMARY_LEAST, SUMMARY_MOST, one_line);
         let detail = reader.text("detail", DETAIL_LEAST, DETAIL_MOST, plain);
@@ -213,11 +217,11 @@ impl Candidate {
                 detail: Text::new(detail),
                 tags,
                 // Neither is worth losing a statement for.
-                scope: named("scope").and_then(Scope::read).unwrap_or(Scope::Project),
+                scope: named("scope").and_then(LearningScope::read).unwrap_or(LearningScope::Project),
                 confidence: named("confidence").and_then(Confidence::read).unwrap_or(Confidence::Medium),
                 criteria_met,
                 context_files,
-                kind: named("kind").and_then(Kind::read).unwrap_or(Kind::Fact),
+                kind: named("kind").and_then(LearningKind::read).unwrap_or(LearningKind::Fact),
                 trigger,
                 evidence,
             }),
@@ -235,12 +239,12 @@ impl Candidate {
 }
 
 /// The members of a candidate, and what was wrong with those read so far.
-struct Reader<'a> {
+struct CandidateReader<'a> {
     members: &'a Map<String, Value>,
     faults: Vec<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CandidateReader<'a> {
     /// `null` is as good as nothing.
     fn member(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name).filter(|value| !value.is_null())
@@ -317,16 +321,16 @@ impl<'a> Reader<'a> {
         Vec::new()
     }
 
-    fn criteria(&mut self) -> Vec<Criterion> {
+    fn criteria(&mut self) -> Vec<KeepReason> {
         let given = self.member("criteria_met");
         let items = given.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let criteria: Vec<Criterion> =
-            items.iter().filter_map(Value::as_str).filter_map(Criterion::read).collect();
+        let criteria: Vec<KeepReason> =
+            items.iter().filter_map(Value::as_str).filter_map(KeepReason::read).collect();
         if criteria.is_empty() {
             let found = given.map_or("missing".to_owned(), shown);
             self.fault(format!(
                 "`criteria_met` is {found}: give a list with one or more of {}",
-                list(Criterion::ALL, Criterion::name)
+                list(KeepReason::ALL, KeepReason::name)
             ));
         }
         unique(criteria)

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    CANDIDATES, Category, Confidence, Criterion, DETAIL_LEAST, DETAIL_MOST, EVIDENCE_MOST, FILE_MOST,
-    FILES_MOST, Kind, SUMMARY_LEAST, SUMMARY_MOST, Scope, TAG_MOST, TAGS_MOST, TRIGGER_MOST,
+    CANDIDATES, Category, Confidence, DETAIL_LEAST, DETAIL_MOST, EVIDENCE_MOST, FILE_MOST, FILES_MOST,
+    KeepReason, LearningKind, LearningScope, SUMMARY_LEAST, SUMMARY_MOST, TAG_MOST, TAGS_MOST, TRIGGER_MOST,
 };
 
 pub fn schema() -> Value {
@@ -60,8 +60,8 @@ fn candidate() -> Value {
             "scope": {
                 "description": "project and team: for everybody who works here; personal: for this user alone; \
                     ephemeral: for this session",
-                "enum": names(Scope::ALL, Scope::name),
-                "default": Scope::Project,
+                "enum": names(LearningScope::ALL, LearningScope::name),
+                "default": LearningScope::Project,
             },
             "criteria_met": {
                 "description": "why it is worth keeping. behavior_changing: next time something is done differently; \
@@ -69,7 +69,7 @@ fn candidate() -> Value {
                     later sessions; explicit_request: the user asked to remember it",
                 "type": "array",
                 "minItems": 1,
-                "items": {"enum": names(Criterion::ALL, Criterion::name)},
+                "items": {"enum": names(KeepReason::ALL, KeepReason::name)},
             },
             "confidence": {
                 "description": "how sure it is",
@@ -85,8 +85,8 @@ fn candidate() -> Value {
             "kind": {
                 "description": "fact: how things are; preference: what the user wants; decision: what was chosen; negative: what \
                     was tried and does not work",
-                "enum": names(Kind::ALL, Kind::name),
-                "default": Kind::Fact,
+                "enum": names(LearningKind::ALL, LearningKind::name),
+                "default": LearningKind::Fact,
             },
             "trigger": {
                 "description": "when it should come to mind, and when not",
@@ -115,8 +115,8 @@ fn example() -> Value {
             "detail": "Without it every test in `crates/api/tests` fails with `relation \"users\" does not exist`, which \
                 reads like a bug in the query. `just db-reset` loads it; CI does so in the step `prepare`.",
             "tags": ["tests", "postgres", "crates/api"],
-            "scope": Scope::Project,
-            "criteria_met": [Criterion::BehaviorChanging, Criterion::StableFact],
+            "scope": LearningScope::Project,
+            "criteria_met": [KeepReason::BehaviorChanging, KeepReason::StableFact],
             "confidence": Confidence::High,
             "context_files": ["db/schema.sql", "crates/api/tests/users.rs"],
             "trigger": {"when": "running the tests of `crates/api`"},

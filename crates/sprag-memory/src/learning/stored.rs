@@ -8,7 +8,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::{Candidate, FILE_MOST, Readers, Scope};
+use super::{Candidate, FILE_MOST, LearningReaders, LearningScope};
 
 /// The shape of a [`Learning`] this version writes. Version 1 had neither evidence nor origin.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -23,11 +23,11 @@ pub struct Learning {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<Text<128>>,
     pub at: Timestamp,
-    #[serde(default, skip_serializing_if = "Origin::is_unknown")]
-    pub origin: Origin,
+    #[serde(default, skip_serializing_if = "LearningOrigin::is_unknown")]
+    pub origin: LearningOrigin,
     /// Who may read it, where that does not follow from its scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub readers: Option<Readers>,
+    pub readers: Option<LearningReaders>,
     /// What its evidence was like when it was kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Evidence>,
@@ -57,7 +57,7 @@ pub struct Evidence {
 /// Whose statement it is, and how it came here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Origin {
+pub struct LearningOrigin {
     #[serde(skip_serializing_if = "Text::is_empty")]
     pub client: Text<32>,
     #[serde(skip_serializing_if = "Text::is_empty")]
@@ -71,9 +71,9 @@ pub struct Origin {
     pub via: Text<64>,
 }
 
-impl Origin {
+impl LearningOrigin {
     fn is_unknown(&self) -> bool {
-        *self == Origin::default()
+        *self == LearningOrigin::default()
     }
 }
 
@@ -92,7 +92,7 @@ impl Learning {
             session: session.clone(),
             ticket,
             at,
-            origin: Origin::default(),
+            origin: LearningOrigin::default(),
             readers: None,
             seen: Vec::new(),
             supersedes: Vec::new(),
@@ -101,10 +101,10 @@ impl Learning {
         }
     }
 
-    pub fn readers(&self) -> Readers {
+    pub fn readers(&self) -> LearningReaders {
         let by_scope = match self.candidate.scope {
-            Scope::Project | Scope::Team => Readers::Project,
-            Scope::Personal | Scope::Ephemeral => Readers::Private,
+            LearningScope::Project | LearningScope::Team => LearningReaders::Project,
+            LearningScope::Personal | LearningScope::Ephemeral => LearningReaders::Private,
         };
         self.readers.unwrap_or(by_scope)
     }

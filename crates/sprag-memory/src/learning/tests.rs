@@ -29,7 +29,7 @@ fn refused(candidate: &Value) -> String {
 #[test]
 fn what_is_left_out_has_a_default() {
     let candidate = Candidate::read(&valid()).unwrap();
-    assert_eq!((candidate.scope, candidate.confidence), (Scope::Project, Confidence::Medium));
+    assert_eq!((candidate.scope, candidate.confidence), (LearningScope::Project, Confidence::Medium));
     assert!(candidate.context_files.is_empty());
 }
 
@@ -45,9 +45,11 @@ fn form_is_read_leniently() {
     given["mood"] = json!({"good": true});
     let candidate = Candidate::read(&given).unwrap();
     assert_eq!(candidate, Candidate::read(&valid()).unwrap());
-    for (name, scope) in
-        [("TEAM", Scope::Team), ("personal", Scope::Personal), ("ephemeral ", Scope::Ephemeral)]
-    {
+    for (name, scope) in [
+        ("TEAM", LearningScope::Team),
+        ("personal", LearningScope::Personal),
+        ("ephemeral ", LearningScope::Ephemeral),
+    ] {
         assert_eq!(Candidate::read(&with("scope", json!(name))).unwrap().scope, scope);
     }
 }
@@ -159,7 +161,7 @@ fn a_submission_has_its_bounds() {
     text.push_str(&" ".repeat(BYTES - text.len()));
     assert!(submission(&text).is_ok());
     text.push(' ');
-    assert_eq!(submission(&text), Err(Unreadable::TooLarge { bytes: BYTES + 1 }));
+    assert_eq!(submission(&text), Err(SubmissionError::TooLarge { bytes: BYTES + 1 }));
 }
 
 #[test]

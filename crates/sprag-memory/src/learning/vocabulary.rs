@@ -39,12 +39,12 @@ named! { Category {
 
 named! {
     /// Who it is for, and with that where it is kept.
-    Scope { Project = "project", Team = "team", Personal = "personal", Ephemeral = "ephemeral" }
+    LearningScope { Project = "project", Team = "team", Personal = "personal", Ephemeral = "ephemeral" }
 }
 
 named! {
     /// Why it is worth keeping.
-    Criterion {
+    KeepReason {
         BehaviorChanging = "behavior_changing",
         DecisionRationale = "decision_rationale",
         StableFact = "stable_fact",
@@ -54,20 +54,20 @@ named! {
 
 named! { Confidence { High = "high", Medium = "medium", Low = "low" } }
 
-named! { Status { Active = "active", Stale = "stale", Archived = "archived", Superseded = "superseded" } }
+named! { LearningStatus { Active = "active", Stale = "stale", Archived = "archived", Superseded = "superseded" } }
 
 named! {
     /// What sort of statement it is.
-    Kind { Fact = "fact", Preference = "preference", Decision = "decision", Negative = "negative" }
+    LearningKind { Fact = "fact", Preference = "preference", Decision = "decision", Negative = "negative" }
 }
 
 named! {
     /// Who may read it.
-    Readers { Private = "private", Role = "role", Project = "project", Public = "public" }
+    LearningReaders { Private = "private", Role = "role", Project = "project", Public = "public" }
 }
 
-impl Kind {
+impl LearningKind {
     pub(super) fn is_fact(&self) -> bool {
-        *self == Kind::Fact
+        *self == LearningKind::Fact
     }
 }

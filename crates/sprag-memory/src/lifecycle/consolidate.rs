@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::learning::Candidate;
-use crate::learnings::Entry;
+use crate::learnings::LearningEntry;
 
 /// The share of tags that two of one category have in common, and two of different ones.
 const SAME: f32 = 0.5;
@@ -17,7 +17,7 @@ const TAGS: usize = 2;
 const MEMBERS: usize = 8;
 
 /// Groups of two and more, by their places. `alike` says whether two texts say nearly the same.
-pub fn groups(entries: &[&Entry], alike: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
+pub fn groups(entries: &[&LearningEntry], alike: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..entries.len()).collect();
     for one in 0..entries.len() {
         for other in one + 1..entries.len() {
@@ -34,7 +34,7 @@ pub fn groups(entries: &[&Entry], alike: impl Fn(usize, usize) -> bool) -> Vec<V
     names.into_iter().map(members).filter(|members| members.len() > 1).collect()
 }
 
-fn belong(one: &Entry, other: &Entry, alike: impl FnOnce() -> bool) -> bool {
+fn belong(one: &LearningEntry, other: &LearningEntry, alike: impl FnOnce() -> bool) -> bool {
     let (a, b) = (&one.learning.candidate, &other.learning.candidate);
     // Whom it is for and what sort of statement it is are not to be mixed.
     if a.scope != b.scope || a.kind != b.kind {
@@ -53,7 +53,7 @@ fn tags(a: &Candidate, b: &Candidate) -> (usize, f32) {
 }
 
 /// What a judge is asked about a group.
-pub fn question(members: &[&Entry]) -> Value {
+pub fn question(members: &[&LearningEntry]) -> Value {
     let learnings: Vec<Value> = members
         .iter()
         .map(|entry| {

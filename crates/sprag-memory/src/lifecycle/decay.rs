@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::learning::{Category, Criterion, Status};
-use crate::learnings::Entry;
+use crate::learning::{Category, KeepReason, LearningStatus};
+use crate::learnings::LearningEntry;
 use crate::usage::{Uses, minutes};
 
 /// Sessions that passed it over before age alone counts.
@@ -20,7 +20,7 @@ const FAST_DAYS: u32 = 30;
 pub const SOON_DAYS: u32 = 7;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct DecaySettings {
     pub passive_duration_days: u32,
     pub immunity_hit_rate: Immunity,
 }
@@ -36,9 +36,9 @@ pub struct Immunity {
     pub debugging: f32,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { passive_duration_days: 90, immunity_hit_rate: Immunity::default() }
+impl Default for DecaySettings {
+    fn default() -> DecaySettings {
+        DecaySettings { passive_duration_days: 90, immunity_hit_rate: Immunity::default() }
     }
 }
 
@@ -70,7 +70,7 @@ impl Immunity {
     }
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "decay",
     defaults: "\
 # Learnings that nobody uses are archived; `sprag learnings restore` brings one back.
@@ -78,10 +78,10 @@ pub const SECTION: Section = Section {
 # Days without use or verification after which one that was passed over leaves.
 passive_duration_days = 90
 ",
-    keys: &[Key { name: "passive_duration_days", tighten: Tighten::Never }],
+    keys: &[SettingKey { name: "passive_duration_days", tighten: Tighten::Never }],
 };
 
-pub const MORE: &[Section] = &[Section {
+pub const MORE: &[SettingSection] = &[SettingSection {
     name: "decay.immunity_hit_rate",
     defaults: "\
 # How often a learning has to be of use to stay whatever its age, by category.
@@ -95,28 +95,28 @@ domain = 0.3
 debugging = 0.2
 ",
     keys: &[
-        Key { name: "pattern", tighten: Tighten::Never },
-        Key { name: "pitfall", tighten: Tighten::Never },
-        Key { name: "convention", tighten: Tighten::Never },
-        Key { name: "dependency", tighten: Tighten::Never },
-        Key { name: "process", tighten: Tighten::Never },
-        Key { name: "domain", tighten: Tighten::Never },
-        Key { name: "debugging", tighten: Tighten::Never },
+        SettingKey { name: "pattern", tighten: Tighten::Never },
+        SettingKey { name: "pitfall", tighten: Tighten::Never },
+        SettingKey { name: "convention", tighten: Tighten::Never },
+        SettingKey { name: "dependency", tighten: Tighten::Never },
+        SettingKey { name: "process", tighten: Tighten::Never },
+        SettingKey { name: "domain", tighten: Tighten::Never },
+        SettingKey { name: "debugging", tighten: Tighten::Never },
     ],
 }];
 
 /// What age and use come to, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decay {
-    pub archive: Vec<Due>,
+    pub archive: Vec<DecayDue>,
     /// Within [`SOON_DAYS`].
-    pub soon: Vec<Due>,
+    pub soon: Vec<DecayDue>,
     /// Due, but a user asked for them: only a user lets them go.
-    pub flagged: Vec<Due>,
+    pub flagged: Vec<DecayDue>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Due {
+pub struct DecayDue {
     pub id: Text<64>,
     pub summary: Text<200>,
     pub why: Text<200>,
@@ -124,11 +124,15 @@ pub struct Due {
     pub days_left: u32,
 }
 
-pub fn decay<'a>(entries: impl IntoIterator<Item = &'a Entry>, policy: &Policy, now: Timestamp) -> Decay {
+pub fn decay<'a>(
+    entries: impl IntoIterator<Item = &'a LearningEntry>,
+    policy: &DecaySettings,
+    now: Timestamp,
+) -> Decay {
     let mut decay = Decay::default();
     for entry in entries {
         let Some(due) = due(entry, policy, now) else { continue };
-        let is_requested = entry.learning.candidate.criteria_met.contains(&Criterion::ExplicitRequest);
+        let is_requested = entry.learning.candidate.criteria_met.contains(&KeepReason::ExplicitRequest);
         match due.days_left {
             0 if is_requested => decay.flagged.push(due),
             0 => decay.archive.push(due),
@@ -140,10 +144,12 @@ pub fn decay<'a>(entries: impl IntoIterator<Item = &'a Entry>, policy: &Policy, 
 }
 
 /// `None`: it stays, as far as can be seen.
-fn due(entry: &Entry, policy: &Policy, now: Timestamp) -> Option<Due> {
+fn due(entry: &LearningEntry, policy: &DecaySettings, now: Timestamp) -> Option<DecayDue> {
     let uses = &entry.uses;
     let candidate = &entry.learning.candidate;
-    if !matches!(uses.status, Status::Active | Status::Stale) || is_immune(uses, candidate.category, policy) {
+    if !matches!(uses.status, LearningStatus::Active | LearningStatus::Stale)
+        || is_immune(uses, candidate.category, policy)
+    {
         return None;
     }
     let idle = idle_days(entry, now);
@@ -162,7 +168,7 @@ fn due(entry: &Entry, policy: &Policy, now: Timestamp) -> Option<Due> {
         "{idle} days without use; shown {} times, passed over {} times, {told}",
         uses.surfaced, uses.dismissed
     );
-    Some(Due {
+    Some(DecayDue {
         id: entry.learning.id.clone(),
         summary: candidate.summary.clone(),
         why: Text::new(why),
@@ -170,7 +176,7 @@ fn due(entry: &Entry, policy: &Policy, now: Timestamp) -> Option<Due> {
     })
 }
 
-fn is_immune(uses: &Uses, category: Category, policy: &Policy) -> bool {
+fn is_immune(uses: &Uses, category: Category, policy: &DecaySettings) -> bool {
     !is_unused(uses) && hit_rate(uses) >= policy.immunity_hit_rate.of(category)
 }
 
@@ -187,7 +193,7 @@ pub fn hit_rate(uses: &Uses) -> f32 {
 }
 
 /// Days since it was kept, used or verified, whichever was last. Being shown does not count.
-pub fn idle_days(entry: &Entry, now: Timestamp) -> u32 {
+pub fn idle_days(entry: &LearningEntry, now: Timestamp) -> u32 {
     let last = minutes(entry.learning.at).max(entry.uses.last_used).max(entry.uses.last_verified);
     minutes(now).saturating_sub(last) / (24 * 60)
 }

@@ -37,7 +37,7 @@ fn body_of(kind: &str) -> Value {
 }
 
 fn at(learnings: &Learnings, days: i64) -> Decay {
-    decay(learnings.all(), &Policy::default(), day(days))
+    decay(learnings.all(), &DecaySettings::default(), day(days))
 }
 
 const PASSED_OVER: [(i64, &str); 3] =

@@ -3,8 +3,8 @@
 
 use sprag_base::time::Timestamp;
 
-use crate::learning::{Kind, Status};
-use crate::learnings::Entry;
+use crate::learning::{LearningKind, LearningStatus};
+use crate::learnings::LearningEntry;
 use crate::lifecycle::decay::idle_days;
 
 /// Days after which a failure is old news.
@@ -12,7 +12,7 @@ pub const VALID_DAYS: u32 = 60;
 
 /// How a negative learning stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum NegativeState {
     Holds,
     /// It failed then; it may be worth another try.
     Recheck,
@@ -21,25 +21,27 @@ pub enum Standing {
 }
 
 /// `None`: it is no negative learning, or none that is in use.
-pub fn standing(entry: &Entry, now: Timestamp) -> Option<Standing> {
+pub fn standing(entry: &LearningEntry, now: Timestamp) -> Option<NegativeState> {
     let uses = &entry.uses;
-    let is_in_use = matches!(uses.status, Status::Active | Status::Stale);
-    if entry.learning.candidate.kind != Kind::Negative || !is_in_use {
+    let is_in_use = matches!(uses.status, LearningStatus::Active | LearningStatus::Stale);
+    if entry.learning.candidate.kind != LearningKind::Negative || !is_in_use {
         return None;
     }
     Some(match () {
-        () if uses.succeeded > uses.failed => Standing::Refuted,
-        () if uses.status == Status::Stale || idle_days(entry, now) >= VALID_DAYS => Standing::Recheck,
-        () => Standing::Holds,
+        () if uses.succeeded > uses.failed => NegativeState::Refuted,
+        () if uses.status == LearningStatus::Stale || idle_days(entry, now) >= VALID_DAYS => {
+            NegativeState::Recheck
+        }
+        () => NegativeState::Holds,
     })
 }
 
 /// What is said with it when it is shown.
-pub fn caveat(standing: Standing) -> &'static str {
+pub fn caveat(standing: NegativeState) -> &'static str {
     match standing {
-        Standing::Holds => "tried and failed",
-        Standing::Recheck => "failed then; conditions differ",
-        Standing::Refuted => "failed once, and has worked since",
+        NegativeState::Holds => "tried and failed",
+        NegativeState::Recheck => "failed then; conditions differ",
+        NegativeState::Refuted => "failed once, and has worked since",
     }
 }
 
@@ -71,17 +73,26 @@ mod tests {
         learnings
     }
 
-    fn at(learnings: &Learnings, days: i64) -> Option<Standing> {
+    fn at(learnings: &Learnings, days: i64) -> Option<NegativeState> {
         standing(learnings.get("0190f3c1").unwrap(), day(days))
     }
 
     #[test]
     fn a_failure_holds_for_sixty_days_or_until_its_ground_moves() {
         let plain = story("negative", &[]);
-        assert_eq!((at(&plain, 59), at(&plain, 60)), (Some(Standing::Holds), Some(Standing::Recheck)));
+        assert_eq!(
+            (at(&plain, 59), at(&plain, 60)),
+            (Some(NegativeState::Holds), Some(NegativeState::Recheck))
+        );
         let about = || json!({"ids": ["0190f3c1"]});
-        assert_eq!(at(&story("negative", &[(1, records::WENT_STALE, about())]), 2), Some(Standing::Recheck));
-        assert_eq!(at(&story("negative", &[(50, records::VERIFIED, about())]), 100), Some(Standing::Holds));
+        assert_eq!(
+            at(&story("negative", &[(1, records::WENT_STALE, about())]), 2),
+            Some(NegativeState::Recheck)
+        );
+        assert_eq!(
+            at(&story("negative", &[(50, records::VERIFIED, about())]), 100),
+            Some(NegativeState::Holds)
+        );
         assert_eq!(at(&story("fact", &[]), 100), None);
         assert_eq!(at(&story("negative", &[(1, records::ARCHIVED, about())]), 2), None);
     }
@@ -90,9 +101,9 @@ mod tests {
     fn a_success_ends_it() {
         let went = |is_success: bool| json!({"ids": ["0190f3c1"], "is_success": is_success});
         let worked = story("negative", &[(1, records::OUTCOME, went(true))]);
-        assert_eq!(at(&worked, 2), Some(Standing::Refuted));
+        assert_eq!(at(&worked, 2), Some(NegativeState::Refuted));
         let again =
             story("negative", &[(1, records::OUTCOME, went(true)), (2, records::OUTCOME, went(false))]);
-        assert_eq!(at(&again, 3), Some(Standing::Holds));
+        assert_eq!(at(&again, 3), Some(NegativeState::Holds));
     }
 }

@@ -32,8 +32,8 @@ const DAY: i64 = 86_400_000;
 /// Records of one span of time, told together. Parts of one span add up, in any order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Summary {
-    pub span: Span,
+pub struct TierSummary {
+    pub span: SummarySpan,
     /// Its first day.
     pub of: Text<10>,
     pub records: u64,
@@ -42,15 +42,15 @@ pub struct Summary {
     /// Calls and failures by tool.
     pub tools: BTreeMap<Text<64>, (u64, u64)>,
     pub sessions: Vec<SessionId>,
-    pub kept: Vec<Whole>,
+    pub kept: Vec<KeptRecord>,
     /// Where in the log it ends, if it was read from there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<Cursor>,
+    pub cursor: Option<LogCursor>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Span {
+pub enum SummarySpan {
     #[default]
     Day,
     Week,
@@ -59,7 +59,7 @@ pub enum Span {
 
 /// A record that a summary keeps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Whole {
+pub struct KeptRecord {
     pub id: Text<64>,
     pub at: Timestamp,
     pub kind: Text<64>,
@@ -69,7 +69,7 @@ pub struct Whole {
 
 /// How far a file of the log has been read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cursor {
+pub struct LogCursor {
     pub month: Text<7>,
     /// Bytes from its start.
     pub to: u64,
@@ -84,9 +84,9 @@ pub fn is_tiered(kind: &str) -> bool {
     kinds.contains(&kind) || prefixes.iter().any(|prefix| kind.starts_with(prefix))
 }
 
-impl Summary {
-    pub fn of_day(at: Timestamp) -> Summary {
-        Summary { of: day(at), ..Summary::default() }
+impl TierSummary {
+    pub fn of_day(at: Timestamp) -> TierSummary {
+        TierSummary { of: day(at), ..TierSummary::default() }
     }
 
     pub fn add(&mut self, record: &Record) {
@@ -106,7 +106,7 @@ impl Summary {
         }
         let importance = importance(record);
         if importance >= KEPT {
-            self.kept.push(Whole {
+            self.kept.push(KeptRecord {
                 id: Text::from(record.id.as_str()),
                 at: record.at,
                 kind: Text::from(record.kind.as_str()),
@@ -118,7 +118,7 @@ impl Summary {
     }
 
     /// Takes in another part of the same time, or of a shorter time within it.
-    pub fn merge(&mut self, other: &Summary) {
+    pub fn merge(&mut self, other: &TierSummary) {
         self.records += other.records;
         for (kind, count) in &other.kinds {
             *self.kinds.entry(kind.clone()).or_default() += count;
@@ -177,43 +177,43 @@ fn told(record: &Record) -> String {
 /// All summaries, and how far the log has been read for them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summaries {
-    days: BTreeMap<Text<10>, Summary>,
-    weeks: BTreeMap<Text<10>, Summary>,
-    months: BTreeMap<Text<10>, Summary>,
-    cursors: BTreeMap<Text<7>, Cursor>,
+    days: BTreeMap<Text<10>, TierSummary>,
+    weeks: BTreeMap<Text<10>, TierSummary>,
+    months: BTreeMap<Text<10>, TierSummary>,
+    cursors: BTreeMap<Text<7>, LogCursor>,
 }
 
 impl Summaries {
-    pub fn cursor(&self, month: &str) -> Option<&Cursor> {
+    pub fn cursor(&self, month: &str) -> Option<&LogCursor> {
         self.cursors.get(&Text::from(month))
     }
 
     /// Those of one span, oldest first.
-    pub fn of(&self, span: Span) -> impl Iterator<Item = &Summary> {
+    pub fn of(&self, span: SummarySpan) -> impl Iterator<Item = &TierSummary> {
         match span {
-            Span::Day => self.days.values(),
-            Span::Week => self.weeks.values(),
-            Span::Month => self.months.values(),
+            SummarySpan::Day => self.days.values(),
+            SummarySpan::Week => self.weeks.values(),
+            SummarySpan::Month => self.months.values(),
         }
     }
 
     /// Weeks and months that are over, and of which nothing is told yet. What comes in late is told of its day.
-    pub fn due(&self, now: Timestamp) -> Vec<Summary> {
-        let mut due: BTreeMap<(Span, Text<10>), Summary> = BTreeMap::new();
+    pub fn due(&self, now: Timestamp) -> Vec<TierSummary> {
+        let mut due: BTreeMap<(SummarySpan, Text<10>), TierSummary> = BTreeMap::new();
         for (of, summary) in &self.days {
             let Some(first) = Timestamp::parse(&format!("{of}T00:00:00Z")) else { continue };
             let spans = [
-                (Span::Week, monday(first), 7, &self.weeks),
-                (Span::Month, first_of(first), 31, &self.months),
+                (SummarySpan::Week, monday(first), 7, &self.weeks),
+                (SummarySpan::Month, first_of(first), 31, &self.months),
             ];
             for (span, start, days, told) in spans {
                 let is_over = now.seconds_since(start) >= (days + WARM_DAYS) * 86_400;
                 let of = day(start);
                 if is_over && !told.contains_key(&of) {
-                    let longer = due.entry((span, of.clone())).or_insert_with(|| Summary {
+                    let longer = due.entry((span, of.clone())).or_insert_with(|| TierSummary {
                         span,
                         of,
-                        ..Summary::default()
+                        ..TierSummary::default()
                     });
                     longer.merge(summary);
                 }
@@ -229,7 +229,7 @@ impl Projection for Summaries {
     const KINDS: &'static [&'static str] = &[SUMMARY];
 
     fn apply(&mut self, record: &Record) {
-        let Ok(summary) = serde_json::from_value::<Summary>(record.body.clone()) else { return };
+        let Ok(summary) = serde_json::from_value::<TierSummary>(record.body.clone()) else { return };
         if record.kind != SUMMARY {
             return;
         }
@@ -242,15 +242,15 @@ impl Projection for Summaries {
             self.cursors.insert(cursor.month.clone(), cursor.clone());
         }
         let known = match summary.span {
-            Span::Day => &mut self.days,
-            Span::Week => &mut self.weeks,
-            Span::Month => &mut self.months,
+            SummarySpan::Day => &mut self.days,
+            SummarySpan::Week => &mut self.weeks,
+            SummarySpan::Month => &mut self.months,
         };
         match known.get_mut(&summary.of) {
-            Some(known) if summary.span == Span::Day => known.merge(&summary),
+            Some(known) if summary.span == SummarySpan::Day => known.merge(&summary),
             Some(_) => {}
             None => {
-                known.insert(summary.of.clone(), Summary { cursor: None, ..summary });
+                known.insert(summary.of.clone(), TierSummary { cursor: None, ..summary });
             }
         }
     }

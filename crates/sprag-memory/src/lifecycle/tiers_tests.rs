@@ -25,8 +25,8 @@ fn any_record() -> impl Strategy<Value = Record> {
     })
 }
 
-fn told(records: &[Record]) -> Summary {
-    let mut summary = Summary::of_day(at(0));
+fn told(records: &[Record]) -> TierSummary {
+    let mut summary = TierSummary::of_day(at(0));
     records.iter().for_each(|record| summary.add(record));
     summary
 }
@@ -47,9 +47,9 @@ fn a_day_keeps_what_matters_and_counts_the_rest() {
 }
 
 fn part(of: i64, month: &str, to: u64, count: usize) -> Record {
-    let mut summary = Summary::of_day(at(of));
+    let mut summary = TierSummary::of_day(at(of));
     (0..count).for_each(|id| summary.add(&record(id, "observed", of, json!({"note": format!("{of} {id}")}))));
-    summary.cursor = Some(Cursor { month: Text::from(month), to, last: Text::from("r") });
+    summary.cursor = Some(LogCursor { month: Text::from(month), to, last: Text::from("r") });
     Record::new(SUMMARY, at(of + 8), json!(summary))
 }
 
@@ -59,7 +59,7 @@ fn a_part_that_was_told_twice_counts_once() {
     for part in [part(0, "2026-06", 100, 2), part(0, "2026-06", 100, 2), part(0, "2026-06", 150, 1)] {
         summaries.apply(&part);
     }
-    assert_eq!(summaries.of(Span::Day).map(|day| day.records).collect::<Vec<_>>(), [3]);
+    assert_eq!(summaries.of(SummarySpan::Day).map(|day| day.records).collect::<Vec<_>>(), [3]);
     assert_eq!(summaries.cursor("2026-06").unwrap().to, 150);
     assert_eq!(summaries.cursor("2026-05"), None);
 }
@@ -75,11 +75,12 @@ fn weeks_and_months_are_told_once_they_are_cold() {
     let due = summaries.due(at(37));
     assert_eq!(
         due.iter().map(|it| (it.span, it.of.as_str(), it.records)).collect::<Vec<_>>(),
-        [(Span::Week, "2026-06-01", 2)]
+        [(SummarySpan::Week, "2026-06-01", 2)]
     );
     due.iter().for_each(|it| summaries.apply(&Record::new(SUMMARY, at(37), json!(it))));
-    let later: Vec<(Span, u64)> = summaries.due(at(70)).iter().map(|it| (it.span, it.records)).collect();
-    assert_eq!(later, [(Span::Week, 1), (Span::Month, 3)]);
+    let later: Vec<(SummarySpan, u64)> =
+        summaries.due(at(70)).iter().map(|it| (it.span, it.records)).collect();
+    assert_eq!(later, [(SummarySpan::Week, 1), (SummarySpan::Month, 3)]);
 }
 
 proptest! {

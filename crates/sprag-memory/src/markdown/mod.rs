@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line, quoted};
 
-use crate::learning::{Candidate, Learning, Status};
-use crate::learnings::Entry;
+use crate::learning::{Candidate, Learning, LearningStatus};
+use crate::learnings::LearningEntry;
 
 /// How many characters of an id a heading has.
 const SHORT: usize = 13;
@@ -24,13 +24,13 @@ const NOTES_INTRO: &str = "Not written by `sprag`, and kept as it is.";
 
 /// All learnings in use, in the order of their ids, and behind them what somebody wrote beside them. The same
 /// learnings and notes are the same text.
-pub fn document<'a>(entries: impl IntoIterator<Item = &'a Entry>, notes: &str) -> String {
+pub fn document<'a>(entries: impl IntoIterator<Item = &'a LearningEntry>, notes: &str) -> String {
     let (mut active, mut stale) = (String::new(), String::new());
     for entry in entries {
         match entry.status() {
-            Status::Active => active.push_str(&block(&entry.learning)),
-            Status::Stale => stale.push_str(&block(&entry.learning)),
-            Status::Archived | Status::Superseded => {}
+            LearningStatus::Active => active.push_str(&block(&entry.learning)),
+            LearningStatus::Stale => stale.push_str(&block(&entry.learning)),
+            LearningStatus::Archived | LearningStatus::Superseded => {}
         }
     }
     let mut text = format!(
@@ -155,7 +155,7 @@ pub fn has_conflict(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
 }
 
-struct Block<'a> {
+struct MarkdownBlock<'a> {
     /// Where it begins, and where what follows it does.
     from: usize,
     to: usize,
@@ -165,7 +165,7 @@ struct Block<'a> {
 }
 
 /// A block goes from a heading to the line that ends it. Escaping keeps a statement from having either.
-fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+fn blocks(text: &str) -> impl Iterator<Item = MarkdownBlock<'_>> {
     let mut start = None;
     let mut at = 0;
     text.split_inclusive('\n').filter_map(move |line| {
@@ -176,7 +176,7 @@ fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
         }
         let (id, hash) = line.strip_prefix(END)?.trim_end().strip_suffix(" -->")?.split_once(' ')?;
         let start = start.take()?;
-        Some(Block { from: start, to: at, body: &text[start..from], id, hash })
+        Some(MarkdownBlock { from: start, to: at, body: &text[start..from], id, hash })
     })
 }
 

@@ -11,7 +11,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::records;
-use crate::usage::{self, Change};
+use crate::usage::{self, UsageChange};
 
 /// A session that was silent for so long has ended, whoever did not tell.
 pub const LOST_SECONDS: i64 = 24 * 60 * 60;
@@ -26,7 +26,7 @@ pub struct Exposures {
 /// What one session was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exposure {
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownTo>,
     /// It said that there was nothing to learn from it. What it was shown proves nothing then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_skipped: bool,
@@ -34,15 +34,15 @@ pub struct Exposure {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ShownTo {
     pub id: Text<64>,
-    pub fate: Fate,
+    pub fate: ExposureFate,
 }
 
 /// What a session made of a learning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
+pub enum ExposureFate {
     Open,
     Used,
     Dismissed,
@@ -50,7 +50,7 @@ pub enum Fate {
 
 /// How a session came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum SessionEnd {
     /// Its client said so, or it was silent for a day after a stop.
     Done,
     /// In the middle of a turn: nobody knows what would have come of it.
@@ -69,22 +69,31 @@ impl Exposures {
 
 impl Exposure {
     /// What was shown in vain, each once for each session: the record of it closes the matter.
-    pub fn dismissals(&self, ending: Ending) -> Vec<Text<64>> {
-        if self.has_skipped || ending == Ending::Crashed {
+    pub fn dismissals(&self, ending: SessionEnd) -> Vec<Text<64>> {
+        if self.has_skipped || ending == SessionEnd::Crashed {
             return Vec::new();
         }
-        self.shown.iter().filter(|shown| shown.fate == Fate::Open).map(|shown| shown.id.clone()).collect()
+        self.shown
+            .iter()
+            .filter(|shown| shown.fate == ExposureFate::Open)
+            .map(|shown| shown.id.clone())
+            .collect()
     }
 
-    fn take(&mut self, id: &str, change: Change) {
+    fn take(&mut self, id: &str, change: UsageChange) {
         let at = self.shown.iter().position(|shown| shown.id.as_str() == id);
         match (change, at) {
-            (Change::Surfaced, None) => self.shown.push(Shown { id: Text::from(id), fate: Fate::Open }),
-            (Change::Referred | Change::Implied | Change::Rated { is_useful: true }, Some(at)) => {
-                self.shown[at].fate = Fate::Used;
+            (UsageChange::Surfaced, None) => {
+                self.shown.push(ShownTo { id: Text::from(id), fate: ExposureFate::Open })
             }
-            (Change::Dismissed, Some(at)) if self.shown[at].fate == Fate::Open => {
-                self.shown[at].fate = Fate::Dismissed;
+            (
+                UsageChange::Referred | UsageChange::Implied | UsageChange::Rated { is_useful: true },
+                Some(at),
+            ) => {
+                self.shown[at].fate = ExposureFate::Used;
+            }
+            (UsageChange::Dismissed, Some(at)) if self.shown[at].fate == ExposureFate::Open => {
+                self.shown[at].fate = ExposureFate::Dismissed;
             }
             _ => {}
         }
@@ -140,7 +149,7 @@ mod tests {
         told(kind, session, json!({ "ids": [id] }))
     }
 
-    fn left(records: &[Record], session: &str, ending: Ending) -> Vec<String> {
+    fn left(records: &[Record], session: &str, ending: SessionEnd) -> Vec<String> {
         let mut exposures = Exposures::default();
         records.iter().for_each(|record| exposures.apply(record));
         let exposure = exposures.get(&SessionId::new(session)).cloned().unwrap_or_default();
@@ -152,22 +161,22 @@ mod tests {
         let mut records = vec![shown("s", &["a", "b", "c"]), shown("s", &["a"]), shown("t", &["a"])];
         records.push(about(records::REFERRED, "s", "b"));
         records.push(about(records::IMPLIED, "s", "c"));
-        assert_eq!(left(&records, "s", Ending::Done), ["a"]);
+        assert_eq!(left(&records, "s", SessionEnd::Done), ["a"]);
         records.push(about(records::DISMISSED, "s", "a"));
-        assert_eq!(left(&records, "s", Ending::Done), [""; 0], "told twice, it counts once");
-        assert_eq!(left(&records, "t", Ending::Done), ["a"]);
+        assert_eq!(left(&records, "s", SessionEnd::Done), [""; 0], "told twice, it counts once");
+        assert_eq!(left(&records, "t", SessionEnd::Done), ["a"]);
     }
 
     #[test]
     fn a_session_that_skipped_or_crashed_proves_nothing() {
         let mut records = vec![shown("s", &["a"])];
-        assert_eq!(left(&records, "s", Ending::Crashed), [""; 0]);
+        assert_eq!(left(&records, "s", SessionEnd::Crashed), [""; 0]);
         records.push(told(crate::records::SKIPPED, "s", json!({"why": "a typo"})));
-        assert_eq!(left(&records, "s", Ending::Done), [""; 0]);
+        assert_eq!(left(&records, "s", SessionEnd::Done), [""; 0]);
     }
 
     #[test]
     fn what_was_never_shown_is_no_exposure() {
-        assert_eq!(left(&[about(records::REFERRED, "s", "a")], "s", Ending::Done), [""; 0]);
+        assert_eq!(left(&[about(records::REFERRED, "s", "a")], "s", SessionEnd::Done), [""; 0]);
     }
 }

@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 use sprag_base::record::{Projection, Record};
 use sprag_base::text::Text;
 
-use super::floor::{Basis, POLICY, Version, Whom};
-use crate::learning::Scope;
+use super::floor::{FloorAudience, FloorBasis, FloorVersion, POLICY};
+use crate::learning::LearningScope;
 use crate::records;
-use crate::usage::{self, Change};
+use crate::usage::{self, UsageChange};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Feedback {
-    scopes: BTreeMap<String, Scope>,
-    judged: Vec<(Whom, Basis)>,
+    scopes: BTreeMap<String, LearningScope>,
+    judged: Vec<(FloorAudience, FloorBasis)>,
 }
 
 impl Feedback {
-    pub fn iter(&self) -> impl Iterator<Item = &(Whom, Basis)> {
+    pub fn iter(&self) -> impl Iterator<Item = &(FloorAudience, FloorBasis)> {
         self.judged.iter()
     }
 
-    fn basis(&mut self, whom: Whom) -> &mut Basis {
+    fn basis(&mut self, whom: FloorAudience) -> &mut FloorBasis {
         let at = self.judged.iter().position(|(known, _)| *known == whom).unwrap_or_else(|| {
-            self.judged.push((whom, Basis::default()));
+            self.judged.push((whom, FloorBasis::default()));
             self.judged.len() - 1
         });
         &mut self.judged[at].1
@@ -39,13 +39,13 @@ impl Projection for Feedback {
 
     fn apply(&mut self, record: &Record) {
         if record.kind == POLICY {
-            if let Ok(version) = serde_json::from_value::<Version>(record.body.clone()) {
-                *self.basis(version.whom) = Basis::default();
+            if let Ok(version) = serde_json::from_value::<FloorVersion>(record.body.clone()) {
+                *self.basis(version.whom) = FloorBasis::default();
             }
             return;
         }
         if record.kind == records::ACCEPTED {
-            let scope = record.body["scope"].as_str().and_then(Scope::read);
+            let scope = record.body["scope"].as_str().and_then(LearningScope::read);
             if let (Some(id), Some(scope)) = (record.body["id"].as_str(), scope) {
                 self.scopes.insert(id.to_owned(), scope);
             }
@@ -55,13 +55,13 @@ impl Projection for Feedback {
         let role: Text<64> = Text::from(role.map_or("main", Text::as_str));
         for (id, change) in usage::changes(record) {
             let hit = match change {
-                Change::Referred | Change::Rated { is_useful: true } => 1.0,
-                Change::Implied => 0.5,
-                Change::Dismissed | Change::Rated { is_useful: false } => 0.0,
+                UsageChange::Referred | UsageChange::Rated { is_useful: true } => 1.0,
+                UsageChange::Implied => 0.5,
+                UsageChange::Dismissed | UsageChange::Rated { is_useful: false } => 0.0,
                 _ => continue,
             };
-            let scope = self.scopes.get(&id).copied().unwrap_or(Scope::Project);
-            let basis = self.basis(Whom { role: role.clone(), scope: Text::from(scope.name()) });
+            let scope = self.scopes.get(&id).copied().unwrap_or(LearningScope::Project);
+            let basis = self.basis(FloorAudience { role: role.clone(), scope: Text::from(scope.name()) });
             basis.judged = basis.judged.saturating_add(1);
             basis.hits += hit;
         }
@@ -84,11 +84,11 @@ mod tests {
         told(records::REFERRED, json!({"ids": ["a", "b"]}));
         told(records::IMPLIED, json!({"ids": ["b"]}));
         told(records::DISMISSED, json!({"ids": ["b"]}));
-        let whom = |scope: &str| Whom { role: Text::from("main"), scope: Text::from(scope) };
+        let whom = |scope: &str| FloorAudience { role: Text::from("main"), scope: Text::from(scope) };
         let version = json!({"whom": whom("team"), "version": 1, "floor": 1.1, "basis": {"judged": 1, "hits": 1.0}, "why": "x"});
         told(POLICY, version);
-        let all: Vec<(Whom, Basis)> = feedback.iter().cloned().collect();
-        let project = Basis { judged: 3, hits: 1.5 };
-        assert_eq!(all, [(whom("team"), Basis::default()), (whom("project"), project)]);
+        let all: Vec<(FloorAudience, FloorBasis)> = feedback.iter().cloned().collect();
+        let project = FloorBasis { judged: 3, hits: 1.5 };
+        assert_eq!(all, [(whom("team"), FloorBasis::default()), (whom("project"), project)]);
     }
 }

@@ -30,7 +30,7 @@ const TRIED: u32 = 10;
 
 /// Whom a version is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Whom {
+pub struct FloorAudience {
     /// Of the agent: `main`, or what kind of sub-agent.
     pub role: Text<64>,
     /// Of the learnings.
@@ -39,27 +39,27 @@ pub struct Whom {
 
 /// One version, as it is written down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Version {
-    pub whom: Whom,
+pub struct FloorVersion {
+    pub whom: FloorAudience,
     pub version: u32,
     /// The one before; none for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
     /// What the usual floor is multiplied by.
     pub floor: f32,
-    pub basis: Basis,
+    pub basis: FloorBasis,
     pub why: Text<200>,
 }
 
 /// What a version rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Basis {
+pub struct FloorBasis {
     pub judged: u32,
     /// What only looked like use counts half.
     pub hits: f32,
 }
 
-impl Basis {
+impl FloorBasis {
     pub fn rate(&self) -> f32 {
         if self.judged == 0 { 0.0 } else { self.hits / self.judged as f32 }
     }
@@ -67,45 +67,45 @@ impl Basis {
 
 /// All versions, and which are in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Versions {
-    kept: Vec<(Timestamp, Version)>,
+pub struct FloorVersions {
+    kept: Vec<(Timestamp, FloorVersion)>,
 }
 
-impl Versions {
-    pub fn current(&self, whom: &Whom) -> Option<&Version> {
+impl FloorVersions {
+    pub fn current(&self, whom: &FloorAudience) -> Option<&FloorVersion> {
         self.kept.iter().rev().map(|(_, version)| version).find(|version| version.whom == *whom)
     }
 
     /// What the usual floor is multiplied by.
-    pub fn floor(&self, whom: &Whom) -> f32 {
+    pub fn floor(&self, whom: &FloorAudience) -> f32 {
         self.current(whom).map_or(1.0, |version| version.floor)
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &(Timestamp, Version)> {
+    pub fn all(&self) -> impl Iterator<Item = &(Timestamp, FloorVersion)> {
         self.kept.iter()
     }
 
     /// The version that takes the current one back: a new one with what its parent said.
-    pub fn reverted(&self, whom: &Whom) -> Option<Version> {
+    pub fn reverted(&self, whom: &FloorAudience) -> Option<FloorVersion> {
         let current =
             self.current(whom).filter(|version| version.floor != 1.0 || version.parent.is_some())?;
         let known = |number: u32| {
             self.kept.iter().map(|(_, version)| version).find(|it| it.whom == *whom && it.version == number)
         };
         let before = current.parent.and_then(known);
-        Some(Version {
+        Some(FloorVersion {
             whom: whom.clone(),
             version: current.version + 1,
             // What is taken back is not the ground to go back to.
             parent: before.and_then(|version| version.parent),
             floor: before.map_or(1.0, |version| version.floor),
-            basis: Basis::default(),
+            basis: FloorBasis::default(),
             why: Text::new(format!("version {} is taken back", current.version)),
         })
     }
 
     /// The next version, if what was judged since the last asks for one. `usual` is the floor as configured.
-    pub fn next(&self, whom: &Whom, basis: Basis, usual: f32) -> Option<Version> {
+    pub fn next(&self, whom: &FloorAudience, basis: FloorBasis, usual: f32) -> Option<FloorVersion> {
         if basis.judged < ENOUGH || !(usual > 0.0 && usual.is_finite()) {
             return None;
         }
@@ -122,7 +122,7 @@ impl Versions {
             return None;
         }
         let told = if floor > before { "shown less" } else { "shown more" };
-        Some(Version {
+        Some(FloorVersion {
             whom: whom.clone(),
             version: current.map_or(1, |version| version.version + 1),
             parent: current.map(|version| version.version),
@@ -137,18 +137,18 @@ impl Versions {
     }
 }
 
-impl Projection for Versions {
+impl Projection for FloorVersions {
     const NAME: &'static str = "policy";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &[POLICY];
 
     fn apply(&mut self, record: &Record) {
-        let Ok(version) = serde_json::from_value::<Version>(record.body.clone()) else { return };
+        let Ok(version) = serde_json::from_value::<FloorVersion>(record.body.clone()) else { return };
         // Two processes may come to the same version; the first counts.
         let is_next = self.current(&version.whom).map_or(0, |current| current.version) < version.version;
         let is_sane = version.floor.is_finite() && (0.1..=10.0).contains(&version.floor);
         if record.kind == POLICY && is_next && is_sane {
-            let of = |kept: &(Timestamp, Version)| kept.1.whom == version.whom;
+            let of = |kept: &(Timestamp, FloorVersion)| kept.1.whom == version.whom;
             if self.kept.iter().filter(|kept| of(kept)).count() >= VERSIONS
                 && let Some(oldest) = self.kept.iter().position(of)
             {
@@ -176,21 +176,21 @@ mod tests {
 
     use super::*;
 
-    fn whom() -> Whom {
-        Whom { role: Text::from("main"), scope: Text::from("project") }
+    fn whom() -> FloorAudience {
+        FloorAudience { role: Text::from("main"), scope: Text::from("project") }
     }
 
-    fn took(versions: &mut Versions, version: &Version) {
+    fn took(versions: &mut FloorVersions, version: &FloorVersion) {
         versions.apply(&Record::new(POLICY, Timestamp::from_millis(0), json!(version)));
     }
 
-    fn basis(judged: u32, hits: f32) -> Basis {
-        Basis { judged, hits }
+    fn basis(judged: u32, hits: f32) -> FloorBasis {
+        FloorBasis { judged, hits }
     }
 
     #[test]
     fn a_floor_rises_where_little_helps_and_falls_where_all_does() {
-        let versions = Versions::default();
+        let versions = FloorVersions::default();
         assert_eq!(versions.next(&whom(), basis(49, 0.0), 0.4), None, "not enough");
         assert_eq!(versions.next(&whom(), basis(50, 20.0), 0.4), None, "all is well");
         let up = versions.next(&whom(), basis(50, 5.0), 0.4).unwrap();
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_version_is_taken_back_to_its_parent() {
-        let mut versions = Versions::default();
+        let mut versions = FloorVersions::default();
         assert_eq!(versions.reverted(&whom()), None);
         for _ in 0..2 {
             let next = versions.next(&whom(), basis(60, 0.0), 0.4).unwrap();
@@ -223,12 +223,12 @@ mod tests {
 
     #[test]
     fn the_same_version_counts_once() {
-        let mut versions = Versions::default();
+        let mut versions = FloorVersions::default();
         let next = versions.next(&whom(), basis(60, 0.0), 0.4).unwrap();
         (0..2).for_each(|_| took(&mut versions, &next));
         assert_eq!(versions.all().count(), 1);
-        took(&mut versions, &Version { version: 9, floor: f32::NAN, ..next.clone() });
-        took(&mut versions, &Version { version: 9, floor: 1e9, ..next });
+        took(&mut versions, &FloorVersion { version: 9, floor: f32::NAN, ..next.clone() });
+        took(&mut versions, &FloorVersion { version: 9, floor: 1e9, ..next });
         assert_eq!(versions.all().count(), 1, "a forged one counts for nothing");
     }
 
@@ -244,7 +244,7 @@ mod tests {
         fn no_step_is_larger_than_a_tenth_and_no_floor_leaves_its_bounds(
             judgements in prop::collection::vec((0..200u32, 0.0..1.0f32), 0..60), usual in 0.2..0.7f32,
         ) {
-            let mut versions = Versions::default();
+            let mut versions = FloorVersions::default();
             for (judged, share) in judgements {
                 let before = versions.floor(&whom());
                 if let Some(next) = versions.next(&whom(), basis(judged, judged as f32 * share), usual) {

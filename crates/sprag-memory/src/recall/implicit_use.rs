@@ -28,10 +28,10 @@ pub const PREFIX: usize = 6;
 /// The words of a learning by which its use is known, rarest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Terms(Vec<Term>);
+pub struct Terms(Vec<UsedTerm>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Term {
+struct UsedTerm {
     #[serde(rename = "t")]
     stem: Text<32>,
     #[serde(rename = "w")]
@@ -41,10 +41,10 @@ struct Term {
 impl Terms {
     /// `idf` weighs a stem: [`idf`] from counts, or [`plain_idf`] where nobody counts.
     pub fn new(text: &str, idf: impl Fn(&str) -> f32) -> Terms {
-        let mut terms: Vec<Term> = Words::of([text])
+        let mut terms: Vec<UsedTerm> = StemSet::of([text])
             .0
             .into_iter()
-            .map(|stem| Term { weight: idf(&stem).clamp(0.0, 20.0), stem: Text::new(stem) })
+            .map(|stem| UsedTerm { weight: idf(&stem).clamp(0.0, 20.0), stem: Text::new(stem) })
             .filter(|term| term.weight > 0.0)
             .collect();
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.stem.cmp(&b.stem)));
@@ -58,7 +58,7 @@ impl Terms {
         Terms::new(&format!("{} {} {}", it.summary, it.detail, tags.join(" ")), plain_idf)
     }
 
-    fn bits(&self, words: &Words) -> u32 {
+    fn bits(&self, words: &StemSet) -> u32 {
         let held = self.0.iter().enumerate().filter(|(_, term)| words.0.contains(term.stem.as_str()));
         held.fold(0, |bits, (at, _)| bits | 1 << at)
     }
@@ -82,12 +82,12 @@ fn is_nothing(bits: &u32) -> bool {
 
 impl Trail {
     /// A new turn, with what the user said in it.
-    pub fn begin(terms: &Terms, prompt: &Words) -> Trail {
+    pub fn begin(terms: &Terms, prompt: &StemSet) -> Trail {
         Trail { asked: terms.bits(prompt), met: 0 }
     }
 
     /// The agent answered, ran or wrote this.
-    pub fn note(&mut self, terms: &Terms, words: &Words) {
+    pub fn note(&mut self, terms: &Terms, words: &StemSet) {
         self.met |= terms.bits(words);
     }
 
@@ -104,7 +104,7 @@ impl Trail {
 /// Which of the shown learnings one turn made use of, by their place: what the agent said, ran and wrote
 /// is in `done`.
 pub fn usage_of_turn(shown: &[Terms], done: &[&str], prompt: &str) -> Vec<usize> {
-    let (prompt, words) = (Words::of([prompt]), Words::of(done.iter().copied()));
+    let (prompt, words) = (StemSet::of([prompt]), StemSet::of(done.iter().copied()));
     let is_used = |terms: &&Terms| {
         let mut trail = Trail::begin(terms, &prompt);
         trail.note(terms, &words);
@@ -157,11 +157,11 @@ fn is_common(stem: &str) -> bool {
 
 /// The stems of some texts, each once. Identifiers count whole and in their parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words(HashSet<String>);
+pub struct StemSet(HashSet<String>);
 
-impl Words {
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Words {
-        let mut words = Words::default();
+impl StemSet {
+    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> StemSet {
+        let mut words = StemSet::default();
         texts.into_iter().for_each(|text| words.add(text));
         words
     }
@@ -171,7 +171,7 @@ impl Words {
     }
 
     /// The share of their words that two texts have in common.
-    pub fn overlap(&self, other: &Words) -> f32 {
+    pub fn overlap(&self, other: &StemSet) -> f32 {
         let common = self.0.intersection(&other.0).count();
         let all = self.0.len() + other.0.len() - common;
         if all == 0 { 0.0 } else { common as f32 / all as f32 }
@@ -284,11 +284,11 @@ mod tests {
     #[test]
     fn a_turn_may_come_in_pieces() {
         let terms = Terms::new(CACHE, plain_idf);
-        let mut trail = Trail::begin(&terms, &Words::of(["fix the resolver"]));
-        trail.note(&terms, &Words::of(["vim resolver.rs"]));
-        trail.note(&terms, &Words::of(["invalidate_cache()"]));
+        let mut trail = Trail::begin(&terms, &StemSet::of(["fix the resolver"]));
+        trail.note(&terms, &StemSet::of(["vim resolver.rs"]));
+        trail.note(&terms, &StemSet::of(["invalidate_cache()"]));
         assert!(trail.is_implied(&terms), "{trail:?}");
-        assert!(!Trail::begin(&terms, &Words::default()).is_implied(&terms));
+        assert!(!Trail::begin(&terms, &StemSet::default()).is_implied(&terms));
         let kept = serde_json::to_string(&(trail, &terms)).unwrap();
         assert_eq!(serde_json::from_str::<(Trail, Terms)>(&kept).unwrap(), (trail, terms));
     }
@@ -315,11 +315,11 @@ mod tests {
         for (one, other) in
             [("caches", "cached"), ("retries", "retry"), ("parsing", "parsed"), ("boxes", "box")]
         {
-            assert_eq!(Words::of([one]), Words::of([other]));
+            assert_eq!(StemSet::of([one]), StemSet::of([other]));
         }
         assert_eq!(
-            Words::of(["HTTPServer retryCount"]),
-            Words::of(["httpserver retrycount HTTP server retry count"])
+            StemSet::of(["HTTPServer retryCount"]),
+            StemSet::of(["httpserver retrycount HTTP server retry count"])
         );
     }
 

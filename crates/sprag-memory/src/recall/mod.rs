@@ -16,33 +16,33 @@ use crate::recall::implicit_use::Terms;
 /// When a session may be shown something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Occasion {
+pub enum RecallOccasion {
     Start,
     Prompt,
     Tool,
 }
 
-impl Occasion {
+impl RecallOccasion {
     pub fn name(self) -> &'static str {
         match self {
-            Occasion::Start => "start",
-            Occasion::Prompt => "prompt",
-            Occasion::Tool => "tool",
+            RecallOccasion::Start => "start",
+            RecallOccasion::Prompt => "prompt",
+            RecallOccasion::Tool => "tool",
         }
     }
 
     /// Tokens it may cost.
     pub fn tokens(self) -> u32 {
         match self {
-            Occasion::Start => 1200,
-            Occasion::Prompt => 600,
-            Occasion::Tool => 400,
+            RecallOccasion::Start => 1200,
+            RecallOccasion::Prompt => 600,
+            RecallOccasion::Tool => 400,
         }
     }
 
     /// Whether the host may add what it sees of the worktree: a prompt speaks for itself.
     pub fn looks_around(self) -> bool {
-        self == Occasion::Start
+        self == RecallOccasion::Start
     }
 }
 
@@ -53,24 +53,24 @@ pub const SESSION_TOKENS: u32 = 4000;
 const TEXT: usize = 4000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
+pub struct RecallQuestion {
     pub text: String,
     /// Relative to the worktree.
     pub files: Vec<String>,
 }
 
-impl Question {
+impl RecallQuestion {
     /// Returns the question that a prompt asks: its first bytes, and the files that it names.
-    pub fn from_prompt(text: &str, root: &str) -> Question {
+    pub fn from_prompt(text: &str, root: &str) -> RecallQuestion {
         let end = (0..=TEXT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
         let text = &text[..end.unwrap_or(0)];
-        Question { text: text.to_owned(), files: files_in(text, root) }
+        RecallQuestion { text: text.to_owned(), files: files_in(text, root) }
     }
 
     /// Returns the question about these paths. A tool's input names files and no topics.
-    pub fn from_paths(paths: &[String], root: &str) -> Question {
+    pub fn from_paths(paths: &[String], root: &str) -> RecallQuestion {
         let below = |path: &String| relative(path, root);
-        Question { text: String::new(), files: paths.iter().filter_map(below).collect() }
+        RecallQuestion { text: String::new(), files: paths.iter().filter_map(below).collect() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -111,14 +111,14 @@ fn is_path(word: &str) -> bool {
 /// What was found, best first, and what has become of what was shown before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recalled {
-    pub found: Vec<Found>,
+    pub found: Vec<RecalledLearning>,
     pub notices: Vec<Notice>,
     /// Whether there is anything at all that could be found.
     pub is_any: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct RecalledLearning {
     pub id: Text<64>,
     pub summary: Text<200>,
     pub detail: Text<2000>,
@@ -142,11 +142,11 @@ pub struct Found {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub id: Text<64>,
-    pub what: Became,
+    pub what: LearningChange,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Became {
+pub enum LearningChange {
     /// With what it says since when.
     Corrected {
         summary: Text<200>,

@@ -8,8 +8,8 @@ use serde::Serialize;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 
-use crate::learning::{Category, Status};
-use crate::learnings::{Entry, Learnings};
+use crate::learning::{Category, LearningStatus};
+use crate::learnings::{LearningEntry, Learnings};
 use crate::lifecycle::decay::{self, decay, hit_rate, idle_days};
 use crate::stats::Stats;
 use crate::usage::Uses;
@@ -33,7 +33,7 @@ const OVER_RATE: f32 = 0.1;
 const OVER_MANY: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Kind {
+pub enum InsightKind {
     DecayWarning,
     HighCrossPollination,
     StaleTop,
@@ -46,26 +46,26 @@ pub enum Kind {
     OverSurfaced,
 }
 
-impl Kind {
+impl InsightKind {
     pub fn name(self) -> &'static str {
         match self {
-            Kind::DecayWarning => "DecayWarning",
-            Kind::HighCrossPollination => "HighCrossPollination",
-            Kind::StaleTop => "StaleTop",
-            Kind::LowHitCategory => "LowHitCategory",
-            Kind::HighValueRare => "HighValueRare",
-            Kind::RubberStamping => "RubberStamping",
-            Kind::GateTooStrict => "GateTooStrict",
-            Kind::GateTooLoose => "GateTooLoose",
-            Kind::SkipMiss => "SkipMiss",
-            Kind::OverSurfaced => "OverSurfaced",
+            InsightKind::DecayWarning => "DecayWarning",
+            InsightKind::HighCrossPollination => "HighCrossPollination",
+            InsightKind::StaleTop => "StaleTop",
+            InsightKind::LowHitCategory => "LowHitCategory",
+            InsightKind::HighValueRare => "HighValueRare",
+            InsightKind::RubberStamping => "RubberStamping",
+            InsightKind::GateTooStrict => "GateTooStrict",
+            InsightKind::GateTooLoose => "GateTooLoose",
+            InsightKind::SkipMiss => "SkipMiss",
+            InsightKind::OverSurfaced => "OverSurfaced",
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Insight {
-    pub kind: Kind,
+    pub kind: InsightKind,
     /// What was seen: a lower-case fragment.
     pub what: Text<400>,
     /// What to do about it.
@@ -73,20 +73,20 @@ pub struct Insight {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Text<64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change: Option<Setting>,
+    pub change: Option<SuggestedSetting>,
 }
 
 /// A setting that would help. What the write gate lets through and how long a learning lasts are not among
 /// them: those stay a person's own idea.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Setting {
+pub struct SuggestedSetting {
     pub key: &'static str,
     pub to: String,
 }
 
 /// The settings that decide, as they are now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Now {
+pub struct CurrentSettings {
     /// `retrieval.strategy`
     pub strategy: String,
     /// `gate.auto_skip.line_threshold` and `.decider`
@@ -98,8 +98,8 @@ pub struct Now {
 pub fn insights(
     learnings: &Learnings,
     stats: &Stats,
-    policy: &decay::Policy,
-    settings: &Now,
+    policy: &decay::DecaySettings,
+    settings: &CurrentSettings,
     now: Timestamp,
 ) -> Vec<Insight> {
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ pub fn insights(
     found
 }
 
-fn decays(learnings: &Learnings, policy: &decay::Policy, now: Timestamp, found: &mut Vec<Insight>) {
+fn decays(learnings: &Learnings, policy: &decay::DecaySettings, now: Timestamp, found: &mut Vec<Insight>) {
     let decay = decay(learnings.in_use(), policy, now);
     let mut soon: Vec<_> = decay.soon.iter().chain(&decay.archive).chain(&decay.flagged).collect();
     soon.sort_by_key(|due| due.days_left);
@@ -126,7 +126,7 @@ fn decays(learnings: &Learnings, policy: &decay::Policy, now: Timestamp, found: 
             days => format!("will be archived in {days} days"),
         };
         found.push(Insight {
-            kind: Kind::DecayWarning,
+            kind: InsightKind::DecayWarning,
             what: Text::new(format!("{} {when}: {}", named(&due.id, due.summary.as_str()), due.why)),
             next: Text::new(format!("if it still holds: sprag learnings verify {}", due.id)),
             ids: vec![due.id.clone()],
@@ -139,7 +139,7 @@ fn decays(learnings: &Learnings, policy: &decay::Policy, now: Timestamp, found: 
 }
 
 fn of_entries(learnings: &Learnings, stats: &Stats, now: Timestamp, found: &mut Vec<Insight>) {
-    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<InsightKind, usize> = BTreeMap::new();
     for entry in learnings.in_use() {
         let Some((kind, what, next)) = of_entry(entry, stats, now) else { continue };
         let count = counts.entry(kind).or_default();
@@ -156,7 +156,7 @@ fn of_entries(learnings: &Learnings, stats: &Stats, now: Timestamp, found: &mut 
     }
 }
 
-fn of_entry(entry: &Entry, stats: &Stats, now: Timestamp) -> Option<(Kind, String, String)> {
+fn of_entry(entry: &LearningEntry, stats: &Stats, now: Timestamp) -> Option<(InsightKind, String, String)> {
     let (id, uses) = (&entry.learning.id, &entry.uses);
     let name = named(id, entry.learning.candidate.summary.as_str());
     let users = stats.users(id.as_str());
@@ -164,7 +164,7 @@ fn of_entry(entry: &Entry, stats: &Stats, now: Timestamp) -> Option<(Kind, Strin
     if users >= CROSS_SESSIONS {
         let next = format!("worth a wider scope: sprag learnings promote {id}");
         return Some((
-            Kind::HighCrossPollination,
+            InsightKind::HighCrossPollination,
             format!("{name} was of use in {users} other sessions"),
             next,
         ));
@@ -172,7 +172,7 @@ fn of_entry(entry: &Entry, stats: &Stats, now: Timestamp) -> Option<(Kind, Strin
     if hit_rate(uses) >= STALE_RATE && idle >= STALE_DAYS {
         let what = format!("{name} was often of use, and not for {idle} days");
         return Some((
-            Kind::StaleTop,
+            InsightKind::StaleTop,
             what,
             format!("see whether it still holds: sprag learnings verify {id}"),
         ));
@@ -181,7 +181,7 @@ fn of_entry(entry: &Entry, stats: &Stats, now: Timestamp) -> Option<(Kind, Strin
     if rate > RARE_RATE && uses.surfaced < RARE_SHOWN {
         let what = format!("{name} is of use when it is shown, and was shown {} times", uses.surfaced);
         let next = format!("add tags or a trigger so that it comes to mind: sprag learnings edit {id}");
-        return Some((Kind::HighValueRare, what, next));
+        return Some((InsightKind::HighValueRare, what, next));
     }
     None
 }
@@ -196,7 +196,7 @@ fn categories(learnings: &Learnings, found: &mut Vec<Insight>) {
         }
         if trials >= ENOUGH && hits / (trials as f32) < LOW_RATE {
             found.push(Insight {
-                kind: Kind::LowHitCategory,
+                kind: InsightKind::LowHitCategory,
                 what: Text::new(format!(
                     "learnings of category `{}` were of use {} of {trials} times",
                     category.name(),
@@ -221,7 +221,7 @@ fn stamping(stats: &Stats, found: &mut Vec<Insight>) {
         let share = count as f32 / stats.accepted as f32;
         if share > STAMP_SHARE {
             found.push(Insight {
-                kind: Kind::RubberStamping,
+                kind: InsightKind::RubberStamping,
                 what: Text::new(format!(
                     "{:.0} % of {} learnings claim `{}`",
                     share * 100.0,
@@ -253,7 +253,7 @@ fn gate(learnings: &Learnings, stats: &Stats, found: &mut Vec<Insight>) {
             _ => format!("; kept later after all: {}", missed_by.join(", ")),
         };
         found.push(Insight {
-            kind: Kind::GateTooStrict,
+            kind: InsightKind::GateTooStrict,
             what: Text::new(format!("{} of {all} candidates were kept{misses}", stats.accepted)),
             next: Text::from(
                 "read the reasons: sprag learnings rejected; if they are wrong: sprag config set gate.write_gate.mode lenient",
@@ -267,7 +267,7 @@ fn gate(learnings: &Learnings, stats: &Stats, found: &mut Vec<Insight>) {
         .fold((0.0, 0), |(hits, trials), entry| (hits + hits_of(&entry.uses), trials + judged(&entry.uses)));
     if share > LOOSE_SHARE && trials >= ENOUGH && hits / (trials as f32) < LOW_RATE {
         found.push(Insight {
-            kind: Kind::GateTooLoose,
+            kind: InsightKind::GateTooLoose,
             what: Text::new(format!(
                 "{} of {all} candidates were kept, and learnings were of use {} of {trials} times",
                 stats.accepted,
@@ -280,25 +280,26 @@ fn gate(learnings: &Learnings, stats: &Stats, found: &mut Vec<Insight>) {
     }
 }
 
-fn skips(stats: &Stats, settings: &Now, found: &mut Vec<Insight>) {
+fn skips(stats: &Stats, settings: &CurrentSettings, found: &mut Vec<Insight>) {
     let skips = stats.skips();
     if skips.missed == 0 {
         return;
     }
     let change = match (skips.missed_auto, settings.decider.as_str(), settings.line_threshold) {
         (0, _, _) => None,
-        (_, "always", _) => Some(Setting { key: "gate.auto_skip.decider", to: "agent".to_owned() }),
+        (_, "always", _) => Some(SuggestedSetting { key: "gate.auto_skip.decider", to: "agent".to_owned() }),
         (_, _, 0 | 1) => None,
-        (_, _, lines) => {
-            Some(Setting { key: "gate.auto_skip.line_threshold", to: (lines / 2).max(1).to_string() })
-        }
+        (_, _, lines) => Some(SuggestedSetting {
+            key: "gate.auto_skip.line_threshold",
+            to: (lines / 2).max(1).to_string(),
+        }),
     };
     let next = match &change {
         Some(_) => "ask about smaller changes too: sprag stats --apply",
         None => "ask for a reflection where work is closed, also when little was changed",
     };
     found.push(Insight {
-        kind: Kind::SkipMiss,
+        kind: InsightKind::SkipMiss,
         what: Text::new(format!(
             "after {} of {} skipped reflections something was learned from the same work",
             skips.missed, skips.all
@@ -309,15 +310,17 @@ fn skips(stats: &Stats, settings: &Now, found: &mut Vec<Insight>) {
     });
 }
 
-fn surfacing(learnings: &Learnings, settings: &Now, found: &mut Vec<Insight>) {
+fn surfacing(learnings: &Learnings, settings: &CurrentSettings, found: &mut Vec<Insight>) {
     let is_over = |uses: &Uses| {
         uses.surfaced >= OVER_SHOWN
             && judged(uses) >= u32::from(OVER_SHOWN)
             && observed(uses).is_some_and(|rate| rate <= OVER_RATE)
     };
-    let over: Vec<&Entry> = learnings
+    let over: Vec<&LearningEntry> = learnings
         .all()
-        .filter(|entry| matches!(entry.status(), Status::Active | Status::Stale) && is_over(&entry.uses))
+        .filter(|entry| {
+            matches!(entry.status(), LearningStatus::Active | LearningStatus::Stale) && is_over(&entry.uses)
+        })
         .collect();
     let Some(first) = over.first() else { return };
     let narrower = match settings.strategy.as_str() {
@@ -327,7 +330,7 @@ fn surfacing(learnings: &Learnings, settings: &Now, found: &mut Vec<Insight>) {
     };
     let change = narrower
         .filter(|_| over.len() >= OVER_MANY)
-        .map(|to| Setting { key: "retrieval.strategy", to: to.to_owned() });
+        .map(|to| SuggestedSetting { key: "retrieval.strategy", to: to.to_owned() });
     let name = named(&first.learning.id, first.learning.candidate.summary.as_str());
     let what = match over.len() {
         1 => format!("{name} was shown {} times and hardly of use", first.uses.surfaced),
@@ -341,7 +344,7 @@ fn surfacing(learnings: &Learnings, settings: &Now, found: &mut Vec<Insight>) {
         ),
     };
     found.push(Insight {
-        kind: Kind::OverSurfaced,
+        kind: InsightKind::OverSurfaced,
         what: Text::new(what),
         next: Text::new(next),
         ids: over.iter().take(EACH).map(|entry| entry.learning.id.clone()).collect(),

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::{By, Projection as _, Record};
+use sprag_base::record::{Projection as _, Record, RecordAuthor};
 
 use super::*;
 use crate::lifecycle::decay;
@@ -18,7 +18,7 @@ fn day(days: i64) -> Timestamp {
 struct Story {
     learnings: Learnings,
     stats: Stats,
-    settings: Now,
+    settings: CurrentSettings,
     days: i64,
 }
 
@@ -26,7 +26,7 @@ impl Story {
     fn told(&mut self, kind: &str, session: &str, body: Value) {
         let mut record = Record::new(kind, day(self.days), body);
         record.session = Some(SessionId::new(session));
-        record.actor = Some(By { client: Text::from("claude"), agent: None, role: None });
+        record.actor = Some(RecordAuthor { client: Text::from("claude"), agent: None, role: None });
         self.learnings.apply(&record);
         self.stats.apply(&record);
     }
@@ -59,11 +59,11 @@ impl Story {
     }
 
     fn says(&self) -> Vec<Insight> {
-        let policy = decay::Policy::default();
+        let policy = decay::DecaySettings::default();
         insights(&self.learnings, &self.stats, &policy, &self.settings, day(self.days))
     }
 
-    fn kinds(&self) -> Vec<Kind> {
+    fn kinds(&self) -> Vec<InsightKind> {
         self.says().into_iter().map(|insight| insight.kind).collect()
     }
 }
@@ -81,7 +81,7 @@ fn what_leaves_within_a_week_is_named() {
     assert_eq!(story.kinds(), []);
     story.days = 85;
     let said = &story.says()[0];
-    assert_eq!((said.kind, said.ids[0].as_str()), (Kind::DecayWarning, "aaaaaa"));
+    assert_eq!((said.kind, said.ids[0].as_str()), (InsightKind::DecayWarning, "aaaaaa"));
     assert!(said.what.as_str().contains("will be archived in 5 days"), "{}", said.what);
     assert_eq!(said.next.as_str(), "if it still holds: sprag learnings verify aaaaaa");
 }
@@ -92,9 +92,9 @@ fn use_in_three_other_sessions_is_worth_a_wider_scope() {
     story.learns("aaaaaa", "domain", "orders close at midnight");
     story.told(records::REFERRED, "own", json!({"ids": ["aaaaaa"]}));
     story.happens(records::REFERRED, "aaaaaa", 2);
-    assert!(!story.kinds().contains(&Kind::HighCrossPollination));
+    assert!(!story.kinds().contains(&InsightKind::HighCrossPollination));
     story.happens(records::IMPLIED, "aaaaaa", 3);
-    assert_eq!(story.kinds(), [Kind::HighCrossPollination]);
+    assert_eq!(story.kinds(), [InsightKind::HighCrossPollination]);
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn good_ones_that_fell_silent_and_good_ones_nobody_sees() {
     story.learns("aaaaaa", "domain", "orders close at midnight");
     story.happens(records::REFERRED, "aaaaaa", 2);
     story.happens(records::SURFACED, "aaaaaa", 2);
-    assert_eq!(story.kinds(), [Kind::HighValueRare]);
+    assert_eq!(story.kinds(), [InsightKind::HighValueRare]);
     story.days = 60;
-    assert_eq!(story.kinds(), [Kind::StaleTop]);
+    assert_eq!(story.kinds(), [InsightKind::StaleTop]);
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn a_category_that_is_hardly_of_use() {
     story.happens(records::DISMISSED, "aaaaaa", 5);
     story.happens(records::DISMISSED, "bbbbbb", 3);
     story.happens(records::IMPLIED, "bbbbbb", 1);
-    assert!(!story.kinds().contains(&Kind::LowHitCategory), "nine are too few");
+    assert!(!story.kinds().contains(&InsightKind::LowHitCategory), "nine are too few");
     story.happens(records::DISMISSED, "aaaaaa", 1);
-    assert!(story.kinds().contains(&Kind::LowHitCategory));
+    assert!(story.kinds().contains(&InsightKind::LowHitCategory));
 }
 
 #[test]
@@ -129,12 +129,12 @@ fn one_criterion_for_everything_is_a_stamp() {
     for (at, topic) in topics.iter().enumerate() {
         story.learns(&format!("id{at}aaaa"), "domain", &format!("{topic} have to be looked at"));
     }
-    assert!(!story.kinds().contains(&Kind::RubberStamping), "nine are too few");
+    assert!(!story.kinds().contains(&InsightKind::RubberStamping), "nine are too few");
     story.learns("tenth0", "domain", "printers are on the second floor");
-    assert!(story.kinds().contains(&Kind::RubberStamping));
+    assert!(story.kinds().contains(&InsightKind::RubberStamping));
     story.learns_by("eleven", "domain", "the second printer jams", "behavior_changing");
     story.learns_by("twelve", "domain", "paper is in the cellar", "behavior_changing");
-    assert!(!story.kinds().contains(&Kind::RubberStamping));
+    assert!(!story.kinds().contains(&InsightKind::RubberStamping));
 }
 
 #[test]
@@ -144,9 +144,9 @@ fn a_gate_that_keeps_out_what_comes_back_is_too_strict() {
         story.learns(&format!("id{at}aaaa"), "domain", &format!("orders of kind {at} close at hour {at}"));
     }
     story.rejects("specificity", "the ledger is rounded half to even");
-    assert!(!story.kinds().contains(&Kind::GateTooStrict));
+    assert!(!story.kinds().contains(&InsightKind::GateTooStrict));
     story.learns("tenth0", "domain", "the ledger is rounded half to even, not half up");
-    let said = story.says().into_iter().find(|insight| insight.kind == Kind::GateTooStrict).unwrap();
+    let said = story.says().into_iter().find(|insight| insight.kind == InsightKind::GateTooStrict).unwrap();
     assert!(said.what.as_str().contains("1 of 1 at `specificity`"), "{}", said.what);
     assert_eq!(said.change, None, "the write gate is nobody's to loosen but a person's");
 }
@@ -156,19 +156,22 @@ fn a_gate_that_keeps_out_most_is_too_strict_and_one_that_keeps_out_nothing_usele
     let mut story = Story::default();
     story.learns("aaaaaa", "domain", "orders close at midnight");
     (0..9).for_each(|at| story.rejects("plausibility", &format!("thing {at}")));
-    assert!(story.kinds().contains(&Kind::GateTooStrict));
+    assert!(story.kinds().contains(&InsightKind::GateTooStrict));
     let mut story = Story::default();
     for at in 0..10 {
         story.learns(&format!("id{at}aaaa"), "domain", &format!("orders of kind {at} close at hour {at}"));
         story.happens(records::DISMISSED, &format!("id{at}aaaa"), 1);
     }
-    assert!(story.kinds().contains(&Kind::GateTooLoose));
-    assert!(!story.kinds().contains(&Kind::GateTooStrict));
+    assert!(story.kinds().contains(&InsightKind::GateTooLoose));
+    assert!(!story.kinds().contains(&InsightKind::GateTooStrict));
 }
 
 #[test]
 fn a_skip_before_a_learning_was_one_too_many() {
-    let mut story = Story { settings: Now { line_threshold: 5, ..Now::default() }, ..Story::default() };
+    let mut story = Story {
+        settings: CurrentSettings { line_threshold: 5, ..CurrentSettings::default() },
+        ..Story::default()
+    };
     story.told("reflection.skipped", "own", json!({"why": "auto: 3 lines changed", "decider": "auto"}));
     assert_eq!(story.kinds(), []);
     story.days = 3;
@@ -177,7 +180,7 @@ fn a_skip_before_a_learning_was_one_too_many() {
     let change = said.change.clone().unwrap();
     assert_eq!(
         (said.kind, change.key, change.to.as_str()),
-        (Kind::SkipMiss, "gate.auto_skip.line_threshold", "2")
+        (InsightKind::SkipMiss, "gate.auto_skip.line_threshold", "2")
     );
     let mut late = Story::default();
     late.told("reflection.skipped", "own", json!({"why": "a typo", "decider": "agent"}));
@@ -188,15 +191,17 @@ fn a_skip_before_a_learning_was_one_too_many() {
 
 #[test]
 fn what_is_shown_in_vain_is_shown_less() {
-    let mut story =
-        Story { settings: Now { strategy: "moderate".to_owned(), ..Now::default() }, ..Story::default() };
+    let mut story = Story {
+        settings: CurrentSettings { strategy: "moderate".to_owned(), ..CurrentSettings::default() },
+        ..Story::default()
+    };
     for id in ["aaaaaa", "bbbbbb", "cccccc"] {
         let before = story.says().last().and_then(|insight| insight.change.clone());
         assert_eq!(before, None);
         story.learns(id, "domain", "orders close at midnight");
         story.happens(records::SURFACED, id, 5);
         story.happens(records::DISMISSED, id, 5);
-        assert_eq!(story.kinds().last(), Some(&Kind::OverSurfaced));
+        assert_eq!(story.kinds().last(), Some(&InsightKind::OverSurfaced));
     }
     let change = story.says().last().and_then(|insight| insight.change.clone()).unwrap();
     assert_eq!((change.key, change.to.as_str()), ("retrieval.strategy", "conservative"));

@@ -10,11 +10,11 @@ use sprag_base::record::{Projection, REPORTER, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::learning::{Criterion, Learning};
-use crate::recall::implicit_use::Words;
+use crate::learning::{KeepReason, Learning};
+use crate::recall::implicit_use::StemSet;
 use crate::records::{self, Rejection};
-use crate::usage::{self, Change};
-pub use sessions::{Compared, Run, Side};
+use crate::usage::{self, UsageChange};
+pub use sessions::{SessionComparison, SessionMeans, SessionTotals};
 
 pub mod insight;
 mod sessions;
@@ -37,11 +37,11 @@ const SKIP_DAYS: i64 = 14;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     weeks: BTreeMap<i64, Week>,
-    sessions: BTreeMap<SessionId, Run>,
+    sessions: BTreeMap<SessionId, SessionTotals>,
     /// Accepted learnings by the criterion they claim.
-    criteria: BTreeMap<Criterion, u32>,
+    criteria: BTreeMap<KeepReason, u32>,
     pub accepted: u32,
-    stages: BTreeMap<Text<32>, Stage>,
+    stages: BTreeMap<Text<32>, StepStats>,
     rejections: Vec<Rejection>,
     skips: Vec<Skip>,
     /// Sessions that made use of a learning, its own left out.
@@ -66,7 +66,7 @@ pub struct Week {
 
 /// What a stage of the write gate has kept out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stage {
+pub struct StepStats {
     pub rejected: u32,
     /// Of those, the ones that came back later and were kept.
     pub missed: u32,
@@ -99,11 +99,11 @@ impl Stats {
         (last - count + 1..=last).map(|week| self.weeks.get(&week).copied().unwrap_or_default()).collect()
     }
 
-    pub fn criteria(&self) -> impl Iterator<Item = (Criterion, u32)> {
+    pub fn criteria(&self) -> impl Iterator<Item = (KeepReason, u32)> {
         self.criteria.iter().map(|(criterion, count)| (*criterion, *count))
     }
 
-    pub fn stages(&self) -> impl Iterator<Item = (&str, Stage)> {
+    pub fn stages(&self) -> impl Iterator<Item = (&str, StepStats)> {
         self.stages.iter().map(|(stage, counts)| (stage.as_str(), *counts))
     }
 
@@ -136,8 +136,8 @@ impl Stats {
         self.users.get(id).map_or(0, Vec::len)
     }
 
-    pub fn compared(&self) -> Compared {
-        Compared::of(self.sessions.values())
+    pub fn compared(&self) -> SessionComparison {
+        SessionComparison::of(self.sessions.values())
     }
 
     fn week(&mut self, at: Timestamp) -> &mut Week {
@@ -157,10 +157,10 @@ impl Stats {
             .criteria_met
             .iter()
             .for_each(|criterion| *self.criteria.entry(*criterion).or_default() += 1);
-        let summary = Words::of([candidate.summary.as_str()]);
+        let summary = StemSet::of([candidate.summary.as_str()]);
         let is_same = |rejection: &Rejection| {
             rejection.stage.as_str() != "duplicate"
-                && summary.overlap(&Words::of([rejection.summary.as_str()])) >= ALIKE
+                && summary.overlap(&StemSet::of([rejection.summary.as_str()])) >= ALIKE
         };
         if let Some(found) = self.rejections.iter().position(is_same) {
             let rejection = self.rejections.remove(found);
@@ -191,13 +191,13 @@ impl Stats {
         push(&mut self.skips, Skip { at: record.at, session, ticket, is_auto, is_missed: false }, SKIPS);
     }
 
-    fn happened(&mut self, id: &str, change: Change, record: &Record) {
+    fn happened(&mut self, id: &str, change: UsageChange, record: &Record) {
         let week = self.week(record.at);
         match change {
-            Change::Surfaced => week.shown += 1,
-            Change::Dismissed => week.dismissed += 1,
-            Change::Archived => week.archived += 1,
-            Change::Referred | Change::Implied | Change::Rated { is_useful: true } => {
+            UsageChange::Surfaced => week.shown += 1,
+            UsageChange::Dismissed => week.dismissed += 1,
+            UsageChange::Archived => week.archived += 1,
+            UsageChange::Referred | UsageChange::Implied | UsageChange::Rated { is_useful: true } => {
                 week.used += 1;
                 let Some(session) = &record.session else { return };
                 let users = self.users.entry(id.to_owned()).or_default();
@@ -210,7 +210,7 @@ impl Stats {
     }
 
     /// The session a record tells of; a command about one begins none.
-    fn run(&mut self, record: &Record) -> Option<&mut Run> {
+    fn run(&mut self, record: &Record) -> Option<&mut SessionTotals> {
         let session = record.session.as_ref()?;
         if !self.sessions.contains_key(session) {
             if record.actor.as_ref().is_none_or(|actor| actor.client.as_str() == REPORTER) {
@@ -222,7 +222,7 @@ impl Stats {
                 self.sessions.remove(&oldest);
             }
             self.week(record.at).sessions += 1;
-            self.sessions.insert(session.clone(), Run::begun(record.at));
+            self.sessions.insert(session.clone(), SessionTotals::begun(record.at));
         }
         self.sessions.get_mut(session)
     }

@@ -11,7 +11,7 @@ use crate::records;
 /// One session, as far as its records tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Run {
+pub struct SessionTotals {
     pub started: Timestamp,
     /// It was shown a learning.
     pub is_informed: bool,
@@ -30,14 +30,14 @@ pub struct Run {
 
 /// Sessions that were shown learnings beside those that were not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Compared {
-    pub with: Side,
-    pub without: Side,
+pub struct SessionComparison {
+    pub with: SessionMeans,
+    pub without: SessionMeans,
 }
 
 /// Means over sessions that did something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Side {
+pub struct SessionMeans {
     pub sessions: u32,
     pub calls: f32,
     pub failures: f32,
@@ -49,9 +49,9 @@ pub struct Side {
     pub indebted: f32,
 }
 
-impl Run {
-    pub(super) fn begun(at: Timestamp) -> Run {
-        Run { started: at, ..Run::default() }
+impl SessionTotals {
+    pub(super) fn begun(at: Timestamp) -> SessionTotals {
+        SessionTotals { started: at, ..SessionTotals::default() }
     }
 
     pub(super) fn take(&mut self, record: &Record) {
@@ -78,21 +78,22 @@ impl Run {
     }
 }
 
-impl Compared {
-    pub(super) fn of<'a>(runs: impl Iterator<Item = &'a Run>) -> Compared {
-        let (with, without): (Vec<&Run>, Vec<&Run>) =
+impl SessionComparison {
+    pub(super) fn of<'a>(runs: impl Iterator<Item = &'a SessionTotals>) -> SessionComparison {
+        let (with, without): (Vec<&SessionTotals>, Vec<&SessionTotals>) =
             runs.filter(|run| run.calls > 0).partition(|run| run.is_informed);
-        Compared { with: Side::of(&with), without: Side::of(&without) }
+        SessionComparison { with: SessionMeans::of(&with), without: SessionMeans::of(&without) }
     }
 }
 
-impl Side {
-    fn of(runs: &[&Run]) -> Side {
+impl SessionMeans {
+    fn of(runs: &[&SessionTotals]) -> SessionMeans {
         let count = runs.len().max(1) as f32;
-        let mean = |of: &dyn Fn(&Run) -> u32| runs.iter().map(|run| of(run)).sum::<u32>() as f32 / count;
+        let mean =
+            |of: &dyn Fn(&SessionTotals) -> u32| runs.iter().map(|run| of(run)).sum::<u32>() as f32 / count;
         let checked: Vec<bool> = runs.iter().filter_map(|run| run.passed).collect();
         let passed = checked.iter().filter(|passed| **passed).count() as f32;
-        Side {
+        SessionMeans {
             sessions: runs.len() as u32,
             calls: mean(&|run| run.calls),
             failures: mean(&|run| run.failures),

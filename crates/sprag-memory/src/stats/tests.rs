@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use sprag_base::record::By;
+use sprag_base::record::RecordAuthor;
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn day(days: i64) -> Timestamp {
 fn told(kind: &str, session: &str, at: Timestamp, body: Value) -> Record {
     let mut record = Record::new(kind, at, body);
     record.session = Some(SessionId::new(session));
-    record.actor = Some(By { client: Text::from("claude"), agent: None, role: None });
+    record.actor = Some(RecordAuthor { client: Text::from("claude"), agent: None, role: None });
     record
 }
 
@@ -48,7 +48,7 @@ fn sessions_with_learnings_are_set_beside_those_without() {
         told("debt.opened", "without", day(0), json!({})),
         told("session.started", "idle", day(0), json!({})),
     ]);
-    let Compared { with, without } = stats.compared();
+    let SessionComparison { with, without } = stats.compared();
     assert_eq!((with.sessions, with.calls, with.passed, with.indebted), (1, 1.0, Some(1.0), 0.0));
     assert_eq!((without.sessions, without.calls, without.failures, without.retries), (1, 4.0, 2.0, 1.0));
     assert_eq!((without.corrections, without.passed, without.indebted), (1.0, Some(0.0), 1.0));
@@ -58,7 +58,7 @@ fn sessions_with_learnings_are_set_beside_those_without() {
 #[test]
 fn a_command_about_a_session_begins_none() {
     let mut record = told("session.started", "s", day(0), json!({}));
-    record.actor = Some(By { client: Text::from(REPORTER), agent: None, role: None });
+    record.actor = Some(RecordAuthor { client: Text::from(REPORTER), agent: None, role: None });
     assert_eq!(fold(&[record]).weeks(1, day(0))[0].sessions, 0);
 }
 

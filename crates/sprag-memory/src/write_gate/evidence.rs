@@ -8,7 +8,7 @@ use crate::learning::Evidence;
 
 /// How evidence is, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum EvidenceState {
     Fresh,
     /// The same lines, elsewhere in the file.
     Moved,
@@ -16,19 +16,19 @@ pub enum State {
     Gone,
 }
 
-impl State {
+impl EvidenceState {
     pub fn name(self) -> &'static str {
         match self {
-            State::Fresh => "fresh",
-            State::Moved => "moved",
-            State::Changed => "changed",
-            State::Gone => "gone",
+            EvidenceState::Fresh => "fresh",
+            EvidenceState::Moved => "moved",
+            EvidenceState::Changed => "changed",
+            EvidenceState::Gone => "gone",
         }
     }
 
     /// Whether the learning can still be believed.
     pub fn holds(self) -> bool {
-        matches!(self, State::Fresh | State::Moved)
+        matches!(self, EvidenceState::Fresh | EvidenceState::Moved)
     }
 }
 
@@ -80,28 +80,28 @@ pub fn see(place: &str, content: Option<&[u8]>) -> Option<Evidence> {
 }
 
 /// How a piece of evidence is now.
-pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> State {
+pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
     let Cited::File { lines: cited, .. } = Cited::read(evidence.place.as_str()) else {
         // A commit says for ever what it said.
-        return State::Fresh;
+        return EvidenceState::Fresh;
     };
     let Some(content) = content else {
-        return State::Gone;
+        return EvidenceState::Gone;
     };
     let (Some((from, _)), Some(count)) = (cited, evidence.lines) else {
         let is_same = Digest::of([content]) == evidence.digest;
-        return if is_same { State::Fresh } else { State::Changed };
+        return if is_same { EvidenceState::Fresh } else { EvidenceState::Changed };
     };
     let (all, count) = (lines(content), count as usize);
     let is_at = |at: usize| all.get(at..at + count).is_some_and(|block| digest(block) == evidence.digest);
     if is_at(from as usize - 1) {
-        return State::Fresh;
+        return EvidenceState::Fresh;
     }
     // Only where its first line stands the block can be: others need not be hashed whole.
     let may_start = |at: &usize| evidence.first.is_none_or(|first| Digest::of([all[*at]]) == first);
     match (0..all.len()).filter(may_start).take(WINDOWS).any(is_at) {
-        true => State::Moved,
-        false => State::Changed,
+        true => EvidenceState::Moved,
+        false => EvidenceState::Changed,
     }
 }
 
@@ -109,8 +109,8 @@ pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> State {
 const WINDOWS: usize = 2000;
 
 /// All of a learning's evidence is as bad as the worst of it.
-pub fn worst(states: impl IntoIterator<Item = State>) -> State {
-    states.into_iter().max().unwrap_or(State::Fresh)
+pub fn worst(states: impl IntoIterator<Item = EvidenceState>) -> EvidenceState {
+    states.into_iter().max().unwrap_or(EvidenceState::Fresh)
 }
 
 fn lines(content: &[u8]) -> Vec<&[u8]> {
@@ -148,21 +148,24 @@ mod tests {
     #[test]
     fn a_block_may_move_and_may_not_change() {
         let seen = see("f:2-3", Some(FILE)).unwrap();
-        assert_eq!(state(&seen, Some(FILE)), State::Fresh);
-        assert_eq!(state(&seen, Some(b"one\r\ntwo\r\nthree\r\n")), State::Fresh);
-        assert_eq!(state(&seen, Some(b"zero\none\ntwo\nthree\n")), State::Moved);
-        assert_eq!(state(&seen, Some(b"one\ntwo\n3\n")), State::Changed);
-        assert_eq!(state(&seen, Some(b"")), State::Changed);
-        assert_eq!(state(&seen, None), State::Gone);
+        assert_eq!(state(&seen, Some(FILE)), EvidenceState::Fresh);
+        assert_eq!(state(&seen, Some(b"one\r\ntwo\r\nthree\r\n")), EvidenceState::Fresh);
+        assert_eq!(state(&seen, Some(b"zero\none\ntwo\nthree\n")), EvidenceState::Moved);
+        assert_eq!(state(&seen, Some(b"one\ntwo\n3\n")), EvidenceState::Changed);
+        assert_eq!(state(&seen, Some(b"")), EvidenceState::Changed);
+        assert_eq!(state(&seen, None), EvidenceState::Gone);
         assert!(see("f:9-12", Some(FILE)).is_none() && see("f", None).is_none());
     }
 
     #[test]
     fn a_whole_file_is_its_content() {
         let seen = see("f", Some(FILE)).unwrap();
-        assert_eq!(state(&seen, Some(FILE)), State::Fresh);
-        assert_eq!(state(&seen, Some(b"one\n")), State::Changed);
-        assert_eq!(worst([State::Fresh, State::Changed, State::Moved]), State::Changed);
-        assert_eq!(worst([]), State::Fresh);
+        assert_eq!(state(&seen, Some(FILE)), EvidenceState::Fresh);
+        assert_eq!(state(&seen, Some(b"one\n")), EvidenceState::Changed);
+        assert_eq!(
+            worst([EvidenceState::Fresh, EvidenceState::Changed, EvidenceState::Moved]),
+            EvidenceState::Changed
+        );
+        assert_eq!(worst([]), EvidenceState::Fresh);
     }
 }

@@ -6,25 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted};
 
-use crate::destination::{Place, place};
-use crate::learning::{Candidate, Confidence, Criterion, Evidence, Kind, Learning, Status};
+use crate::destination::{Destination, place};
+use crate::learning::{Candidate, Confidence, Evidence, KeepReason, Learning, LearningKind, LearningStatus};
 use crate::write_gate::plausibility::plausibility;
 use crate::write_gate::specificity::specificity;
 
 /// What the sieve can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteGate {
-    pub mode: Mode,
+    pub mode: WriteGateMode,
     pub quality_check: QualityCheck,
 }
 
 /// What becomes of a candidate none of whose reasons is borne out. From loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum WriteGateMode {
     Disabled,
     /// It is kept, with low confidence.
     Lenient,
@@ -43,11 +43,11 @@ pub enum QualityCheck {
 
 impl Default for WriteGate {
     fn default() -> WriteGate {
-        WriteGate { mode: Mode::Strict, quality_check: QualityCheck::Enforce }
+        WriteGate { mode: WriteGateMode::Strict, quality_check: QualityCheck::Enforce }
     }
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "gate.write_gate",
     defaults: "\
 # What is kept of what a reflection hands in.
@@ -60,8 +60,8 @@ mode = \"strict\"
 quality_check = \"enforce\"
 ",
     keys: &[
-        Key { name: "mode", tighten: Tighten::Ranked(&["disabled", "lenient", "strict"]) },
-        Key { name: "quality_check", tighten: Tighten::Ranked(&["disabled", "warn", "enforce"]) },
+        SettingKey { name: "mode", tighten: Tighten::Ranked(&["disabled", "lenient", "strict"]) },
+        SettingKey { name: "quality_check", tighten: Tighten::Ranked(&["disabled", "warn", "enforce"]) },
     ],
 };
 
@@ -71,13 +71,13 @@ pub const SIMILAR: f32 = 0.49;
 
 /// What has to be known of the world to judge candidates.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Around {
+pub struct CandidateFacts {
     /// Of what the candidates name, what is there.
     pub known: BTreeSet<String>,
-    pub alike: Vec<Alike>,
+    pub alike: Vec<SimilarScore>,
     /// What the evidence of a candidate is like now.
     pub seen: BTreeMap<usize, Vec<Evidence>>,
-    /// The learning a [`Resolution`] names.
+    /// The learning a [`SimilarResolution`] names.
     pub named: Option<Learning>,
     /// There is a place for what is personal.
     pub has_home: bool,
@@ -85,20 +85,20 @@ pub struct Around {
 
 /// A candidate, and something it resembles.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Alike {
+pub struct SimilarScore {
     pub candidate: usize,
-    pub to: To,
+    pub to: SimilarTo,
     pub summary: Text<200>,
     pub score: f32,
-    pub likeness: Likeness,
+    pub likeness: SimilarityKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum To {
+pub enum SimilarTo {
     Learning {
         id: Text<64>,
-        status: Status,
-        place: Place,
+        status: LearningStatus,
+        place: Destination,
     },
     /// An earlier one of the same submission.
     Candidate(usize),
@@ -109,21 +109,21 @@ pub enum To {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likeness {
+pub enum SimilarityKind {
     Same,
     Similar,
     /// As alike as that, but a number, a name, a path or a `not` differs.
     Guarded,
 }
 
-impl Likeness {
+impl SimilarityKind {
     /// `None`: nothing to speak of.
-    pub fn of(score: f32, do_guards_differ: bool) -> Option<Likeness> {
+    pub fn of(score: f32, do_guards_differ: bool) -> Option<SimilarityKind> {
         match score {
             score if score < SIMILAR => None,
-            _ if do_guards_differ => Some(Likeness::Guarded),
-            score if score < SAME => Some(Likeness::Similar),
-            _ => Some(Likeness::Same),
+            _ if do_guards_differ => Some(SimilarityKind::Guarded),
+            score if score < SAME => Some(SimilarityKind::Similar),
+            _ => Some(SimilarityKind::Same),
         }
     }
 }
@@ -131,7 +131,7 @@ impl Likeness {
 /// What is to become of candidates that resemble something known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Resolution {
+pub enum SimilarResolution {
     /// It says the same as this one, and says it better.
     Merge(Text<64>),
     /// It takes the place of this one.
@@ -140,37 +140,37 @@ pub enum Resolution {
     Distinct(Text<500>),
 }
 
-impl Resolution {
+impl SimilarResolution {
     /// The learning it names.
     pub fn names(&self) -> Option<&str> {
         match self {
-            Resolution::Merge(id) | Resolution::Supersede(id) => Some(id.as_str()),
-            Resolution::Distinct(_) => None,
+            SimilarResolution::Merge(id) | SimilarResolution::Supersede(id) => Some(id.as_str()),
+            SimilarResolution::Distinct(_) => None,
         }
     }
 }
 
 /// What was asked for, and by whom.
-pub struct Asked<'a> {
+pub struct GateRequest<'a> {
     pub policy: WriteGate,
     /// The user of this session has asked to remember something.
     pub was_asked_for: bool,
-    pub resolution: Option<&'a Resolution>,
-    pub around: &'a Around,
+    pub resolution: Option<&'a SimilarResolution>,
+    pub around: &'a CandidateFacts,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct JudgedCandidate {
     pub index: usize,
     /// With the confidence it is worth.
     pub candidate: Candidate,
-    pub fate: Fate,
+    pub fate: CandidateFate,
     /// What was let pass, and still should be known.
     pub warning: Option<Text<500>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
+pub enum CandidateFate {
     Kept {
         /// Stages that rejected something like it before.
         misses: Vec<(Text<32>, f32)>,
@@ -182,7 +182,7 @@ pub enum Fate {
     },
     /// Said already.
     Duplicate {
-        of: Twin,
+        of: DuplicateOf,
         reason: Text<1000>,
     },
     /// Perhaps said already: whoever handed it in has to tell.
@@ -191,19 +191,19 @@ pub enum Fate {
         reason: Text<1000>,
     },
     Rejected {
-        stage: Stage,
+        stage: WriteGateStep,
         reason: Text<1000>,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Twin {
-    Learning { id: Text<64>, status: Status, place: Place },
+pub enum DuplicateOf {
+    Learning { id: Text<64>, status: LearningStatus, place: Destination },
     Candidate(usize),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
+pub enum WriteGateStep {
     Schema,
     Plausibility,
     Specificity,
@@ -212,25 +212,25 @@ pub enum Stage {
     Similar,
 }
 
-impl Stage {
+impl WriteGateStep {
     pub fn name(self) -> &'static str {
         match self {
-            Stage::Schema => "schema",
-            Stage::Plausibility => "plausibility",
-            Stage::Specificity => "specificity",
-            Stage::Scope => "scope",
-            Stage::Duplicate => "duplicate",
-            Stage::Similar => "similar",
+            WriteGateStep::Schema => "schema",
+            WriteGateStep::Plausibility => "plausibility",
+            WriteGateStep::Specificity => "specificity",
+            WriteGateStep::Scope => "scope",
+            WriteGateStep::Duplicate => "duplicate",
+            WriteGateStep::Similar => "similar",
         }
     }
 }
 
 /// Judges candidates in their order: what is kept of the first ones counts for those after them.
-pub fn judge(candidates: Vec<(usize, Candidate)>, asked: &Asked<'_>) -> Vec<Judged> {
+pub fn judge(candidates: Vec<(usize, Candidate)>, asked: &GateRequest<'_>) -> Vec<JudgedCandidate> {
     let is_alone = candidates.len() == 1;
-    let mut judged: Vec<Judged> = Vec::with_capacity(candidates.len());
+    let mut judged: Vec<JudgedCandidate> = Vec::with_capacity(candidates.len());
     for (index, candidate) in candidates {
-        let mut one = Judged { index, candidate, fate: kept(), warning: None };
+        let mut one = JudgedCandidate { index, candidate, fate: kept(), warning: None };
         one.fate = one
             .place(asked)
             .or_else(|| one.plausible(asked))
@@ -241,29 +241,33 @@ pub fn judge(candidates: Vec<(usize, Candidate)>, asked: &Asked<'_>) -> Vec<Judg
     judged
 }
 
-fn kept() -> Fate {
-    Fate::Kept { misses: Vec::new(), supersedes: None }
+fn kept() -> CandidateFate {
+    CandidateFate::Kept { misses: Vec::new(), supersedes: None }
 }
 
-impl Judged {
-    fn place(&self, asked: &Asked<'_>) -> Option<Fate> {
-        let is_homeless = place(self.candidate.scope) == Place::Personal && !asked.around.has_home;
+impl JudgedCandidate {
+    fn place(&self, asked: &GateRequest<'_>) -> Option<CandidateFate> {
+        let is_homeless = place(self.candidate.scope) == Destination::Personal && !asked.around.has_home;
         let reason = "there is no home directory to keep what is personal in: give another scope";
-        is_homeless.then(|| Fate::Rejected { stage: Stage::Scope, reason: Text::from(reason) })
+        is_homeless
+            .then(|| CandidateFate::Rejected { stage: WriteGateStep::Scope, reason: Text::from(reason) })
     }
 
-    fn plausible(&mut self, asked: &Asked<'_>) -> Option<Fate> {
-        if asked.policy.mode == Mode::Disabled {
+    fn plausible(&mut self, asked: &GateRequest<'_>) -> Option<CandidateFate> {
+        if asked.policy.mode == WriteGateMode::Disabled {
             return None;
         }
         let found = plausibility(&self.candidate, asked.was_asked_for);
         let most = match (found.borne_out.is_empty(), found.doubtful.is_empty()) {
             (_, true) => Confidence::High,
             (false, false) => Confidence::Medium,
-            (true, false) if asked.policy.mode == Mode::Strict => {
+            (true, false) if asked.policy.mode == WriteGateMode::Strict => {
                 let wanted: Vec<String> = found.doubtful.iter().map(|&criterion| told(criterion)).collect();
                 let reason = format!("its text does not bear out what it claims: {}", wanted.join("; "));
-                return Some(Fate::Rejected { stage: Stage::Plausibility, reason: Text::new(reason) });
+                return Some(CandidateFate::Rejected {
+                    stage: WriteGateStep::Plausibility,
+                    reason: Text::new(reason),
+                });
             }
             (true, false) => Confidence::Low,
         };
@@ -271,7 +275,7 @@ impl Judged {
         None
     }
 
-    fn specific(&mut self, asked: &Asked<'_>) -> Option<Fate> {
+    fn specific(&mut self, asked: &GateRequest<'_>) -> Option<CandidateFate> {
         if asked.policy.quality_check == QualityCheck::Disabled || self.is_users_own(asked) {
             return None;
         }
@@ -283,7 +287,10 @@ impl Judged {
         );
         if score < specificity::REJECTED {
             if asked.policy.quality_check == QualityCheck::Enforce {
-                return Some(Fate::Rejected { stage: Stage::Specificity, reason: Text::new(reason) });
+                return Some(CandidateFate::Rejected {
+                    stage: WriteGateStep::Specificity,
+                    reason: Text::new(reason),
+                });
             }
             self.warning = Some(Text::new(reason));
         }
@@ -294,13 +301,13 @@ impl Judged {
     }
 
     /// What a user prefers, or has asked to remember, need not be about the project.
-    fn is_users_own(&self, asked: &Asked<'_>) -> bool {
-        let is_request = self.candidate.criteria_met.contains(&Criterion::ExplicitRequest);
-        self.candidate.kind == Kind::Preference || (is_request && asked.was_asked_for)
+    fn is_users_own(&self, asked: &GateRequest<'_>) -> bool {
+        let is_request = self.candidate.criteria_met.contains(&KeepReason::ExplicitRequest);
+        self.candidate.kind == LearningKind::Preference || (is_request && asked.was_asked_for)
     }
 
-    fn compare(&self, asked: &Asked<'_>, before: &[Judged], is_alone: bool) -> Fate {
-        let mine: Vec<&Alike> = asked
+    fn compare(&self, asked: &GateRequest<'_>, before: &[JudgedCandidate], is_alone: bool) -> CandidateFate {
+        let mine: Vec<&SimilarScore> = asked
             .around
             .alike
             .iter()
@@ -309,33 +316,33 @@ impl Judged {
         if let Some(fate) = self.resolve(asked, &mine, is_alone) {
             return fate;
         }
-        let known = || mine.iter().filter(|alike| !matches!(alike.to, To::Rejection { .. }));
+        let known = || mine.iter().filter(|alike| !matches!(alike.to, SimilarTo::Rejection { .. }));
         let best = |likeness| {
             known().filter(|alike| alike.likeness == likeness).max_by(|a, b| a.score.total_cmp(&b.score))
         };
-        if let Some(same) = best(Likeness::Same) {
+        if let Some(same) = best(SimilarityKind::Same) {
             let of = match &same.to {
-                To::Learning { id, status, place } => {
-                    Twin::Learning { id: id.clone(), status: *status, place: *place }
+                SimilarTo::Learning { id, status, place } => {
+                    DuplicateOf::Learning { id: id.clone(), status: *status, place: *place }
                 }
-                To::Candidate(index) => Twin::Candidate(*index),
-                To::Rejection { .. } => return kept(),
+                SimilarTo::Candidate(index) => DuplicateOf::Candidate(*index),
+                SimilarTo::Rejection { .. } => return kept(),
             };
             let name = match &of {
-                Twin::Learning { id, .. } => format!("learning `{}`", quoted(id.as_str())),
-                Twin::Candidate(index) => format!("candidate {index}"),
+                DuplicateOf::Learning { id, .. } => format!("learning `{}`", quoted(id.as_str())),
+                DuplicateOf::Candidate(index) => format!("candidate {index}"),
             };
             let reason = format!("it is known as {name}: {}", quoted(same.summary.as_str()));
-            return Fate::Duplicate { of, reason: Text::new(reason) };
+            return CandidateFate::Duplicate { of, reason: Text::new(reason) };
         }
-        let is_distinct = matches!(asked.resolution, Some(Resolution::Distinct(_)));
-        let mut similar: Vec<&&Alike> =
-            known().filter(|alike| matches!(alike.to, To::Learning { .. }) && !is_distinct).collect();
+        let is_distinct = matches!(asked.resolution, Some(SimilarResolution::Distinct(_)));
+        let mut similar: Vec<&&SimilarScore> =
+            known().filter(|alike| matches!(alike.to, SimilarTo::Learning { .. }) && !is_distinct).collect();
         similar.sort_by(|a, b| b.score.total_cmp(&a.score));
         let to: Vec<(Text<64>, f32)> =
             similar.iter().filter_map(|alike| Some((alike.learning()?.clone(), alike.score))).collect();
         if to.is_empty() {
-            return Fate::Kept { misses: misses(&mine), supersedes: None };
+            return CandidateFate::Kept { misses: misses(&mine), supersedes: None };
         }
         let names: Vec<String> = similar
             .iter()
@@ -344,11 +351,16 @@ impl Judged {
                 Some(format!("`{}` ({})", quoted(alike.learning()?.as_str()), quoted(alike.summary.as_str())))
             })
             .collect();
-        Fate::Similar { to, reason: Text::new(format!("it resembles {}", names.join(", "))) }
+        CandidateFate::Similar { to, reason: Text::new(format!("it resembles {}", names.join(", "))) }
     }
 
     /// What the one who handed it in wants done with it.
-    fn resolve(&self, asked: &Asked<'_>, mine: &[&Alike], is_alone: bool) -> Option<Fate> {
+    fn resolve(
+        &self,
+        asked: &GateRequest<'_>,
+        mine: &[&SimilarScore],
+        is_alone: bool,
+    ) -> Option<CandidateFate> {
         let resolution = asked.resolution?;
         let named = asked.around.named.as_ref().filter(|_| resolution.names().is_some())?;
         // Who hands in a single statement means that one, however it is worded.
@@ -359,41 +371,44 @@ impl Judged {
         if place(named.candidate.scope) != place(self.candidate.scope) {
             let reason =
                 format!("`{}` has another scope: what is kept elsewhere cannot take its place", named.id);
-            return Some(Fate::Rejected { stage: Stage::Scope, reason: Text::new(reason) });
+            return Some(CandidateFate::Rejected { stage: WriteGateStep::Scope, reason: Text::new(reason) });
         }
         Some(match resolution {
-            Resolution::Merge(_) => Fate::Merged { into: Box::new(merged(named, &self.candidate)) },
-            Resolution::Supersede(_) => {
-                Fate::Kept { misses: misses(mine), supersedes: Some(named.id.clone()) }
+            SimilarResolution::Merge(_) => {
+                CandidateFate::Merged { into: Box::new(merged(named, &self.candidate)) }
             }
-            Resolution::Distinct(_) => return None,
+            SimilarResolution::Supersede(_) => {
+                CandidateFate::Kept { misses: misses(mine), supersedes: Some(named.id.clone()) }
+            }
+            SimilarResolution::Distinct(_) => return None,
         })
     }
 }
 
-impl Alike {
+impl SimilarScore {
     fn learning(&self) -> Option<&Text<64>> {
         match &self.to {
-            To::Learning { id, .. } => Some(id),
-            To::Candidate(_) | To::Rejection { .. } => None,
+            SimilarTo::Learning { id, .. } => Some(id),
+            SimilarTo::Candidate(_) | SimilarTo::Rejection { .. } => None,
         }
     }
 
     /// A candidate that was not kept is nobody's twin.
-    fn counts(&self, before: &[Judged]) -> bool {
+    fn counts(&self, before: &[JudgedCandidate]) -> bool {
         match self.to {
-            To::Candidate(index) => before.iter().any(|judged| {
-                judged.index == index && matches!(judged.fate, Fate::Kept { .. } | Fate::Merged { .. })
+            SimilarTo::Candidate(index) => before.iter().any(|judged| {
+                judged.index == index
+                    && matches!(judged.fate, CandidateFate::Kept { .. } | CandidateFate::Merged { .. })
             }),
-            To::Learning { .. } | To::Rejection { .. } => true,
+            SimilarTo::Learning { .. } | SimilarTo::Rejection { .. } => true,
         }
     }
 }
 
-fn misses(mine: &[&Alike]) -> Vec<(Text<32>, f32)> {
-    let stage = |alike: &&Alike| match &alike.to {
-        To::Rejection { stage } => Some((stage.clone(), alike.score)),
-        To::Learning { .. } | To::Candidate(_) => None,
+fn misses(mine: &[&SimilarScore]) -> Vec<(Text<32>, f32)> {
+    let stage = |alike: &&SimilarScore| match &alike.to {
+        SimilarTo::Rejection { stage } => Some((stage.clone(), alike.score)),
+        SimilarTo::Learning { .. } | SimilarTo::Candidate(_) => None,
     };
     mine.iter().filter_map(stage).collect()
 }
@@ -406,7 +421,7 @@ fn merged(old: &Learning, new: &Candidate) -> Learning {
     extend(&mut candidate.tags, &old.tags, crate::learning::TAGS_MOST);
     extend(&mut candidate.context_files, &old.context_files, crate::learning::FILES_MOST);
     extend(&mut candidate.evidence, &old.evidence, crate::learning::EVIDENCE_MOST);
-    extend(&mut candidate.criteria_met, &old.criteria_met, Criterion::ALL.len());
+    extend(&mut candidate.criteria_met, &old.criteria_met, KeepReason::ALL.len());
     candidate.confidence = if old.confidence < new.confidence { old.confidence } else { new.confidence };
     merged.candidate = candidate;
     merged
@@ -420,7 +435,7 @@ fn extend<T: Clone + PartialEq>(items: &mut Vec<T>, more: &[T], most: usize) {
     }
 }
 
-fn told(criterion: Criterion) -> String {
+fn told(criterion: KeepReason) -> String {
     format!("`{}`: {}", criterion.name(), plausibility::wanted(criterion))
 }
 

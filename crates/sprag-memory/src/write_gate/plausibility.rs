@@ -1,27 +1,27 @@
 //! Whether a statement bears out why it is said to be worth keeping. No judgement of its truth: a reason
 //! without a word that gives one, or a request nobody made, is a label and nothing more.
 
-use crate::learning::{Candidate, Criterion};
+use crate::learning::{Candidate, KeepReason};
 
 /// The claimed criteria, those the text or the session bears out and the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plausibility {
-    pub borne_out: Vec<Criterion>,
-    pub doubtful: Vec<Criterion>,
+    pub borne_out: Vec<KeepReason>,
+    pub doubtful: Vec<KeepReason>,
 }
 
 pub fn plausibility(candidate: &Candidate, was_asked_for: bool) -> Plausibility {
     let text = format!("{}\n{}", candidate.summary, candidate.detail);
-    let words = Words::of(&text);
+    let words = LowercaseWords::of(&text);
     let mut found = Plausibility::default();
     for &criterion in &candidate.criteria_met {
         let is_plausible = match criterion {
-            Criterion::ExplicitRequest => was_asked_for,
+            KeepReason::ExplicitRequest => was_asked_for,
             // Only English is known by its words; what is written in another language is believed.
             _ if !words.is_english() => true,
-            Criterion::BehaviorChanging => words.has_any(ACTING),
-            Criterion::DecisionRationale => words.has_any(REASONING),
-            Criterion::StableFact => words.has_any(STATING) && !words.has_any(PASSING),
+            KeepReason::BehaviorChanging => words.has_any(ACTING),
+            KeepReason::DecisionRationale => words.has_any(REASONING),
+            KeepReason::StableFact => words.has_any(STATING) && !words.has_any(PASSING),
         };
         match is_plausible {
             true => found.borne_out.push(criterion),
@@ -32,19 +32,19 @@ pub fn plausibility(candidate: &Candidate, was_asked_for: bool) -> Plausibility 
 }
 
 /// What a text would have to have for a criterion to be believed.
-pub fn wanted(criterion: Criterion) -> &'static str {
+pub fn wanted(criterion: KeepReason) -> &'static str {
     match criterion {
-        Criterion::BehaviorChanging => "say what to do or to leave next time",
-        Criterion::DecisionRationale => "say why (`because`, `instead of`, `rather than`)",
-        Criterion::StableFact => "say what is so and will still be in later sessions",
-        Criterion::ExplicitRequest => "the user of this session has not asked to remember anything",
+        KeepReason::BehaviorChanging => "say what to do or to leave next time",
+        KeepReason::DecisionRationale => "say why (`because`, `instead of`, `rather than`)",
+        KeepReason::StableFact => "say what is so and will still be in later sessions",
+        KeepReason::ExplicitRequest => "the user of this session has not asked to remember anything",
     }
 }
 
 /// Whether a user's prompt asks for something to be remembered.
 pub fn asks_to_remember(prompt: &str) -> bool {
     let prompt = &prompt[..prompt.char_indices().nth(20_000).map_or(prompt.len(), |(at, _)| at)];
-    let words = Words::of(prompt);
+    let words = LowercaseWords::of(prompt);
     let asked =
         words.0.windows(2).any(|pair| pair[1] == "remember" && !BEFORE_REMEMBER.contains(&pair[0].as_str()));
     asked
@@ -257,14 +257,14 @@ const PASSING: &[&str] = &[
 ];
 
 /// A text as lower-case words, so that `use` is not found in `because`.
-struct Words(Vec<String>);
+struct LowercaseWords(Vec<String>);
 
-impl Words {
-    fn of(text: &str) -> Words {
+impl LowercaseWords {
+    fn of(text: &str) -> LowercaseWords {
         let text = text.to_lowercase().replace('’', "'");
         let is_word = |c: char| c.is_alphanumeric() || c == '\'' || c == '-' || c == '_';
         let words = text.split(|c: char| !is_word(c)).map(|word| word.trim_matches(['\'', '-']));
-        Words(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
+        LowercaseWords(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
     }
 
     fn has_any(&self, phrases: &[&str]) -> bool {
@@ -312,7 +312,7 @@ mod tests {
         let both = judged("about the choice", why, &["decision_rationale", "explicit_request"]);
         assert_eq!(
             (both.borne_out, both.doubtful),
-            (vec![Criterion::DecisionRationale], vec![Criterion::ExplicitRequest])
+            (vec![KeepReason::DecisionRationale], vec![KeepReason::ExplicitRequest])
         );
     }
 
@@ -328,9 +328,9 @@ mod tests {
     #[test]
     fn words_are_whole_words() {
         // `because` has `use` in it, and `disuse` too.
-        let text = Words::of("because of disuse");
+        let text = LowercaseWords::of("because of disuse");
         assert!(text.has("because") && !text.has("use"));
-        assert!(Words::of("Don’t forget: X").has("don't forget"));
+        assert!(LowercaseWords::of("Don’t forget: X").has("don't forget"));
     }
 
     #[test]

@@ -10,17 +10,17 @@ use crate::records::{self, Rejection};
 const MOST: usize = 500;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rejected {
+pub struct RecentRejections {
     all: Vec<Rejection>,
 }
 
-impl Rejected {
+impl RecentRejections {
     pub fn all(&self) -> &[Rejection] {
         &self.all
     }
 }
 
-impl Projection for Rejected {
+impl Projection for RecentRejections {
     const NAME: &'static str = "rejected";
     const VERSION: u32 = 1;
     const KINDS: &'static [&'static str] = &[records::REJECTED];

@@ -4,7 +4,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 
 use super::*;
-use crate::learning::Scope;
+use crate::learning::LearningScope;
 
 fn candidate(summary: &str) -> Candidate {
     Candidate::read(&json!({
@@ -18,31 +18,31 @@ fn candidate(summary: &str) -> Candidate {
     .unwrap()
 }
 
-fn around(alike: Vec<Alike>) -> Around {
+fn around(alike: Vec<SimilarScore>) -> CandidateFacts {
     let known = ["infra/lb.tf".to_owned(), "idle_timeout".to_owned()].into();
-    Around { known, alike, has_home: true, ..Around::default() }
+    CandidateFacts { known, alike, has_home: true, ..CandidateFacts::default() }
 }
 
-fn alike(candidate: usize, to: To, score: f32, do_guards_differ: bool) -> Alike {
-    let likeness = Likeness::of(score, do_guards_differ).unwrap();
-    Alike { candidate, to, summary: Text::from("an old statement"), score, likeness }
+fn alike(candidate: usize, to: SimilarTo, score: f32, do_guards_differ: bool) -> SimilarScore {
+    let likeness = SimilarityKind::of(score, do_guards_differ).unwrap();
+    SimilarScore { candidate, to, summary: Text::from("an old statement"), score, likeness }
 }
 
-fn learning(id: &str) -> To {
-    To::Learning { id: Text::from(id), status: Status::Active, place: Place::Project }
+fn learning(id: &str) -> SimilarTo {
+    SimilarTo::Learning { id: Text::from(id), status: LearningStatus::Active, place: Destination::Project }
 }
 
 fn judged(
     candidates: &[Candidate],
     policy: WriteGate,
-    around: &Around,
-    resolution: Option<&Resolution>,
-) -> Vec<Judged> {
-    let asked = Asked { policy, was_asked_for: false, resolution, around };
+    around: &CandidateFacts,
+    resolution: Option<&SimilarResolution>,
+) -> Vec<JudgedCandidate> {
+    let asked = GateRequest { policy, was_asked_for: false, resolution, around };
     judge(candidates.iter().cloned().enumerate().collect(), &asked)
 }
 
-fn fate(around: &Around, resolution: Option<&Resolution>) -> Fate {
+fn fate(around: &CandidateFacts, resolution: Option<&SimilarResolution>) -> CandidateFate {
     judged(&[candidate("sockets are dropped after a silence")], WriteGate::default(), around, resolution)
         .remove(0)
         .fate
@@ -61,20 +61,22 @@ fn what_is_plain_and_new_is_kept_as_it_is() {
 
 #[test]
 fn a_claim_that_is_not_borne_out_costs_confidence_or_the_place() {
-    let with = |criteria: Vec<Criterion>, mode| {
+    let with = |criteria: Vec<KeepReason>, mode| {
         let mut given = candidate("sockets are dropped after a silence");
         given.criteria_met = criteria;
         judged(&[given], WriteGate { mode, ..WriteGate::default() }, &around(vec![]), None).remove(0)
     };
-    let some = with(vec![Criterion::StableFact, Criterion::ExplicitRequest], Mode::Strict);
+    let some = with(vec![KeepReason::StableFact, KeepReason::ExplicitRequest], WriteGateMode::Strict);
     assert_eq!((&some.fate, some.candidate.confidence), (&kept(), Confidence::Medium));
-    let none = || vec![Criterion::ExplicitRequest];
-    let Fate::Rejected { stage, reason } = with(none(), Mode::Strict).fate else { panic!() };
-    assert_eq!(stage, Stage::Plausibility);
+    let none = || vec![KeepReason::ExplicitRequest];
+    let CandidateFate::Rejected { stage, reason } = with(none(), WriteGateMode::Strict).fate else {
+        panic!()
+    };
+    assert_eq!(stage, WriteGateStep::Plausibility);
     assert!(reason.as_str().contains("has not asked to remember"), "{reason}");
-    let lenient = with(none(), Mode::Lenient);
+    let lenient = with(none(), WriteGateMode::Lenient);
     assert_eq!((&lenient.fate, lenient.candidate.confidence), (&kept(), Confidence::Low));
-    let disabled = with(none(), Mode::Disabled);
+    let disabled = with(none(), WriteGateMode::Disabled);
     assert_eq!((&disabled.fate, disabled.candidate.confidence), (&kept(), Confidence::High));
 }
 
@@ -92,7 +94,10 @@ fn what_could_be_said_anywhere_is_rejected_or_marked() {
         )
         .remove(0)
     };
-    assert!(matches!(with(QualityCheck::Enforce).fate, Fate::Rejected { stage: Stage::Specificity, .. }));
+    assert!(matches!(
+        with(QualityCheck::Enforce).fate,
+        CandidateFate::Rejected { stage: WriteGateStep::Specificity, .. }
+    ));
     let warned = with(QualityCheck::Warn);
     assert_eq!((&warned.fate, warned.candidate.confidence), (&kept(), Confidence::Medium));
     assert!(warned.warning.is_some());
@@ -103,11 +108,11 @@ fn what_could_be_said_anywhere_is_rejected_or_marked() {
 #[test]
 fn the_same_is_rejected_the_similar_asked_about_and_guards_never_rejected() {
     let found = |score, guards| fate(&around(vec![alike(0, learning("l-1"), score, guards)]), None);
-    assert!(matches!(found(0.72, false), Fate::Duplicate { of: Twin::Learning { .. }, .. }));
-    assert!(matches!(found(0.7199, false), Fate::Similar { .. }));
-    assert!(matches!(found(0.49, false), Fate::Similar { .. }));
-    assert!(matches!(found(0.99, true), Fate::Similar { .. }), "a number differs");
-    assert_eq!(Likeness::of(0.4899, false), None);
+    assert!(matches!(found(0.72, false), CandidateFate::Duplicate { of: DuplicateOf::Learning { .. }, .. }));
+    assert!(matches!(found(0.7199, false), CandidateFate::Similar { .. }));
+    assert!(matches!(found(0.49, false), CandidateFate::Similar { .. }));
+    assert!(matches!(found(0.99, true), CandidateFate::Similar { .. }), "a number differs");
+    assert_eq!(SimilarityKind::of(0.4899, false), None);
     assert_eq!(fate(&around(vec![]), None), kept());
 }
 
@@ -116,18 +121,18 @@ fn candidates_of_one_submission_may_be_each_others_twins() {
     let pair = || {
         [candidate("sockets are dropped after a silence"), candidate("after a silence sockets are dropped")]
     };
-    let twins = around(vec![alike(1, To::Candidate(0), 0.9, false)]);
+    let twins = around(vec![alike(1, SimilarTo::Candidate(0), 0.9, false)]);
     let fates = judged(&pair(), WriteGate::default(), &twins, None);
     assert_eq!(fates[0].fate, kept());
-    assert!(matches!(fates[1].fate, Fate::Duplicate { of: Twin::Candidate(0), .. }));
+    assert!(matches!(fates[1].fate, CandidateFate::Duplicate { of: DuplicateOf::Candidate(0), .. }));
     // One that was not kept is nobody's twin.
     let [mut first, second] = pair();
-    first.criteria_met = vec![Criterion::ExplicitRequest];
+    first.criteria_met = vec![KeepReason::ExplicitRequest];
     let fates = judged(&[first, second], WriteGate::default(), &twins, None);
-    assert!(matches!(fates[0].fate, Fate::Rejected { .. }));
+    assert!(matches!(fates[0].fate, CandidateFate::Rejected { .. }));
     assert_eq!(fates[1].fate, kept());
     // Two that only resemble each other are both kept: nobody could be asked which is meant.
-    let similar = around(vec![alike(1, To::Candidate(0), 0.6, false)]);
+    let similar = around(vec![alike(1, SimilarTo::Candidate(0), 0.6, false)]);
     assert!(judged(&pair(), WriteGate::default(), &similar, None).iter().all(|one| one.fate == kept()));
 }
 
@@ -140,31 +145,37 @@ fn a_word_settles_what_is_similar() {
         None,
         Timestamp::from_millis(0),
     );
-    let with = |score, resolution: Resolution, named: Option<Learning>| {
-        let around = Around { named, ..around(vec![alike(0, learning("l-1"), score, false)]) };
+    let with = |score, resolution: SimilarResolution, named: Option<Learning>| {
+        let around = CandidateFacts { named, ..around(vec![alike(0, learning("l-1"), score, false)]) };
         fate(&around, Some(&resolution))
     };
     let id = || Text::from("l-1");
-    let Fate::Merged { into } = with(0.6, Resolution::Merge(id()), Some(old.clone())) else { panic!() };
+    let CandidateFate::Merged { into } = with(0.6, SimilarResolution::Merge(id()), Some(old.clone())) else {
+        panic!()
+    };
     assert_eq!(
         (into.id.as_str(), into.candidate.summary.as_str()),
         ("l-1", "sockets are dropped after a silence")
     );
-    let superseding = with(0.6, Resolution::Supersede(id()), Some(old.clone()));
-    assert_eq!(superseding, Fate::Kept { misses: vec![], supersedes: Some(id()) });
-    let why = || Resolution::Distinct(Text::from("another socket"));
+    let superseding = with(0.6, SimilarResolution::Supersede(id()), Some(old.clone()));
+    assert_eq!(superseding, CandidateFate::Kept { misses: vec![], supersedes: Some(id()) });
+    let why = || SimilarResolution::Distinct(Text::from("another socket"));
     assert_eq!(with(0.6, why(), None), kept());
-    assert!(matches!(with(0.8, why(), None), Fate::Duplicate { .. }), "the same is the same");
+    assert!(matches!(with(0.8, why(), None), CandidateFate::Duplicate { .. }), "the same is the same");
     let mut personal = old;
-    personal.candidate.scope = Scope::Personal;
-    let Fate::Rejected { stage, .. } = with(0.6, Resolution::Merge(id()), Some(personal)) else { panic!() };
-    assert_eq!(stage, Stage::Scope, "what is personal stays apart");
+    personal.candidate.scope = LearningScope::Personal;
+    let CandidateFate::Rejected { stage, .. } = with(0.6, SimilarResolution::Merge(id()), Some(personal))
+    else {
+        panic!()
+    };
+    assert_eq!(stage, WriteGateStep::Scope, "what is personal stays apart");
 }
 
 #[test]
 fn a_kept_statement_that_was_rejected_before_is_a_miss_of_that_stage() {
-    let rejection = To::Rejection { stage: Text::from("specificity") };
-    let Fate::Kept { misses, .. } = fate(&around(vec![alike(0, rejection, 0.8, false)]), None) else {
+    let rejection = SimilarTo::Rejection { stage: Text::from("specificity") };
+    let CandidateFate::Kept { misses, .. } = fate(&around(vec![alike(0, rejection, 0.8, false)]), None)
+    else {
         panic!()
     };
     assert_eq!(misses, [(Text::from("specificity"), 0.8)]);
@@ -173,10 +184,10 @@ fn a_kept_statement_that_was_rejected_before_is_a_miss_of_that_stage() {
 #[test]
 fn what_is_personal_needs_a_home() {
     let mut given = candidate("sockets are dropped after a silence");
-    given.scope = Scope::Personal;
-    let homeless = Around { has_home: false, ..around(vec![]) };
+    given.scope = LearningScope::Personal;
+    let homeless = CandidateFacts { has_home: false, ..around(vec![]) };
     let fates = judged(&[given], WriteGate::default(), &homeless, None);
-    assert!(matches!(fates[0].fate, Fate::Rejected { stage: Stage::Scope, .. }));
+    assert!(matches!(fates[0].fate, CandidateFate::Rejected { stage: WriteGateStep::Scope, .. }));
 }
 
 #[test]
@@ -184,14 +195,15 @@ fn what_a_user_prefers_or_asks_for_need_not_be_about_the_project() {
     let mut vague = candidate("write clean code and test your changes");
     vague.detail = Text::from("clean code is easier to maintain, so always follow the best practices");
     vague.tags = vec![Text::from("quality")];
-    vague.criteria_met.push(Criterion::ExplicitRequest);
+    vague.criteria_met.push(KeepReason::ExplicitRequest);
     let around = around(vec![]);
     let fate = |candidate: &Candidate, was_asked_for| {
-        let asked = Asked { policy: WriteGate::default(), was_asked_for, resolution: None, around: &around };
+        let asked =
+            GateRequest { policy: WriteGate::default(), was_asked_for, resolution: None, around: &around };
         judge(vec![(0, candidate.clone())], &asked).remove(0).fate
     };
-    assert!(matches!(fate(&vague, false), Fate::Rejected { stage: Stage::Specificity, .. }));
+    assert!(matches!(fate(&vague, false), CandidateFate::Rejected { stage: WriteGateStep::Specificity, .. }));
     assert_eq!(fate(&vague, true), kept());
-    vague.kind = Kind::Preference;
+    vague.kind = LearningKind::Preference;
     assert_eq!(fate(&vague, false), kept());
 }

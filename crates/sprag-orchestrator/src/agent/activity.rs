@@ -5,29 +5,29 @@ use std::time::{Duration, Instant};
 
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
-use sprag_plan::agent::activity::{Seen, Spent, Trouble};
-use sprag_plan::agent::stream::{Reader, Source};
+use sprag_plan::agent::activity::{AgentActivity, AgentTrouble, BudgetSpent};
+use sprag_plan::agent::stream::{StreamReader, StreamSource};
 
-use super::open_prompts::Asks;
-use super::transcript::Tail;
-use crate::session_dir::Site;
-use crate::session_dir::limits::{Allowance, Watch};
+use super::open_prompts::OpenPrompts;
+use super::transcript::TranscriptTail;
+use crate::session_dir::SessionDir;
+use crate::session_dir::limits::{AgentLimits, UsageAllowance};
 
 /// No oftener is it written down, nor is the talk looked at.
 const PACE: Duration = Duration::from_millis(500);
 
-pub struct Eyes {
+pub(super) struct ActivityReader {
     /// `None`: what it prints has no form, so that only when it does counts.
-    reader: Option<Reader>,
-    heard: Seen,
-    tail: Option<Tail>,
-    asks: Option<Asks>,
-    allowance: Allowance,
+    reader: Option<StreamReader>,
+    heard: AgentActivity,
+    tail: Option<TranscriptTail>,
+    asks: Option<OpenPrompts>,
+    allowance: UsageAllowance,
     /// Something is not written down yet.
     is_stale: bool,
     next: Instant,
     began: Instant,
-    nearly: Vec<Spent>,
+    nearly: Vec<BudgetSpent>,
     rung: Option<Fill>,
 }
 
@@ -38,13 +38,13 @@ enum Fill {
     Full { turns: u32 },
 }
 
-impl Eyes {
-    pub fn new(watch: &Watch, site: &Site) -> Eyes {
-        Eyes {
-            reader: watch.stream.map(|stream| Reader::new(stream, watch.window)),
-            heard: Seen::default(),
-            tail: watch.talk.clone().map(Tail::new),
-            asks: Asks::new(watch, site),
+impl ActivityReader {
+    pub(super) fn new(watch: &AgentLimits, site: &SessionDir) -> ActivityReader {
+        ActivityReader {
+            reader: watch.stream.map(|stream| StreamReader::new(stream, watch.window)),
+            heard: AgentActivity::default(),
+            tail: watch.talk.clone().map(TranscriptTail::new),
+            asks: OpenPrompts::new(watch, site),
             allowance: watch.allowance,
             is_stale: false,
             next: Instant::now(),
@@ -54,28 +54,28 @@ impl Eyes {
         }
     }
 
-    pub fn seen(&self) -> &Seen {
-        self.reader.as_ref().map_or(&self.heard, Reader::seen)
+    pub(super) fn seen(&self) -> &AgentActivity {
+        self.reader.as_ref().map_or(&self.heard, StreamReader::seen)
     }
 
     /// The agent printed something.
-    pub fn hear(&mut self, bytes: &[u8]) {
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
         let now = env::now();
         match &mut self.reader {
-            Some(reader) => reader.take(Source::Printed, bytes, now),
+            Some(reader) => reader.take(StreamSource::Printed, bytes, now),
             None => self.heard.at = Some(now),
         }
         self.is_stale = true;
     }
 
     /// How long nothing has to be done here.
-    pub fn patience(&self, now: Instant) -> Option<Duration> {
+    pub(super) fn patience(&self, now: Instant) -> Option<Duration> {
         (self.is_stale || self.tail.is_some() || self.asks.is_some())
             .then(|| self.next.saturating_duration_since(now))
     }
 
     /// Writes down what is new, when its time has come.
-    pub fn look(&mut self, site: &Site, disk: &dyn Disk) {
+    pub(super) fn look(&mut self, site: &SessionDir, disk: &dyn Disk) {
         let now = Instant::now();
         if now < self.next {
             return;
@@ -83,10 +83,10 @@ impl Eyes {
         self.next = now + PACE;
         self.read_on();
         let is_nearly = self.is_nearly(now);
-        let has_asked = self.asks.as_mut().is_some_and(Asks::has_changed);
+        let has_asked = self.asks.as_mut().is_some_and(OpenPrompts::has_changed);
         if std::mem::take(&mut self.is_stale) || has_asked || is_nearly {
-            let asks = self.asks.as_ref().and_then(Asks::asks).cloned();
-            let seen = Seen { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
+            let asks = self.asks.as_ref().and_then(OpenPrompts::asks).cloned();
+            let seen = AgentActivity { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
             // A full disk must not end an agent.
             site.note_seen(disk, &seen).unwrap_or_default();
             self.ring(site);
@@ -97,7 +97,12 @@ impl Eyes {
     }
 
     /// At the end, in any case.
-    pub fn close(mut self, site: &Site, disk: &dyn Disk, trouble: Option<Trouble>) -> Option<Seen> {
+    pub(super) fn close(
+        mut self,
+        site: &SessionDir,
+        disk: &dyn Disk,
+        trouble: Option<AgentTrouble>,
+    ) -> Option<AgentActivity> {
         self.read_on();
         self.is_nearly(Instant::now());
         if let Some(reader) = &mut self.reader {
@@ -108,7 +113,7 @@ impl Eyes {
         seen.wait = None;
         seen.nearly = self.nearly.clone();
         site.note_seen(disk, &seen).unwrap_or_default();
-        (seen != Seen::default()).then_some(seen)
+        (seen != AgentActivity::default()).then_some(seen)
     }
 
     /// Whether most of one more budget is used.
@@ -120,7 +125,7 @@ impl Eyes {
         is_new
     }
 
-    pub fn is_over_budget(&self) -> bool {
+    pub(super) fn is_over_budget(&self) -> bool {
         self.allowance.is_exceeded(self.seen())
     }
 
@@ -128,13 +133,13 @@ impl Eyes {
         let (Some(tail), Some(reader)) = (&mut self.tail, &mut self.reader) else { return };
         let session = reader.seen().client_session.as_ref().map(|id| id.to_string());
         tail.take(session.as_deref(), |bytes| {
-            reader.take(Source::Written, bytes, env::now());
+            reader.take(StreamSource::Written, bytes, env::now());
             self.is_stale = true;
         });
     }
 
     /// The daemon is told of what it would else hear of at its next round.
-    fn ring(&mut self, site: &Site) {
+    fn ring(&mut self, site: &SessionDir) {
         let seen = self.seen();
         let fill = match (self.allowance.is_context_full(seen), self.allowance.is_context_near(seen)) {
             (true, _) => Some(Fill::Full { turns: seen.turns }),

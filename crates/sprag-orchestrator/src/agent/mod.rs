@@ -21,21 +21,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 
 use sprag_base::text::Text;
-use sprag_host::purpose::{Run, Task};
+use sprag_host::purpose::{Purpose, PurposeGuard};
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env::{self, Env};
-use sprag_host::sys::locations::{self, UserPlaces};
+use sprag_host::sys::locations::{self, UserLocations};
 use sprag_host::sys::{human, processes};
-use sprag_plan::agent::activity::{Seen, Trouble};
-use sprag_plan::agent::exit::{By, Ended, Exit};
-use sprag_plan::sandbox::Wall;
+use sprag_plan::agent::activity::{AgentActivity, AgentTrouble};
+use sprag_plan::agent::exit::{EndedBy, Exit, ExitStatus};
+use sprag_plan::sandbox::SandboxBackend;
 
-use crate::coordination::{Caps, Lease, Local, Queue as _, Tenure};
+use crate::coordination::{LeaseTerm, LocalQueue, SessionLease, SessionQueue as _, WorkerLimits};
 pub use crate::sandbox::steps;
-use crate::session_dir::{self, Site, Spawn, Word};
-use activity::Eyes;
+use crate::session_dir::{self, SessionDir, SpawnRequest, SupervisorSignal};
+use activity::ActivityReader;
 use output_log::Streams;
-use process_tree::Hears;
+use process_tree::SignalTarget;
 pub use process_tree::sweep;
 use start::NoAgent;
 pub use start::become_agent;
@@ -56,9 +56,9 @@ pub enum Supervised {
 
 /// Whoever waits for it is told by `taken` once the session counts as started.
 pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Result<Supervised> {
-    let site = Site::at(dir);
-    let queue = Local::around(&site, disk);
-    let Some((spawn, mut lease)) = queue.take(Caps { session: &site.id() })? else {
+    let site = SessionDir::at(dir);
+    let queue = LocalQueue::around(&site, disk);
+    let Some((spawn, mut lease)) = queue.take(WorkerLimits { session: &site.id() })? else {
         return Ok(Supervised::Taken);
     };
     taken();
@@ -68,7 +68,7 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
     let began = Instant::now();
     let kept = match prove(&spawn) {
         Ok(()) => keep(&site, &spawn, &mut lease, disk),
-        Err(why) => Ok(Kept::refused(&why)),
+        Err(why) => Ok(SupervisorReport::refused(&why)),
     };
     let kept = match kept {
         Ok(kept) => kept,
@@ -81,13 +81,13 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
     let exit =
         Exit { v: 1, ended: kept.ended, by: kept.by, at: env::now(), millis, seen: kept.seen.map(Box::new) };
     match lease.done(&exit)? {
-        Tenure::Held => Ok(Supervised::Ended(exit)),
-        Tenure::Lost => Ok(Supervised::Lost),
+        LeaseTerm::Held => Ok(Supervised::Ended(exit)),
+        LeaseTerm::Lost => Ok(Supervised::Lost),
     }
 }
 
 /// An agent that starts elsewhere than it was sent works at what is somebody else's.
-fn prove(spawn: &Spawn) -> Result<(), String> {
+fn prove(spawn: &SpawnRequest) -> Result<(), String> {
     let (top, _) =
         locations::worktree_of(&spawn.dir).ok_or(format!("`{}` is no worktree", spawn.dir.display()))?;
     if top != spawn.worktree {
@@ -101,69 +101,78 @@ fn prove(spawn: &Spawn) -> Result<(), String> {
 }
 
 /// An agent that was told to end, and when it is made to.
-struct Ending {
-    by: By,
+struct KillTimer {
+    by: EndedBy,
     killed_at: Instant,
 }
 
 /// How it went.
-struct Kept {
-    ended: Ended,
-    by: By,
-    seen: Option<Seen>,
+struct SupervisorReport {
+    ended: ExitStatus,
+    by: EndedBy,
+    seen: Option<AgentActivity>,
 }
 
-impl Kept {
-    fn refused(why: &str) -> Kept {
-        Kept { ended: Ended::Refused { why: Text::new(why) }, by: By::Itself, seen: None }
+impl SupervisorReport {
+    fn refused(why: &str) -> SupervisorReport {
+        SupervisorReport {
+            ended: ExitStatus::Refused { why: Text::new(why) },
+            by: EndedBy::Itself,
+            seen: None,
+        }
     }
 }
 
 /// On record for as long as the agent lives, so that hooks and commands below it know whose they are, and that no
 /// person sits there.
-fn register<'d>(spawn: &Spawn, disk: &'d dyn Disk) -> io::Result<Option<Run<'d>>> {
-    let (Some(stage), Some(user)) = (&spawn.watch.stage, UserPlaces::find(&Env::Real)) else {
+fn register<'d>(spawn: &SpawnRequest, disk: &'d dyn Disk) -> io::Result<Option<PurposeGuard<'d>>> {
+    let (Some(stage), Some(user)) = (&spawn.watch.stage, UserLocations::find(&Env::Real)) else {
         return Ok(None);
     };
     if let Some(us) = processes::this_process() {
         human::remember(&user, disk, us)?;
     }
-    Run::begin(&user, disk, Task::Stage { stage: stage.clone() }).map(Some)
+    PurposeGuard::begin(&user, disk, Purpose::Stage { stage: stage.clone() }).map(Some)
 }
 
 /// Starts the agent and stays until it and all it started are gone.
-fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> io::Result<Kept> {
+fn keep(
+    site: &SessionDir,
+    spawn: &SpawnRequest,
+    lease: &mut impl SessionLease,
+    disk: &dyn Disk,
+) -> io::Result<SupervisorReport> {
     let words = site.listen()?;
     let run = match register(spawn, disk) {
         Ok(run) => run,
-        Err(error) => return Ok(Kept::refused(&format!("it cannot be put on record: {error}"))),
+        Err(error) => return Ok(SupervisorReport::refused(&format!("it cannot be put on record: {error}"))),
     };
     let mut started = match start::start(spawn, site, run.as_ref().map(|run| run.token.as_str())) {
         Ok(started) => started,
         Err(NoAgent::Unconfined(why)) => {
-            let ended = Ended::Unconfined { why: Text::new(&why) };
-            return Ok(Kept { ended, by: By::Itself, seen: None });
+            let ended = ExitStatus::Unconfined { why: Text::new(&why) };
+            return Ok(SupervisorReport { ended, by: EndedBy::Itself, seen: None });
         }
         Err(NoAgent::NotStarted(error)) => {
             let program = spawn.argv.first().map_or("", String::as_str);
-            return Ok(Kept::refused(&format!("`{program}` cannot be started: {error}")));
+            return Ok(SupervisorReport::refused(&format!("`{program}` cannot be started: {error}")));
         }
     };
     let agent = Pid::from_child(&started);
     site.note_agent(disk, started.id())?;
     remember(agent, disk);
     let hears = match spawn.confined.as_ref().map(|confined| confined.by) {
-        Some(Wall::Bubblewrap) => Hears::AllBelow,
-        Some(Wall::Landlock) | None => Hears::Group,
+        Some(SandboxBackend::Bubblewrap) => SignalTarget::AllBelow,
+        Some(SandboxBackend::Landlock) | None => SignalTarget::Group,
     };
     let handle = pidfd_open(agent, PidfdFlags::empty())?;
     let mut streams = Streams::new(&mut started, site);
-    let mut eyes = Eyes::new(&spawn.watch, site);
+    let mut eyes = ActivityReader::new(&spawn.watch, site);
     let began = Instant::now();
     let deadline = began + Duration::from_secs(spawn.seconds);
     let spent = spawn.watch.allowance.seconds.map(|seconds| began + Duration::from_secs(seconds));
     let grace = Duration::from_secs(spawn.grace);
-    let mut ending: Option<Ending> = None;
+    let mut ending: Option<KillTimer> = None;
     let mut is_told = false;
     let ended = loop {
         if let Some(ended) = process_tree::reap(agent)? {
@@ -171,21 +180,21 @@ fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> 
         }
         let now = Instant::now();
         let reason = if is_told {
-            Some(By::Told)
+            Some(EndedBy::Told)
         } else if eyes.is_over_budget() || spent.is_some_and(|spent| now >= spent) {
-            Some(By::Budget)
+            Some(EndedBy::Budget)
         } else {
-            (now >= deadline).then_some(By::Deadline)
+            (now >= deadline).then_some(EndedBy::Deadline)
         };
         let until = match (&ending, reason) {
             (None, Some(by)) => {
                 process_tree::tell(agent, hears, Signal::TERM);
-                ending = Some(Ending { by, killed_at: now + grace });
+                ending = Some(KillTimer { by, killed_at: now + grace });
                 now + grace
             }
             (None, None) => spent.map_or(deadline, |spent| spent.min(deadline)),
             (Some(ending), _) if now >= ending.killed_at => {
-                process_tree::tell(agent, Hears::Group, Signal::KILL);
+                process_tree::tell(agent, SignalTarget::Group, Signal::KILL);
                 now + LOOK
             }
             (Some(ending), _) => ending.killed_at,
@@ -195,24 +204,24 @@ fn keep(site: &Site, spawn: &Spawn, lease: &mut impl Lease, disk: &dyn Disk) -> 
         streams.take(|said| eyes.hear(said));
         eyes.look(site, disk);
         match session_dir::heard(&words) {
-            Some(Word::Interrupt) => process_tree::tell(agent, hears, Signal::INT),
-            Some(Word::Stop) => is_told = true,
+            Some(SupervisorSignal::Interrupt) => process_tree::tell(agent, hears, Signal::INT),
+            Some(SupervisorSignal::Stop) => is_told = true,
             None => {}
         }
         // Who asked for it would find that nobody has it, and ask somebody else: two agents in one worktree.
-        is_told |= lease.renew()? == Tenure::Lost;
+        is_told |= lease.renew()? == LeaseTerm::Lost;
     };
     process_tree::end_all(agent)?;
     streams.take(|said| eyes.hear(said));
-    let by = ending.map_or(By::Itself, |ending| ending.by);
-    let seen = eyes.close(site, disk, (by == By::Budget).then_some(Trouble::Budget));
-    Ok(Kept { ended, by, seen })
+    let by = ending.map_or(EndedBy::Itself, |ending| ending.by);
+    let seen = eyes.close(site, disk, (by == EndedBy::Budget).then_some(AgentTrouble::Budget));
+    Ok(SupervisorReport { ended, by, seen })
 }
 
 /// Whatever is below it is no person. Its hooks would say so themselves, but not from behind a wall.
 fn remember(agent: Pid, disk: &dyn Disk) {
     let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::look);
-    if let (Some(user), Some((process, _))) = (UserPlaces::find(&Env::Real), process) {
+    if let (Some(user), Some((process, _))) = (UserLocations::find(&Env::Real), process) {
         human::remember(&user, disk, process).unwrap_or_default();
     }
 }

@@ -11,13 +11,13 @@ use sprag_govern::session::open_prompt;
 use sprag_host::store::{files_with_ending, journal};
 
 use super::transcript;
-use crate::session_dir::Site;
-use crate::session_dir::limits::{Screen, Watch};
+use crate::session_dir::SessionDir;
+use crate::session_dir::limits::{AgentLimits, AgentTerminal};
 
 /// Of a journal, from its end: more than the lines between two calls.
 const TAIL: u64 = 256 * 1024;
 
-pub struct Asks {
+pub(super) struct OpenPrompts {
     folder: PathBuf,
     began: SystemTime,
     /// Which journal it was, and how long.
@@ -25,18 +25,18 @@ pub struct Asks {
     asks: Option<Text<1000>>,
 }
 
-impl Asks {
+impl OpenPrompts {
     /// `None`: it has no terminal, and so nobody answers it.
-    pub fn new(watch: &Watch, site: &Site) -> Option<Asks> {
-        let stage = watch.stage.as_ref().filter(|_| watch.screen == Screen::Terminal)?;
+    pub(super) fn new(watch: &AgentLimits, site: &SessionDir) -> Option<OpenPrompts> {
+        let stage = watch.stage.as_ref().filter(|_| watch.screen == AgentTerminal::Terminal)?;
         // `run/s/SESSION` is in the folder of records.
         let store = site.dir().ancestors().nth(3)?;
         let folder = journal::folder(store, stage.as_str());
-        Some(Asks { folder, began: SystemTime::now(), read: None, asks: None })
+        Some(OpenPrompts { folder, began: SystemTime::now(), read: None, asks: None })
     }
 
     /// Whether it asks something else than at the last look.
-    pub fn has_changed(&mut self) -> bool {
+    pub(super) fn has_changed(&mut self) -> bool {
         let Some((path, length)) = self.youngest() else { return false };
         let read = Some((path, length));
         if read == self.read {
@@ -49,7 +49,7 @@ impl Asks {
         has_changed
     }
 
-    pub fn asks(&self) -> Option<&Text<1000>> {
+    pub(super) fn asks(&self) -> Option<&Text<1000>> {
         self.asks.as_ref()
     }
 

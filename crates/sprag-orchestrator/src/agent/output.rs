@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_host::sys::disk;
 
-use crate::session_dir::Site;
+use crate::session_dir::SessionDir;
 
 /// A longer line is told in pieces.
 const LINE: usize = 64 * 1024;
@@ -19,14 +19,16 @@ pub enum Stream {
     Err,
 }
 
-pub struct Printed {
-    tails: [(Stream, Tail); 2],
+pub struct AgentOutput {
+    tails: [(Stream, OutputTail); 2],
 }
 
-impl Printed {
+impl AgentOutput {
     /// From the first that is kept.
-    pub fn of(site: &Site) -> Printed {
-        Printed { tails: [(Stream::Out, Tail::new(site.out())), (Stream::Err, Tail::new(site.err()))] }
+    pub fn of(site: &SessionDir) -> AgentOutput {
+        AgentOutput {
+            tails: [(Stream::Out, OutputTail::new(site.out())), (Stream::Err, OutputTail::new(site.err()))],
+        }
     }
 
     /// All lines that are there by now.
@@ -49,16 +51,16 @@ impl Printed {
     }
 }
 
-struct Tail {
+struct OutputTail {
     path: PathBuf,
     file: Option<File>,
     /// A line that has no end yet.
     begun: Vec<u8>,
 }
 
-impl Tail {
-    fn new(path: PathBuf) -> Tail {
-        Tail { path, file: None, begun: Vec::new() }
+impl OutputTail {
+    fn new(path: PathBuf) -> OutputTail {
+        OutputTail { path, file: None, begun: Vec::new() }
     }
 
     fn take(&mut self, each: &mut dyn FnMut(&str)) -> io::Result<()> {
@@ -128,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    fn told(printed: &mut Printed) -> Vec<String> {
+    fn told(printed: &mut AgentOutput) -> Vec<String> {
         let mut lines = Vec::new();
         printed.take(|stream, line| lines.push(format!("{stream:?} {line}"))).unwrap();
         lines
@@ -137,8 +139,8 @@ mod tests {
     #[test]
     fn lines_are_told_once_and_whole_also_when_the_file_is_put_aside() {
         let dir = tempfile::tempdir().unwrap();
-        let site = Site::at(dir.path());
-        let mut printed = Printed::of(&site);
+        let site = SessionDir::at(dir.path());
+        let mut printed = AgentOutput::of(&site);
         assert_eq!(told(&mut printed), [""; 0]);
         let append = |path: &Path, text: &str| {
             let mut file = File::options().create(true).append(true).open(path).unwrap();
@@ -156,7 +158,7 @@ mod tests {
         printed.finish(|_, line| rest.push(line.to_owned())).unwrap();
         assert_eq!(rest, ["last"]);
         assert_eq!(
-            told(&mut Printed::of(&site)),
+            told(&mut AgentOutput::of(&site)),
             ["Out one", "Out two", "Out three", "Err bad"],
             "who comes later sees both"
         );
@@ -165,10 +167,10 @@ mod tests {
     #[test]
     fn a_line_without_an_end_does_not_fill_the_memory() {
         let dir = tempfile::tempdir().unwrap();
-        let site = Site::at(dir.path());
+        let site = SessionDir::at(dir.path());
         fs::write(site.out(), vec![b'x'; 10 * LINE + 5]).unwrap();
         let mut lengths = Vec::new();
-        Printed::of(&site).finish(|_, line| lengths.push(line.len())).unwrap();
+        AgentOutput::of(&site).finish(|_, line| lengths.push(line.len())).unwrap();
         assert!(lengths.iter().all(|&length| length <= 2 * LINE));
         assert_eq!(lengths.iter().sum::<usize>(), 10 * LINE + 5);
     }

@@ -10,18 +10,18 @@ use rustix::event::{PollFd, PollFlags};
 
 use sprag_host::sys::disk;
 
-use crate::session_dir::Site;
+use crate::session_dir::SessionDir;
 
 /// Kept of each stream: this in the file, and as much again in the one before it.
 const CAP: u64 = 8 * 1024 * 1024;
 
-pub struct Streams {
-    out: Option<(ChildStdout, Log)>,
-    err: Option<(ChildStderr, Log)>,
+pub(super) struct Streams {
+    out: Option<(ChildStdout, OutputFile)>,
+    err: Option<(ChildStderr, OutputFile)>,
 }
 
 impl Streams {
-    pub fn new(child: &mut Child, site: &Site) -> Streams {
+    pub(super) fn new(child: &mut Child, site: &SessionDir) -> Streams {
         let not_waiting = |pipe: &dyn std::os::fd::AsFd| {
             // One that waits after all is read once for each time there is something in it.
             rustix::io::ioctl_fionbio(pipe.as_fd(), true).unwrap_or_default();
@@ -29,24 +29,24 @@ impl Streams {
         let out = child.stdout.take().inspect(|pipe| not_waiting(pipe));
         let err = child.stderr.take().inspect(|pipe| not_waiting(pipe));
         Streams {
-            out: out.map(|pipe| (pipe, Log::at(site.out()))),
-            err: err.map(|pipe| (pipe, Log::at(site.err()))),
+            out: out.map(|pipe| (pipe, OutputFile::at(site.out()))),
+            err: err.map(|pipe| (pipe, OutputFile::at(site.err()))),
         }
     }
 
-    pub fn watched(&self) -> Vec<PollFd<'_>> {
+    pub(super) fn watched(&self) -> Vec<PollFd<'_>> {
         let out = self.out.iter().map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN));
         out.chain(self.err.iter().map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN))).collect()
     }
 
     /// Everything that is there by now; what is said on stdout is also handed on.
-    pub fn take(&mut self, mut said: impl FnMut(&[u8])) {
+    pub(super) fn take(&mut self, mut said: impl FnMut(&[u8])) {
         drain(&mut self.out, &mut said);
         drain(&mut self.err, &mut |_| {});
     }
 }
 
-fn drain<Pipe: io::Read>(stream: &mut Option<(Pipe, Log)>, said: &mut dyn FnMut(&[u8])) {
+fn drain<Pipe: io::Read>(stream: &mut Option<(Pipe, OutputFile)>, said: &mut dyn FnMut(&[u8])) {
     let mut buffer = [0; 64 * 1024];
     while let Some((pipe, log)) = stream {
         match pipe.read(&mut buffer) {
@@ -62,15 +62,15 @@ fn drain<Pipe: io::Read>(stream: &mut Option<(Pipe, Log)>, said: &mut dyn FnMut(
     }
 }
 
-struct Log {
+struct OutputFile {
     path: PathBuf,
     file: Option<File>,
     size: u64,
 }
 
-impl Log {
-    fn at(path: PathBuf) -> Log {
-        Log { path, file: None, size: 0 }
+impl OutputFile {
+    fn at(path: PathBuf) -> OutputFile {
+        OutputFile { path, file: None, size: 0 }
     }
 
     /// A full disk loses words, nothing else.
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn the_last_of_a_long_talk_is_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let mut log = Log::at(dir.path().join("out.log"));
+        let mut log = OutputFile::at(dir.path().join("out.log"));
         let chunk = vec![b'x'; 1024 * 1024];
         (0..40).for_each(|_| log.write(&chunk));
         log.write(b"the end");

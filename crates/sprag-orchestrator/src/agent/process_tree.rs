@@ -6,7 +6,7 @@ use std::io;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait, waitpid};
 
 use sprag_host::sys::processes;
-use sprag_plan::agent::exit::Ended;
+use sprag_plan::agent::exit::ExitStatus;
 
 use crate::layout::SESSION_VARIABLE;
 
@@ -14,7 +14,7 @@ use crate::layout::SESSION_VARIABLE;
 const ROUNDS: usize = 200;
 
 /// Takes notice of every child that has ended; says how the agent did, once it has.
-pub fn reap(agent: Pid) -> io::Result<Option<Ended>> {
+pub(super) fn reap(agent: Pid) -> io::Result<Option<ExitStatus>> {
     let mut found = None;
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -27,23 +27,23 @@ pub fn reap(agent: Pid) -> io::Result<Option<Ended>> {
     }
 }
 
-fn ended(status: WaitStatus) -> Option<Ended> {
-    status.exit_status().map(Ended::Code).or_else(|| status.terminating_signal().map(Ended::Signal))
+fn ended(status: WaitStatus) -> Option<ExitStatus> {
+    status.exit_status().map(ExitStatus::Code).or_else(|| status.terminating_signal().map(ExitStatus::Signal))
 }
 
 /// Who hears what is said to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hears {
+pub(super) enum SignalTarget {
     Group,
     /// The process we know only stands before the agent, and ends at once where the agent has time to.
     AllBelow,
 }
 
 /// Says it to the agent and what it started. Whoever is gone needs to hear nothing.
-pub fn tell(agent: Pid, hears: Hears, signal: Signal) {
+pub(super) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
     match hears {
-        Hears::Group => kill_process_group(agent, signal).unwrap_or_default(),
-        Hears::AllBelow => {
+        SignalTarget::Group => kill_process_group(agent, signal).unwrap_or_default(),
+        SignalTarget::AllBelow => {
             let agent = u32::try_from(agent.as_raw_nonzero().get()).unwrap_or(0);
             processes::below(agent).into_iter().for_each(|process| processes::signal(process, signal));
         }
@@ -51,8 +51,8 @@ pub fn tell(agent: Pid, hears: Hears, signal: Signal) {
 }
 
 /// Ends everything below us: the agent is gone, and what it left behind goes too.
-pub fn end_all(agent: Pid) -> io::Result<()> {
-    tell(agent, Hears::Group, Signal::KILL);
+pub(super) fn end_all(agent: Pid) -> io::Result<()> {
+    tell(agent, SignalTarget::Group, Signal::KILL);
     let us = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0);
     for _ in 0..ROUNDS {
         let left = processes::below(us);

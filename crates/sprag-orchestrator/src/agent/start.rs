@@ -12,16 +12,16 @@ use rustix::termios::{tcgetpgrp, tcsetpgrp};
 use sprag_host::purpose;
 use sprag_host::sys::env::Env;
 use sprag_host::sys::exec;
-use sprag_plan::sandbox::Reach;
+use sprag_plan::sandbox::NetworkAccess;
 
 use crate::layout::SESSION_VARIABLE;
 use crate::sandbox::{self, steps};
-use crate::session_dir::limits::Screen;
-use crate::session_dir::{Site, Spawn};
+use crate::session_dir::limits::AgentTerminal;
+use crate::session_dir::{SessionDir, SpawnRequest};
 
 /// Why there is no agent.
 #[derive(Debug)]
-pub enum NoAgent {
+pub(super) enum NoAgent {
     /// Its walls could not be built. Without them it is not let go.
     Unconfined(String),
     NotStarted(io::Error),
@@ -34,12 +34,12 @@ impl From<io::Error> for NoAgent {
 }
 
 /// `run` is the token by which hooks below it know whose they are.
-pub fn start(spawn: &Spawn, site: &Site, run: Option<&str>) -> Result<Child, NoAgent> {
+pub(super) fn start(spawn: &SpawnRequest, site: &SessionDir, run: Option<&str>) -> Result<Child, NoAgent> {
     let us = std::env::current_exe()?;
     let mut env = spawn.env.clone();
     let port = match spawn.confined.as_ref().map(|confined| &confined.reach) {
-        Some(Reach::Hosts(hosts)) => Some(sandbox::proxy::listen(hosts.clone())?),
-        Some(Reach::Anybody | Reach::Nobody) | None => None,
+        Some(NetworkAccess::Hosts(hosts)) => Some(sandbox::proxy::listen(hosts.clone())?),
+        Some(NetworkAccess::Anybody | NetworkAccess::Nobody) | None => None,
     };
     env.extend(port.into_iter().flat_map(sandbox::proxy::env));
     let words = steps(spawn.confined.is_some().then(|| site.dir()), port);
@@ -50,13 +50,13 @@ pub fn start(spawn: &Spawn, site: &Site, run: Option<&str>) -> Result<Child, NoA
     args.extend(spawn.argv.iter().map(String::as_str));
     env.push((SESSION_VARIABLE.to_owned(), site.id()));
     env.extend(run.map(|run| (purpose::VARIABLE.to_owned(), run.to_owned())));
-    if spawn.watch.screen == Screen::Terminal {
+    if spawn.watch.screen == AgentTerminal::Terminal {
         // What the terminal is, only those know who were started in it.
         env.retain(|(name, _)| name != "TERM");
         env.push(("TERM".to_owned(), Env::Real.text("TERM").unwrap_or_default()));
     }
     let env: Vec<(&str, &str)> = env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    if spawn.watch.screen == Screen::Pipes {
+    if spawn.watch.screen == AgentTerminal::Pipes {
         return Ok(exec::start_piped(&us, &args, &spawn.dir, &env, spawn.stdin.as_deref())?);
     }
     let child = exec::start_in_terminal(&us, &args, &spawn.dir, &env)?;
@@ -83,7 +83,7 @@ pub fn become_agent(
     {
         std::thread::yield_now();
     }
-    match within.map(|(site, port)| sandbox::enter(&Site::at(site), port, argv)) {
+    match within.map(|(site, port)| sandbox::enter(&SessionDir::at(site), port, argv)) {
         None => exec::become_program(argv),
         Some(Ok(argv)) => exec::become_program(&argv),
         Some(Err(error)) => error,

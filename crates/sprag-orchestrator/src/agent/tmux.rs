@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use sprag_base::digest::Digest;
 use sprag_host::sys::disk::Disk;
-use sprag_host::sys::exec::{self, Run};
+use sprag_host::sys::exec::{self, ProcessSpec};
 
-use crate::session_dir::{Probe, Site, Window};
+use crate::session_dir::{SessionDir, SessionProbe, TerminalPane};
 
 /// How long tmux may take to start a pane, and the pane to take the session on.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,14 +24,14 @@ pub fn server(run: &Path) -> String {
 }
 
 /// The name of a session's terminal, as `tmux attach -t` takes it.
-pub fn name(site: &Site) -> String {
+pub fn name(site: &SessionDir) -> String {
     site.id().split('.').skip(1).collect::<Vec<_>>().join("-")
 }
 
 /// Opens a terminal in which the session is supervised. The inner error says why there is none.
 pub fn open(
     run: &Path,
-    site: &Site,
+    site: &SessionDir,
     us: &Path,
     dir: &Path,
     disk: &dyn Disk,
@@ -56,8 +56,8 @@ pub fn open(
         site.dir().as_os_str(),
     ];
     // Known before it is there: whoever finds the one finds the other.
-    site.note_window(disk, &Window { server: server.clone(), name: name.clone() })?;
-    let ran = exec::run_to_stay(&Run {
+    site.note_window(disk, &TerminalPane { server: server.clone(), name: name.clone() })?;
+    let ran = exec::run_to_stay(&ProcessSpec {
         program: OsStr::new("tmux"),
         args: &words,
         dir,
@@ -76,7 +76,7 @@ pub fn open(
         return Ok(Err(format!("tmux opens no terminal: {}", said.trim())));
     }
     let until = Instant::now() + PATIENCE;
-    while site.probe()? == Probe::Nothing {
+    while site.probe()? == SessionProbe::Nothing {
         if Instant::now() >= until {
             return Ok(Err("nothing was started in the terminal".to_owned()));
         }
@@ -105,7 +105,7 @@ pub fn close(server: &str, dir: &Path) -> io::Result<()> {
 }
 
 /// Types something into a terminal as a person would, on one line: what is no letter there is a command of the terminal.
-pub fn type_in(window: &Window, text: &str, dir: &Path) -> io::Result<()> {
+pub fn type_in(window: &TerminalPane, text: &str, dir: &Path) -> io::Result<()> {
     let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let pane = format!("={}:", window.name);
     for words in [&["-l", "--", line.as_str()][..], &["--", "Enter"]] {
@@ -117,14 +117,14 @@ pub fn type_in(window: &Window, text: &str, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn ask(server: &str, word: &str, dir: &Path) -> io::Result<exec::Ran> {
+fn ask(server: &str, word: &str, dir: &Path) -> io::Result<exec::ProcessOutput> {
     say(server, &[word], dir)
 }
 
-fn say(server: &str, words: &[&str], dir: &Path) -> io::Result<exec::Ran> {
+fn say(server: &str, words: &[&str], dir: &Path) -> io::Result<exec::ProcessOutput> {
     let all = [&["-L", server], words].concat();
     let args: Vec<&OsStr> = all.iter().map(OsStr::new).collect();
-    exec::run(&Run {
+    exec::run(&ProcessSpec {
         program: OsStr::new("tmux"),
         args: &args,
         dir,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sprag_host::sys::disk;
 
-use crate::session_dir::limits::Talk;
+use crate::session_dir::limits::TranscriptDir;
 
 /// Folders above a talk at most: a client sorts them by day, or by project.
 const DEPTH: usize = 4;
@@ -16,19 +16,19 @@ const ENTRIES: usize = 20_000;
 /// Read at once; the rest waits for the next time.
 const CHUNK: u64 = 8 * 1024 * 1024;
 
-pub struct Tail {
-    talk: Talk,
+pub(super) struct TranscriptTail {
+    talk: TranscriptDir,
     file: Option<PathBuf>,
     read: u64,
 }
 
-impl Tail {
-    pub fn new(talk: Talk) -> Tail {
-        Tail { talk, file: None, read: 0 }
+impl TranscriptTail {
+    pub(super) fn new(talk: TranscriptDir) -> TranscriptTail {
+        TranscriptTail { talk, file: None, read: 0 }
     }
 
     /// What was written since, once it is known whose talk it is. One that cannot be read says nothing.
-    pub fn take(&mut self, session: Option<&str>, mut with: impl FnMut(&[u8])) {
+    pub(super) fn take(&mut self, session: Option<&str>, mut with: impl FnMut(&[u8])) {
         if self.file.is_none() {
             let session = self.talk.session.as_deref().or(session);
             // It is a name, and a client may say anything.
@@ -94,7 +94,7 @@ mod tests {
         let place = dir.path().join("2026/11/16");
         fs::create_dir_all(&place).unwrap();
         fs::create_dir_all(dir.path().join("2025/01/01")).unwrap();
-        let mut tail = Tail::new(Talk { dir: dir.path().to_owned(), session: None });
+        let mut tail = TranscriptTail::new(TranscriptDir { dir: dir.path().to_owned(), session: None });
         let mut heard = Vec::new();
         tail.take(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
         fs::write(place.join("rollout-ffff-0000.jsonl"), "another\n").unwrap();

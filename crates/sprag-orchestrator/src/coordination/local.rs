@@ -7,88 +7,88 @@ use std::path::{Path, PathBuf};
 use sprag_host::sys::disk::Disk;
 use sprag_plan::agent::exit::Exit;
 
-use super::{Caps, Lease, Offered, Queue, Tenure};
-use crate::session_dir::{Claim, Lock, Probe, Site, Spawn};
+use super::{LeaseTerm, SessionLease, SessionOffer, SessionQueue, WorkerLimits};
+use crate::session_dir::{AcquireResult, SessionDir, SessionProbe, SpawnRequest, SupervisorLock};
 
-pub struct Local<'d> {
+pub struct LocalQueue<'d> {
     /// Of all sessions.
     folder: PathBuf,
     disk: &'d dyn Disk,
 }
 
-impl<'d> Local<'d> {
+impl<'d> LocalQueue<'d> {
     /// The queue of the runs in this folder.
-    pub fn of(run: &Path, disk: &'d dyn Disk) -> Local<'d> {
-        Local { folder: run.join("s"), disk }
+    pub fn of(run: &Path, disk: &'d dyn Disk) -> LocalQueue<'d> {
+        LocalQueue { folder: run.join("s"), disk }
     }
 
     /// The queue that has the folder of this session.
-    pub fn around(site: &Site, disk: &'d dyn Disk) -> Local<'d> {
-        Local { folder: site.dir().parent().unwrap_or(Path::new("")).to_path_buf(), disk }
+    pub fn around(site: &SessionDir, disk: &'d dyn Disk) -> LocalQueue<'d> {
+        LocalQueue { folder: site.dir().parent().unwrap_or(Path::new("")).to_path_buf(), disk }
     }
 
-    fn site(&self, session: &str) -> Site {
-        Site::at(&self.folder.join(session))
+    fn site(&self, session: &str) -> SessionDir {
+        SessionDir::at(&self.folder.join(session))
     }
 }
 
-impl<'d> Queue for Local<'d> {
-    type Lease = Held<'d>;
+impl<'d> SessionQueue for LocalQueue<'d> {
+    type Lease = HeldSession<'d>;
 
-    fn offer(&self, session: &str, spawn: &Spawn) -> io::Result<Offered> {
+    fn offer(&self, session: &str, spawn: &SpawnRequest) -> io::Result<SessionOffer> {
         let site = self.site(session);
         if site.epoch()? > spawn.epoch {
-            return Ok(Offered::Old);
+            return Ok(SessionOffer::Old);
         }
         // Not the lock: one of an earlier reign may hold it only to find that it has no say.
         if site.is_claimed() {
-            return Ok(Offered::Taken);
+            return Ok(SessionOffer::Taken);
         }
         site.ask(self.disk, spawn)?;
-        Ok(Offered::Open)
+        Ok(SessionOffer::Open)
     }
 
-    fn take(&self, caps: Caps<'_>) -> io::Result<Option<(Spawn, Held<'d>)>> {
+    fn take(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, HeldSession<'d>)>> {
         let site = self.site(caps.session);
         let Some(lock) = site.lock()? else { return Ok(None) };
         let spawn = site.spawn()?;
-        if site.epoch()? > spawn.epoch || site.claim(self.disk)? == Claim::Taken {
+        if site.epoch()? > spawn.epoch || site.claim(self.disk)? == AcquireResult::Taken {
             return Ok(None);
         }
         let epoch = spawn.epoch;
-        Ok(Some((spawn, Held { site, lock, epoch, disk: self.disk })))
+        Ok(Some((spawn, HeldSession { site, lock, epoch, disk: self.disk })))
     }
 
-    fn look(&self, session: &str) -> io::Result<Probe> {
+    fn look(&self, session: &str) -> io::Result<SessionProbe> {
         self.site(session).probe()
     }
 }
 
 /// A session that this process keeps.
-pub struct Held<'d> {
-    site: Site,
-    lock: Lock,
+pub struct HeldSession<'d> {
+    site: SessionDir,
+    lock: SupervisorLock,
     epoch: u64,
     disk: &'d dyn Disk,
 }
 
-impl Lease for Held<'_> {
+impl SessionLease for HeldSession<'_> {
     fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Nothing takes a lock from a process that lives. But whoever clears its folder away lets the session look as if
     /// nobody had it.
-    fn renew(&mut self) -> io::Result<Tenure> {
+    fn renew(&mut self) -> io::Result<LeaseTerm> {
         self.tenure()
     }
 
-    fn done(self, exit: &Exit) -> io::Result<Tenure> {
-        if self.tenure()? == Tenure::Held {
+    fn done(self, exit: &Exit) -> io::Result<LeaseTerm> {
+        if self.tenure()? == LeaseTerm::Held {
             self.site.leave(self.disk, exit)?;
-            return Ok(Tenure::Held);
+            return Ok(LeaseTerm::Held);
         }
-        Ok(Tenure::Lost)
+        Ok(LeaseTerm::Lost)
     }
 
     fn give_up(self) {
@@ -96,8 +96,8 @@ impl Lease for Held<'_> {
     }
 }
 
-impl Held<'_> {
-    fn tenure(&self) -> io::Result<Tenure> {
-        Ok(if self.lock.is_there()? { Tenure::Held } else { Tenure::Lost })
+impl HeldSession<'_> {
+    fn tenure(&self) -> io::Result<LeaseTerm> {
+        Ok(if self.lock.is_there()? { LeaseTerm::Held } else { LeaseTerm::Lost })
     }
 }

@@ -1,5 +1,5 @@
 //! What would lie between machines if there were several: the log of a run, the queue of sessions that somebody is to
-//! keep, and the lease under which somebody keeps one. Behind them are files of one machine: [`Files`] and [`Local`].
+//! keep, and the lease under which somebody keeps one. Behind them are files of one machine: [`Files`] and [`LocalQueue`].
 //! Whatever takes their place has to hold what `tests/conformance.rs` asks of them; what fences is never the lease, but
 //! the reign and the attempt in an offer, the place in a log and the commit a reference is moved from.
 //!
@@ -14,34 +14,39 @@ use std::io;
 use sprag_base::time::Timestamp;
 use sprag_host::sys::disk::Disk;
 use sprag_plan::agent::exit::Exit;
-use sprag_plan::run::record::Recorded;
+use sprag_plan::run::record::RunRecord;
 
-use crate::layout::Ground;
-use crate::session_dir::{Probe, Spawn};
-pub use local::{Held, Local};
+use crate::layout::RunLayout;
+use crate::session_dir::{SessionProbe, SpawnRequest};
+pub use local::{HeldSession, LocalQueue};
 
 /// A place in a log: where a record ends. A later one is larger, and nothing else follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Seq(pub u64);
+pub struct LogPosition(pub u64);
 
-impl Seq {
+impl LogPosition {
     /// Before the first record.
-    pub const START: Seq = Seq(0);
+    pub const START: LogPosition = LogPosition(0);
 }
 
 /// Records by the plan they are about, in one order that everybody sees.
-pub trait Log {
+pub trait RunLogBackend {
     /// What this returns for is there for ever. With an expectation it is written only where nothing was since.
     fn append(
         &self,
         subject: &str,
-        record: &Recorded,
+        record: &RunRecord,
         at: Timestamp,
-        expect: Option<Seq>,
-    ) -> Result<Seq, NotAppended>;
+        expect: Option<LogPosition>,
+    ) -> Result<LogPosition, NotAppended>;
 
     /// Every record after a place; says where the last one ends.
-    fn read(&self, subject: &str, from: Seq, take: &mut dyn FnMut(Recorded, Timestamp)) -> io::Result<Seq>;
+    fn read(
+        &self,
+        subject: &str,
+        from: LogPosition,
+        take: &mut dyn FnMut(RunRecord, Timestamp),
+    ) -> io::Result<LogPosition>;
 }
 
 #[derive(Debug)]
@@ -60,21 +65,21 @@ impl From<io::Error> for NotAppended {
 
 /// Sessions that were asked for and that somebody is to keep. Each is taken once, whoever asks and however often:
 /// what comes after it has another name.
-pub trait Queue {
-    type Lease: Lease;
+pub trait SessionQueue {
+    type Lease: SessionLease;
 
     /// Asks for a session; once more, as long as nobody has it, is the same.
-    fn offer(&self, session: &str, spawn: &Spawn) -> io::Result<Offered>;
+    fn offer(&self, session: &str, spawn: &SpawnRequest) -> io::Result<SessionOffer>;
 
     /// What of it this worker can take on; `None`: somebody else has it, or who asked for it has no say any more.
-    fn take(&self, caps: Caps<'_>) -> io::Result<Option<(Spawn, Self::Lease)>>;
+    fn take(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Self::Lease)>>;
 
     /// How a session stands, for who asked for it.
-    fn look(&self, session: &str) -> io::Result<Probe>;
+    fn look(&self, session: &str) -> io::Result<SessionProbe>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offered {
+pub enum SessionOffer {
     Open,
     /// Somebody has it, or had.
     Taken,
@@ -84,34 +89,34 @@ pub enum Offered {
 
 /// What a worker can take on. One of this machine is started for one session, and takes that or none.
 #[derive(Clone, Copy, Debug)]
-pub struct Caps<'a> {
+pub struct WorkerLimits<'a> {
     pub session: &'a str,
 }
 
 /// Held by whoever keeps a session.
-pub trait Lease {
+pub trait SessionLease {
     /// The reign that asked for it.
     fn epoch(&self) -> u64;
 
     /// To be asked again and again: who has lost it ends what it keeps.
-    fn renew(&mut self) -> io::Result<Tenure>;
+    fn renew(&mut self) -> io::Result<LeaseTerm>;
 
     /// How the session went; nobody hears it from one who has lost it.
-    fn done(self, exit: &Exit) -> io::Result<Tenure>;
+    fn done(self, exit: &Exit) -> io::Result<LeaseTerm>;
 
     /// There will be no such word. The session counts as cut short.
     fn give_up(self);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tenure {
+pub enum LeaseTerm {
     Held,
     Lost,
 }
 
-impl Ground {
+impl RunLayout {
     /// Where sessions are asked for.
-    pub fn queue<'d>(&self, disk: &'d dyn Disk) -> Local<'d> {
-        Local::of(&self.run, disk)
+    pub fn queue<'d>(&self, disk: &'d dyn Disk) -> LocalQueue<'d> {
+        LocalQueue::of(&self.run, disk)
     }
 }

@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_base::time::Timestamp;
-use sprag_host::git::refs::{self, Dated, Refused, Swapped};
+use sprag_host::git::refs::{self, Dated, GitError, RefUpdate};
 use sprag_host::git::{worktree_guard, worktrees};
 use sprag_host::store::files_with_ending;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_plan::ids::StageId;
 use sprag_plan::run::Run;
 use sprag_plan::run::timed::Timed;
-use sprag_plan::spec::values::Branch;
+use sprag_plan::spec::values::BranchName;
 
 use super::repair::NotRepaired;
 use super::start_run;
 use crate::agent::tmux;
 use crate::layout::run_log_path;
-use crate::session_dir::{Probe, Site};
+use crate::session_dir::{SessionDir, SessionProbe};
 use crate::view::board_cache;
 use crate::{lock, run_log};
 
@@ -27,7 +27,7 @@ use crate::{lock, run_log};
 const DEEP: usize = 64;
 
 /// Where there is to be swept, and how old what goes has to be.
-pub struct Place<'a> {
+pub struct CleanScope<'a> {
     /// The user's checkout.
     pub root: &'a Path,
     /// Our own files about runs.
@@ -69,7 +69,7 @@ pub enum Leftover {
 
 /// Something that would be old enough, and that somebody may want.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum KeptLeftover {
     /// It is not over.
     Unfinished { plan: String },
     /// What was merged is not on its target.
@@ -87,28 +87,28 @@ pub enum Wanted {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct CleanCandidates {
     pub leftovers: Vec<Leftover>,
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<KeptLeftover>,
 }
 
 /// What was taken away, and what could not be.
 #[derive(Debug, Default)]
-pub struct Swept {
+pub struct RunCleanReport {
     pub gone: Vec<Leftover>,
     pub failed: Vec<(Leftover, String)>,
 }
 
 /// What there is to be swept. While a daemon rules, what looks like it may be its own.
-pub fn look(place: &Place<'_>) -> Result<Found, NotRepaired> {
+pub fn look(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
     match lock::ruler(place.run)? {
         Some(pid) => Err(NotRepaired::AtWork { pid }),
         None => found(place),
     }
 }
 
-fn found(place: &Place<'_>) -> Result<Found, NotRepaired> {
-    let mut found = Found::default();
+fn found(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
+    let mut found = CleanCandidates::default();
     if !place.run.exists() {
         return Ok(found);
     }
@@ -117,15 +117,15 @@ fn found(place: &Place<'_>) -> Result<Found, NotRepaired> {
     for (plan, path) in logs(place.run) {
         let Some((timed, _)) = run_log::read_to_end(&path)? else { continue };
         let standing = match is_anybody_at(&sessions(place.run, timed.run().id.as_str()))? {
-            true => Standing::Fresh,
+            true => RunAge::Fresh,
             false => standing(place, &timed)?,
         };
         match standing {
-            Standing::Over => found.leftovers.push(of_run(place, &plan, &path, timed.run())),
-            Standing::Fresh => {
+            RunAge::Over => found.leftovers.push(of_run(place, &plan, &path, timed.run())),
+            RunAge::Fresh => {
                 plans.insert(plan);
             }
-            Standing::Wanted(wanted) => {
+            RunAge::Wanted(wanted) => {
                 found.wanted.push(wanted(&plan));
                 plans.insert(plan);
             }
@@ -145,8 +145,8 @@ fn found(place: &Place<'_>) -> Result<Found, NotRepaired> {
 }
 
 /// Takes away what can go, while nobody can begin anything.
-pub fn sweep(place: &Place<'_>, disk: &dyn Disk) -> Result<Swept, NotRepaired> {
-    let mut swept = Swept::default();
+pub fn sweep(place: &CleanScope<'_>, disk: &dyn Disk) -> Result<RunCleanReport, NotRepaired> {
+    let mut swept = RunCleanReport::default();
     let Some(_reign) = lock::begin(place.run, disk)? else {
         return Err(NotRepaired::AtWork { pid: lock::ruler(place.run)?.unwrap_or(0) });
     };
@@ -161,7 +161,7 @@ pub fn sweep(place: &Place<'_>, disk: &dyn Disk) -> Result<Swept, NotRepaired> {
     Ok(swept)
 }
 
-fn take_away(place: &Place<'_>, leftover: &Leftover, disk: &dyn Disk) -> Result<(), String> {
+fn take_away(place: &CleanScope<'_>, leftover: &Leftover, disk: &dyn Disk) -> Result<(), String> {
     let told = |error: io::Error| error.to_string();
     match leftover {
         // The records last: as long as they are there, the rest is found again.
@@ -171,9 +171,9 @@ fn take_away(place: &Place<'_>, leftover: &Leftover, disk: &dyn Disk) -> Result<
         }
         Leftover::Worktree { path } => worktrees::remove(place.root, path).map_err(|refused| refused.0),
         Leftover::Reference { name, at } => match refs::drop_reference(place.root, name, at) {
-            Ok(Swapped::Done) => Ok(()),
-            Ok(Swapped::Moved { .. }) => Err("somebody has moved it".to_owned()),
-            Err(Refused(why)) => Err(why),
+            Ok(RefUpdate::Done) => Ok(()),
+            Ok(RefUpdate::Moved { .. }) => Err("somebody has moved it".to_owned()),
+            Err(GitError(why)) => Err(why),
         },
         Leftover::Terminals { server } => tmux::close(server, place.run).map_err(told),
     }
@@ -188,23 +188,23 @@ fn logs(run: &Path) -> Vec<(String, PathBuf)> {
         .collect()
 }
 
-enum Standing {
+enum RunAge {
     Over,
     /// Not old enough to be asked about, or not quite over.
     Fresh,
-    Wanted(fn(&str) -> Wanted),
+    Wanted(fn(&str) -> KeptLeftover),
 }
 
-fn standing(place: &Place<'_>, timed: &Timed) -> Result<Standing, Refused> {
+fn standing(place: &CleanScope<'_>, timed: &Timed) -> Result<RunAge, GitError> {
     if timed.moved >= place.before {
-        return Ok(Standing::Fresh);
+        return Ok(RunAge::Fresh);
     }
     let run = timed.run();
     if !run.is_settled() {
-        return Ok(Standing::Wanted(|plan| Wanted::Unfinished { plan: plan.to_owned() }));
+        return Ok(RunAge::Wanted(|plan| KeptLeftover::Unfinished { plan: plan.to_owned() }));
     }
     let merged: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
-    let target = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    let target = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
     // A target that is gone, or commits that git has cleared away, show nothing.
     let target = format!("refs/heads/{target}");
     let is_landed = match refs::resolve(place.root, &target)? {
@@ -212,12 +212,12 @@ fn standing(place: &Place<'_>, timed: &Timed) -> Result<Standing, Refused> {
         None => merged.is_empty(),
     };
     Ok(match is_landed {
-        true => Standing::Over,
-        false => Standing::Wanted(|plan| Wanted::NotLanded { plan: plan.to_owned() }),
+        true => RunAge::Over,
+        false => RunAge::Wanted(|plan| KeptLeftover::NotLanded { plan: plan.to_owned() }),
     })
 }
 
-fn of_run(place: &Place<'_>, plan: &str, log: &Path, run: &Run) -> Leftover {
+fn of_run(place: &CleanScope<'_>, plan: &str, log: &Path, run: &Run) -> Leftover {
     let mut files = vec![board_cache::path(log)];
     let mut folders = sessions(place.run, run.id.as_str());
     // Of the plan's last run: what is there once for all of them.
@@ -248,15 +248,15 @@ fn sessions(run: &Path, id: &str) -> Vec<PathBuf> {
 
 fn is_anybody_at(folders: &[PathBuf]) -> io::Result<bool> {
     for folder in folders {
-        if Site::at(folder).probe()? == Probe::Running {
+        if SessionDir::at(folder).probe()? == SessionProbe::Running {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-impl Place<'_> {
-    fn worktrees(&self, in_use: &BTreeSet<StageId>, found: &mut Found) -> Result<(), Refused> {
+impl CleanScope<'_> {
+    fn worktrees(&self, in_use: &BTreeSet<StageId>, found: &mut CleanCandidates) -> Result<(), GitError> {
         let ours = self.root.join(".worktrees");
         for it in worktrees::list(self.root)? {
             let stage = it.branch.as_deref().and_then(stage_of);
@@ -272,9 +272,9 @@ impl Place<'_> {
                 .and_then(|is_clean| Ok((is_clean, worktrees::is_on_branch(self.root, &head)?)));
             match looked {
                 Ok((true, true)) => found.leftovers.push(Leftover::Worktree { path }),
-                Ok((false, _)) => found.wanted.push(Wanted::Uncommitted { path }),
-                Ok((true, false)) => found.wanted.push(Wanted::Unnamed { path, head }),
-                Err(Refused(why)) => found.wanted.push(Wanted::Unreadable { path, why }),
+                Ok((false, _)) => found.wanted.push(KeptLeftover::Uncommitted { path }),
+                Ok((true, false)) => found.wanted.push(KeptLeftover::Unnamed { path, head }),
+                Err(GitError(why)) => found.wanted.push(KeptLeftover::Unreadable { path, why }),
             }
         }
         Ok(())
@@ -288,12 +288,12 @@ impl Place<'_> {
     }
 
     /// Branches of stages: those that are merged have done their work.
-    fn branches(&self, in_use: &BTreeSet<StageId>, found: &mut Found) -> Result<(), Refused> {
+    fn branches(&self, in_use: &BTreeSet<StageId>, found: &mut CleanCandidates) -> Result<(), GitError> {
         let listed = worktrees::list(self.root)?;
         for Dated { name, at, date } in refs::dated(self.root, "refs/heads/sprag/")? {
             let Some(stage) = stage_of(&name) else { continue };
             let checkout = listed.iter().find(|it| it.branch.as_deref() == Some(name.as_str()));
-            let goes = |it: &worktrees::Listed| {
+            let goes = |it: &worktrees::WorktreeInfo| {
                 found.leftovers.contains(&Leftover::Worktree { path: it.path.clone() })
             };
             // Of a worktree that stays is told.
@@ -302,14 +302,14 @@ impl Place<'_> {
             }
             match worktrees::is_on_other_branch(self.root, &at)? {
                 true => found.leftovers.push(Leftover::Reference { name, at }),
-                false => found.wanted.push(Wanted::Unmerged { branch: stage.branch() }),
+                false => found.wanted.push(KeptLeftover::Unmerged { branch: stage.branch() }),
             }
         }
         Ok(())
     }
 
     /// References of ours, but for those of plans whose runs stay.
-    fn references(&self, plans: &BTreeSet<String>, found: &mut Found) -> Result<(), Refused> {
+    fn references(&self, plans: &BTreeSet<String>, found: &mut CleanCandidates) -> Result<(), GitError> {
         for Dated { name, at, date } in refs::dated(self.root, "refs/sprag/")? {
             let mut parts = name.split('/').skip(2);
             let (plan, kind) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -323,7 +323,7 @@ impl Place<'_> {
             };
             match goes {
                 true => found.leftovers.push(Leftover::Reference { name, at }),
-                false => found.wanted.push(Wanted::Salvaged { name }),
+                false => found.wanted.push(KeptLeftover::Salvaged { name }),
             }
         }
         Ok(())

@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::git::refs::{self, GitError, RefUpdate};
 use sprag_host::git::worktrees;
 use sprag_host::sys::locations;
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Landed {
+pub enum LandOutcome {
     /// From this commit to that one.
     Moved {
         from: String,
@@ -19,7 +19,7 @@ pub enum Landed {
     /// Not now: somebody is in the middle of something.
     Held {
         at: PathBuf,
-        because: Because,
+        because: LandRefusal,
     },
     /// The target has commits that the trunk has not.
     Apart,
@@ -30,7 +30,7 @@ pub enum Landed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Because {
+pub enum LandRefusal {
     /// A merge, pick or rebase is under way.
     Merge,
     /// Git is at work there, or was killed.
@@ -39,74 +39,75 @@ pub enum Because {
 }
 
 /// Moves the target of a plan to its trunk.
-pub fn land(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
+pub fn land(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitError> {
     let (from, to, checkout) = match look(root, trunk, target)? {
-        Way::Free { from, to, checkout } => (from, to, checkout),
-        Way::None(landed) => return Ok(landed),
+        LandPath::Free { from, to, checkout } => (from, to, checkout),
+        LandPath::None(landed) => return Ok(landed),
     };
     match checkout {
         None => match refs::swap(root, target, &to, Some(&from))? {
-            Swapped::Done => Ok(Landed::Moved { from, to }),
-            Swapped::Moved { .. } => Ok(Landed::Apart),
+            RefUpdate::Done => Ok(LandOutcome::Moved { from, to }),
+            RefUpdate::Moved { .. } => Ok(LandOutcome::Apart),
         },
         Some(at) => {
             refs::fast_forward(&at, &to)?;
-            Ok(Landed::Moved { from, to })
+            Ok(LandOutcome::Moved { from, to })
         }
     }
 }
 
 /// What would come of it. Nothing is moved.
-pub fn would(root: &Path, trunk: &str, target: &str) -> Result<Landed, Refused> {
+pub fn would(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitError> {
     Ok(match look(root, trunk, target)? {
-        Way::Free { from, to, .. } => Landed::Moved { from, to },
-        Way::None(landed) => landed,
+        LandPath::Free { from, to, .. } => LandOutcome::Moved { from, to },
+        LandPath::None(landed) => landed,
     })
 }
 
 /// Whether a target can be moved.
-enum Way {
+enum LandPath {
     Free {
         from: String,
         to: String,
         /// Where it is checked out.
         checkout: Option<PathBuf>,
     },
-    None(Landed),
+    None(LandOutcome),
 }
 
-fn look(root: &Path, trunk: &str, target: &str) -> Result<Way, Refused> {
-    let missing = |name: &str| Ok(Way::None(Landed::Missing { name: name.to_owned() }));
+fn look(root: &Path, trunk: &str, target: &str) -> Result<LandPath, GitError> {
+    let missing = |name: &str| Ok(LandPath::None(LandOutcome::Missing { name: name.to_owned() }));
     let Some(to) = refs::resolve(root, trunk)? else { return missing(trunk) };
     let Some(from) = refs::resolve(root, target)? else { return missing(target) };
     if refs::contains(root, &to, &from)? {
-        return Ok(Way::None(Landed::Already));
+        return Ok(LandPath::None(LandOutcome::Already));
     }
     if !refs::contains(root, &from, &to)? {
-        return Ok(Way::None(Landed::Apart));
+        return Ok(LandPath::None(LandOutcome::Apart));
     }
     // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
     let ours = root.join(".worktrees");
-    let is_it = |it: &worktrees::Listed| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
+    let is_it =
+        |it: &worktrees::WorktreeInfo| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
     let checkout = worktrees::list(root)?.into_iter().find(is_it).map(|checkout| checkout.path);
     let because = checkout.as_deref().map(held).transpose()?.flatten();
     Ok(match (because, checkout) {
-        (Some(because), Some(at)) => Way::None(Landed::Held { at, because }),
-        (_, checkout) => Way::Free { from, to, checkout },
+        (Some(because), Some(at)) => LandPath::None(LandOutcome::Held { at, because }),
+        (_, checkout) => LandPath::Free { from, to, checkout },
     })
 }
 
 /// What somebody is in the middle of.
-fn held(at: &Path) -> Result<Option<Because>, Refused> {
-    let dir = locations::git_dir(at).ok_or_else(|| Refused(format!("`{}` is no worktree", at.display())))?;
+fn held(at: &Path) -> Result<Option<LandRefusal>, GitError> {
+    let dir = locations::git_dir(at).ok_or_else(|| GitError(format!("`{}` is no worktree", at.display())))?;
     if dir.join("index.lock").exists() {
-        return Ok(Some(Because::IndexLock));
+        return Ok(Some(LandRefusal::IndexLock));
     }
     let under_way = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
     if under_way.iter().any(|name| dir.join(name).exists()) {
-        return Ok(Some(Because::Merge));
+        return Ok(Some(LandRefusal::Merge));
     }
-    Ok((!worktrees::is_unchanged(at)?).then_some(Because::Dirty))
+    Ok((!worktrees::is_unchanged(at)?).then_some(LandRefusal::Dirty))
 }
 
 #[cfg(test)]
@@ -146,14 +147,14 @@ mod tests {
     fn a_checkout_follows_by_fast_forward() {
         let (git, from, to) = ahead();
         fs::write(git.dir().join("untracked"), "mine").unwrap();
-        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Moved { from, to }));
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(LandOutcome::Moved { from, to }));
         assert_eq!(fs::read_to_string(git.dir().join("b")).unwrap(), "2");
-        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Already));
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(LandOutcome::Already));
         git.commit("c", "3");
         git.run(&["update-ref", TRUNK, "HEAD~1"]);
         assert_eq!(
             land(git.dir(), TRUNK, TARGET),
-            Ok(Landed::Already),
+            Ok(LandOutcome::Already),
             "what is there already is not taken back"
         );
     }
@@ -161,12 +162,12 @@ mod tests {
     #[test]
     fn what_somebody_has_open_is_left_alone() {
         let (git, from, _) = ahead();
-        let held = |because| Ok(Landed::Held { at: git.dir().to_path_buf(), because });
+        let held = |because| Ok(LandOutcome::Held { at: git.dir().to_path_buf(), because });
         fs::write(git.dir().join("a"), "changed").unwrap();
-        assert_eq!(land(git.dir(), TRUNK, TARGET), held(Because::Dirty));
+        assert_eq!(land(git.dir(), TRUNK, TARGET), held(LandRefusal::Dirty));
         assert_eq!(fs::read_to_string(git.dir().join("a")).unwrap(), "changed");
         git.run(&["checkout", "-q", "--", "a"]);
-        for (name, because) in [("MERGE_HEAD", Because::Merge), ("index.lock", Because::IndexLock)] {
+        for (name, because) in [("MERGE_HEAD", LandRefusal::Merge), ("index.lock", LandRefusal::IndexLock)] {
             let path = git.dir().join(".git").join(name);
             fs::write(&path, format!("{from}\n")).unwrap();
             assert_eq!(land(git.dir(), TRUNK, TARGET), held(because));
@@ -180,12 +181,12 @@ mod tests {
     fn a_branch_that_nobody_has_open_is_moved_and_one_that_went_apart_is_not() {
         let (git, from, to) = ahead();
         git.run(&["checkout", "-q", "work"]);
-        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Moved { from, to }));
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(LandOutcome::Moved { from, to }));
         git.run(&["checkout", "-q", "--orphan", "other"]);
         git.commit("z", "9");
         git.run(&["branch", "-f", "main", "other"]);
-        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(Landed::Apart));
+        assert_eq!(land(git.dir(), TRUNK, TARGET), Ok(LandOutcome::Apart));
         let name = "refs/heads/none".to_owned();
-        assert_eq!(land(git.dir(), TRUNK, "refs/heads/none"), Ok(Landed::Missing { name }));
+        assert_eq!(land(git.dir(), TRUNK, "refs/heads/none"), Ok(LandOutcome::Missing { name }));
     }
 }

@@ -19,41 +19,41 @@ use rustix::process::Signal;
 use sprag_base::time::Timestamp;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::{env, processes};
-use sprag_plan::agent::activity::Spent;
+use sprag_plan::agent::activity::BudgetSpent;
 use sprag_plan::agent::liveness::Liveness;
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::reconcile::observed::{Alive, Mood, Session, World};
-use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::reconcile::observed::{AgentSession, AgentSign, LoopMode, Observed};
+use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
-use sprag_plan::run::command::Speaker;
-use sprag_plan::run::record::{Effect, Purse, Recorded};
+use sprag_plan::run::command::CommandSender;
+use sprag_plan::run::record::{BudgetOwner, Effect, RunRecord};
 
-use super::coordination::Queue as _;
-use super::daemon::repo_watch::Footing;
+use super::coordination::SessionQueue as _;
+use super::daemon::repo_watch::RepoWatch;
 use super::jobs::Job;
-use super::layout::Ground;
-use super::observe::context_usage::Filling;
-use super::observe::durations::Lengths;
-use super::observe::heartbeat::Vitals;
-use super::observe::ref_cache::Glance;
+use super::layout::RunLayout;
+use super::observe::context_usage::ContextMonitor;
+use super::observe::durations::DurationHistory;
+use super::observe::heartbeat::HeartbeatMonitor;
+use super::observe::ref_cache::RefCache;
 use super::observe::{self, session_exits};
-use super::run_log::Log;
-use super::socket::protocol::{Reply, Stopping};
-use super::socket::requests::{self, Ask, Asked};
+use super::run_log::RunLog;
+use super::socket::protocol::{DaemonReply, Stopping};
+use super::socket::requests::{self, LoopRequest, PendingRequest};
 use super::socket::server;
-use super::socket::subscribers::Board;
-use super::view::Keeper;
+use super::socket::subscribers::Subscribers;
+use super::view::BoardWriter;
 use crate::agent;
-use crate::session_dir::{self, Probe, Site};
-use crate::socket::loop_event::{News, Rest};
+use crate::session_dir::{self, SessionDir, SessionProbe};
+use crate::socket::loop_event::{LoopEvent, RunEnd};
 
 /// How often everything is looked at although nothing was heard.
 const SWEEP: Duration = Duration::from_secs(30);
 
 /// How a run is run.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct RunMode {
     /// Agents at once, whatever the plan allows.
     pub slots: u16,
     pub until: Until,
@@ -69,66 +69,66 @@ pub enum Until {
 
 /// A stage that is in another state.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct StageChange {
     pub stage: StageId,
     pub state: &'static str,
     pub attempt: u32,
 }
 
-pub struct Runner<'a> {
-    log: Log<'a>,
-    ground: Ground,
-    busy: BTreeSet<Key>,
-    watched: BTreeSet<Key>,
-    vitals: Vitals,
-    lengths: Lengths,
-    filling: Filling,
-    glance: Glance,
-    news: Receiver<News>,
-    tell: Sender<News>,
-    manner: Manner,
-    board: Arc<Board>,
-    mood: Mood,
+pub struct DaemonLoop<'a> {
+    log: RunLog<'a>,
+    ground: RunLayout,
+    busy: BTreeSet<EffectKey>,
+    watched: BTreeSet<EffectKey>,
+    vitals: HeartbeatMonitor,
+    lengths: DurationHistory,
+    filling: ContextMonitor,
+    glance: RefCache,
+    news: Receiver<LoopEvent>,
+    tell: Sender<LoopEvent>,
+    manner: RunMode,
+    board: Arc<Subscribers>,
+    mood: LoopMode,
     stopping: Option<Stopping>,
     /// By which signal we were told to end, if by one.
     signal: Option<i32>,
     /// Told when a signal is heard, with what it comes to.
     heed: &'a dyn Fn(Stopping),
     /// Those who want to know how the checks of a stage go.
-    waiting: Vec<(StageId, SyncSender<Reply>)>,
+    waiting: Vec<(StageId, SyncSender<DaemonReply>)>,
     /// Words of agents that are not known to be there yet.
-    early: Vec<Asked>,
+    early: Vec<PendingRequest>,
     /// States as they were told last.
     shown: BTreeMap<StageId, &'static str>,
     /// Told of every record, and what it changed.
-    watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
-    keeper: Keeper,
+    watch: &'a dyn Fn(&RunRecord, &Run, &[StageChange]),
+    keeper: BoardWriter,
 }
 
-impl<'a> Runner<'a> {
+impl<'a> DaemonLoop<'a> {
     pub fn new(
-        log: Log<'a>,
-        ground: Ground,
-        manner: Manner,
-        watch: &'a dyn Fn(&Recorded, &Run, &[Change]),
-    ) -> Runner<'a> {
+        log: RunLog<'a>,
+        ground: RunLayout,
+        manner: RunMode,
+        watch: &'a dyn Fn(&RunRecord, &Run, &[StageChange]),
+    ) -> DaemonLoop<'a> {
         let (tell, news) = channel();
-        let lengths = Lengths::look(&ground.run, &ground.plan, log.timed());
+        let lengths = DurationHistory::look(&ground.run, &ground.plan, log.timed());
         listen(&ground, &tell);
-        Runner {
+        DaemonLoop {
             log,
-            glance: Glance::new(&ground),
+            glance: RefCache::new(&ground),
             ground,
             busy: BTreeSet::new(),
             watched: BTreeSet::new(),
-            vitals: Vitals::default(),
+            vitals: HeartbeatMonitor::default(),
             lengths,
-            filling: Filling::default(),
+            filling: ContextMonitor::default(),
             news,
             tell,
             manner,
             board: Arc::default(),
-            mood: Mood::Going,
+            mood: LoopMode::Going,
             stopping: None,
             signal: None,
             heed: &|_| (),
@@ -136,32 +136,32 @@ impl<'a> Runner<'a> {
             early: Vec::new(),
             shown: BTreeMap::new(),
             watch,
-            keeper: Keeper::default(),
+            keeper: BoardWriter::default(),
         }
     }
 
     /// Tells somebody that a signal was heard.
-    pub fn heeding(self, heed: &'a dyn Fn(Stopping)) -> Runner<'a> {
-        Runner { heed, ..self }
+    pub fn heeding(self, heed: &'a dyn Fn(Stopping)) -> DaemonLoop<'a> {
+        DaemonLoop { heed, ..self }
     }
 
     /// Others can speak to it from when `ready` is called.
-    pub fn run(mut self, ready: impl FnOnce()) -> io::Result<Rest> {
+    pub fn run(mut self, ready: impl FnOnce()) -> io::Result<RunEnd> {
         signals::listen(&self.tell);
-        let footing = Footing::new(&self.ground.root, &self.ground.run)?;
+        let footing = RepoWatch::new(&self.ground.root, &self.ground.run)?;
         footing.watch(&self.tell);
         let _open = server::open(&self.ground, self.board.clone(), self.tell.clone())?;
         ready();
         match self.go_on(&footing) {
-            Err(_) if !footing.is_there() => Ok(self.end(Rest::Gone)),
+            Err(_) if !footing.is_there() => Ok(self.end(RunEnd::Gone)),
             ended => ended,
         }
     }
 
-    fn go_on(&mut self, footing: &Footing) -> io::Result<Rest> {
+    fn go_on(&mut self, footing: &RepoWatch) -> io::Result<RunEnd> {
         loop {
             if !footing.is_there() {
-                return Ok(self.end(Rest::Gone));
+                return Ok(self.end(RunEnd::Gone));
             }
             let now = env::now();
             let world = self.look()?;
@@ -189,11 +189,11 @@ impl<'a> Runner<'a> {
             let rest = self.rest(&world, wake);
             self.board.rest(rest);
             match (rest, self.manner.until) {
-                (Some(Rest::Over | Rest::Stopped | Rest::Interrupted { .. } | Rest::Gone), _)
-                | (Some(Rest::Waits), Until::Rest) => {
+                (Some(RunEnd::Over | RunEnd::Stopped | RunEnd::Interrupted { .. } | RunEnd::Gone), _)
+                | (Some(RunEnd::Waits), Until::Rest) => {
                     return Ok(self.end(rest.expect("it is one of those")));
                 }
-                (Some(Rest::Waits), Until::Over) | (None, _) => {}
+                (Some(RunEnd::Waits), Until::Over) | (None, _) => {}
             }
             if self.stopping == Some(Stopping::Kill) {
                 self.kill_all();
@@ -203,33 +203,33 @@ impl<'a> Runner<'a> {
     }
 
     /// Nothing is under way, and nothing begins by itself.
-    fn rest(&self, world: &World, wake: Option<Timestamp>) -> Option<Rest> {
+    fn rest(&self, world: &Observed, wake: Option<Timestamp>) -> Option<RunEnd> {
         let run = self.log.run();
-        if self.mood == Mood::Stopping {
-            let lives = world.sessions.values().any(|session| matches!(session, Session::Alive(_)));
+        if self.mood == LoopMode::Stopping {
+            let lives = world.sessions.values().any(|session| matches!(session, AgentSession::Alive(_)));
             // One that is being started right now would be cut off in the middle of it.
             let is_starting = |key| matches!(run.open().get(key), Some(Effect::Spawn { .. }));
             let starts = self.busy.iter().any(is_starting);
-            let stopped = self.signal.map_or(Rest::Stopped, |signal| Rest::Interrupted { signal });
+            let stopped = self.signal.map_or(RunEnd::Stopped, |signal| RunEnd::Interrupted { signal });
             return (!lives && !starts).then_some(stopped);
         }
         let lives = run.sessions().keys().any(|session| run.ended(session).is_none());
         if wake.is_some() || !self.busy.is_empty() || lives {
             return None;
         }
-        Some(if run.is_over() { Rest::Over } else { Rest::Waits })
+        Some(if run.is_over() { RunEnd::Over } else { RunEnd::Waits })
     }
 
     /// Checks that are under way are run again by whoever comes next: nothing of them is left behind.
-    fn end(&mut self, rest: Rest) -> Rest {
-        if rest == Rest::Gone {
+    fn end(&mut self, rest: RunEnd) -> RunEnd {
+        if rest == RunEnd::Gone {
             // There is no folder any more by which their supervisors could be told.
             let run = self.log.run();
             for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
                 agent::sweep(&self.ground.site(session).id());
             }
         }
-        if let Rest::Stopped | Rest::Interrupted { .. } | Rest::Gone = rest {
+        if let RunEnd::Stopped | RunEnd::Interrupted { .. } | RunEnd::Gone = rest {
             let left = processes::below(std::process::id());
             left.into_iter().for_each(|process| processes::signal(process, Signal::KILL));
         }
@@ -246,20 +246,20 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn asked(&mut self, asked: Asked) -> io::Result<()> {
+    fn asked(&mut self, asked: PendingRequest) -> io::Result<()> {
         // Its agent was quicker than the news that it was started.
-        if let Speaker::Agent { session } = &asked.speaker
+        if let CommandSender::Agent { session } = &asked.speaker
             && self.log.run().open().contains_key(session)
         {
             self.early.push(asked);
             return Ok(());
         }
-        let Asked { speaker, ask, reply } = asked;
+        let PendingRequest { speaker, ask, reply } = asked;
         // Nobody waits for an answer who has hung up meanwhile.
         let answer = |answer| reply.try_send(answer).unwrap_or_default();
-        if let Ask::Stop { how } = ask {
-            (self.mood, self.stopping) = (Mood::Stopping, Some(how));
-            answer(Reply::Done);
+        if let LoopRequest::Stop { how } = ask {
+            (self.mood, self.stopping) = (LoopMode::Stopping, Some(how));
+            answer(DaemonReply::Done);
             return Ok(());
         }
         match requests::record(self.log.run(), &speaker, &ask) {
@@ -267,7 +267,9 @@ impl<'a> Runner<'a> {
             Ok(record) => {
                 // First the asker, so that what the record changes is told to them as well.
                 match (&record, &ask) {
-                    (Recorded::Said { stage, .. }, Ask::Say { said, .. }) if said.wants_verdict() => {
+                    (RunRecord::Said { stage, .. }, LoopRequest::Say { said, .. })
+                        if said.wants_verdict() =>
+                    {
                         self.waiting.push((stage.clone(), reply.clone()));
                     }
                     _ => answer(requests::heard(self.log.run(), &record)),
@@ -278,10 +280,10 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, key: Key, effect: Effect) -> io::Result<()> {
+    fn begin(&mut self, key: EffectKey, effect: Effect) -> io::Result<()> {
         if !self.log.run().open().contains_key(&key) {
             let intent =
-                Recorded::Intent { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
+                RunRecord::Intent { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
             self.note(&intent)?;
         }
         let job = Job::new(self.log.run(), &self.ground, key.clone(), effect);
@@ -290,12 +292,12 @@ impl<'a> Runner<'a> {
         thread::spawn(move || {
             let outcome = job.run(&RealDisk);
             // Nobody listens any more when we are about to end.
-            tell.send(News::Outcome(job.key, outcome)).unwrap_or_default();
+            tell.send(LoopEvent::Outcome(job.key, outcome)).unwrap_or_default();
         });
         Ok(())
     }
 
-    fn note(&mut self, record: &Recorded) -> io::Result<()> {
+    fn note(&mut self, record: &RunRecord) -> io::Result<()> {
         self.log.append(record)?;
         let changes = self.changes();
         if changes.iter().any(|it| self.log.run().standing(&it.stage).is_some_and(|it| it.stage.is_over())) {
@@ -307,7 +309,7 @@ impl<'a> Runner<'a> {
         self.waiting.retain(|(stage, reply)| match requests::verdict(run, stage) {
             None => true,
             Some(verdict) => {
-                reply.try_send(Reply::Verdict(verdict)).unwrap_or_default();
+                reply.try_send(DaemonReply::Verdict(verdict)).unwrap_or_default();
                 false
             }
         });
@@ -315,13 +317,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Every stage whose state is another one than was told last.
-    fn changes(&mut self) -> Vec<Change> {
+    fn changes(&mut self) -> Vec<StageChange> {
         let mut changes = Vec::new();
         for (id, standing) in self.log.run().standings() {
             let state = standing.stage.name();
             if self.shown.get(id) != Some(&state) {
                 self.shown.insert(id.clone(), state);
-                changes.push(Change { stage: id.clone(), state, attempt: standing.stage.attempt() });
+                changes.push(StageChange { stage: id.clone(), state, attempt: standing.stage.attempt() });
             }
         }
         changes
@@ -347,34 +349,34 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn hear(&mut self, news: News) -> io::Result<()> {
+    fn hear(&mut self, news: LoopEvent) -> io::Result<()> {
         match news {
-            News::Outcome(key, outcome) => {
+            LoopEvent::Outcome(key, outcome) => {
                 self.busy.remove(&key);
-                self.note(&Recorded::Outcome { key, outcome })?;
+                self.note(&RunRecord::Outcome { key, outcome })?;
                 std::mem::take(&mut self.early).into_iter().try_for_each(|asked| self.asked(asked))
             }
-            News::Asked(asked) => self.asked(asked),
-            News::Over(session) => {
+            LoopEvent::Asked(asked) => self.asked(asked),
+            LoopEvent::Over(session) => {
                 self.watched.remove(&session);
                 self.vitals.forget(&session);
                 self.filling.forget(&session);
                 Ok(())
             }
-            News::Rung => Ok(()),
-            News::Signal(signal) => {
+            LoopEvent::Rung => Ok(()),
+            LoopEvent::Signal(signal) => {
                 // Who says it again does not want to wait.
-                let how = if self.mood == Mood::Stopping { Stopping::Kill } else { Stopping::Home };
-                (self.mood, self.stopping, self.signal) = (Mood::Stopping, Some(how), Some(signal));
+                let how = if self.mood == LoopMode::Stopping { Stopping::Kill } else { Stopping::Home };
+                (self.mood, self.stopping, self.signal) = (LoopMode::Stopping, Some(how), Some(signal));
                 (self.heed)(how);
                 Ok(())
             }
         }
     }
 
-    fn look(&mut self) -> io::Result<World> {
+    fn look(&mut self) -> io::Result<Observed> {
         let ground = self.ground.clone();
-        let mut world = World {
+        let mut world = Observed {
             busy: self.busy.clone(),
             room: self.manner.slots,
             mood: self.mood,
@@ -382,14 +384,15 @@ impl<'a> Runner<'a> {
             target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
             lost: observe::lost(&ground, self.log.run()),
             durations: self.lengths.all().clone(),
-            ..World::default()
+            ..Observed::default()
         };
         let run = self.log.run();
         for (key, effect) in run.open().iter().filter(|(key, _)| !self.busy.contains(*key)) {
-            let found = observe::found(&ground, run, key, effect).unwrap_or(Found::Nothing);
+            let found = observe::found(&ground, run, key, effect).unwrap_or(EffectTrace::Nothing);
             world.found.insert(key.clone(), found);
         }
-        let open: Vec<Key> = run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
+        let open: Vec<EffectKey> =
+            run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
         for session in open {
             world.nearly.extend(self.nearly(&session));
             if let Some(seen) = self.session(&session)? {
@@ -400,33 +403,33 @@ impl<'a> Runner<'a> {
     }
 
     /// What a session's folder tells; `None` where nobody has taken it on yet.
-    fn session(&mut self, key: &Key) -> io::Result<Option<Session>> {
+    fn session(&mut self, key: &EffectKey) -> io::Result<Option<AgentSession>> {
         let site = self.ground.site(key);
         let probe = self.ground.queue(&RealDisk).look(&site.id())?;
         match &probe {
-            Probe::Running => {
+            SessionProbe::Running => {
                 self.watch_over(key);
-                return Ok(Some(Session::Alive(self.alive(key, &site))));
+                return Ok(Some(AgentSession::Alive(self.alive(key, &site))));
             }
-            Probe::Died => drop(agent::sweep(&site.id())),
-            Probe::Nothing | Probe::Ended(_) => {}
+            SessionProbe::Died => drop(agent::sweep(&site.id())),
+            SessionProbe::Nothing | SessionProbe::Ended(_) => {}
         }
-        Ok(session_exits::ended(&self.ground.root, self.log.run(), key, &probe).map(Session::Over))
+        Ok(session_exits::ended(&self.ground.root, self.log.run(), key, &probe).map(AgentSession::Over))
     }
 
     /// Budgets of which a session says that most is used.
-    fn nearly(&self, session: &Key) -> Vec<Purse> {
+    fn nearly(&self, session: &EffectKey) -> Vec<BudgetOwner> {
         let seen = self.ground.site(session).seen().map(|seen| seen.nearly).unwrap_or_default();
         let stage = self.log.run().sessions().get(session);
-        let of = |spent: &Spent| match spent {
-            Spent::OfRun => Some(Purse::Run),
-            Spent::OfStage => stage.cloned().map(Purse::Stage),
+        let of = |spent: &BudgetSpent| match spent {
+            BudgetSpent::OfRun => Some(BudgetOwner::Run),
+            BudgetSpent::OfStage => stage.cloned().map(BudgetOwner::Stage),
         };
         seen.iter().filter_map(of).collect()
     }
 
     /// What an agent shows whose supervisor lives.
-    fn alive(&mut self, key: &Key, site: &Site) -> Alive {
+    fn alive(&mut self, key: &EffectKey, site: &SessionDir) -> AgentSign {
         let seen = site.seen();
         let stage = self.log.run().sessions().get(key);
         let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
@@ -436,34 +439,36 @@ impl<'a> Runner<'a> {
             return told;
         }
         if let Some(question) = seen.as_ref().and_then(|seen| seen.asks.clone()) {
-            return Alive::Asking { question };
+            return AgentSign::Asking { question };
         }
-        let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else { return Alive::Working };
+        let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else {
+            return AgentSign::Working;
+        };
         match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {
-            Liveness::Working | Liveness::Suspect => Alive::Working,
-            Liveness::Wedged => Alive::Wedged,
+            Liveness::Working | Liveness::Suspect => AgentSign::Working,
+            Liveness::Wedged => AgentSign::Wedged,
         }
     }
 
     /// The end of a supervisor is heard of at once: its lock is free then.
-    fn watch_over(&mut self, key: &Key) {
+    fn watch_over(&mut self, key: &EffectKey) {
         if !self.watched.insert(key.clone()) {
             return;
         }
         let (site, tell, key) = (self.ground.site(key), self.tell.clone(), key.clone());
         thread::spawn(move || {
             site.wait().unwrap_or_default();
-            tell.send(News::Over(key)).unwrap_or_default();
+            tell.send(LoopEvent::Over(key)).unwrap_or_default();
         });
     }
 }
 
 /// Whoever cannot be heard is looked at in the next round.
-fn listen(ground: &Ground, tell: &Sender<News>) {
+fn listen(ground: &RunLayout, tell: &Sender<LoopEvent>) {
     let Ok(bell) = session_dir::bell(&ground.run) else { return };
     let tell = tell.clone();
     thread::spawn(move || {
         let mut word = [0; 8];
-        while bell.recv(&mut word).is_ok() && tell.send(News::Rung).is_ok() {}
+        while bell.recv(&mut word).is_ok() && tell.send(LoopEvent::Rung).is_ok() {}
     });
 }

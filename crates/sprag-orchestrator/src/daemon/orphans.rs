@@ -9,34 +9,34 @@ use rustix::process::Signal;
 use sprag_base::text::Text;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::processes;
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::run::record::{Because, Effect, Outcome, Recorded};
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::run::record::{Effect, EffectOutcome, KillReason, RunRecord};
 
 use crate::layout::run_log_path;
 use crate::lock;
 use crate::observe::session_exits;
-use crate::run_log::{self, Log};
-use crate::session_dir::{Probe, Word, site_of};
+use crate::run_log::{self, RunLog};
+use crate::session_dir::{SessionProbe, SupervisorSignal, site_of};
 use crate::socket::protocol::Stopping;
-use crate::socket::requests::Unsaid;
+use crate::socket::requests::RequestError;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outlived {
+pub struct OrphanedAgents {
     pub plan: String,
     pub stage: StageId,
-    session: Key,
+    session: EffectKey,
 }
 
 /// All that live, by what the records know.
-pub fn find(folder: &Path) -> io::Result<Vec<Outlived>> {
+pub fn find(folder: &Path) -> io::Result<Vec<OrphanedAgents>> {
     let mut found = Vec::new();
     for plan in crate::run_log::known(folder) {
         let Some(run) = run_log::read(&run_log_path(folder, &plan))? else { continue };
         for (session, stage) in run.sessions().iter().filter(|(key, _)| run.ended(key).is_none()) {
-            if site_of(folder, session).probe()? == Probe::Running {
+            if site_of(folder, session).probe()? == SessionProbe::Running {
                 let (plan, stage, session) = (plan.clone(), stage.clone(), session.clone());
-                found.push(Outlived { plan, stage, session });
+                found.push(OrphanedAgents { plan, stage, session });
             }
         }
     }
@@ -48,39 +48,39 @@ pub fn end(
     root: &Path,
     folder: &Path,
     disk: &dyn Disk,
-    agents: &[Outlived],
+    agents: &[OrphanedAgents],
     how: Stopping,
-) -> Result<(), Unsaid> {
+) -> Result<(), RequestError> {
     // Nobody takes them over meanwhile.
     let Some(reign) = lock::begin(folder, disk)? else {
-        return Err(Unsaid::AtWork { pid: lock::ruler(folder)?.unwrap_or(0) });
+        return Err(RequestError::AtWork { pid: lock::ruler(folder)?.unwrap_or(0) });
     };
     let mut plans: Vec<&str> = agents.iter().map(|agent| agent.plan.as_str()).collect();
     plans.dedup();
     for plan in plans {
-        let Some(mut log) = Log::resume(&run_log_path(folder, plan), disk)? else { continue };
-        let agents: Vec<&Outlived> = agents.iter().filter(|agent| agent.plan == plan).collect();
+        let Some(mut log) = RunLog::resume(&run_log_path(folder, plan), disk)? else { continue };
+        let agents: Vec<&OrphanedAgents> = agents.iter().filter(|agent| agent.plan == plan).collect();
         for agent in &agents {
-            let effect = Effect::Kill { session: agent.session.clone(), because: Because::Over };
-            log.append(&Recorded::Intent { key: agent.kill(), epoch: reign.epoch, effect })?;
+            let effect = Effect::Kill { session: agent.session.clone(), because: KillReason::Over };
+            log.append(&RunRecord::Intent { key: agent.kill(), epoch: reign.epoch, effect })?;
             let site = site_of(folder, &agent.session);
             // One that is gone by now needs no word. Its supervisor sees to all it has started.
-            site.tell(Word::Stop).unwrap_or_default();
+            site.tell(SupervisorSignal::Stop).unwrap_or_default();
             if let (Stopping::Kill, Some(process)) = (how, site.agent()) {
                 processes::signal(process, Signal::KILL);
             }
         }
         for agent in agents {
             site_of(folder, &agent.session).wait()?;
-            log.append(&Recorded::Outcome { key: agent.kill(), outcome: Outcome::Done })?;
+            log.append(&RunRecord::Outcome { key: agent.kill(), outcome: EffectOutcome::Done })?;
         }
         session_exits::settle(&mut log, root, folder)?;
     }
     Ok(())
 }
 
-impl Outlived {
-    fn kill(&self) -> Key {
-        Key(Text::new(format!("{}/kill", self.session.0)))
+impl OrphanedAgents {
+    fn kill(&self) -> EffectKey {
+        EffectKey(Text::new(format!("{}/kill", self.session.0)))
     }
 }

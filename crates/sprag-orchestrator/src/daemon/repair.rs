@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_govern::session_facts::Process;
-use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::git::refs::{self, GitError, RefUpdate};
 use sprag_host::git::worktrees;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::processes;
 
 use crate::layout::socket;
-use crate::session_dir::{Probe, Site};
+use crate::session_dir::{SessionDir, SessionProbe};
 use crate::{agent, lock};
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Damage {
+pub enum RepairItem {
     /// The socket of a daemon that is gone.
     Socket { path: PathBuf },
     /// A worktree that git lists and whose folder is gone.
@@ -31,16 +31,16 @@ pub enum Damage {
     Reference { name: String, at: String },
 }
 
-impl Damage {
+impl RepairItem {
     /// Whether it can be cleared away without asking what is in it.
     pub fn can_be_mended(&self) -> bool {
         match self {
-            Damage::Reference { name, .. } => name.split('/').nth(3) == Some("cand"),
-            Damage::Socket { .. }
-            | Damage::Prunable { .. }
-            | Damage::Gate { .. }
-            | Damage::HalfMade { .. }
-            | Damage::Orphans { .. } => true,
+            RepairItem::Reference { name, .. } => name.split('/').nth(3) == Some("cand"),
+            RepairItem::Socket { .. }
+            | RepairItem::Prunable { .. }
+            | RepairItem::Gate { .. }
+            | RepairItem::HalfMade { .. }
+            | RepairItem::Orphans { .. } => true,
         }
     }
 }
@@ -55,8 +55,8 @@ pub enum NotRepaired {
     Io(io::Error),
 }
 
-impl From<Refused> for NotRepaired {
-    fn from(Refused(why): Refused) -> NotRepaired {
+impl From<GitError> for NotRepaired {
+    fn from(GitError(why): GitError) -> NotRepaired {
         NotRepaired::Git(why)
     }
 }
@@ -68,67 +68,67 @@ impl From<io::Error> for NotRepaired {
 }
 
 /// What is left over. While a daemon rules, what looks like it may be its own.
-pub fn look(root: &Path, run: &Path) -> Result<Vec<Damage>, NotRepaired> {
+pub fn look(root: &Path, run: &Path) -> Result<Vec<RepairItem>, NotRepaired> {
     if let Some(pid) = lock::ruler(run)? {
         return Err(NotRepaired::AtWork { pid });
     }
     let mut found = Vec::new();
     let path = socket(run);
     if fs::symlink_metadata(&path).is_ok() {
-        found.push(Damage::Socket { path });
+        found.push(RepairItem::Socket { path });
     }
     for it in worktrees::list(root)? {
         let is_ours = it.path.starts_with(root.join(".worktrees")) || it.path.starts_with(run.join("gates"));
         match (is_ours, it.is_prunable || !it.path.exists()) {
-            (true, true) => found.push(Damage::Prunable { path: it.path }),
+            (true, true) => found.push(RepairItem::Prunable { path: it.path }),
             (true, false) if it.path.starts_with(run.join("gates")) => {
-                found.push(Damage::Gate { path: it.path });
+                found.push(RepairItem::Gate { path: it.path });
             }
             _ => {}
         }
     }
     for folder in fs::read_dir(run.join("s")).into_iter().flatten().flatten() {
-        let site = Site::at(&folder.path());
+        let site = SessionDir::at(&folder.path());
         match site.probe()? {
-            Probe::Nothing => found.push(Damage::HalfMade { folder: folder.path() }),
-            Probe::Died => {
+            SessionProbe::Nothing => found.push(RepairItem::HalfMade { folder: folder.path() }),
+            SessionProbe::Died => {
                 let left = processes::with_variable(crate::layout::SESSION_VARIABLE, &site.id());
                 if !left.is_empty() {
-                    found.push(Damage::Orphans { session: site.id(), processes: left });
+                    found.push(RepairItem::Orphans { session: site.id(), processes: left });
                 }
             }
-            Probe::Running | Probe::Ended(_) => {}
+            SessionProbe::Running | SessionProbe::Ended(_) => {}
         }
     }
     let known = crate::run_log::known(run);
     for (name, at) in refs::references(root, "refs/sprag/")? {
         let plan = name.split('/').nth(2).unwrap_or_default();
         if !known.iter().any(|it| it == plan) {
-            found.push(Damage::Reference { name, at });
+            found.push(RepairItem::Reference { name, at });
         }
     }
     Ok(found)
 }
 
 /// Clears away what can be, and gives what was.
-pub fn mend(root: &Path, run: &Path, disk: &dyn Disk) -> Result<Vec<Damage>, NotRepaired> {
+pub fn mend(root: &Path, run: &Path, disk: &dyn Disk) -> Result<Vec<RepairItem>, NotRepaired> {
     let found = look(root, run)?;
     // From here on nobody begins anything that would look like a left-over.
     let Some(_reign) = lock::begin(run, disk)? else {
         return Err(NotRepaired::AtWork { pid: lock::ruler(run)?.unwrap_or(0) });
     };
     let mut mended = Vec::new();
-    for damage in found.into_iter().filter(Damage::can_be_mended) {
+    for damage in found.into_iter().filter(RepairItem::can_be_mended) {
         match &damage {
-            Damage::Socket { path } => disk.remove(path)?,
-            Damage::Prunable { path } | Damage::Gate { path } => worktrees::remove(root, path)?,
+            RepairItem::Socket { path } => disk.remove(path)?,
+            RepairItem::Prunable { path } | RepairItem::Gate { path } => worktrees::remove(root, path)?,
             // Nobody was ever started there: a run that still wants it asks again.
-            Damage::HalfMade { folder } => disk::remove_all(disk, folder, 2)?,
-            Damage::Orphans { session, .. } => {
+            RepairItem::HalfMade { folder } => disk::remove_all(disk, folder, 2)?,
+            RepairItem::Orphans { session, .. } => {
                 agent::sweep(session);
             }
-            Damage::Reference { name, at } => {
-                if let Swapped::Moved { .. } = refs::drop_reference(root, name, at)? {
+            RepairItem::Reference { name, at } => {
+                if let RefUpdate::Moved { .. } = refs::drop_reference(root, name, at)? {
                     continue;
                 }
             }

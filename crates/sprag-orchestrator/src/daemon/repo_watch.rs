@@ -9,29 +9,29 @@ use std::{fs, io, thread};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-use crate::socket::loop_event::News;
+use crate::socket::loop_event::LoopEvent;
 
 /// A checkout and a folder of runs, known by the lock that is held in it.
-pub struct Footing {
+pub(super) struct RepoWatch {
     root: PathBuf,
     lock: PathBuf,
     /// Device and number: another file of that name is another's.
     id: (u64, u64),
 }
 
-impl Footing {
-    pub fn new(root: &Path, run: &Path) -> io::Result<Footing> {
+impl RepoWatch {
+    pub(super) fn new(root: &Path, run: &Path) -> io::Result<RepoWatch> {
         let lock = run.join("lock");
         let id = id_of(&lock)?;
-        Ok(Footing { root: root.to_path_buf(), lock, id })
+        Ok(RepoWatch { root: root.to_path_buf(), lock, id })
     }
 
-    pub fn is_there(&self) -> bool {
+    pub(super) fn is_there(&self) -> bool {
         self.root.is_dir() && id_of(&self.lock).is_ok_and(|id| id == self.id)
     }
 
     /// Lets the loop look when the lock goes. Where it cannot be watched, the next sweep sees it.
-    pub(super) fn watch(&self, tell: &Sender<News>) {
+    pub(super) fn watch(&self, tell: &Sender<LoopEvent>) {
         let flags = WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         let Ok(told) = inotify::init(CreateFlags::CLOEXEC) else { return };
         if inotify::add_watch(&told, &self.lock, flags).is_err() {
@@ -41,7 +41,7 @@ impl Footing {
         thread::spawn(move || {
             let mut buffer = [MaybeUninit::uninit(); 1024];
             let mut reader = inotify::Reader::new(&told, &mut buffer);
-            while reader.next().is_ok() && tell.send(News::Rung).is_ok() {}
+            while reader.next().is_ok() && tell.send(LoopEvent::Rung).is_ok() {}
         });
     }
 }
@@ -59,7 +59,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("lock"), "").unwrap();
         let held = fs::File::open(dir.path().join("lock")).unwrap();
-        let footing = Footing::new(dir.path(), dir.path()).unwrap();
+        let footing = RepoWatch::new(dir.path(), dir.path()).unwrap();
         assert!(footing.is_there());
         fs::remove_file(dir.path().join("lock")).unwrap();
         assert!(!footing.is_there());

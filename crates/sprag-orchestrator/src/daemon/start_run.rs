@@ -5,40 +5,40 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_base::text::Text;
-use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::git::refs::{self, GitError, RefUpdate};
 use sprag_host::store::new_record;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env;
-use sprag_host::sys::locations::Places;
-use sprag_plan::ids::{Commit, StageId};
-use sprag_plan::run::record::Recorded;
+use sprag_host::sys::locations::Locations;
+use sprag_plan::ids::{CommitId, StageId};
+use sprag_plan::run::record::RunRecord;
 use sprag_plan::run::{Run, target_stage};
 use sprag_plan::spec::Plan;
-use sprag_plan::spec::values::Branch;
+use sprag_plan::spec::values::BranchName;
 
-use crate::layout::{Ground, notes_dir, run_log_path};
-use crate::lock::{self, Reign, ruled};
-use crate::run_log::{self, Log, known};
+use crate::layout::{RunLayout, notes_dir, run_log_path};
+use crate::lock::{self, DaemonLock, ruled};
+use crate::run_log::{self, RunLog, known};
 use crate::sandbox::{command, stage_rules};
 use crate::stage_session::notes;
 
 /// A run that may go on.
-pub struct Begun<'d> {
-    pub log: Log<'d>,
-    pub ground: Ground,
-    pub reign: Reign,
-    pub was: Was,
+pub struct StartedRun<'d> {
+    pub log: RunLog<'d>,
+    pub ground: RunLayout,
+    pub reign: DaemonLock,
+    pub was: RunStart,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Was {
+pub enum RunStart {
     New,
     /// Begun earlier. Its plan counts as it was then.
     UnderWay,
 }
 
 #[derive(Debug)]
-pub enum Cannot {
+pub enum StartError {
     NoRepository,
     NoBranch,
     NoTarget {
@@ -70,15 +70,15 @@ pub enum Cannot {
     Io(io::Error),
 }
 
-impl From<Refused> for Cannot {
-    fn from(Refused(why): Refused) -> Cannot {
-        Cannot::Git(why)
+impl From<GitError> for StartError {
+    fn from(GitError(why): GitError) -> StartError {
+        StartError::Git(why)
     }
 }
 
-impl From<io::Error> for Cannot {
-    fn from(error: io::Error) -> Cannot {
-        Cannot::Io(error)
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> StartError {
+        StartError::Io(error)
     }
 }
 
@@ -108,100 +108,105 @@ pub fn active(run: &Path) -> io::Result<Vec<(String, Run)>> {
     Ok(found)
 }
 
-pub fn begin<'d>(places: &Places, plan: Plan, file: &Path, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
+pub fn begin<'d>(
+    places: &Locations,
+    plan: Plan,
+    file: &Path,
+    disk: &'d dyn Disk,
+) -> Result<StartedRun<'d>, StartError> {
     let (root, run) = folders(places)?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
     if let Some((stage, why)) = stage_rules::refused(&plan, &root) {
-        return Err(Cannot::NoSandbox { stage, why });
+        return Err(StartError::NoSandbox { stage, why });
     }
     let reign = rule(&run, disk)?;
     let name = plan.head.name.to_string();
     disk::replace_derived(disk, &run.join("plan"), name.as_bytes())?;
     let path = run_log_path(&run, &name);
-    if let Some(log) = Log::resume(&path, disk)? {
+    if let Some(log) = RunLog::resume(&path, disk)? {
         let ground = ground(&root, &run, log.run().plan(), &reign);
         prove_merged(&ground, log.run())?;
         if !log.run().is_settled() || !is_landed(&ground)? {
-            return Ok(Begun { log, ground, reign, was: Was::UnderWay });
+            return Ok(StartedRun { log, ground, reign, was: RunStart::UnderWay });
         }
         put_away(&run, &name, &path)?;
     }
     for (other, active) in active(&run)?.iter().filter(|(other, _)| *other != name) {
         let is_taken = |id: &StageId| active.standing(id).is_some_and(|known| !known.stage.is_over());
         if let Some(taken) = plan.stages().iter().find(|spec| is_taken(&spec.id)) {
-            return Err(Cannot::StageTaken { stage: taken.id.clone(), plan: other.clone() });
+            return Err(StartError::StageTaken { stage: taken.id.clone(), plan: other.clone() });
         }
     }
     let target = match &plan.head.target {
         Some(branch) => branch.to_string(),
-        None => places.branch().ok_or(Cannot::NoBranch)?,
+        None => places.branch().ok_or(StartError::NoBranch)?,
     };
-    let plan = plan.with_target(&target).ok_or(Cannot::NoBranch)?;
+    let plan = plan.with_target(&target).ok_or(StartError::NoBranch)?;
     let ground = ground(&root, &run, &plan, &reign);
-    let at = refs::resolve(&root, &ground.target)?.ok_or(Cannot::NoTarget { name: target })?;
+    let at = refs::resolve(&root, &ground.target)?.ok_or(StartError::NoTarget { name: target })?;
     let before = refs::resolve(&root, &ground.trunk())?;
-    if let Swapped::Moved { .. } = refs::swap(&root, &ground.trunk(), &at, before.as_deref())? {
-        return Err(Cannot::AtWork { pid: std::process::id(), plan: None });
+    if let RefUpdate::Moved { .. } = refs::swap(&root, &ground.trunk(), &at, before.as_deref())? {
+        return Err(StartError::AtWork { pid: std::process::id(), plan: None });
     }
     let id = new_record::new_id(env::now());
     put_branches_away(&ground, &plan, &id)?;
-    let started = Recorded::Started {
+    let started = RunRecord::Started {
         run: Text::new(id),
         digest: plan.digest(),
         plan: Box::new(plan),
-        trunk: Commit(Text::new(at)),
+        trunk: CommitId(Text::new(at)),
     };
-    let log = Log::begin(&path, disk, &started)?;
+    let log = RunLog::begin(&path, disk, &started)?;
     goes_by(&run, &name, file, disk)?;
-    Ok(Begun { log, ground, reign, was: Was::New })
+    Ok(StartedRun { log, ground, reign, was: RunStart::New })
 }
 
 /// Goes on with a run that was begun, by the plan it was begun with.
-pub fn resume<'d>(places: &Places, plan: &str, disk: &'d dyn Disk) -> Result<Begun<'d>, Cannot> {
+pub fn resume<'d>(places: &Locations, plan: &str, disk: &'d dyn Disk) -> Result<StartedRun<'d>, StartError> {
     let (root, run) = folders(places)?;
     let reign = rule(&run, disk)?;
-    let none = || Cannot::NoRun { name: plan.to_owned() };
+    let none = || StartError::NoRun { name: plan.to_owned() };
     disk::replace_derived(disk, &run.join("plan"), plan.as_bytes())?;
-    let log = Log::resume(&run_log_path(&run, plan), disk)?.ok_or_else(none)?;
+    let log = RunLog::resume(&run_log_path(&run, plan), disk)?.ok_or_else(none)?;
     let ground = ground(&root, &run, log.run().plan(), &reign);
     prove_merged(&ground, log.run())?;
-    Ok(Begun { log, ground, reign, was: Was::UnderWay })
+    Ok(StartedRun { log, ground, reign, was: RunStart::UnderWay })
 }
 
 /// Merged is what git has, not what was written down once: the trunk of the records has every stage that counts as
 /// merged, or nothing is built on it.
-fn prove_merged(ground: &Ground, run: &Run) -> Result<(), Cannot> {
+fn prove_merged(ground: &RunLayout, run: &Run) -> Result<(), StartError> {
     let commits: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
     let trunk = run.queue().trunk().0.to_string();
     match refs::contains_all(&ground.root, &commits, &trunk) {
         Ok(true) => Ok(()),
-        Ok(false) | Err(_) => Err(Cannot::Unproven { trunk }),
+        Ok(false) | Err(_) => Err(StartError::Unproven { trunk }),
     }
 }
 
 /// The user's checkout, and where runs are kept.
-fn folders(places: &Places) -> Result<(PathBuf, PathBuf), Cannot> {
+fn folders(places: &Locations) -> Result<(PathBuf, PathBuf), StartError> {
     match (&places.worktree, &places.common) {
         (Some(root), Some(_)) => Ok((root.clone(), places.store.join("run"))),
-        _ => Err(Cannot::NoRepository),
+        _ => Err(StartError::NoRepository),
     }
 }
 
-fn rule(run: &Path, disk: &dyn Disk) -> Result<Reign, Cannot> {
+fn rule(run: &Path, disk: &dyn Disk) -> Result<DaemonLock, StartError> {
     match lock::begin(run, disk)? {
         Some(reign) => {
             // Whoever was looking at work is gone.
             command::forget(run);
             Ok(reign)
         }
-        None => Err(Cannot::AtWork { pid: lock::ruler(run)?.unwrap_or(0), plan: ruled(run) }),
+        None => Err(StartError::AtWork { pid: lock::ruler(run)?.unwrap_or(0), plan: ruled(run) }),
     }
 }
 
 /// Where a run's plan is run.
-fn ground(root: &Path, run: &Path, plan: &Plan, reign: &Reign) -> Ground {
-    let target = plan.head.target.as_ref().map(Branch::as_str).unwrap_or_default();
-    Ground {
+fn ground(root: &Path, run: &Path, plan: &Plan, reign: &DaemonLock) -> RunLayout {
+    let target = plan.head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
+    RunLayout {
         root: root.to_path_buf(),
         run: run.to_path_buf(),
         plan: plan.head.name.to_string(),
@@ -211,12 +216,12 @@ fn ground(root: &Path, run: &Path, plan: &Plan, reign: &Reign) -> Ground {
 }
 
 /// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.
-fn is_landed(ground: &Ground) -> Result<bool, Refused> {
+fn is_landed(ground: &RunLayout) -> Result<bool, GitError> {
     has_landed(&ground.root, &ground.trunk(), &ground.target)
 }
 
 /// The same by names of references.
-pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refused> {
+pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, GitError> {
     let Some(trunk) = refs::resolve(root, trunk)? else { return Ok(true) };
     match refs::resolve(root, target)? {
         Some(target) => refs::contains(root, &trunk, &target),
@@ -225,7 +230,7 @@ pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, Refuse
 }
 
 /// Branches that an earlier run left to stages of the same names: kept under a name, and out of the way of this one.
-fn put_branches_away(ground: &Ground, plan: &Plan, run: &str) -> Result<(), Refused> {
+fn put_branches_away(ground: &RunLayout, plan: &Plan, run: &str) -> Result<(), GitError> {
     // All at once: git would be asked as often as there are stages.
     let left: BTreeMap<String, String> =
         refs::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();

@@ -4,83 +4,95 @@ use std::path::Path;
 
 use sprag_base::text::{Text, quoted};
 use sprag_check::Risk;
-use sprag_host::git::refs::{self, Refused};
+use sprag_host::git::refs::{self, GitError};
 use sprag_host::git::{protected_marks, worktrees};
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
-use sprag_plan::accept::reviewer::{self, Reviewer};
-use sprag_plan::accept::{self, What};
-use sprag_plan::ids::{Commit, StageId};
-use sprag_plan::run::record::{Checking, Effect, Outcome};
+use sprag_plan::accept::reviewer::{self, StageReviewer};
+use sprag_plan::accept::{self, CheckKind};
+use sprag_plan::ids::{CommitId, StageId};
+use sprag_plan::run::record::{CheckPhase, Effect, EffectOutcome};
 use sprag_plan::spec::values::RelPath;
-use sprag_plan::spec::{Cached, Empty, Sandbox, StageSpec};
-use sprag_plan::stage::{Failure, Stage};
+use sprag_plan::spec::{CacheSpec, EmptyWork, SandboxSettings, StageSpec};
+use sprag_plan::stage::{StageFailure, StageState};
 
-use super::{Job, Wrong, failed};
-use crate::jobs::protected_files::{self, Right, Sides};
-use crate::jobs::stage_checks::{self, Place};
-use crate::sandbox::command::{Behind, Of};
+use super::{Job, JobError, failed};
+use crate::jobs::protected_files::{self, MergeSides, ProtectedException};
+use crate::jobs::stage_checks::{self, CheckLocation};
+use crate::sandbox::command::{CommandOwner, SandboxedRunner};
 
 /// Whose commands look at work: where they run, and how they are kept.
 #[derive(Clone, Copy)]
-pub(crate) struct Whose<'a> {
+pub(crate) struct CheckOwner<'a> {
     pub working_dir: &'a RelPath,
-    pub sandbox: &'a Sandbox,
-    pub caches: &'a [Cached],
+    pub sandbox: &'a SandboxSettings,
+    pub caches: &'a [CacheSpec],
 }
 
-impl Whose<'_> {
-    pub(super) fn of(spec: &StageSpec) -> Whose<'_> {
-        Whose { working_dir: &spec.working_dir, sandbox: &spec.sandbox, caches: &spec.caches }
+impl CheckOwner<'_> {
+    pub(super) fn of(spec: &StageSpec) -> CheckOwner<'_> {
+        CheckOwner { working_dir: &spec.working_dir, sandbox: &spec.sandbox, caches: &spec.caches }
     }
 }
 
 impl Job {
-    pub(super) fn check(&self, stage: &StageId, of: Checking, disk: &dyn Disk) -> Result<Outcome, Wrong> {
-        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+    pub(super) fn check(
+        &self,
+        stage: &StageId,
+        of: CheckPhase,
+        disk: &dyn Disk,
+    ) -> Result<EffectOutcome, JobError> {
+        let Some(spec) = &self.spec else {
+            return Ok(failed(StageFailure::Setup, "the plan has no such stage"));
+        };
         let worktree = self.ground.worktree(stage);
         let (head, tree) = refs::head_of(&worktree)?.unwrap_or_default();
-        if of == Checking::Before {
-            let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
-                stage_checks::commands(place, What::AfterStage, &spec.before_stage)
+        if of == CheckPhase::Before {
+            let red = self.looking(&worktree, CheckOwner::of(spec), &tree, disk, |place| {
+                stage_checks::commands(place, CheckKind::AfterStage, &spec.before_stage)
             });
             return Ok(match red.first() {
-                None => Outcome::Done,
+                None => EffectOutcome::Done,
                 Some(first) => {
-                    failed(Failure::Setup, &format!("before the stage, `{}`: {}", first.of, first.why))
+                    failed(StageFailure::Setup, &format!("before the stage, `{}`: {}", first.of, first.why))
                 }
             });
         }
         let base = self.base.as_ref().map(|base| base.0.to_string()).unwrap_or_default();
-        if !worktrees::is_clean(&worktree)? || (head == base && spec.empty == Empty::Refused) {
-            return Ok(Outcome::Unchanged);
+        if !worktrees::is_clean(&worktree)? || (head == base && spec.empty == EmptyWork::Refused) {
+            return Ok(EffectOutcome::Unchanged);
         }
         if let Some(report) = self.out_of_bounds(&worktree, spec, &base, &head)? {
-            return Ok(Outcome::Red { report: Text::new(report) });
+            return Ok(EffectOutcome::Red { report: Text::new(report) });
         }
-        let red = self.looking(&worktree, Whose::of(spec), &tree, disk, |place| {
+        let red = self.looking(&worktree, CheckOwner::of(spec), &tree, disk, |place| {
             stage_checks::verify(place, &spec.checks)
         });
         if !red.is_empty() {
-            return Ok(Outcome::Red { report: accept::report(&red) });
+            return Ok(EffectOutcome::Red { report: accept::report(&red) });
         }
         let reviewer = self.reviewer(&worktree, spec, &head)?;
-        let (head, tree) = (Commit(Text::new(head)), Commit(Text::new(tree)));
+        let (head, tree) = (CommitId(Text::new(head)), CommitId(Text::new(tree)));
         Ok(match reviewer {
-            None => Outcome::Green { head, tree },
-            Some(Reviewer::Client(by)) => Outcome::Reviewable { head, tree, by },
-            Some(Reviewer::Person) => {
+            None => EffectOutcome::Green { head, tree },
+            Some(StageReviewer::Client(by)) => EffectOutcome::Reviewable { head, tree, by },
+            Some(StageReviewer::Person) => {
                 let why = format!(
                     "it is to be reviewed (`verify: deep`), and for `{}` there is no reviewer but you",
                     quoted(spec.agent.client.word())
                 );
-                Outcome::Unreviewed { head, tree, why: Text::new(why) }
+                EffectOutcome::Unreviewed { head, tree, why: Text::new(why) }
             }
         })
     }
 
     /// Who else has to look at what was found good. Only where somebody may have to, the change is measured.
-    fn reviewer(&self, worktree: &Path, spec: &StageSpec, head: &str) -> Result<Option<Reviewer>, Wrong> {
+    fn reviewer(
+        &self,
+        worktree: &Path,
+        spec: &StageSpec,
+        head: &str,
+    ) -> Result<Option<StageReviewer>, JobError> {
         if reviewer::reviewer(spec).is_none() {
             return Ok(None);
         }
@@ -97,17 +109,17 @@ impl Job {
         spec: &StageSpec,
         base: &str,
         head: &str,
-    ) -> Result<Option<String>, Wrong> {
+    ) -> Result<Option<String>, JobError> {
         let trunk = self.ground.trunk();
         let tip = refs::resolve(&self.ground.root, &trunk)?
-            .ok_or_else(|| Refused(format!("there is no `{trunk}`")))?;
+            .ok_or_else(|| GitError(format!("there is no `{trunk}`")))?;
         let common = refs::all_common(worktree, &tip, head)?;
         // What both have is in its history, and usually it is what the worktree was made from.
         let is_common = common.iter().any(|commit| commit == base);
         if !base.is_empty() && !is_common && !refs::contains(worktree, base, head)? {
             return Ok(Some(format!("the branch does not descend from `{base}` any more")));
         }
-        if let Some(Stage::Conflicted { against, .. }) = &self.stage
+        if let Some(StageState::Conflicted { against, .. }) = &self.stage
             && !refs::contains(worktree, against.0.as_str(), head)?
         {
             return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
@@ -132,7 +144,7 @@ impl Job {
         };
         // What came in with a merge of the trunk is not the stage's.
         let touched = protected_marks::touched_since(worktree, parted, head)?;
-        let sides = Sides { tip: &tip, head, base: parted, touched: &touched };
+        let sides = MergeSides { tip: &tip, head, base: parted, touched: &touched };
         if let Some(damage) = self.damaged(worktree, &sides, spec)? {
             return Ok(Some(damage));
         }
@@ -155,20 +167,20 @@ impl Job {
     pub(super) fn damaged(
         &self,
         dir: &Path,
-        sides: &Sides<'_>,
+        sides: &MergeSides<'_>,
         spec: &StageSpec,
-    ) -> Result<Option<String>, Refused> {
+    ) -> Result<Option<String>, GitError> {
         let theirs = self.owed.as_ref().map(|owed| owed.0.as_str());
-        protected_files::damage(dir, sides, &Right { kind: spec.kind, theirs })
+        protected_files::damage(dir, sides, &ProtectedException { kind: spec.kind, theirs })
     }
 
     pub(super) fn looking<T>(
         &self,
         worktree: &Path,
-        whose: Whose<'_>,
+        whose: CheckOwner<'_>,
         tree: &str,
         disk: &dyn Disk,
-        look: impl FnOnce(&Place<'_>) -> T,
+        look: impl FnOnce(&CheckLocation<'_>) -> T,
     ) -> T {
         // What was found good beside files that no commit has says nothing of the commit alone.
         let kind = if matches!(self.effect, Effect::Gate { .. }) { "candidates" } else { "claims" };
@@ -176,8 +188,8 @@ impl Job {
         // Commits that others put on the target are no stage's.
         let none = StageId::new("-");
         let dir = worktree.join(whose.working_dir.as_str());
-        let of = Of { worktree, dir: &dir, sandbox: whose.sandbox, caches: whose.caches };
-        look(&Place {
+        let of = CommandOwner { worktree, dir: &dir, sandbox: whose.sandbox, caches: whose.caches };
+        look(&CheckLocation {
             worktree,
             working_dir: whose.working_dir,
             root: &self.ground.root,
@@ -186,7 +198,7 @@ impl Job {
             passes: &self.ground.run.join("passes").join(kind),
             path: &path,
             disk,
-            behind: &Behind::new(&self.ground, &self.key, of, disk),
+            behind: &SandboxedRunner::new(&self.ground, &self.key, of, disk),
             sandbox: whose.sandbox,
         })
     }

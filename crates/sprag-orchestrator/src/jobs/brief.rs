@@ -4,10 +4,10 @@ use std::io;
 
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
-use sprag_plan::brief::{self, Written};
+use sprag_plan::brief::{self, WrittenBrief};
 use sprag_plan::ids::StageId;
-use sprag_plan::run::record::Brief;
-use sprag_plan::stage::Stage;
+use sprag_plan::run::record::BriefKind;
+use sprag_plan::stage::StageState;
 
 use super::Job;
 use crate::sandbox::stage_rules;
@@ -15,7 +15,12 @@ use crate::stage_session::{handoffs, knowledge, notes};
 
 impl Job {
     /// `None`: the plan has no such stage.
-    pub(super) fn brief(&self, stage: &StageId, kind: Brief, disk: &dyn Disk) -> io::Result<Option<Written>> {
+    pub(super) fn brief(
+        &self,
+        stage: &StageId,
+        kind: BriefKind,
+        disk: &dyn Disk,
+    ) -> io::Result<Option<WrittenBrief>> {
         let (ground, Some(mut told)) = (&self.ground, self.told.clone()) else { return Ok(None) };
         let worktree = ground.worktree(stage);
         told.place.worktree = worktree.display().to_string();
@@ -23,7 +28,9 @@ impl Job {
         told.known.sandbox = vec![stage_rules::told(&told.spec, &ground.root)];
         told.notes = notes::of_stage(&ground.run, &ground.plan, stage)?;
         let carried = match &self.stage {
-            Some(Stage::Ready(turn)) => turn.carry.as_ref().and_then(|carry| carry.as_str().parse().ok()),
+            Some(StageState::Ready(turn)) => {
+                turn.carry.as_ref().and_then(|carry| carry.as_str().parse().ok())
+            }
             _ => None,
         };
         // Whoever follows a failure is helped by what was said before it.

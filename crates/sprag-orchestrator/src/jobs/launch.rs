@@ -12,21 +12,21 @@ use sprag_plan::agent::exit::Exit;
 use sprag_plan::agent::stream;
 use sprag_plan::ids::StageId;
 use sprag_plan::otel;
-use sprag_plan::reconcile::budget::{self, Left};
-use sprag_plan::run::record::Outcome;
-use sprag_plan::sandbox::Choice;
-use sprag_plan::spec::client::{Client, Known, Stream};
+use sprag_plan::reconcile::budget::{self, BudgetLeft};
+use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::sandbox::SandboxChoice;
+use sprag_plan::spec::client::{ClientName, StageClient, StreamFormat};
 use sprag_plan::spec::values::Label;
-use sprag_plan::spec::{Budget, Kind, Mode, StageSpec};
-use sprag_plan::stage::Failure;
+use sprag_plan::spec::{AgentMode, RunBudget, StageKind, StageSpec};
+use sprag_plan::stage::StageFailure;
 
-use super::{Job, Wrong, failed};
+use super::{Job, JobError, failed};
 use crate::agent::tmux;
-use crate::coordination::{Offered, Queue as _};
-use crate::launchers::{self, Governed, Order, Prompt, Walls, environment, hooks, trust};
+use crate::coordination::{SessionOffer, SessionQueue as _};
+use crate::launchers::{self, HookSupport, LaunchOrder, LauncherSandbox, Prompt, environment, hooks, trust};
 use crate::sandbox::stage_rules;
-use crate::session_dir::limits::{Allowance, Screen, Talk, Watch};
-use crate::session_dir::{Probe, Site, Spawn};
+use crate::session_dir::limits::{AgentLimits, AgentTerminal, TranscriptDir, UsageAllowance};
+use crate::session_dir::{SessionDir, SessionProbe, SpawnRequest};
 use crate::stage_env;
 
 /// How long an agent may take where nothing is said.
@@ -35,21 +35,23 @@ const DAY: u64 = 86_400;
 const GRACE: u64 = 10;
 
 /// What is started.
-struct Program {
+struct AgentProgram {
     argv: Vec<String>,
     env: Vec<(String, String)>,
-    stream: Option<Stream>,
-    talk: Option<Talk>,
+    stream: Option<StreamFormat>,
+    talk: Option<TranscriptDir>,
     /// Whether the brief itself is handed over.
     prompt: Prompt,
 }
 
 impl Job {
-    pub(super) fn spawn(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
-        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+    pub(super) fn spawn(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
+        let Some(spec) = &self.spec else {
+            return Ok(failed(StageFailure::Setup, "the plan has no such stage"));
+        };
         // A run may have had thousands of them: they are read where they matter.
         let is_unknown = |model: &Label| stream::window(model.as_str()).is_none();
-        let is_bounded = spec.budget != Budget::UNBOUNDED || self.budget != Budget::UNBOUNDED;
+        let is_bounded = spec.budget != RunBudget::UNBOUNDED || self.budget != RunBudget::UNBOUNDED;
         let all = match is_bounded || spec.agent.model.as_ref().is_some_and(is_unknown) {
             true => self.earlier(),
             false => Vec::new(),
@@ -58,23 +60,27 @@ impl Job {
             all.iter().filter(|(of, _)| of == stage.as_str()).map(|(_, exit)| exit.clone()).collect();
         let all: Vec<Exit> = all.into_iter().map(|(_, exit)| exit).collect();
         let Some(left) = budget::left(&spec.budget, &own) else {
-            return Ok(failed(Failure::Budget, "the `budget` of the stage is used up"));
+            return Ok(failed(StageFailure::Budget, "the `budget` of the stage is used up"));
         };
         let Some(of_run) = budget::left(&self.budget, &all) else {
-            return Ok(failed(Failure::Budget, "the `budget` of the plan is used up"));
+            return Ok(failed(StageFailure::Budget, "the `budget` of the plan is used up"));
         };
         let left = left.and(of_run);
         let site = self.ground.site(&self.key);
         disk.make_dirs(site.dir())?;
         // Looked at once: what a client does without its own walls must not be done without ours.
         let choice = stage_rules::choice(spec, &self.ground.root);
-        let walls = if matches!(choice, Choice::Within(_)) { Walls::Ours } else { Walls::Its };
+        let walls = if matches!(choice, SandboxChoice::Within(_)) {
+            LauncherSandbox::Ours
+        } else {
+            LauncherSandbox::Its
+        };
         let program = match &spec.agent.client {
             // No model is needed to make knowledge of what was noted.
-            _ if spec.kind == Kind::KnowledgeDistill => {
+            _ if spec.kind == StageKind::KnowledgeDistill => {
                 let us = std::env::current_exe()?.to_string_lossy().into_owned();
                 let argv = [us.as_str(), "learnings", "distill", "--commit"];
-                Ok(Program {
+                Ok(AgentProgram {
                     argv: argv.map(str::to_owned).to_vec(),
                     env: environment::passed_on(None, &Env::Real),
                     stream: None,
@@ -82,18 +88,18 @@ impl Job {
                     prompt: Prompt::Stdin,
                 })
             }
-            Client::Command { command, stream } => Ok(Program {
+            StageClient::Command { command, stream } => Ok(AgentProgram {
                 argv: command.iter().map(ToString::to_string).collect(),
                 env: environment::passed_on(None, &Env::Real),
                 stream: *stream,
                 talk: None,
                 prompt: Prompt::Stdin,
             }),
-            Client::Known(known) => self.client(*known, spec, &left, walls, &site, disk)?,
+            StageClient::Known(known) => self.client(*known, spec, &left, walls, &site, disk)?,
         };
         let program = match program {
             Ok(program) => program,
-            Err(why) => return Ok(failed(Failure::Setup, &why)),
+            Err(why) => return Ok(failed(StageFailure::Setup, &why)),
         };
         let worktree = self.ground.worktree(stage);
         let brief = self.ground.brief(stage);
@@ -102,14 +108,14 @@ impl Job {
         env.push(("SPRAG_BRIEF".to_owned(), brief.display().to_string()));
         env.push(("TRACEPARENT".to_owned(), otel::traceparent(&self.key)));
         let screen = match spec.agent.mode {
-            Mode::Headless => Screen::Pipes,
-            Mode::Tmux => Screen::Terminal,
+            AgentMode::Headless => AgentTerminal::Pipes,
+            AgentMode::Tmux => AgentTerminal::Terminal,
         };
-        let watch = Watch {
+        let watch = AgentLimits {
             stage: Some(Text::new(stage.as_str())),
             stream: program.stream,
             talk: program.talk,
-            allowance: Allowance {
+            allowance: UsageAllowance {
                 tokens: left.tokens,
                 micros: left.micros,
                 seconds: left.seconds,
@@ -120,7 +126,7 @@ impl Job {
             screen,
             window: window(&all, spec),
         };
-        let spawn = Spawn {
+        let spawn = SpawnRequest {
             v: 1,
             epoch: self.ground.epoch,
             argv: program.argv,
@@ -139,44 +145,46 @@ impl Job {
             Err((failure, why)) => return Ok(failed(failure, &why)),
         };
         match self.ground.queue(disk).offer(&site.id(), &spawn)? {
-            Offered::Open => {}
-            Offered::Taken => return Ok(Outcome::Spawned),
-            Offered::Old => return Ok(failed(Failure::Setup, "another daemon runs plans here by now")),
+            SessionOffer::Open => {}
+            SessionOffer::Taken => return Ok(EffectOutcome::Spawned),
+            SessionOffer::Old => {
+                return Ok(failed(StageFailure::Setup, "another daemon runs plans here by now"));
+            }
         }
         // Nobody waits for work on this machine: whoever is to take it on is started for it.
         let us = std::env::current_exe()?;
         match screen {
-            Screen::Pipes => exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?,
-            Screen::Terminal => {
+            AgentTerminal::Pipes => exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?,
+            AgentTerminal::Terminal => {
                 if let Err(why) = tmux::open(&self.ground.run, &site, &us, &spawn.dir, disk)? {
-                    return Ok(failed(Failure::Setup, &why));
+                    return Ok(failed(StageFailure::Setup, &why));
                 }
             }
         }
-        Ok(Outcome::Spawned)
+        Ok(EffectOutcome::Spawned)
     }
 
     /// A client, with our hooks. The inner error says why it must not be started.
     fn client(
         &self,
-        known: Known,
+        known: ClientName,
         spec: &StageSpec,
-        left: &Left,
-        walls: Walls,
-        site: &Site,
+        left: &BudgetLeft,
+        walls: LauncherSandbox,
+        site: &SessionDir,
         disk: &dyn Disk,
-    ) -> Result<Result<Program, String>, Wrong> {
+    ) -> Result<Result<AgentProgram, String>, JobError> {
         let env = Env::Real;
         let launcher = launchers::find(known);
         let worktree = self.ground.worktree(&spec.id);
         let mut settings = None;
         match launcher.governed {
-            Governed::Trusted => {
+            HookSupport::Trusted => {
                 if let Err(refused) = trust::check(known, &env, &worktree) {
                     return Ok(Err(refused.why));
                 }
             }
-            Governed::Arguments => {
+            HookSupport::Arguments => {
                 let client =
                     clients::find(known.name()).expect("what takes our hooks has a line there, says a test");
                 match hooks::settings(client, &env, &worktree) {
@@ -189,11 +197,11 @@ impl Job {
                     }
                 }
             }
-            Governed::Nobody => {}
+            HookSupport::Nobody => {}
         }
         let session = new_record::new_id(env::now());
         let prompt = format!("Read the file {} and do what it says.", self.ground.brief(&spec.id).display());
-        let order = Order {
+        let order = LaunchOrder {
             mode: spec.agent.mode,
             model: spec.agent.model.as_ref().map(AsRef::as_ref),
             effort: spec.agent.effort,
@@ -207,14 +215,14 @@ impl Job {
         let mut argv = vec![launcher.program.to_owned()];
         argv.extend((launcher.arguments)(&order));
         // What it prints says it all, where it prints something.
-        let is_mute = spec.agent.mode == Mode::Tmux || known == Known::Codex;
+        let is_mute = spec.agent.mode == AgentMode::Tmux || known == ClientName::Codex;
         let dir = launcher.talks.filter(|_| is_mute).and_then(|talks| talks(&env));
-        let session = (known == Known::Claude).then_some(session);
-        Ok(Ok(Program {
+        let session = (known == ClientName::Claude).then_some(session);
+        Ok(Ok(AgentProgram {
             argv,
             env: environment::passed_on(Some(launcher), &env),
             stream: launcher.stream,
-            talk: dir.map(|dir| Talk { dir, session }),
+            talk: dir.map(|dir| TranscriptDir { dir, session }),
             prompt: launcher.prompt,
         }))
     }
@@ -227,9 +235,9 @@ impl Job {
             .filter_map(|folder| {
                 let name = folder.file_name().to_string_lossy().into_owned();
                 let stage = name.strip_prefix(run)?.strip_prefix('.')?.split('.').next()?.to_owned();
-                match Site::at(&folder.path()).probe() {
-                    Ok(Probe::Ended(exit)) => Some((stage, exit)),
-                    Ok(Probe::Nothing | Probe::Running | Probe::Died) | Err(_) => None,
+                match SessionDir::at(&folder.path()).probe() {
+                    Ok(SessionProbe::Ended(exit)) => Some((stage, exit)),
+                    Ok(SessionProbe::Nothing | SessionProbe::Running | SessionProbe::Died) | Err(_) => None,
                 }
             })
             .collect();

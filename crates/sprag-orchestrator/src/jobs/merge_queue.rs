@@ -4,29 +4,34 @@ use std::fs;
 use std::path::Path;
 
 use sprag_base::text::{Text, quoted};
-use sprag_host::git::refs::{self, Merged, Recipe, Refused, Swapped};
+use sprag_host::git::refs::{self, GitError, MergeAttempt, MergeRecipe, RefUpdate};
 use sprag_host::git::{protected_marks, worktree_guard, worktrees};
 use sprag_host::sys::disk::Disk;
-use sprag_plan::accept::{self, What};
-use sprag_plan::ids::Commit;
-use sprag_plan::reconcile::observed::Target;
-use sprag_plan::run::record::Outcome;
+use sprag_plan::accept::{self, CheckKind};
+use sprag_plan::ids::CommitId;
+use sprag_plan::reconcile::observed::TargetBranch;
+use sprag_plan::run::record::EffectOutcome;
 use sprag_plan::spec::values::RelPath;
 
-use super::accept::Whose;
-use super::{Job, Wrong};
-use crate::jobs::protected_files::Sides;
+use super::accept::CheckOwner;
+use super::{Job, JobError};
+use crate::jobs::protected_files::MergeSides;
 use crate::jobs::stage_checks;
-use crate::layout::Ground;
+use crate::layout::RunLayout;
 use crate::observe;
 
 impl Job {
-    pub(super) fn candidate(&self, number: u64, on: &Commit, head: &Commit) -> Result<Outcome, Wrong> {
+    pub(super) fn candidate(
+        &self,
+        number: u64,
+        on: &CommitId,
+        head: &CommitId,
+    ) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         let (on, head) = (on.0.as_str(), head.0.as_str());
         let as_it_is = |commit: &str| {
             let tree = refs::tree_of(root, commit)?.unwrap_or_default();
-            Ok::<_, Refused>(Merged::Clean { commit: commit.to_owned(), tree })
+            Ok::<_, GitError>(MergeAttempt::Clean { commit: commit.to_owned(), tree })
         };
         let made = match refs::new_since(root, head, on)? {
             None => as_it_is(on)?,
@@ -34,27 +39,33 @@ impl Job {
             Some(_) if self.spec.is_none() && refs::contains(root, on, head)? => as_it_is(head)?,
             // What it would bring could not have been looked at: whoever merges it says what is meant.
             Some(_) if self.spec.is_some() && refs::all_common(root, on, head)?.len() > 1 => {
-                Merged::Conflict { paths: Vec::new() }
+                MergeAttempt::Conflict { paths: Vec::new() }
             }
             Some(at) => {
                 let message = match &self.spec {
                     Some(spec) => format!("Merge stage `{}`", spec.id.as_str()),
                     None => format!("Merge `{}`", self.ground.target_name()),
                 };
-                let recipe =
-                    Recipe { onto: on, head, message: &message, name: "Sprag", mail: "sprag@localhost", at };
+                let recipe = MergeRecipe {
+                    onto: on,
+                    head,
+                    message: &message,
+                    name: "Sprag",
+                    mail: "sprag@localhost",
+                    at,
+                };
                 refs::merge(root, &recipe)?
             }
         };
         Ok(match made {
-            Merged::Clean { commit, tree } => {
+            MergeAttempt::Clean { commit, tree } => {
                 // Nobody clears away what has a name.
                 let pin = format!("refs/sprag/{}/cand/{number}", self.ground.plan);
                 refs::pin(root, &pin, &commit)?;
-                Outcome::Made { commit: Commit(Text::new(commit)), tree: Commit(Text::new(tree)) }
+                EffectOutcome::Made { commit: CommitId(Text::new(commit)), tree: CommitId(Text::new(tree)) }
             }
-            Merged::Conflict { paths } => {
-                Outcome::Conflicted { paths: paths.into_iter().take(100).map(Text::new).collect() }
+            MergeAttempt::Conflict { paths } => {
+                EffectOutcome::Conflicted { paths: paths.into_iter().take(100).map(Text::new).collect() }
             }
         })
     }
@@ -63,40 +74,43 @@ impl Job {
     pub(super) fn gate(
         &self,
         number: u64,
-        commit: &Commit,
-        tree: &Commit,
+        commit: &CommitId,
+        tree: &CommitId,
         disk: &dyn Disk,
-    ) -> Result<Outcome, Wrong> {
+    ) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         if let Some(damage) = self.damage(commit)? {
-            return Ok(Outcome::Red { report: Text::new(damage) });
+            return Ok(EffectOutcome::Red { report: Text::new(damage) });
         }
         let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
         clear(root, &path)?;
         worktrees::add_at(root, &path, commit.0.as_str())?;
         let tree = tree.0.as_str();
         let whole = RelPath::root();
-        let plan = Whose { working_dir: &whole, sandbox: &self.sandbox, caches: &[] };
-        let mut red = self
-            .looking(&path, plan, tree, disk, |place| stage_checks::commands(place, What::Gate, &self.gates));
+        let plan = CheckOwner { working_dir: &whole, sandbox: &self.sandbox, caches: &[] };
+        let mut red = self.looking(&path, plan, tree, disk, |place| {
+            stage_checks::commands(place, CheckKind::Gate, &self.gates)
+        });
         for spec in &self.chain {
-            red.extend(
-                self.looking(&path, Whose::of(spec), tree, disk, |place| {
-                    stage_checks::all(place, &spec.checks)
-                }),
-            );
+            red.extend(self.looking(&path, CheckOwner::of(spec), tree, disk, |place| {
+                stage_checks::all(place, &spec.checks)
+            }));
         }
         red.extend(self.looking(&path, plan, tree, disk, stage_checks::changed));
         clear(root, &path)?;
-        Ok(if red.is_empty() { Outcome::Done } else { Outcome::Red { report: accept::report(&red) } })
+        Ok(if red.is_empty() {
+            EffectOutcome::Done
+        } else {
+            EffectOutcome::Red { report: accept::report(&red) }
+        })
     }
 }
 
 /// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
 /// take for one.
-pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
+pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), GitError> {
     if path.exists() && worktree_guard::prove(root, path).is_err() {
-        fs::remove_dir_all(path).map_err(|error| Refused(format!("`{}`: {error}", path.display())))?;
+        fs::remove_dir_all(path).map_err(|error| GitError(format!("`{}`: {error}", path.display())))?;
     }
     worktrees::remove(root, path)
 }
@@ -104,7 +118,7 @@ pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), Refused> {
 impl Job {
     /// What a candidate would do to files that are not its stage's or nobody's, whoever let it come so far. One that brings nothing new does
     /// nothing.
-    fn damage(&self, commit: &Commit) -> Result<Option<String>, Wrong> {
+    fn damage(&self, commit: &CommitId) -> Result<Option<String>, JobError> {
         let root = self.ground.root.as_path();
         // What people put on the target is theirs.
         let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
@@ -125,23 +139,25 @@ impl Job {
         }
         let base = refs::common(root, on, head)?;
         let touched = protected_marks::touched_since(root, &base, head)?;
-        Ok(self.damaged(root, &Sides { tip: on, head, base: &base, touched: &touched }, spec)?)
+        Ok(self.damaged(root, &MergeSides { tip: on, head, base: &base, touched: &touched }, spec)?)
     }
 }
 
 /// Moves the target on to the trunk, where nobody has it checked out and nothing of it is lost by that.
-pub(crate) fn promote(ground: &Ground, known: &Commit, to: &Commit) -> Result<Swapped, Refused> {
+pub(crate) fn promote(ground: &RunLayout, known: &CommitId, to: &CommitId) -> Result<RefUpdate, GitError> {
     match observe::target(ground, known, to)? {
-        Target::Behind(now) => refs::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str())),
-        Target::CheckedOut(now) | Target::Ahead(now) | Target::Rewritten(now) => {
-            Ok(Swapped::Moved { now: Some(now.0.to_string()) })
+        TargetBranch::Behind(now) => {
+            refs::swap(&ground.root, &ground.target, to.0.as_str(), Some(now.0.as_str()))
         }
-        Target::Gone => Ok(Swapped::Moved { now: None }),
+        TargetBranch::CheckedOut(now) | TargetBranch::Ahead(now) | TargetBranch::Rewritten(now) => {
+            Ok(RefUpdate::Moved { now: Some(now.0.to_string()) })
+        }
+        TargetBranch::Gone => Ok(RefUpdate::Moved { now: None }),
     }
 }
 
 /// Puts the trunk where it belongs, from wherever somebody has moved it.
-pub(crate) fn restore(ground: &Ground, to: &Commit) -> Result<Swapped, Refused> {
+pub(crate) fn restore(ground: &RunLayout, to: &CommitId) -> Result<RefUpdate, GitError> {
     let now = refs::resolve(&ground.root, &ground.trunk())?;
     refs::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())
 }

@@ -17,28 +17,28 @@ use std::io;
 use std::time::Duration;
 
 use sprag_base::text::Text;
-use sprag_host::git::refs::{self, Refused, Swapped};
+use sprag_host::git::refs::{self, GitError, RefUpdate};
 use sprag_host::git::worktree_guard;
 use sprag_host::git::worktrees::{self, Branch};
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
-use sprag_plan::brief::Told;
-use sprag_plan::ids::{Commit, Key, StageId};
-use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::brief::BriefInput;
+use sprag_plan::ids::{CommitId, EffectKey, StageId};
+use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::run::Run;
 use sprag_plan::run::effect::stage_of;
-use sprag_plan::run::record::{Effect, Outcome};
-use sprag_plan::run::stuck_ref::{self, Stuck};
-use sprag_plan::spec::checks::Walls;
-use sprag_plan::spec::{Sandbox, StageSpec};
-use sprag_plan::stage::{Failure, Stage};
+use sprag_plan::run::record::{Effect, EffectOutcome};
+use sprag_plan::run::stuck_ref::{self, StuckRef};
+use sprag_plan::spec::checks::CheckSandbox;
+use sprag_plan::spec::{SandboxSettings, StageSpec};
+use sprag_plan::stage::{StageFailure, StageState};
 
-use super::coordination::Queue as _;
-use super::sandbox::command::{Behind, Of, Order};
+use super::coordination::SessionQueue as _;
+use super::sandbox::command::{CommandOwner, SandboxedCommand, SandboxedRunner};
 use super::sandbox::stage_rules;
 use super::{observe, stage_env, stage_session};
-use crate::layout::Ground;
-use crate::session_dir::{Probe, Word};
+use crate::layout::RunLayout;
+use crate::session_dir::{SessionProbe, SupervisorSignal};
 
 /// How long all that a stage sets up may take.
 const SETUP: Duration = Duration::from_secs(900);
@@ -48,38 +48,38 @@ const SPAWNS: usize = 5;
 
 /// Something to be done, with all it takes.
 pub struct Job {
-    pub key: Key,
+    pub key: EffectKey,
     pub effect: Effect,
-    pub ground: Ground,
+    pub ground: RunLayout,
     /// Of the stage it is about.
     spec: Option<StageSpec>,
-    stage: Option<Stage>,
-    base: Option<Commit>,
-    gates: Vec<sprag_plan::spec::checks::Check>,
+    stage: Option<StageState>,
+    base: Option<CommitId>,
+    gates: Vec<sprag_plan::spec::checks::StageCheck>,
     /// What the run knows for whoever is told of the stage.
-    told: Option<Told>,
+    told: Option<BriefInput>,
     /// What others put on the target and the stage is there to merge, if it is.
-    owed: Option<Commit>,
+    owed: Option<CommitId>,
     /// Of the stage's work, where it is about a candidate.
-    head: Option<Commit>,
+    head: Option<CommitId>,
     /// Stages whose checks have to hold for a candidate of the queue.
     chain: Vec<StageSpec>,
     /// Where the target was when we last had to do with it.
-    target: Commit,
+    target: CommitId,
     /// Before it may be tried again.
     patience: Duration,
     /// Of the whole run.
-    budget: sprag_plan::spec::Budget,
+    budget: sprag_plan::spec::RunBudget,
     /// Of the plan: its gates are no stage's.
-    sandbox: Sandbox,
+    sandbox: SandboxSettings,
 }
 
 impl Job {
-    pub fn new(run: &Run, ground: &Ground, key: Key, effect: Effect) -> Job {
+    pub fn new(run: &Run, ground: &RunLayout, key: EffectKey, effect: Effect) -> Job {
         let id = stage_of(run, &effect).cloned();
         let standing = id.as_ref().and_then(|id| run.standing(id));
         let is_telling = matches!(effect, Effect::WriteBrief { .. } | Effect::Salvage { .. });
-        let told = id.as_ref().filter(|_| is_telling).and_then(|id| Told::of(run, id));
+        let told = id.as_ref().filter(|_| is_telling).and_then(|id| BriefInput::of(run, id));
         let head = match &effect {
             Effect::Gate { number, .. } => {
                 let entry = run.queue().entries().iter().find(|entry| entry.number == *number);
@@ -99,7 +99,7 @@ impl Job {
             head,
             chain: chain(run, &effect),
             target: run.target().clone(),
-            patience: Duration::from_secs(Stuck::patience(run.stuck())),
+            patience: Duration::from_secs(StuckRef::patience(run.stuck())),
             effect,
             budget: run.plan().head.budget.clone(),
             sandbox: run.plan().head.sandbox.clone(),
@@ -107,21 +107,21 @@ impl Job {
     }
 
     /// Does it. What goes wrong is an outcome like any other.
-    pub fn run(&self, disk: &dyn Disk) -> Outcome {
+    pub fn run(&self, disk: &dyn Disk) -> EffectOutcome {
         self.attempt(disk).unwrap_or_else(|wrong| match wrong {
-            Wrong::Git(Refused(why)) => {
+            JobError::Git(GitError(why)) => {
                 if stuck_ref::moves(&self.effect) {
                     // They are tried until they are done: a lock that somebody left is not looked at all the time.
                     #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
                     std::thread::sleep(self.patience);
                 }
-                failed(Failure::Setup, &why)
+                failed(StageFailure::Setup, &why)
             }
-            Wrong::Disk(error) => failed(Failure::Setup, &error.to_string()),
+            JobError::Disk(error) => failed(StageFailure::Setup, &error.to_string()),
         })
     }
 
-    fn attempt(&self, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+    fn attempt(&self, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         self.prove()?;
         Ok(match &self.effect {
@@ -132,9 +132,9 @@ impl Job {
             Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
                 Some(written) => {
                     stage_session::keep(&self.ground.brief(stage), disk, *brief, &written)?;
-                    Outcome::Done
+                    EffectOutcome::Done
                 }
-                None => failed(Failure::Setup, "the plan has no such stage"),
+                None => failed(StageFailure::Setup, "the plan has no such stage"),
             },
             Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
             Effect::Nudge { stage, session, text, about } => {
@@ -142,16 +142,16 @@ impl Job {
             }
             Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
             Effect::Interrupt { session } => {
-                self.ground.site(session).tell(Word::Interrupt).unwrap_or_default();
-                Outcome::Done
+                self.ground.site(session).tell(SupervisorSignal::Interrupt).unwrap_or_default();
+                EffectOutcome::Done
             }
             Effect::Kill { session, .. } => {
                 let site = self.ground.site(session);
-                if site.probe()? == Probe::Running {
+                if site.probe()? == SessionProbe::Running {
                     // One that is gone by now needs no word.
-                    site.tell(Word::Stop).unwrap_or_default();
+                    site.tell(SupervisorSignal::Stop).unwrap_or_default();
                 }
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::Salvage { stage } => self.salvage(stage, disk)?,
             Effect::Candidate { number, on, head } => self.candidate(*number, on, head)?,
@@ -159,17 +159,17 @@ impl Job {
             Effect::Land { from, to, .. } => {
                 let from = from.0.as_str();
                 match refs::swap(root, &self.ground.trunk(), to.0.as_str(), Some(from))? {
-                    Swapped::Done => Outcome::Done,
-                    Swapped::Moved { now } => elsewhere(now),
+                    RefUpdate::Done => EffectOutcome::Done,
+                    RefUpdate::Moved { now } => elsewhere(now),
                 }
             }
             Effect::Restore { to } => match merge_queue::restore(&self.ground, to)? {
-                Swapped::Done => Outcome::Done,
-                Swapped::Moved { now } => elsewhere(now),
+                RefUpdate::Done => EffectOutcome::Done,
+                RefUpdate::Moved { now } => elsewhere(now),
             },
             Effect::Promote { to } => match merge_queue::promote(&self.ground, &self.target, to)? {
-                Swapped::Done => Outcome::Done,
-                Swapped::Moved { now } => elsewhere(now),
+                RefUpdate::Done => EffectOutcome::Done,
+                RefUpdate::Moved { now } => elsewhere(now),
             },
             Effect::Discard { stage, number } => self.discard(stage, *number)?,
             Effect::RemoveWorktree { stage } => {
@@ -180,13 +180,13 @@ impl Job {
                 }
                 stage_rules::forget(&self.ground, stage, disk);
                 stage_env::leave(&self.ground, stage, disk);
-                Outcome::Done
+                EffectOutcome::Done
             }
         })
     }
 
     /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
-    fn prove(&self) -> Result<(), Refused> {
+    fn prove(&self) -> Result<(), GitError> {
         let root = self.ground.root.as_path();
         let there = |stage: &StageId| Some(self.ground.worktree(stage)).filter(|path| path.exists());
         match &self.effect {
@@ -214,7 +214,7 @@ impl Job {
     }
 
     /// What is in a worktree and on its branch is kept under a name before both go.
-    fn discard(&self, stage: &StageId, number: u32) -> Result<Outcome, Wrong> {
+    fn discard(&self, stage: &StageId, number: u32) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         let path = self.ground.worktree(stage);
         let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
@@ -235,14 +235,19 @@ impl Job {
         {
             refs::drop_reference(root, &branch, &head)?;
         }
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 
-    fn add_worktree(&self, stage: &StageId, base: &Commit, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+    fn add_worktree(
+        &self,
+        stage: &StageId,
+        base: &CommitId,
+        disk: &dyn Disk,
+    ) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         // Somebody may have come as far as this before.
-        if let Found::Worktree { base } = observe::worktree(&self.ground, stage, base)? {
-            return Ok(Outcome::Worktree { base });
+        if let EffectTrace::Worktree { base } = observe::worktree(&self.ground, stage, base)? {
+            return Ok(EffectOutcome::Worktree { base });
         }
         let path = self.ground.worktree(stage);
         let branch = stage.branch();
@@ -253,50 +258,61 @@ impl Job {
             Branch::New => base.clone(),
             Branch::Old => {
                 let branch = format!("refs/heads/{branch}");
-                Commit(Text::new(refs::common(root, base.0.as_str(), &branch)?))
+                CommitId(Text::new(refs::common(root, base.0.as_str(), &branch)?))
             }
         };
-        Ok(Outcome::Worktree { base })
+        Ok(EffectOutcome::Worktree { base })
     }
 
     /// A supervisor of an earlier reign may be about to take the session on, and leaves it when it finds that it has
     /// no say any more: so it is asked for again, until somebody has it.
-    fn spawn_surely(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
+    fn spawn_surely(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
         let site = self.ground.site(&self.key);
         for _ in 0..SPAWNS {
             let outcome = self.spawn(stage, disk)?;
-            if outcome != Outcome::Spawned || self.ground.queue(disk).look(&site.id())? != Probe::Nothing {
+            if outcome != EffectOutcome::Spawned
+                || self.ground.queue(disk).look(&site.id())? != SessionProbe::Nothing
+            {
                 return Ok(outcome);
             }
             site.wait()?;
         }
-        Ok(failed(Failure::Setup, "no supervisor takes the session on"))
+        Ok(failed(StageFailure::Setup, "no supervisor takes the session on"))
     }
 
-    fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
-        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+    fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
+        let Some(spec) = &self.spec else {
+            return Ok(failed(StageFailure::Setup, "the plan has no such stage"));
+        };
         if let Err(why) = stage_env::furnish(&self.ground, spec, disk) {
-            return Ok(failed(Failure::Setup, &why));
+            return Ok(failed(StageFailure::Setup, &why));
         }
         let worktree = self.ground.worktree(stage);
         let dir = worktree.join(spec.working_dir.as_str());
-        let of = Of { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
-        let behind = Behind::new(&self.ground, &self.key, of, disk);
+        let of =
+            CommandOwner { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
+        let behind = SandboxedRunner::new(&self.ground, &self.key, of, disk);
         for command in &spec.setup {
             let command = command.as_str();
             let argv = ["sh", "-c", command].map(OsStr::new);
-            let order = Order { argv: &argv, walls: Walls::Up, env: &[], deadline: SETUP, cap: 64 * 1024 };
+            let order = SandboxedCommand {
+                argv: &argv,
+                walls: CheckSandbox::Up,
+                env: &[],
+                deadline: SETUP,
+                cap: 64 * 1024,
+            };
             let ran = match behind.run(&order) {
                 Ok(ran) => ran,
-                Err(why) => return Ok(failed(Failure::Sandbox, &format!("setup `{command}`: {why}"))),
+                Err(why) => return Ok(failed(StageFailure::Sandbox, &format!("setup `{command}`: {why}"))),
             };
             if !ran.succeeded() {
                 let said = String::from_utf8_lossy(&ran.stderr);
                 let last = said.trim_end().lines().last().unwrap_or_default();
-                return Ok(failed(Failure::Setup, &format!("setup `{command}` failed: {last}")));
+                return Ok(failed(StageFailure::Setup, &format!("setup `{command}` failed: {last}")));
             }
         }
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 }
 
@@ -307,27 +323,27 @@ fn chain(run: &Run, effect: &Effect) -> Vec<StageSpec> {
     stages.filter_map(|stage| run.plan().find(stage.as_str())).cloned().collect()
 }
 
-fn elsewhere(now: Option<String>) -> Outcome {
-    Outcome::Elsewhere { trunk: Commit(Text::new(now.unwrap_or_default())) }
+fn elsewhere(now: Option<String>) -> EffectOutcome {
+    EffectOutcome::Elsewhere { trunk: CommitId(Text::new(now.unwrap_or_default())) }
 }
 
-fn failed(failure: Failure, why: &str) -> Outcome {
-    Outcome::Failed { failure, why: Text::new(why) }
+fn failed(failure: StageFailure, why: &str) -> EffectOutcome {
+    EffectOutcome::Failed { failure, why: Text::new(why) }
 }
 
-enum Wrong {
-    Git(Refused),
+enum JobError {
+    Git(GitError),
     Disk(io::Error),
 }
 
-impl From<Refused> for Wrong {
-    fn from(refused: Refused) -> Wrong {
-        Wrong::Git(refused)
+impl From<GitError> for JobError {
+    fn from(refused: GitError) -> JobError {
+        JobError::Git(refused)
     }
 }
 
-impl From<io::Error> for Wrong {
-    fn from(error: io::Error) -> Wrong {
-        Wrong::Disk(error)
+impl From<io::Error> for JobError {
+    fn from(error: io::Error) -> JobError {
+        JobError::Disk(error)
     }
 }

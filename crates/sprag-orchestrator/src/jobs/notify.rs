@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env::Env;
-use sprag_host::sys::exec::{self, Ending, Run};
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::exec::{self, ProcessEnd, ProcessSpec};
+use sprag_host::sys::locations::Locations;
 use sprag_host::world::World;
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::run::record::{About, Outcome};
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::run::record::{EffectOutcome, NudgeTopic};
 
 use super::Job;
 use crate::agent::tmux;
-use crate::daemon_log::Diary;
+use crate::daemon_log::DaemonLogFile;
 use crate::stage_session::nudges;
 
 /// How long a program may take to tell a person something.
@@ -25,25 +25,25 @@ impl Job {
     pub(super) fn nudge(
         &self,
         stage: &StageId,
-        session: &Key,
+        session: &EffectKey,
         text: &str,
-        about: About,
+        about: NudgeTopic,
         disk: &dyn Disk,
-    ) -> io::Result<Outcome> {
+    ) -> io::Result<EffectOutcome> {
         match about {
             // Whoever claims waits for what comes of it, and has heard it by now.
-            About::Report => {}
-            About::Answer if self.has_typed(session, text) => {}
-            About::Answer | About::Notes | About::Handoff => {
+            NudgeTopic::Report => {}
+            NudgeTopic::Answer if self.has_typed(session, text) => {}
+            NudgeTopic::Answer | NudgeTopic::Notes | NudgeTopic::Handoff => {
                 let store = self.ground.run.parent().unwrap_or(&self.ground.run);
                 nudges::leave(store, disk, stage.as_str(), &self.ground.site(session), &self.key, text)?;
             }
         }
-        Ok(Outcome::Done)
+        Ok(EffectOutcome::Done)
     }
 
     /// Whoever shows a question at its terminal calls no hook before it is answered there: so it is typed for the person.
-    fn has_typed(&self, session: &Key, text: &str) -> bool {
+    fn has_typed(&self, session: &EffectKey, text: &str) -> bool {
         let site = self.ground.site(session);
         let is_shown = site.seen().is_some_and(|seen| seen.asks.is_some());
         let window = site.window().filter(|_| is_shown);
@@ -51,23 +51,23 @@ impl Job {
     }
 
     /// A person who cannot be told by it finds it in `sprag status` all the same: no run waits for that.
-    pub(super) fn notify(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> Outcome {
+    pub(super) fn notify(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> EffectOutcome {
         if let Err(why) = self.tell_person(stage, text, disk) {
             let line = format!("`notify.command` did not tell it: {why}");
-            Diary::at(&self.ground.run).write(disk, &line).unwrap_or_default();
+            DaemonLogFile::at(&self.ground.run).write(disk, &line).unwrap_or_default();
         }
-        Outcome::Done
+        EffectOutcome::Done
     }
 
     fn tell_person(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> Result<(), String> {
         let env = Env::Real;
-        let places = Places::find(&self.ground.root, &env).map_err(|_| "there is no home".to_owned())?;
+        let places = Locations::find(&self.ground.root, &env).map_err(|_| "there is no home".to_owned())?;
         let command = World::new(&env, disk, places).config.settings.notify.command;
         let Some((program, args)) = command.split_first() else { return Ok(()) };
         let text = format!("sprag: plan `{}`: {text}", self.ground.plan);
         let mut args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
         args.push(OsStr::new(&text));
-        let run = Run {
+        let run = ProcessSpec {
             program: OsStr::new(program),
             args: &args,
             dir: &self.ground.root,
@@ -81,7 +81,7 @@ impl Job {
             cap: 4096,
         };
         match exec::run_for_end(&run).map_err(|error| error.to_string())?.ending {
-            Ending::Code(0) => Ok(()),
+            ProcessEnd::Code(0) => Ok(()),
             other => Err(format!("{other:?}")),
         }
     }

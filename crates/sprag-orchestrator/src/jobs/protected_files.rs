@@ -6,8 +6,8 @@ use std::path::Path;
 
 use sprag_base::text::quoted;
 use sprag_host::git::protected_marks::{self, Touched};
-use sprag_host::git::refs::Refused;
-use sprag_plan::spec::Kind;
+use sprag_host::git::refs::GitError;
+use sprag_plan::spec::StageKind;
 
 /// Our own place in a repository.
 const OURS: &str = ".sprag/";
@@ -17,14 +17,14 @@ const MADE: [&str; 3] = [".sprag/knowledge/", ".sprag/share/", ".sprag/learnings
 const SHOWN: usize = 10;
 
 /// Who may change some of them after all.
-pub struct Right<'a> {
-    pub kind: Kind,
+pub(super) struct ProtectedException<'a> {
+    pub kind: StageKind,
     /// A commit of people that the head is there to merge: what they changed is theirs.
     pub theirs: Option<&'a str>,
 }
 
 /// A head, and the trunk it is to go to.
-pub struct Sides<'a> {
+pub(super) struct MergeSides<'a> {
     /// The last commit of the trunk.
     pub tip: &'a str,
     pub head: &'a str,
@@ -35,7 +35,11 @@ pub struct Sides<'a> {
 }
 
 /// What was damaged on the way to a head, in words for whoever has to mend it.
-pub fn damage(dir: &Path, sides: &Sides<'_>, right: &Right<'_>) -> Result<Option<String>, Refused> {
+pub(super) fn damage(
+    dir: &Path,
+    sides: &MergeSides<'_>,
+    right: &ProtectedException<'_>,
+) -> Result<Option<String>, GitError> {
     let mut all = sides.touched.to_vec();
     if let Some(theirs) = right.theirs {
         let other: BTreeSet<Vec<u8>> =
@@ -43,7 +47,8 @@ pub fn damage(dir: &Path, sides: &Sides<'_>, right: &Right<'_>) -> Result<Option
         all.retain(|it| other.contains(&it.path));
     }
     let is_made = |it: &Touched| {
-        right.kind == Kind::KnowledgeDistill && MADE.iter().any(|made| it.path.starts_with(made.as_bytes()))
+        right.kind == StageKind::KnowledgeDistill
+            && MADE.iter().any(|made| it.path.starts_with(made.as_bytes()))
     };
     let (ours, others): (Vec<Touched>, Vec<Touched>) =
         all.into_iter().filter(|it| !is_made(it)).partition(|it| is_ours(&it.path));

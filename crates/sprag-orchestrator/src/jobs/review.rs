@@ -13,30 +13,30 @@ use sprag_base::ids::SessionId;
 use sprag_base::redact;
 use sprag_base::text::{Text, quoted};
 use sprag_base::time::Timestamp;
-use sprag_govern::report::{Decided, ReviewWord};
+use sprag_govern::report::{ReviewDecision, ReviewResult};
 use sprag_host::clients;
 use sprag_host::git::{refs, worktrees};
-use sprag_host::purpose::{self, Task};
+use sprag_host::purpose::{self, Purpose};
 use sprag_host::report::review::{self, LOOK};
 use sprag_host::store::new_record;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env::{self, Env};
-use sprag_host::sys::exec::{self, Ending, Ran};
-use sprag_host::sys::locations::{self, UserPlaces};
+use sprag_host::sys::exec::{self, ProcessEnd, ProcessOutput};
+use sprag_host::sys::locations::{self, UserLocations};
 use sprag_plan::accept::reviewer::report;
-use sprag_plan::agent::exit::{self, By, Exit};
-use sprag_plan::agent::stream::{self, Source};
-use sprag_plan::ids::{Commit, Key};
-use sprag_plan::run::record::{Outcome, Sought};
+use sprag_plan::agent::exit::{self, EndedBy, Exit};
+use sprag_plan::agent::stream::{self, StreamSource};
+use sprag_plan::ids::{CommitId, EffectKey};
+use sprag_plan::run::record::{EffectOutcome, ReviewDemand};
 use sprag_plan::spec::StageSpec;
-use sprag_plan::spec::checks::Walls;
-use sprag_plan::spec::client::Known;
-use sprag_plan::stage::Failure;
+use sprag_plan::spec::checks::CheckSandbox;
+use sprag_plan::spec::client::ClientName;
+use sprag_plan::stage::StageFailure;
 
 use super::merge_queue::clear;
-use super::{Job, Wrong, failed};
+use super::{Job, JobError, failed};
 use crate::launchers;
-use crate::sandbox::command::{Behind, Of, Order, Reader};
+use crate::sandbox::command::{CommandOwner, ReviewerProcess, SandboxedCommand, SandboxedRunner};
 use crate::sandbox::last_words;
 
 /// How long a reviewer may take.
@@ -50,12 +50,12 @@ const KEPT: u64 = 64 * 1024;
 
 /// A verdict as it is kept. It says itself which tree it is about: a file that came to lie there says nothing.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedReview {
     /// The effect that it came of.
     #[serde(default)]
-    pub(crate) of: Option<Key>,
-    tree: Commit,
-    word: ReviewWord,
+    pub(crate) of: Option<EffectKey>,
+    tree: CommitId,
+    word: ReviewResult,
     summary: Text<500>,
     message: Text<4000>,
 }
@@ -63,18 +63,21 @@ struct Kept {
 impl Job {
     pub(super) fn review(
         &self,
-        head: &Commit,
-        tree: &Commit,
-        by: Known,
-        sought: Sought,
+        head: &CommitId,
+        tree: &CommitId,
+        by: ClientName,
+        sought: ReviewDemand,
         disk: &dyn Disk,
-    ) -> Result<Outcome, Wrong> {
-        let Some(spec) = &self.spec else { return Ok(failed(Failure::Setup, "the plan has no such stage")) };
+    ) -> Result<EffectOutcome, JobError> {
+        let Some(spec) = &self.spec else {
+            return Ok(failed(StageFailure::Setup, "the plan has no such stage"));
+        };
         let root = self.ground.root.as_path();
         let base = refs::common(root, &self.ground.trunk(), head.0.as_str())?;
         let place = self.verdict_place(spec, &base, tree, by);
         // One that came of this very effect is known again, whoever was killed in between.
-        let will_do = |kept: &Kept| sought == Sought::Any || kept.of.as_ref() == Some(&self.key);
+        let will_do =
+            |kept: &CachedReview| sought == ReviewDemand::Any || kept.of.as_ref() == Some(&self.key);
         if let Some(kept) = known(&place, tree).filter(will_do) {
             return Ok(outcome(&kept, head, by));
         }
@@ -82,13 +85,14 @@ impl Job {
         let reading = self.ground.run.join("gates").join(folder);
         clear(root, &reading)?;
         worktrees::add_at(root, &reading, head.0.as_str())?;
-        let work = Work { spec, worktree: &reading, base: &base, head: head.0.as_str() };
+        let work = StageReviewWork { spec, worktree: &reading, base: &base, head: head.0.as_str() };
         let decided = self.ask_twice(&work, by, disk);
         clear(root, &reading)?;
         Ok(match decided {
-            Ok(Decided { word, summary, message, .. }) => {
+            Ok(ReviewDecision { word, summary, message, .. }) => {
                 let (summary, message) = (redact::short(summary.as_str()), redact::short(message.as_str()));
-                let kept = Kept { of: Some(self.key.clone()), tree: tree.clone(), word, summary, message };
+                let kept =
+                    CachedReview { of: Some(self.key.clone()), tree: tree.clone(), word, summary, message };
                 disk::make_parent(disk, &place)?;
                 disk::replace_derived(
                     disk,
@@ -97,7 +101,7 @@ impl Job {
                 )?;
                 outcome(&kept, head, by)
             }
-            Err(why) => Outcome::Unreviewed {
+            Err(why) => EffectOutcome::Unreviewed {
                 head: head.clone(),
                 tree: tree.clone(),
                 why: Text::new(format!("it was given to a reviewer {TRIES} times: {why}")),
@@ -107,7 +111,7 @@ impl Job {
 
     /// Where a verdict is kept: of this tree as a change of what it stands on, by such a reviewer, about what was asked
     /// for. The same tree on top of more takes something away.
-    fn verdict_place(&self, spec: &StageSpec, base: &str, tree: &Commit, by: Known) -> PathBuf {
+    fn verdict_place(&self, spec: &StageSpec, base: &str, tree: &CommitId, by: ClientName) -> PathBuf {
         let model = spec.agent.model.as_ref().map(AsRef::as_ref).unwrap_or_default();
         let asked = asked_of_stage(spec);
         let of = Digest::of([base, tree.0.as_str(), by.name(), model, spec.id.as_str(), &asked]);
@@ -115,12 +119,22 @@ impl Job {
     }
 
     /// What goes wrong once may go well the next time.
-    fn ask_twice(&self, work: &Work<'_>, by: Known, disk: &dyn Disk) -> Result<Decided, String> {
+    fn ask_twice(
+        &self,
+        work: &StageReviewWork<'_>,
+        by: ClientName,
+        disk: &dyn Disk,
+    ) -> Result<ReviewDecision, String> {
         (1..TRIES).fold(self.ask(work, by, disk), |decided, _| decided.or_else(|_| self.ask(work, by, disk)))
     }
 
     /// One reviewer. `Err` says why there is no verdict.
-    fn ask(&self, work: &Work<'_>, by: Known, disk: &dyn Disk) -> Result<Decided, String> {
+    fn ask(
+        &self,
+        work: &StageReviewWork<'_>,
+        by: ClientName,
+        disk: &dyn Disk,
+    ) -> Result<ReviewDecision, String> {
         let told = |error: std::io::Error| error.to_string();
         let name = by.name();
         let client = clients::find(name).ok_or_else(|| format!("`{name}` cannot review"))?;
@@ -129,12 +143,18 @@ impl Job {
         let program = exec::on_foreign_path(client.program, &path, Some(&self.ground.root))
             .ok_or_else(|| format!("`{}` is not on PATH", client.program))?;
         let token = new_record::new_token().ok_or("there is no randomness")?;
-        let user = UserPlaces::find(&Env::Real).ok_or("there is no home directory")?;
+        let user = UserLocations::find(&Env::Real).ok_or("there is no home directory")?;
         let session = SessionId::new(self.key.0.as_str());
-        let run = purpose::Run::begin(&user, disk, Task::review(&session, &token)).map_err(told)?;
-        let of = Of { worktree: work.worktree, dir: work.worktree, sandbox: &work.spec.sandbox, caches: &[] };
-        let reader = Reader { client: by, program: &program };
-        let behind = Behind::of_reviewer(&self.ground, &self.key, of, reader, disk);
+        let run =
+            purpose::PurposeGuard::begin(&user, disk, Purpose::review(&session, &token)).map_err(told)?;
+        let of = CommandOwner {
+            worktree: work.worktree,
+            dir: work.worktree,
+            sandbox: &work.spec.sandbox,
+            caches: &[],
+        };
+        let reader = ReviewerProcess { client: by, program: &program };
+        let behind = SandboxedRunner::of_reviewer(&self.ground, &self.key, of, reader, disk);
         let left = behind.own_place().map_err(told)?.join("verdict");
         let git = locations::common_dir(&self.ground.root).ok_or("there is no repository")?;
         let prompt = prompt_of_stage(work);
@@ -146,9 +166,9 @@ impl Job {
             argv.extend(["--model", model.as_ref()].map(OsStr::new));
         }
         let begun = env::now();
-        let ran = behind.run(&Order {
+        let ran = behind.run(&SandboxedCommand {
             argv: &argv,
-            walls: Walls::Up,
+            walls: CheckSandbox::Up,
             env: &[
                 (purpose::VARIABLE, OsStr::new(&run.token)),
                 (sprag_host::purpose::program::TOKEN, OsStr::new(&token)),
@@ -163,38 +183,45 @@ impl Job {
         self.count(by, &ran, begun, disk).map_err(told)?;
         // Whoever did not end well may have been cut short.
         match (review::left(&left, &token), &ran.ending) {
-            (Some(decided), Ending::Code(0)) => Ok(decided),
+            (Some(decided), ProcessEnd::Code(0)) => Ok(decided),
             (_, ending) => Err(without_verdict(name, ending, &ran)),
         }
     }
 
     /// Writes down how it ended and what it has cost, as that of an agent: it is part of the same budget.
-    fn count(&self, by: Known, ran: &Ran, begun: Timestamp, disk: &dyn Disk) -> std::io::Result<()> {
+    fn count(
+        &self,
+        by: ClientName,
+        ran: &ProcessOutput,
+        begun: Timestamp,
+        disk: &dyn Disk,
+    ) -> std::io::Result<()> {
         let now = env::now();
         let seen = launchers::find(by).stream.map(|stream| {
-            let mut reader = stream::Reader::new(stream, None);
-            reader.take(Source::Printed, &ran.stdout, now);
+            let mut reader = stream::StreamReader::new(stream, None);
+            reader.take(StreamSource::Printed, &ran.stdout, now);
             reader.finish(now);
             Box::new(reader.seen().clone())
         });
         let (ended, who) = match ran.ending {
-            Ending::Code(code) => (exit::Ended::Code(code), By::Itself),
-            Ending::Signal => (exit::Ended::Signal(Signal::KILL.as_raw()), By::Itself),
-            Ending::TimedOut => (exit::Ended::Signal(Signal::KILL.as_raw()), By::Deadline),
+            ProcessEnd::Code(code) => (exit::ExitStatus::Code(code), EndedBy::Itself),
+            ProcessEnd::Signal => (exit::ExitStatus::Signal(Signal::KILL.as_raw()), EndedBy::Itself),
+            ProcessEnd::TimedOut => (exit::ExitStatus::Signal(Signal::KILL.as_raw()), EndedBy::Deadline),
         };
         let millis = u64::try_from(now.millis() - begun.millis()).unwrap_or(0);
         // Each of them by itself: one that gave no verdict has cost something, too.
-        let site = self.ground.site(&Key(Text::new(format!("{}/{}", self.key.0, new_record::new_id(now)))));
+        let site =
+            self.ground.site(&EffectKey(Text::new(format!("{}/{}", self.key.0, new_record::new_id(now)))));
         site.leave_unkept(disk, &Exit { v: 1, ended, by: who, at: now, millis, seen })
     }
 }
 
-fn without_verdict(name: &str, ending: &Ending, ran: &Ran) -> String {
+fn without_verdict(name: &str, ending: &ProcessEnd, ran: &ProcessOutput) -> String {
     let how = match ending {
-        Ending::Code(0) => "gave no verdict".to_owned(),
-        Ending::Code(code) => format!("ended with {code}"),
-        Ending::Signal => "was ended by a signal".to_owned(),
-        Ending::TimedOut => format!("took longer than {} s", DEADLINE.as_secs()),
+        ProcessEnd::Code(0) => "gave no verdict".to_owned(),
+        ProcessEnd::Code(code) => format!("ended with {code}"),
+        ProcessEnd::Signal => "was ended by a signal".to_owned(),
+        ProcessEnd::TimedOut => format!("took longer than {} s", DEADLINE.as_secs()),
     };
     let words = spoken(&ran.stdout).unwrap_or_else(|| ran.stdout.clone());
     let said = [&ran.stderr, &words].into_iter().find(|it| !it.trim_ascii().is_empty());
@@ -211,22 +238,22 @@ fn spoken(printed: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-fn known(place: &Path, tree: &Commit) -> Option<Kept> {
-    let kept: Kept = serde_json::from_slice(&disk::read_regular(place, KEPT).ok()?).ok()?;
+fn known(place: &Path, tree: &CommitId) -> Option<CachedReview> {
+    let kept: CachedReview = serde_json::from_slice(&disk::read_regular(place, KEPT).ok()?).ok()?;
     (kept.tree == *tree).then_some(kept)
 }
 
-fn outcome(kept: &Kept, head: &Commit, by: Known) -> Outcome {
+fn outcome(kept: &CachedReview, head: &CommitId, by: ClientName) -> EffectOutcome {
     match kept.word {
-        ReviewWord::Complete => Outcome::Green { head: head.clone(), tree: kept.tree.clone() },
-        ReviewWord::Issues => {
-            Outcome::Red { report: report(by, kept.summary.as_str(), kept.message.as_str()) }
+        ReviewResult::Complete => EffectOutcome::Green { head: head.clone(), tree: kept.tree.clone() },
+        ReviewResult::Issues => {
+            EffectOutcome::Red { report: report(by, kept.summary.as_str(), kept.message.as_str()) }
         }
     }
 }
 
 /// The work of a stage, for whoever reviews it.
-pub(crate) struct Work<'a> {
+pub(crate) struct StageReviewWork<'a> {
     pub spec: &'a StageSpec,
     /// A checkout of the commit.
     pub worktree: &'a Path,
@@ -235,8 +262,8 @@ pub(crate) struct Work<'a> {
     pub head: &'a str,
 }
 
-pub(crate) fn prompt_of_stage(work: &Work<'_>) -> String {
-    let Work { spec, worktree, base, head } = work;
+pub(crate) fn prompt_of_stage(work: &StageReviewWork<'_>) -> String {
+    let StageReviewWork { spec, worktree, base, head } = work;
     format!(
         "You review the work of another agent, at stage `{id}` of a plan. You did not write it and you change nothing.\n\
          1. What was asked for stands below. The work is commit {head}; `git diff {base} {head}` shows what it changes, \

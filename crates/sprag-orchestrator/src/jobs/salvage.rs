@@ -7,36 +7,36 @@ use sprag_host::store::Store;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
 use sprag_plan::ids::StageId;
-use sprag_plan::run::record::Outcome;
-use sprag_plan::stage::{Stage, Work};
+use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::stage::{StageState, StageWork};
 
-use super::{Job, Wrong};
+use super::{Job, JobError};
 use crate::stage_session::{distill, handoffs, notes};
 
 impl Job {
-    pub(super) fn salvage(&self, stage: &StageId, disk: &dyn Disk) -> Result<Outcome, Wrong> {
-        let attempt = self.stage.as_ref().map_or(0, Stage::attempt);
+    pub(super) fn salvage(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
+        let attempt = self.stage.as_ref().map_or(0, StageState::attempt);
         let reference = self.ground.salvage(stage, attempt);
         let worktree = self.ground.worktree(stage);
         let why = format!("What stage `{}` left behind", stage.as_str());
         let kept = worktrees::salvage(&worktree, &reference, &why, env::now())?;
         let carry = match &self.stage {
-            Some(Stage::HandingOff { work, .. }) => self.hand_over(stage, work, disk)?.to_string(),
-            Some(Stage::Done { merged }) => {
+            Some(StageState::HandingOff { work, .. }) => self.hand_over(stage, work, disk)?.to_string(),
+            Some(StageState::Done { merged }) => {
                 let (run, plan) = (self.ground.run.as_path(), self.ground.plan.as_str());
                 let merged = Some(merged.commit());
-                let of = distill::Of { run, plan, stage, merged, worktree: &worktree };
+                let of = distill::NoteOwner { run, plan, stage, merged, worktree: &worktree };
                 // What could not be handed in now is, when somebody distills.
                 distill::stage(&of, disk, env::now()).map(drop).unwrap_or_default();
                 kept.map_or("nothing".to_owned(), |_| reference)
             }
             _ => kept.map_or("nothing".to_owned(), |_| reference),
         };
-        Ok(Outcome::Salvaged { carry: Text::new(carry) })
+        Ok(EffectOutcome::Salvaged { carry: Text::new(carry) })
     }
 
     /// The number of what the agent has written down, with what it left out; of what we write down, if it has not.
-    fn hand_over(&self, stage: &StageId, work: &Work, disk: &dyn Disk) -> Result<u32, Wrong> {
+    fn hand_over(&self, stage: &StageId, work: &StageWork, disk: &dyn Disk) -> Result<u32, JobError> {
         let (run, plan) = (self.ground.run.as_path(), self.ground.plan.as_str());
         let site = self.ground.site(&work.session);
         let session = site.id();
@@ -45,7 +45,7 @@ impl Job {
         let store = Store::at(run.parent().unwrap_or(run));
         let notes = notes::of_stage(run, plan, stage)?;
         let worktree = self.ground.worktree(stage);
-        let of = handoffs::Of {
+        let of = handoffs::HandoffSubject {
             told,
             notes: &notes,
             worktree: &worktree,

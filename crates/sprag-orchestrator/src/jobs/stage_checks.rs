@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sprag_base::digest::Digest;
-use sprag_base::glob::Folding;
+use sprag_base::glob::CaseFolding;
 use sprag_base::text::Text;
 use sprag_host::checks;
-use sprag_host::git::refs::Refused;
+use sprag_host::git::refs::GitError;
 use sprag_host::git::{self, worktree_guard};
 use sprag_host::sys::disk::{self, Disk};
-use sprag_host::sys::exec::Ending;
+use sprag_host::sys::exec::ProcessEnd;
 use sprag_plan::accept::stub::stub;
-use sprag_plan::accept::{self, Artifact, End, Heard, Red, What};
+use sprag_plan::accept::{self, Artifact, CheckKind, CommandEndStatus, CommandOutput, FailedCheck};
 use sprag_plan::ids::StageId;
-use sprag_plan::spec::Sandbox;
-use sprag_plan::spec::checks::{Cache, Check, Checks, DeadCode, Walls};
-use sprag_plan::spec::values::{Command, FileGlob, RelPath, Seconds};
+use sprag_plan::spec::SandboxSettings;
+use sprag_plan::spec::checks::{CheckCache, CheckSandbox, DeadCode, StageCheck, StageChecks};
+use sprag_plan::spec::values::{FileGlob, RelPath, Seconds, ShellLine};
 
-use crate::sandbox::command::{Behind, Order};
+use crate::sandbox::command::{SandboxedCommand, SandboxedRunner};
 
 /// Bytes kept of each stream of a command.
 const OUTPUT: usize = 10 * 1024 * 1024;
@@ -30,7 +30,7 @@ const OUTPUT: usize = 10 * 1024 * 1024;
 const FILE: u64 = 10 * 1024 * 1024;
 
 /// Where a stage is looked at.
-pub struct Place<'a> {
+pub(super) struct CheckLocation<'a> {
     /// Holds the commit.
     pub worktree: &'a Path,
     pub working_dir: &'a RelPath,
@@ -44,25 +44,25 @@ pub struct Place<'a> {
     pub path: &'a OsStr,
     pub disk: &'a dyn Disk,
     /// How its commands are run.
-    pub behind: &'a Behind<'a>,
+    pub behind: &'a SandboxedRunner<'a>,
     /// What a pass was found behind counts for no other walls.
-    pub sandbox: &'a Sandbox,
+    pub sandbox: &'a SandboxSettings,
 }
 
 /// What is not as it has to be; nothing, if all is well.
-pub fn verify(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
+pub(super) fn verify(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
     let mut red = all(place, wanted);
     red.extend(changed(place));
     red
 }
 
 /// The same, but for whether the checks themselves have changed something: asked once after all of them.
-pub fn all(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
+pub(super) fn all(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
     let mut red = Vec::new();
-    red.extend(commands(place, What::Acceptance, &wanted.acceptance));
-    red.extend(commands(place, What::AfterStage, &wanted.after_stage));
+    red.extend(commands(place, CheckKind::Acceptance, &wanted.acceptance));
+    red.extend(commands(place, CheckKind::AfterStage, &wanted.after_stage));
     // Whoever ran may have pointed git elsewhere: from here on it would be obeyed.
-    if let Err(Refused(why)) = place.proved() {
+    if let Err(GitError(why)) = place.proved() {
         red.push(of_commit(why));
         return red;
     }
@@ -70,8 +70,8 @@ pub fn all(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
     for wiring in &wanted.wiring {
         red.extend(accept::wiring(wiring, place.text(&wiring.source).as_deref()));
     }
-    red.extend(commands(place, What::WiringTest, &wanted.wiring_tests));
-    red.extend(commands(place, What::Truth, &wanted.truths));
+    red.extend(commands(place, CheckKind::WiringTest, &wanted.wiring_tests));
+    red.extend(commands(place, CheckKind::Truth, &wanted.truths));
     red.extend(wanted.dead_code_check.iter().filter_map(|check| dead_code(place, check)));
     if let Some(test) = &wanted.regression_test {
         red.extend(accept::regression(test, place.text(&test.file).as_deref()));
@@ -80,8 +80,8 @@ pub fn all(place: &Place<'_>, wanted: &Checks) -> Vec<Red> {
 }
 
 /// Checks that change what they check have shown nothing of the commit.
-pub fn changed(place: &Place<'_>) -> Option<Red> {
-    if let Err(Refused(why)) = place.proved() {
+pub(super) fn changed(place: &CheckLocation<'_>) -> Option<FailedCheck> {
+    if let Err(GitError(why)) = place.proved() {
         return Some(of_commit(why));
     }
     let paths = git::changed_tracked_paths(place.worktree);
@@ -92,12 +92,16 @@ pub fn changed(place: &Place<'_>) -> Option<Red> {
 }
 
 /// Commands of one kind: each is run, whatever became of the one before it.
-pub fn commands(place: &Place<'_>, what: What, wanted: &[Check]) -> Vec<Red> {
+pub(super) fn commands(
+    place: &CheckLocation<'_>,
+    what: CheckKind,
+    wanted: &[StageCheck],
+) -> Vec<FailedCheck> {
     wanted.iter().filter_map(|check| command(place, what, check)).collect()
 }
 
-fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
-    let pass = (check.cache == Cache::ByTree).then(|| place.pass(&check.digest()));
+fn command(place: &CheckLocation<'_>, what: CheckKind, check: &StageCheck) -> Option<FailedCheck> {
+    let pass = (check.cache == CheckCache::ByTree).then(|| place.pass(&check.digest()));
     if pass.as_ref().is_some_and(|pass| place.is_kept(pass)) {
         return None;
     }
@@ -109,11 +113,11 @@ fn command(place: &Place<'_>, what: What, check: &Check) -> Option<Red> {
     red
 }
 
-fn dead_code(place: &Place<'_>, check: &DeadCode) -> Option<Red> {
-    accept::dead_code(check, &place.hear(&check.command, check.timeout, Walls::Up))
+fn dead_code(place: &CheckLocation<'_>, check: &DeadCode) -> Option<FailedCheck> {
+    accept::dead_code(check, &place.hear(&check.command, check.timeout, CheckSandbox::Up))
 }
 
-fn artifacts(place: &Place<'_>, globs: &[FileGlob]) -> Vec<Red> {
+fn artifacts(place: &CheckLocation<'_>, globs: &[FileGlob]) -> Vec<FailedCheck> {
     if globs.is_empty() {
         return Vec::new();
     }
@@ -125,9 +129,9 @@ fn artifacts(place: &Place<'_>, globs: &[FileGlob]) -> Vec<Red> {
         .collect()
 }
 
-fn lacking(place: &Place<'_>, glob: &FileGlob, paths: &[String]) -> Option<Artifact> {
+fn lacking(place: &CheckLocation<'_>, glob: &FileGlob, paths: &[String]) -> Option<Artifact> {
     let pattern = glob.glob();
-    let mut found = paths.iter().filter(|path| pattern.fits(path, Folding::Exact)).peekable();
+    let mut found = paths.iter().filter(|path| pattern.fits(path, CaseFolding::Exact)).peekable();
     if found.peek().is_none() {
         return Some(Artifact::Missing);
     }
@@ -143,8 +147,8 @@ fn lacking(place: &Place<'_>, glob: &FileGlob, paths: &[String]) -> Option<Artif
     })
 }
 
-impl Place<'_> {
-    fn hear(&self, command: &Command, timeout: Seconds, walls: Walls) -> Heard {
+impl CheckLocation<'_> {
+    fn hear(&self, command: &ShellLine, timeout: Seconds, walls: CheckSandbox) -> CommandOutput {
         let (worktree, root) = (self.worktree.as_os_str(), self.root.as_os_str());
         let env = [
             (checks::VARIABLE, OsStr::new("1")),
@@ -152,7 +156,7 @@ impl Place<'_> {
             ("PROJECT_ROOT", root),
             ("STAGE_ID", OsStr::new(self.stage.as_str())),
         ];
-        let ran = self.behind.run(&Order {
+        let ran = self.behind.run(&SandboxedCommand {
             argv: &[OsStr::new("sh"), OsStr::new("-c"), OsStr::new(command.as_str())],
             walls,
             env: &env,
@@ -161,17 +165,17 @@ impl Place<'_> {
         });
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match ran {
-            Ok(ran) => Heard {
+            Ok(ran) => CommandOutput {
                 end: match ran.ending {
-                    Ending::Code(code) => End::Code(code),
-                    Ending::Signal => End::Signal,
-                    Ending::TimedOut => End::TimedOut,
+                    ProcessEnd::Code(code) => CommandEndStatus::Code(code),
+                    ProcessEnd::Signal => CommandEndStatus::Signal,
+                    ProcessEnd::TimedOut => CommandEndStatus::TimedOut,
                 },
                 stdout: text(&ran.stdout),
                 stderr: text(&ran.stderr),
             },
-            Err(why) => Heard {
-                end: End::NotStarted { why: Text::new(why) },
+            Err(why) => CommandOutput {
+                end: CommandEndStatus::NotStarted { why: Text::new(why) },
                 stdout: String::new(),
                 stderr: String::new(),
             },
@@ -183,7 +187,7 @@ impl Place<'_> {
     }
 
     /// That git can be asked about the worktree. The user's own checkout is nobody's to doubt.
-    fn proved(&self) -> Result<(), Refused> {
+    fn proved(&self) -> Result<(), GitError> {
         if self.worktree == self.root { Ok(()) } else { worktree_guard::prove(self.root, self.worktree) }
     }
 
@@ -209,8 +213,13 @@ impl Place<'_> {
     }
 }
 
-fn of_commit(why: String) -> Red {
-    Red { what: What::Gate, of: Text::from("the commit"), why: Text::new(why), tail: Text::default() }
+fn of_commit(why: String) -> FailedCheck {
+    FailedCheck {
+        what: CheckKind::Gate,
+        of: Text::from("the commit"),
+        why: Text::new(why),
+        tail: Text::default(),
+    }
 }
 
 /// A regular file of the worktree, as text: a link may lead out of it.
@@ -226,12 +235,12 @@ mod tests {
 
     use sprag_host::git::scratch::Scratch;
     use sprag_host::sys::disk::RealDisk;
-    use sprag_plan::ids::Key;
-    use sprag_plan::spec::{Confine, Network};
+    use sprag_plan::ids::EffectKey;
+    use sprag_plan::spec::{Network, SandboxLevel};
 
     use super::*;
-    use crate::layout::Ground;
-    use crate::sandbox::command::Of;
+    use crate::layout::RunLayout;
+    use crate::sandbox::command::CommandOwner;
 
     struct Desk {
         git: Scratch,
@@ -253,17 +262,17 @@ mod tests {
                 "wiring_tests": [], "truths": []});
             all.as_object_mut().unwrap().extend(wanted.as_object().unwrap().clone());
             let tree = self.git.run(&["rev-parse", "HEAD^{tree}"]);
-            let ground = Ground {
+            let ground = RunLayout {
                 root: self.git.dir().to_path_buf(),
                 run: self.passes.path().to_path_buf(),
                 plan: "p".to_owned(),
                 target: "refs/heads/main".to_owned(),
                 epoch: 1,
             };
-            let sandbox = Sandbox { confine: Confine::Off, network: Network::Open };
+            let sandbox = SandboxSettings { confine: SandboxLevel::Off, network: Network::Open };
             let dir = self.git.dir();
-            let of = Of { worktree: dir, dir, sandbox: &sandbox, caches: &[] };
-            let place = Place {
+            let of = CommandOwner { worktree: dir, dir, sandbox: &sandbox, caches: &[] };
+            let place = CheckLocation {
                 worktree: self.git.dir(),
                 working_dir: &self.working_dir,
                 root: self.git.dir(),
@@ -272,7 +281,7 @@ mod tests {
                 passes: self.passes.path(),
                 path: OsStr::new("/usr/bin"),
                 disk: &RealDisk,
-                behind: &Behind::new(&ground, &Key("look".into()), of, &RealDisk),
+                behind: &SandboxedRunner::new(&ground, &EffectKey("look".into()), of, &RealDisk),
                 sandbox: &sandbox,
             };
             let red = verify(&place, &serde_json::from_value(all).unwrap());

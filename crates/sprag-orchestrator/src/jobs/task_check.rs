@@ -7,30 +7,35 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sprag_base::text::Text;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
-use sprag_plan::accept::{self, What};
-use sprag_plan::ids::{Key, StageId};
+use sprag_plan::accept::{self, CheckKind};
+use sprag_plan::ids::{EffectKey, StageId};
 use sprag_plan::run::Run;
-use sprag_plan::spec::checks::{Cache, Check};
+use sprag_plan::spec::checks::{CheckCache, StageCheck};
 use sprag_plan::spec::values::Slug;
 
-use super::stage_checks::{self, Place};
-use crate::layout::{Ground, run_log_path};
+use super::stage_checks::{self, CheckLocation};
+use crate::layout::{RunLayout, run_log_path};
 use crate::run_log;
-use crate::sandbox::command::{Behind, Of};
+use crate::sandbox::command::{CommandOwner, SandboxedRunner};
 
 /// What is red of it; `None` where there is nothing against it.
-pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> io::Result<Option<String>> {
+pub(crate) fn check(
+    ground: &RunLayout,
+    stage: &StageId,
+    task: &Slug,
+    disk: &dyn Disk,
+) -> io::Result<Option<String>> {
     let Some(run) = run_log::read(&run_log_path(&ground.run, &ground.plan))? else {
         return Ok(None);
     };
     let Some((spec, check)) = wanted(&run, stage, task) else { return Ok(None) };
     // What is there is not committed yet, so that a pass belongs to no tree.
-    let check = Check { cache: Cache::Never, ..check.clone() };
+    let check = StageCheck { cache: CheckCache::Never, ..check.clone() };
     let worktree = ground.worktree(stage);
     let dir = worktree.join(spec.working_dir.as_str());
-    let of = Of { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
-    let name = Key(Text::new(format!("task/{}", stage.as_str())));
-    let place = Place {
+    let of = CommandOwner { worktree: &worktree, dir: &dir, sandbox: &spec.sandbox, caches: &spec.caches };
+    let name = EffectKey(Text::new(format!("task/{}", stage.as_str())));
+    let place = CheckLocation {
         worktree: &worktree,
         working_dir: &spec.working_dir,
         root: &ground.root,
@@ -39,22 +44,22 @@ pub fn check(ground: &Ground, stage: &StageId, task: &Slug, disk: &dyn Disk) -> 
         passes: &ground.run.join("passes"),
         path: &env::Env::Real.get("PATH").unwrap_or_default(),
         disk,
-        behind: &Behind::new(ground, &name, of, disk),
+        behind: &SandboxedRunner::new(ground, &name, of, disk),
         sandbox: &spec.sandbox,
     };
-    let red = stage_checks::commands(&place, What::Acceptance, &[check]);
+    let red = stage_checks::commands(&place, CheckKind::Acceptance, &[check]);
     Ok((!red.is_empty()).then(|| accept::report(&red).to_string()))
 }
 
 /// Stages of which a task is being checked: one at a time, or an agent that asks often enough would have the machine to
 /// itself.
 #[derive(Debug, Default)]
-pub struct Checking(Mutex<BTreeSet<StageId>>);
+pub(crate) struct TaskChecks(Mutex<BTreeSet<StageId>>);
 
-impl Checking {
+impl TaskChecks {
     /// `None`: the stage has its turn already.
-    pub fn take(&self, stage: &StageId) -> Option<Turn<'_>> {
-        self.now().insert(stage.clone()).then(|| Turn { of: self, stage: stage.clone() })
+    pub(crate) fn take(&self, stage: &StageId) -> Option<TaskCheckGuard<'_>> {
+        self.now().insert(stage.clone()).then(|| TaskCheckGuard { of: self, stage: stage.clone() })
     }
 
     fn now(&self) -> MutexGuard<'_, BTreeSet<StageId>> {
@@ -65,12 +70,12 @@ impl Checking {
 
 /// Over when this is dropped.
 #[derive(Debug)]
-pub struct Turn<'a> {
-    of: &'a Checking,
+pub(crate) struct TaskCheckGuard<'a> {
+    of: &'a TaskChecks,
     stage: StageId,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for TaskCheckGuard<'_> {
     fn drop(&mut self) {
         self.of.now().remove(&self.stage);
     }
@@ -80,7 +85,7 @@ fn wanted<'a>(
     run: &'a Run,
     stage: &StageId,
     task: &Slug,
-) -> Option<(&'a sprag_plan::spec::StageSpec, &'a Check)> {
+) -> Option<(&'a sprag_plan::spec::StageSpec, &'a StageCheck)> {
     let spec = run.plan().find(stage.as_str())?;
     let task = spec.tasks.iter().find(|it| it.id == *task)?;
     Some((spec, task.check.as_ref()?))
@@ -92,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_stage_has_one_turn_at_a_time_and_no_other_waits_for_it() {
-        let checking = Checking::default();
+        let checking = TaskChecks::default();
         let (a, b) = (StageId::new("a"), StageId::new("b"));
         let first = checking.take(&a);
         assert!(first.is_some() && checking.take(&a).is_none());

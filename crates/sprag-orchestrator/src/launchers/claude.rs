@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use sprag_host::sys::env::Env;
 use sprag_host::sys::locations;
-use sprag_plan::spec::Mode;
-use sprag_plan::spec::client::{Known, Stream};
+use sprag_plan::spec::AgentMode;
+use sprag_plan::spec::client::{ClientName, StreamFormat};
 
-use super::{Governed, Launcher, Order, Prompt, words};
+use super::{HookSupport, LaunchOrder, Launcher, Prompt, words};
 
-pub const LAUNCHER: Launcher = Launcher {
-    known: Known::Claude,
+pub(super) const LAUNCHER: Launcher = Launcher {
+    known: ClientName::Claude,
     program: "claude",
     env: &[
         "ANTHROPIC_*",
@@ -33,19 +33,19 @@ pub const LAUNCHER: Launcher = Launcher {
     ],
     arguments,
     prompt: Prompt::Stdin,
-    stream: Some(Stream::Claude),
+    stream: Some(StreamFormat::Claude),
     talks: Some(talks),
-    governed: Governed::Arguments,
-    modes: &[Mode::Headless, Mode::Tmux],
+    governed: HookSupport::Arguments,
+    modes: &[AgentMode::Headless, AgentMode::Tmux],
 };
 
 /// What it may do without asking, where nobody can be asked. Rules of the user that deny or ask go before these, and
 /// so do our hooks.
 const ALLOWED: &str = "Bash,Read,Write,Edit,MultiEdit,NotebookEdit,Glob,Grep,Agent,Task,TaskCreate,TaskUpdate,TaskGet,TaskList,TodoWrite,Skill,WebSearch";
 
-fn arguments(order: &Order<'_>) -> Vec<String> {
+fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
     let mut arguments = match order.mode {
-        Mode::Headless => {
+        AgentMode::Headless => {
             let mut arguments = words(&["-p", "--output-format", "stream-json", "--verbose"]);
             arguments.extend(words(&["--permission-mode", "acceptEdits", "--allowedTools", ALLOWED]));
             if let Some(micros) = order.micros {
@@ -53,7 +53,7 @@ fn arguments(order: &Order<'_>) -> Vec<String> {
             }
             arguments
         }
-        Mode::Tmux => words(&["--permission-mode", "acceptEdits"]),
+        AgentMode::Tmux => words(&["--permission-mode", "acceptEdits"]),
     };
     arguments.extend(words(&["--session-id", order.session]));
     if let Some(settings) = order.settings {
@@ -65,7 +65,7 @@ fn arguments(order: &Order<'_>) -> Vec<String> {
     if let Some(effort) = order.effort {
         arguments.extend(words(&["--effort", effort.name()]));
     }
-    if order.mode == Mode::Tmux {
+    if order.mode == AgentMode::Tmux {
         arguments.extend(words(&["--", order.prompt]));
     }
     arguments

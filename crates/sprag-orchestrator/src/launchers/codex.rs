@@ -5,32 +5,32 @@ use std::path::PathBuf;
 
 use sprag_host::sys::env::Env;
 use sprag_host::sys::locations;
-use sprag_plan::spec::client::{Known, Stream};
-use sprag_plan::spec::{Effort, Mode};
+use sprag_plan::spec::client::{ClientName, StreamFormat};
+use sprag_plan::spec::{AgentMode, Effort};
 
-use super::{Governed, Launcher, Order, Prompt, Walls, words};
+use super::{HookSupport, LaunchOrder, Launcher, LauncherSandbox, Prompt, words};
 
-pub const LAUNCHER: Launcher = Launcher {
-    known: Known::Codex,
+pub(super) const LAUNCHER: Launcher = Launcher {
+    known: ClientName::Codex,
     program: "codex",
     env: &["OPENAI_*", "CODEX_HOME", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY"],
     arguments,
     prompt: Prompt::Stdin,
-    stream: Some(Stream::Codex),
+    stream: Some(StreamFormat::Codex),
     talks: Some(talks),
-    governed: Governed::Trusted,
-    modes: &[Mode::Headless, Mode::Tmux],
+    governed: HookSupport::Trusted,
+    modes: &[AgentMode::Headless, AgentMode::Tmux],
 };
 
-fn arguments(order: &Order<'_>) -> Vec<String> {
+fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
     let mut arguments = match order.mode {
-        Mode::Headless => words(&["exec", "--json"]),
-        Mode::Tmux => Vec::new(),
+        AgentMode::Headless => words(&["exec", "--json"]),
+        AgentMode::Tmux => Vec::new(),
     };
     match order.walls {
         // Within ours it cannot put up its own, and would run no command at all.
-        Walls::Ours => arguments.extend(words(&["--sandbox", "danger-full-access"])),
-        Walls::Its => {
+        LauncherSandbox::Ours => arguments.extend(words(&["--sandbox", "danger-full-access"])),
+        LauncherSandbox::Its => {
             // A commit in a worktree is written to the repository's own folder.
             arguments.extend(words(&["--sandbox", "workspace-write", "--add-dir"]));
             arguments.push(order.git.display().to_string());
@@ -43,8 +43,8 @@ fn arguments(order: &Order<'_>) -> Vec<String> {
         arguments.extend(["--config".to_owned(), format!("model_reasoning_effort=\"{}\"", level(effort))]);
     }
     arguments.push(match order.mode {
-        Mode::Headless => "-".to_owned(),
-        Mode::Tmux => order.prompt.to_owned(),
+        AgentMode::Headless => "-".to_owned(),
+        AgentMode::Tmux => order.prompt.to_owned(),
     });
     arguments
 }

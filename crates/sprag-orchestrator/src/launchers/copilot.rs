@@ -1,12 +1,12 @@
 //! Copilot CLI. A worktree is a folder it has never seen, and the user's trust in the plan covers it.
 
-use sprag_plan::spec::Mode;
-use sprag_plan::spec::client::Known;
+use sprag_plan::spec::AgentMode;
+use sprag_plan::spec::client::ClientName;
 
-use super::{Governed, Launcher, Order, Prompt, words};
+use super::{HookSupport, LaunchOrder, Launcher, Prompt, words};
 
-pub const LAUNCHER: Launcher = Launcher {
-    known: Known::Copilot,
+pub(super) const LAUNCHER: Launcher = Launcher {
+    known: ClientName::Copilot,
     program: "copilot",
     env: &[
         "COPILOT_HOME",
@@ -20,11 +20,11 @@ pub const LAUNCHER: Launcher = Launcher {
     prompt: Prompt::Argument,
     stream: None,
     talks: None,
-    governed: Governed::Nobody,
-    modes: &[Mode::Headless],
+    governed: HookSupport::Nobody,
+    modes: &[AgentMode::Headless],
 };
 
-fn arguments(order: &Order<'_>) -> Vec<String> {
+fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
     let mut arguments = words(&["--trust-folder", "--allow-all-tools"]);
     if let Some(model) = order.model {
         arguments.extend(words(&["--model", model]));

@@ -1,23 +1,23 @@
 //! Cursor's agent: in a terminal only, where a person answers what it asks.
 
-use sprag_plan::spec::Mode;
-use sprag_plan::spec::client::Known;
+use sprag_plan::spec::AgentMode;
+use sprag_plan::spec::client::ClientName;
 
-use super::{Governed, Launcher, Order, Prompt, words};
+use super::{HookSupport, LaunchOrder, Launcher, Prompt, words};
 
-pub const LAUNCHER: Launcher = Launcher {
-    known: Known::Cursor,
+pub(super) const LAUNCHER: Launcher = Launcher {
+    known: ClientName::Cursor,
     program: "cursor-agent",
     env: &["CURSOR_*"],
     arguments,
     prompt: Prompt::Argument,
     stream: None,
     talks: None,
-    governed: Governed::Nobody,
-    modes: &[Mode::Tmux],
+    governed: HookSupport::Nobody,
+    modes: &[AgentMode::Tmux],
 };
 
-fn arguments(order: &Order<'_>) -> Vec<String> {
+fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
     let mut arguments = Vec::new();
     if let Some(model) = order.model {
         arguments.extend(words(&["--model", model]));

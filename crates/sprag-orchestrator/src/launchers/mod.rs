@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use sprag_host::sys::env::Env;
 use sprag_host::sys::exec;
-use sprag_plan::spec::client::{Client, Known, Stream};
-use sprag_plan::spec::{Agent, Confine, Effort, Kind, Mode, Plan, StageSpec};
+use sprag_plan::spec::client::{ClientName, StageClient, StreamFormat};
+use sprag_plan::spec::{AgentMode, Effort, Plan, SandboxLevel, StageAgent, StageKind, StageSpec};
 
 pub mod environment;
 pub mod hooks;
@@ -22,21 +22,21 @@ launchers! {
 }
 
 pub struct Launcher {
-    pub known: Known,
+    pub known: ClientName,
     /// The program a user starts.
     pub program: &'static str,
     /// What it may see of our environment besides what everybody may: its login, and whom it talks to. A star at the
     /// end stands for anything.
     pub env: &'static [&'static str],
     /// Without its name.
-    pub arguments: fn(&Order<'_>) -> Vec<String>,
+    pub arguments: fn(&LaunchOrder<'_>) -> Vec<String>,
     pub prompt: Prompt,
     /// The form of what it prints, where there is one.
-    pub stream: Option<Stream>,
+    pub stream: Option<StreamFormat>,
     /// Where it writes down its talks, if those tell more, or anything at all.
     pub talks: Option<fn(&Env) -> Option<PathBuf>>,
-    pub governed: Governed,
-    pub modes: &'static [Mode],
+    pub governed: HookSupport,
+    pub modes: &'static [AgentMode],
 }
 
 /// How a headless one is told what to do.
@@ -50,7 +50,7 @@ pub enum Prompt {
 
 /// Who keeps it within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Governed {
+pub enum HookSupport {
     /// Our hooks, which it takes with its arguments.
     Arguments,
     /// Our hooks, once a person has trusted them there.
@@ -60,8 +60,8 @@ pub enum Governed {
 }
 
 /// One start of a client.
-pub struct Order<'a> {
-    pub mode: Mode,
+pub struct LaunchOrder<'a> {
+    pub mode: AgentMode,
     pub model: Option<&'a str>,
     pub effort: Option<Effort>,
     /// For a client that takes it as an argument.
@@ -74,12 +74,12 @@ pub struct Order<'a> {
     pub micros: Option<u64>,
     /// The folder of the repository that all its worktrees share.
     pub git: &'a Path,
-    pub walls: Walls,
+    pub walls: LauncherSandbox,
 }
 
 /// Who keeps what it runs from the rest of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walls {
+pub enum LauncherSandbox {
     Ours,
     /// It does itself, if anybody.
     Its,
@@ -87,27 +87,27 @@ pub enum Walls {
 
 /// Why a stage cannot be worked at here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfit {
+pub struct UnfitStage {
     pub stage: String,
     pub why: String,
     /// Does away with it, where a command can.
     pub next: Option<String>,
 }
 
-pub fn find(known: Known) -> &'static Launcher {
+pub fn find(known: ClientName) -> &'static Launcher {
     LAUNCHERS.iter().find(|launcher| launcher.known == known).expect("every client has a line, says a test")
 }
 
 /// Told before anything is begun: a stage that cannot start would block all that builds on it.
-pub fn preflight(plan: &Plan, env: &Env, dir: &Path) -> Result<(), Unfit> {
+pub fn preflight(plan: &Plan, env: &Env, dir: &Path) -> Result<(), UnfitStage> {
     let mut asked = Vec::new();
     // What is noted becomes knowledge without anybody.
-    for stage in plan.stages().iter().filter(|stage| stage.kind != Kind::KnowledgeDistill) {
+    for stage in plan.stages().iter().filter(|stage| stage.kind != StageKind::KnowledgeDistill) {
         let unfit =
-            |why: String, next: Option<String>| Unfit { stage: stage.id.as_str().to_owned(), why, next };
+            |why: String, next: Option<String>| UnfitStage { stage: stage.id.as_str().to_owned(), why, next };
         fits(stage, env).map_err(|why| unfit(why, None))?;
-        if let Client::Known(known) = stage.agent.client
-            && find(known).governed == Governed::Trusted
+        if let StageClient::Known(known) = stage.agent.client
+            && find(known).governed == HookSupport::Trusted
             && !asked.contains(&known)
         {
             asked.push(known);
@@ -118,11 +118,11 @@ pub fn preflight(plan: &Plan, env: &Env, dir: &Path) -> Result<(), Unfit> {
 }
 
 fn fits(stage: &StageSpec, env: &Env) -> Result<(), String> {
-    let Agent { client, mode, .. } = &stage.agent;
-    if *mode == Mode::Tmux && !is_on_path("tmux", env) {
+    let StageAgent { client, mode, .. } = &stage.agent;
+    if *mode == AgentMode::Tmux && !is_on_path("tmux", env) {
         return Err("`mode: tmux` needs `tmux`, which is not on PATH".to_owned());
     }
-    let Client::Known(known) = client else { return Ok(()) };
+    let StageClient::Known(known) = client else { return Ok(()) };
     let launcher = find(*known);
     if !launcher.modes.contains(mode) {
         return Err(format!("`{}` does not run `{}`", known.name(), mode.name()));
@@ -131,8 +131,8 @@ fn fits(stage: &StageSpec, env: &Env) -> Result<(), String> {
         return Err(format!("`{}` is not on PATH", launcher.program));
     }
     // Nobody would see what it does, and nobody is there to be asked.
-    let is_alone = launcher.governed == Governed::Nobody && *mode == Mode::Headless;
-    match is_alone && stage.sandbox.confine != Confine::Required {
+    let is_alone = launcher.governed == HookSupport::Nobody && *mode == AgentMode::Headless;
+    match is_alone && stage.sandbox.confine != SandboxLevel::Required {
         true => Err(format!(
             "`{}` has no hooks of ours, so that it runs headless only with `sandbox: required`",
             known.name()

@@ -1,23 +1,23 @@
 //! OpenCode. It has no stop hook, so that its work is judged after it has ended.
 
-use sprag_plan::spec::Mode;
-use sprag_plan::spec::client::Known;
+use sprag_plan::spec::AgentMode;
+use sprag_plan::spec::client::ClientName;
 
-use super::{Governed, Launcher, Order, Prompt, words};
+use super::{HookSupport, LaunchOrder, Launcher, Prompt, words};
 
-pub const LAUNCHER: Launcher = Launcher {
-    known: Known::OpenCode,
+pub(super) const LAUNCHER: Launcher = Launcher {
+    known: ClientName::OpenCode,
     program: "opencode",
     env: &["OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*"],
     arguments,
     prompt: Prompt::Argument,
     stream: None,
     talks: None,
-    governed: Governed::Nobody,
-    modes: &[Mode::Headless],
+    governed: HookSupport::Nobody,
+    modes: &[AgentMode::Headless],
 };
 
-fn arguments(order: &Order<'_>) -> Vec<String> {
+fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
     let mut arguments = words(&["run"]);
     if let Some(model) = order.model {
         arguments.extend(words(&["--model", model]));

@@ -5,8 +5,8 @@ use sprag_plan::spec::values::Readable as _;
 
 use super::*;
 
-fn order<'a>(mode: Mode, git: &'a Path, settings: Option<&'a Path>) -> Order<'a> {
-    Order {
+fn order<'a>(mode: AgentMode, git: &'a Path, settings: Option<&'a Path>) -> LaunchOrder<'a> {
+    LaunchOrder {
         mode,
         model: Some("a model; rm -rf /"),
         effort: Some(Effort::Max),
@@ -15,26 +15,27 @@ fn order<'a>(mode: Mode, git: &'a Path, settings: Option<&'a Path>) -> Order<'a>
         session: "0198-id",
         micros: Some(12_500_000),
         git,
-        walls: Walls::Its,
+        walls: LauncherSandbox::Its,
     }
 }
 
 #[test]
 fn codex_leaves_its_sandbox_only_where_ours_is() {
     let git = Path::new("/r/.git");
-    let words =
-        |walls| (codex::LAUNCHER.arguments)(&Order { walls, ..order(Mode::Headless, git, None) }).join(" ");
-    assert!(words(Walls::Its).contains("--sandbox workspace-write --add-dir /r/.git"));
-    assert!(words(Walls::Ours).contains("--sandbox danger-full-access"));
+    let words = |walls| {
+        (codex::LAUNCHER.arguments)(&LaunchOrder { walls, ..order(AgentMode::Headless, git, None) }).join(" ")
+    };
+    assert!(words(LauncherSandbox::Its).contains("--sandbox workspace-write --add-dir /r/.git"));
+    assert!(words(LauncherSandbox::Ours).contains("--sandbox danger-full-access"));
 }
 
 #[test]
 fn every_client_of_a_plan_can_be_started_or_says_why_not() {
-    for name in Known::NAMES {
-        let known = Known::read(name).unwrap();
+    for name in ClientName::NAMES {
+        let known = ClientName::read(name).unwrap();
         assert_eq!(find(known).known, known);
     }
-    assert_eq!(LAUNCHERS.len(), Known::NAMES.len());
+    assert_eq!(LAUNCHERS.len(), ClientName::NAMES.len());
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn what_a_plan_says_is_one_argument_each_and_never_a_line_for_a_shell() {
             let arguments = (launcher.arguments)(&order(*mode, git, None));
             assert!(arguments.iter().any(|word| word == "a model; rm -rf /"), "{arguments:?}");
             let is_told = arguments.iter().any(|word| word == "read `brief.md`");
-            let on_stdin = launcher.prompt == Prompt::Stdin && *mode == Mode::Headless;
+            let on_stdin = launcher.prompt == Prompt::Stdin && *mode == AgentMode::Headless;
             assert_eq!(is_told, !on_stdin, "{arguments:?}");
             assert!(!arguments.iter().any(|word| word.contains("dangerously")), "{arguments:?}");
         }
@@ -55,7 +56,7 @@ fn what_a_plan_says_is_one_argument_each_and_never_a_line_for_a_shell() {
 #[test]
 fn claude_is_told_of_hooks_money_and_effort() {
     let arguments =
-        (claude::LAUNCHER.arguments)(&order(Mode::Headless, Path::new("/"), Some(Path::new("/s.json"))));
+        (claude::LAUNCHER.arguments)(&order(AgentMode::Headless, Path::new("/"), Some(Path::new("/s.json"))));
     let pair = |name: &str| {
         let at = arguments.iter().position(|word| word == name).unwrap();
         arguments[at + 1].as_str()

@@ -14,28 +14,28 @@ const RUNS: usize = 3;
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// How long stages take.
-pub struct Lengths {
+pub(crate) struct DurationHistory {
     /// Of runs that are over.
     earlier: Durations,
     all: Durations,
 }
 
-impl Lengths {
-    pub fn look(run: &Path, plan: &str, now: &Timed) -> Lengths {
+impl DurationHistory {
+    pub(crate) fn look(run: &Path, plan: &str, now: &Timed) -> DurationHistory {
         let mut before = Durations::default();
         earlier(run, plan).iter().for_each(|timed| before.saw(timed));
-        let mut lengths = Lengths { earlier: before, all: Durations::default() };
+        let mut lengths = DurationHistory { earlier: before, all: Durations::default() };
         lengths.add(now);
         lengths
     }
 
     /// With what is merged by now in the run that goes on.
-    pub fn add(&mut self, now: &Timed) {
+    pub(crate) fn add(&mut self, now: &Timed) {
         self.all = self.earlier.clone();
         self.all.saw(now);
     }
 
-    pub fn all(&self) -> &Durations {
+    pub(crate) fn all(&self) -> &Durations {
         &self.all
     }
 }

@@ -10,20 +10,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 /// Folders that are watched.
-pub struct Watch {
+pub struct FileWatch {
     told: OwnedFd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum WatchEvent {
     Changed,
     /// Nothing for so long.
     Nothing,
 }
 
-impl Watch {
+impl FileWatch {
     /// Folders that are not there are not watched.
-    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> io::Result<Watch> {
+    pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> io::Result<FileWatch> {
         let told = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         for folder in folders {
             let what = WatchFlags::MODIFY
@@ -36,14 +36,14 @@ impl Watch {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Watch { told })
+        Ok(FileWatch { told })
     }
 
-    pub fn wait(&self, patience: Duration) -> io::Result<Heard> {
+    pub fn wait(&self, patience: Duration) -> io::Result<WatchEvent> {
         let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
         let mut watched = [PollFd::new(&self.told, PollFlags::IN)];
         match poll(&mut watched, Some(&timeout)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(Heard::Nothing),
+            Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(WatchEvent::Nothing),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
@@ -51,7 +51,7 @@ impl Watch {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.told, &mut buffer);
         while reader.next().is_ok() {}
-        Ok(Heard::Changed)
+        Ok(WatchEvent::Changed)
     }
 }
 
@@ -65,11 +65,11 @@ mod tests {
     fn a_change_is_heard_once_and_silence_too() {
         let dir = tempfile::tempdir().unwrap();
         let gone = dir.path().join("gone");
-        let watch = Watch::new([dir.path(), gone.as_path()]).unwrap();
-        assert_eq!(watch.wait(Duration::ZERO).unwrap(), Heard::Nothing);
+        let watch = FileWatch::new([dir.path(), gone.as_path()]).unwrap();
+        assert_eq!(watch.wait(Duration::ZERO).unwrap(), WatchEvent::Nothing);
         fs::write(dir.path().join("a"), "x").unwrap();
         fs::write(dir.path().join("b"), "x").unwrap();
-        assert_eq!(watch.wait(Duration::from_secs(10)).unwrap(), Heard::Changed);
-        assert_eq!(watch.wait(Duration::ZERO).unwrap(), Heard::Nothing);
+        assert_eq!(watch.wait(Duration::from_secs(10)).unwrap(), WatchEvent::Changed);
+        assert_eq!(watch.wait(Duration::ZERO).unwrap(), WatchEvent::Nothing);
     }
 }

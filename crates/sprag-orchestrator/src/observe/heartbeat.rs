@@ -7,12 +7,12 @@ use std::path::Path;
 
 use sprag_base::time::Timestamp;
 use sprag_host::sys::processes;
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::agent::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
-use sprag_plan::ids::Key;
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::agent::liveness::{LifeSigns, Liveness, LivenessWatch, SILENCE, Tells};
+use sprag_plan::ids::EffectKey;
 
-use crate::session_dir::Site;
-use crate::session_dir::limits::Screen;
+use crate::session_dir::SessionDir;
+use crate::session_dir::limits::AgentTerminal;
 
 /// Seconds between two looks at one agent: less shows nothing new.
 const PACE: i64 = 10;
@@ -21,34 +21,34 @@ const FILES: usize = 20_000;
 
 /// Everybody who is watched.
 #[derive(Default)]
-pub struct Vitals {
-    watches: BTreeMap<Key, Watched>,
+pub(crate) struct HeartbeatMonitor {
+    watches: BTreeMap<EffectKey, Watched>,
 }
 
 struct Watched {
-    watch: Watch,
+    watch: LivenessWatch,
     at: Timestamp,
     is_streaming: bool,
 }
 
-impl Vitals {
+impl HeartbeatMonitor {
     /// Whether a session lives that its supervisor still keeps.
-    pub fn look(
+    pub(crate) fn look(
         &mut self,
-        key: &Key,
-        site: &Site,
-        seen: Option<&Seen>,
+        key: &EffectKey,
+        site: &SessionDir,
+        seen: Option<&AgentActivity>,
         worktree: &Path,
         now: Timestamp,
     ) -> Liveness {
         let watched = match self.watches.entry(key.clone()) {
             std::collections::btree_map::Entry::Vacant(vacant) => {
                 // At a terminal it may wait for a person, and does not say so.
-                let tells = |watch: crate::session_dir::limits::Watch| {
-                    watch.stream.is_some() && watch.screen == Screen::Pipes
+                let tells = |watch: crate::session_dir::limits::AgentLimits| {
+                    watch.stream.is_some() && watch.screen == AgentTerminal::Pipes
                 };
                 let is_streaming = site.spawn().is_ok_and(|spawn| tells(spawn.watch));
-                vacant.insert(Watched { watch: Watch::new(now), at: now, is_streaming })
+                vacant.insert(Watched { watch: LivenessWatch::new(now), at: now, is_streaming })
             }
             std::collections::btree_map::Entry::Occupied(there) => {
                 let watched = there.into_mut();
@@ -59,7 +59,7 @@ impl Vitals {
             }
         };
         watched.at = now;
-        let signs = Signs {
+        let signs = LifeSigns {
             heard: seen.and_then(|seen| seen.at),
             cpu: site.keeper().map_or(0, |keeper| processes::cpu_below(keeper.pid)),
             // Only where it matters: a worktree may be large.
@@ -72,7 +72,7 @@ impl Vitals {
         watched.watch.look(&signs, now)
     }
 
-    pub fn forget(&mut self, key: &Key) {
+    pub(crate) fn forget(&mut self, key: &EffectKey) {
         self.watches.remove(key);
     }
 }
@@ -103,10 +103,10 @@ mod tests {
     use super::*;
 
     /// What is found of a session that prints this and then nothing, every half minute for ten minutes.
-    fn silent(watch: crate::session_dir::limits::Watch, seen: Seen) -> Vec<Liveness> {
+    fn silent(watch: crate::session_dir::limits::AgentLimits, seen: AgentActivity) -> Vec<Liveness> {
         let (dir, worktree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let site = Site::at(dir.path());
-        let spawn = crate::session_dir::Spawn {
+        let site = SessionDir::at(dir.path());
+        let spawn = crate::session_dir::SpawnRequest {
             v: 1,
             epoch: 1,
             argv: Vec::new(),
@@ -123,29 +123,32 @@ mod tests {
         site.ask(&sprag_host::sys::disk::RealDisk, &spawn).unwrap();
         // Everything in the worktree is older than the first look.
         let start = sprag_host::sys::env::now().plus_seconds(5);
-        let mut vitals = Vitals::default();
-        let key = Key(sprag_base::text::Text::new("r/a/1/spawn.0"));
+        let mut vitals = HeartbeatMonitor::default();
+        let key = EffectKey(sprag_base::text::Text::new("r/a/1/spawn.0"));
         let looks = (0..20).map(|look| start.plus_seconds(look * 30));
         looks.map(|now| vitals.look(&key, &site, Some(&seen), worktree.path(), now)).collect()
     }
 
     #[test]
     fn who_prints_what_it_waits_for_can_be_wedged_and_nobody_else() {
-        use sprag_plan::agent::activity::On;
-        use sprag_plan::agent::activity::Wait;
-        use sprag_plan::spec::client::Stream;
+        use sprag_plan::agent::activity::AgentWait;
+        use sprag_plan::agent::activity::WaitTarget;
+        use sprag_plan::spec::client::StreamFormat;
         let watch =
-            |stream, screen| crate::session_dir::limits::Watch { stream, screen, ..Default::default() };
-        let claude = Some(Stream::Claude);
-        let found = silent(watch(claude, Screen::Pipes), Seen::default());
+            |stream, screen| crate::session_dir::limits::AgentLimits { stream, screen, ..Default::default() };
+        let claude = Some(StreamFormat::Claude);
+        let found = silent(watch(claude, AgentTerminal::Pipes), AgentActivity::default());
         let first = found.iter().position(|found| *found == Liveness::Wedged);
         assert_eq!(first, Some(3), "after ninety seconds: {found:?}");
         let until = sprag_host::sys::env::now().plus_seconds(3600);
-        let waits = Seen { wait: Some(Wait { on: On::Tool, until }), ..Seen::default() };
+        let waits = AgentActivity {
+            wait: Some(AgentWait { on: WaitTarget::Tool, until }),
+            ..AgentActivity::default()
+        };
         for found in [
-            silent(watch(claude, Screen::Pipes), waits),
-            silent(watch(claude, Screen::Terminal), Seen::default()),
-            silent(watch(None, Screen::Pipes), Seen::default()),
+            silent(watch(claude, AgentTerminal::Pipes), waits),
+            silent(watch(claude, AgentTerminal::Terminal), AgentActivity::default()),
+            silent(watch(None, AgentTerminal::Pipes), AgentActivity::default()),
         ] {
             assert!(!found.contains(&Liveness::Wedged) && found.contains(&Liveness::Suspect), "{found:?}");
         }

@@ -10,74 +10,77 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use sprag_base::text::Text;
-use sprag_host::git::refs::{self, Refused};
+use sprag_host::git::refs::{self, GitError};
 use sprag_host::git::{worktree_guard, worktrees};
 use sprag_host::sys::disk::RealDisk;
-use sprag_plan::ids::{Commit, Key, StageId};
-use sprag_plan::reconcile::observed::Target;
-use sprag_plan::reconcile::recovery::{Found, Has};
+use sprag_plan::ids::{CommitId, EffectKey, StageId};
+use sprag_plan::reconcile::observed::TargetBranch;
+use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
 use sprag_plan::run::record::Effect;
-use sprag_plan::stage::Stage;
+use sprag_plan::stage::StageState;
 
-use super::coordination::Queue as _;
-use super::layout::Ground;
-use crate::session_dir::Probe;
+use super::coordination::SessionQueue as _;
+use super::layout::RunLayout;
+use crate::session_dir::SessionProbe;
 
 /// How the target stands to the trunk. `known` is where it was when we last had to do with it.
-pub fn target(ground: &Ground, known: &Commit, trunk: &Commit) -> Result<Target, Refused> {
+pub fn target(ground: &RunLayout, known: &CommitId, trunk: &CommitId) -> Result<TargetBranch, GitError> {
     match refs::resolve(&ground.root, &ground.target)? {
         Some(now) => stands(ground, known, trunk, &now, || is_checked_out(ground)),
-        None => Ok(Target::Gone),
+        None => Ok(TargetBranch::Gone),
     }
 }
 
 /// The same of one that is known to be at a commit.
 pub fn stands(
-    ground: &Ground,
-    known: &Commit,
-    trunk: &Commit,
+    ground: &RunLayout,
+    known: &CommitId,
+    trunk: &CommitId,
     now: &str,
-    is_checked_out: impl FnOnce() -> Result<bool, Refused>,
-) -> Result<Target, Refused> {
+    is_checked_out: impl FnOnce() -> Result<bool, GitError>,
+) -> Result<TargetBranch, GitError> {
     let has = |commit: &str, within: &str| {
-        Ok::<_, Refused>(commit == within || refs::contains(&ground.root, commit, within)?)
+        Ok::<_, GitError>(commit == within || refs::contains(&ground.root, commit, within)?)
     };
-    let commit = Commit(Text::new(now));
+    let commit = CommitId(Text::new(now));
     if !has(known.0.as_str(), now)? {
-        return Ok(Target::Rewritten(commit));
+        return Ok(TargetBranch::Rewritten(commit));
     }
     if !has(now, trunk.0.as_str())? {
-        return Ok(Target::Ahead(commit));
+        return Ok(TargetBranch::Ahead(commit));
     }
     behind(now, is_checked_out)
 }
 
 /// The same of one that the trunk has.
-pub fn behind(now: &str, is_checked_out: impl FnOnce() -> Result<bool, Refused>) -> Result<Target, Refused> {
-    let commit = Commit(Text::new(now));
-    Ok(if is_checked_out()? { Target::CheckedOut(commit) } else { Target::Behind(commit) })
+pub fn behind(
+    now: &str,
+    is_checked_out: impl FnOnce() -> Result<bool, GitError>,
+) -> Result<TargetBranch, GitError> {
+    let commit = CommitId(Text::new(now));
+    Ok(if is_checked_out()? { TargetBranch::CheckedOut(commit) } else { TargetBranch::Behind(commit) })
 }
 
 /// Whether somebody has the target before them.
-pub fn is_checked_out(ground: &Ground) -> Result<bool, Refused> {
+pub fn is_checked_out(ground: &RunLayout) -> Result<bool, GitError> {
     // An agent can say that its worktree is at any branch.
     let ours = ground.root.join(".worktrees");
-    let is_it = |it: &worktrees::Listed| {
+    let is_it = |it: &worktrees::WorktreeInfo| {
         it.branch.as_deref() == Some(ground.target.as_str()) && !it.path.starts_with(&ours)
     };
     Ok(worktrees::list(&ground.root)?.iter().any(is_it))
 }
 
 /// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
-pub fn merged_branch(ground: &Ground, stage: &StageId) -> Result<Option<String>, Refused> {
+pub fn merged_branch(ground: &RunLayout, stage: &StageId) -> Result<Option<String>, GitError> {
     let head = refs::resolve(&ground.root, &format!("refs/heads/{}", stage.branch()))?;
     let Some(head) = head else { return Ok(None) };
     Ok(refs::contains(&ground.root, &head, &ground.trunk())?.then_some(head))
 }
 
 /// Stages whose worktree is gone, although nobody of ours is at it.
-pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
+pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
     let is_at_it = |id: &StageId| {
         run.open().values().any(|effect| match effect {
             Effect::AddWorktree { stage, .. } | Effect::RemoveWorktree { stage } => stage == id,
@@ -90,16 +93,16 @@ pub fn lost(ground: &Ground, run: &Run) -> BTreeSet<StageId> {
 }
 
 /// What there is of the worktree of a stage that nobody has worked in yet. Half of one is put aside.
-pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found, Refused> {
+pub fn worktree(ground: &RunLayout, stage: &StageId, base: &CommitId) -> Result<EffectTrace, GitError> {
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
     if !worktrees::is_known(root, &path) {
-        return Ok(Found::Nothing);
+        return Ok(EffectTrace::Nothing);
     }
     let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
     let branch = format!("refs/heads/{}", stage.branch());
     // All files of its branch are there, or it is half of one.
-    let is_whole = |it: &&worktrees::Listed| {
+    let is_whole = |it: &&worktrees::WorktreeInfo| {
         it.branch.as_ref() == Some(&branch)
             && worktree_guard::prove(root, &path).is_ok()
             && worktrees::is_clean(&path).unwrap_or(false)
@@ -107,48 +110,53 @@ pub fn worktree(ground: &Ground, stage: &StageId, base: &Commit) -> Result<Found
     match listed.as_ref().filter(is_whole).and_then(|it| it.head.as_deref()) {
         Some(head) => {
             let base = refs::common(root, base.0.as_str(), head)?;
-            Ok(Found::Worktree { base: Commit(Text::new(base)) })
+            Ok(EffectTrace::Worktree { base: CommitId(Text::new(base)) })
         }
         None if listed.is_some() => {
             worktrees::set_aside(root, &path)?;
-            Ok(Found::HalfMade)
+            Ok(EffectTrace::HalfMade)
         }
-        None => Ok(Found::Nothing),
+        None => Ok(EffectTrace::Nothing),
     }
 }
 
 /// What became of an effect that somebody began and did not live to tell of.
-pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<Found, Refused> {
+pub fn found(
+    ground: &RunLayout,
+    run: &Run,
+    key: &EffectKey,
+    effect: &Effect,
+) -> Result<EffectTrace, GitError> {
     let root = ground.root.as_path();
     Ok(match effect {
         Effect::AddWorktree { stage, base } => worktree(ground, stage, base)?,
         Effect::Spawn { .. } => match ground.queue(&RealDisk).look(&ground.site(key).id()) {
-            Ok(Probe::Nothing) | Err(_) => Found::Nothing,
-            Ok(Probe::Running | Probe::Ended(_) | Probe::Died) => Found::Session,
+            Ok(SessionProbe::Nothing) | Err(_) => EffectTrace::Nothing,
+            Ok(SessionProbe::Running | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Session,
         },
         // Done again, it takes what is written already.
         Effect::Salvage { stage }
-            if run.standing(stage).is_some_and(|it| matches!(it.stage, Stage::HandingOff { .. })) =>
+            if run.standing(stage).is_some_and(|it| matches!(it.stage, StageState::HandingOff { .. })) =>
         {
-            Found::Nothing
+            EffectTrace::Nothing
         }
         Effect::Salvage { stage } => {
             let attempt = run.standing(stage).map_or(0, |standing| standing.stage.attempt());
             let reference = ground.salvage(stage, attempt);
             match refs::resolve(root, &reference)? {
-                Some(_) => Found::Salvaged { carry: Text::new(reference) },
-                None => Found::Nothing,
+                Some(_) => EffectTrace::Salvaged { carry: Text::new(reference) },
+                None => EffectTrace::Nothing,
             }
         }
         Effect::Kill { session, .. } => match ground.site(session).probe() {
-            Ok(Probe::Running) | Err(_) => Found::Nothing,
-            Ok(Probe::Nothing | Probe::Ended(_) | Probe::Died) => Found::Gone,
+            Ok(SessionProbe::Running) | Err(_) => EffectTrace::Nothing,
+            Ok(SessionProbe::Nothing | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Gone,
         },
         Effect::RemoveWorktree { stage } => {
             let path = ground.worktree(stage);
             let is_known = worktrees::is_known(root, &path);
             let is_left = is_known || path.exists() || merged_branch(ground, stage)?.is_some();
-            if is_left { Found::Nothing } else { Found::Gone }
+            if is_left { EffectTrace::Nothing } else { EffectTrace::Gone }
         }
         Effect::Land { to, .. } => has(root, &ground.trunk(), to)?,
         Effect::Promote { to } => has(root, &ground.target, to)?,
@@ -162,15 +170,15 @@ pub fn found(ground: &Ground, run: &Run, key: &Key, effect: &Effect) -> Result<F
         | Effect::Gate { .. }
         | Effect::Restore { .. }
         | Effect::Notify { .. }
-        | Effect::Discard { .. } => Found::Nothing,
+        | Effect::Discard { .. } => EffectTrace::Nothing,
     })
 }
 
-fn has(root: &Path, reference: &str, commit: &Commit) -> Result<Found, Refused> {
+fn has(root: &Path, reference: &str, commit: &CommitId) -> Result<EffectTrace, GitError> {
     let at = refs::resolve(root, reference)?.unwrap_or_default();
     let has = match !at.is_empty() && refs::contains(root, commit.0.as_str(), &at)? {
-        true => Has::Candidate,
-        false => Has::Not,
+        true => TrunkHas::Candidate,
+        false => TrunkHas::Not,
     };
-    Ok(Found::Trunk { at: Commit(Text::new(at)), has })
+    Ok(EffectTrace::Trunk { at: CommitId(Text::new(at)), has })
 }

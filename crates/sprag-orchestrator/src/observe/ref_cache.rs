@@ -8,55 +8,60 @@ use sprag_base::text::Text;
 use sprag_host::git::{is_object_name, refs};
 use sprag_host::sys::disk::read_small;
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::Places;
-use sprag_plan::ids::Commit;
-use sprag_plan::reconcile::observed::Target;
+use sprag_host::sys::locations::Locations;
+use sprag_plan::ids::CommitId;
+use sprag_plan::reconcile::observed::TargetBranch;
 
-use crate::layout::Ground;
+use crate::layout::RunLayout;
 use crate::observe;
 
 /// A `HEAD` is a line.
 const SMALL: u64 = 4096;
 
-pub struct Glance {
+pub(crate) struct RefCache {
     /// `None`: git is asked every time.
-    places: Option<Places>,
-    last: Option<(Asked, Target)>,
+    places: Option<Locations>,
+    last: Option<(TargetKey, TargetBranch)>,
     /// A commit that the trunk was seen to have: it only ever gets more.
     within: Option<String>,
 }
 
 /// All that an answer about the target rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Asked {
-    known: Commit,
-    trunk: Commit,
+struct TargetKey {
+    known: CommitId,
+    trunk: CommitId,
     now: String,
     /// Whose `HEAD` says that it is at the target, or says it in a way that only git knows.
     at_it: Vec<PathBuf>,
 }
 
-impl Glance {
-    pub fn new(ground: &Ground) -> Glance {
-        Glance { places: Places::find(&ground.root, &Env::Real).ok(), last: None, within: None }
+impl RefCache {
+    pub(crate) fn new(ground: &RunLayout) -> RefCache {
+        RefCache { places: Locations::find(&ground.root, &Env::Real).ok(), last: None, within: None }
     }
 
     /// Where the trunk is. `None`: git cannot say it now, and is asked again at the next look.
-    pub fn trunk(&self, ground: &Ground) -> Option<Commit> {
+    pub(crate) fn trunk(&self, ground: &RunLayout) -> Option<CommitId> {
         let trunk = match self.read(&ground.trunk()) {
             Some(trunk) => Some(trunk),
             None => refs::resolve(&ground.root, &ground.trunk()).ok()?,
         };
-        Some(Commit(Text::new(trunk.unwrap_or_default())))
+        Some(CommitId(Text::new(trunk.unwrap_or_default())))
     }
 
     /// How the target stands to the trunk, as far as it can be said now. `known` is where it was when we last had to do
     /// with it.
-    pub fn target(&mut self, ground: &Ground, known: &Commit, trunk: &Commit) -> Option<Target> {
+    pub(crate) fn target(
+        &mut self,
+        ground: &RunLayout,
+        known: &CommitId,
+        trunk: &CommitId,
+    ) -> Option<TargetBranch> {
         let Some((now, at_it)) = self.read(&ground.target).zip(self.at_it(&ground.target)) else {
             return observe::target(ground, known, trunk).ok();
         };
-        let asked = Asked { known: known.clone(), trunk: trunk.clone(), now, at_it };
+        let asked = TargetKey { known: known.clone(), trunk: trunk.clone(), now, at_it };
         if let Some((last, target)) = &self.last
             && asked == *last
         {
@@ -72,7 +77,7 @@ impl Glance {
             false => observe::stands(ground, known, trunk, &asked.now, is_checked_out),
         };
         let target = target.ok()?;
-        if let Target::Behind(now) | Target::CheckedOut(now) = &target {
+        if let TargetBranch::Behind(now) | TargetBranch::CheckedOut(now) = &target {
             self.within = Some(now.0.to_string());
         }
         self.last = Some((asked, target.clone()));
@@ -105,12 +110,12 @@ mod tests {
 
     use super::*;
 
-    fn commit(name: &str) -> Commit {
-        Commit(Text::new(name))
+    fn commit(name: &str) -> CommitId {
+        CommitId(Text::new(name))
     }
 
-    fn ground(git: &Scratch) -> Ground {
-        Ground {
+    fn ground(git: &Scratch) -> RunLayout {
+        RunLayout {
             root: git.dir().canonicalize().unwrap(),
             run: git.dir().join(".git/sprag/run"),
             plan: "p".to_owned(),
@@ -125,7 +130,7 @@ mod tests {
         let git = Scratch::new();
         let first = git.commit("a", "1");
         let ground = ground(&git);
-        let mut glance = Glance::new(&ground);
+        let mut glance = RefCache::new(&ground);
         let mut is = |known: &str, trunk: &str| {
             let (known, trunk) = (commit(known), commit(trunk));
             let asked = observe::target(&ground, &known, &trunk).ok();
@@ -133,25 +138,41 @@ mod tests {
             assert_eq!(glance.target(&ground, &known, &trunk), asked, "and by heart");
             asked
         };
-        assert_eq!(is(&first, &first), Some(Target::CheckedOut(commit(&first))));
+        assert_eq!(is(&first, &first), Some(TargetBranch::CheckedOut(commit(&first))));
         git.run(&["switch", "-q", "-c", "work"]);
-        assert_eq!(is(&first, &first), Some(Target::Behind(commit(&first))), "nobody has it open any more");
+        assert_eq!(
+            is(&first, &first),
+            Some(TargetBranch::Behind(commit(&first))),
+            "nobody has it open any more"
+        );
         let second = git.commit("b", "2");
-        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&first))));
+        assert_eq!(is(&first, &second), Some(TargetBranch::Behind(commit(&first))));
         let elsewhere = git.dir().with_extension("elsewhere");
         git.run(&["worktree", "add", "-q", elsewhere.to_str().unwrap(), "main"]);
-        assert_eq!(is(&first, &second), Some(Target::CheckedOut(commit(&first))), "in another worktree");
+        assert_eq!(
+            is(&first, &second),
+            Some(TargetBranch::CheckedOut(commit(&first))),
+            "in another worktree"
+        );
         git.run(&["worktree", "remove", elsewhere.to_str().unwrap()]);
-        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&first))));
+        assert_eq!(is(&first, &second), Some(TargetBranch::Behind(commit(&first))));
         git.run(&["branch", "-f", "main", "work"]);
-        assert_eq!(is(&first, &first), Some(Target::Ahead(commit(&second))), "somebody put something on it");
+        assert_eq!(
+            is(&first, &first),
+            Some(TargetBranch::Ahead(commit(&second))),
+            "somebody put something on it"
+        );
         git.run(&["pack-refs", "--all"]);
-        assert_eq!(is(&first, &second), Some(Target::Behind(commit(&second))), "packed away, it is the same");
-        assert_eq!(is(&second, &second), Some(Target::Behind(commit(&second))));
+        assert_eq!(
+            is(&first, &second),
+            Some(TargetBranch::Behind(commit(&second))),
+            "packed away, it is the same"
+        );
+        assert_eq!(is(&second, &second), Some(TargetBranch::Behind(commit(&second))));
         git.run(&["branch", "-f", "main", &first]);
-        assert_eq!(is(&second, &second), Some(Target::Rewritten(commit(&first))));
+        assert_eq!(is(&second, &second), Some(TargetBranch::Rewritten(commit(&first))));
         git.run(&["branch", "-D", "main"]);
-        assert_eq!(is(&second, &second), Some(Target::Gone));
+        assert_eq!(is(&second, &second), Some(TargetBranch::Gone));
     }
 
     #[test]
@@ -159,7 +180,7 @@ mod tests {
         let git = Scratch::new();
         let first = git.commit("a", "1");
         let ground = ground(&git);
-        let glance = Glance::new(&ground);
+        let glance = RefCache::new(&ground);
         assert_eq!(glance.trunk(&ground), Some(commit("")));
         git.run(&["update-ref", &ground.trunk(), &first]);
         assert_eq!(glance.trunk(&ground), Some(commit(&first)));

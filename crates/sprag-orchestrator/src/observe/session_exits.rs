@@ -7,46 +7,50 @@ use std::path::Path;
 
 use sprag_host::git::{refs, worktree_guard};
 use sprag_host::sys::env;
-use sprag_plan::ids::Key;
-use sprag_plan::reconcile::observed::{Alive, Session};
+use sprag_plan::ids::EffectKey;
+use sprag_plan::reconcile::observed::{AgentSession, AgentSign};
 use sprag_plan::reconcile::settle;
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{Ended, Progress, Recorded};
-use sprag_plan::stage::Failure;
+use sprag_plan::run::record::{CommitProgress, RunRecord, SessionOutcome};
+use sprag_plan::stage::StageFailure;
 
 use crate::agent;
 use crate::layout::worktree_of;
-use crate::run_log::Log;
-use crate::session_dir::{Probe, site_of};
+use crate::run_log::RunLog;
+use crate::session_dir::{SessionProbe, site_of};
 
 /// An end, what follows from it, and what follows from that.
 const ROUNDS: usize = 8;
 
 /// How a session ended; `None` while it lives, or where nobody has taken it on.
-pub fn ended(root: &Path, run: &Run, key: &Key, probe: &Probe) -> Option<Ended> {
+pub fn ended(root: &Path, run: &Run, key: &EffectKey, probe: &SessionProbe) -> Option<SessionOutcome> {
     match probe {
-        Probe::Running | Probe::Nothing => None,
-        Probe::Died => Some(Ended::Failed { failure: Failure::Crash, progress: progress(root, run, key) }),
-        Probe::Ended(exit) => Some(Ended::of(exit, run.killed(key), progress(root, run, key))),
+        SessionProbe::Running | SessionProbe::Nothing => None,
+        SessionProbe::Died => {
+            Some(SessionOutcome::Failed { failure: StageFailure::Crash, progress: progress(root, run, key) })
+        }
+        SessionProbe::Ended(exit) => {
+            Some(SessionOutcome::of(exit, run.killed(key), progress(root, run, key)))
+        }
     }
 }
 
 /// Whether a session has committed anything since its worktree was made.
-fn progress(root: &Path, run: &Run, session: &Key) -> Progress {
-    let Some(stage) = run.sessions().get(session) else { return Progress::Nothing };
+fn progress(root: &Path, run: &Run, session: &EffectKey) -> CommitProgress {
+    let Some(stage) = run.sessions().get(session) else { return CommitProgress::Nothing };
     let base = run.standing(stage).and_then(|standing| standing.worktree.clone());
     let worktree = worktree_of(root, stage);
     // Its agent may have pointed git elsewhere.
     let proved = worktree_guard::prove_placed(root, &worktree);
     let head = proved.and_then(|()| refs::resolve(&worktree, "HEAD")).ok().flatten();
     match (head, base) {
-        (Some(head), Some(base)) if head != base.0.as_str() => Progress::Committed,
-        _ => Progress::Nothing,
+        (Some(head), Some(base)) if head != base.0.as_str() => CommitProgress::Committed,
+        _ => CommitProgress::Nothing,
     }
 }
 
 /// Writes down how agents ended that nobody was there to see, and what that comes to. For who holds the reign.
-pub fn settle(log: &mut Log<'_>, root: &Path, folder: &Path) -> io::Result<()> {
+pub fn settle(log: &mut RunLog<'_>, root: &Path, folder: &Path) -> io::Result<()> {
     let sessions = sessions(log.run(), root, folder, |session| {
         agent::sweep(session);
     })?;
@@ -64,7 +68,7 @@ pub fn settle(log: &mut Log<'_>, root: &Path, folder: &Path) -> io::Result<()> {
 pub fn settled(mut run: Run, root: &Path, folder: &Path) -> io::Result<Run> {
     let sessions = sessions(&run, root, folder, |_| ())?;
     for _ in 0..ROUNDS {
-        let records: Vec<Recorded> = settle::settle(&run, &sessions, env::now());
+        let records: Vec<RunRecord> = settle::settle(&run, &sessions, env::now());
         if records.is_empty() {
             break;
         }
@@ -79,17 +83,19 @@ fn sessions(
     root: &Path,
     folder: &Path,
     died: impl Fn(&str),
-) -> io::Result<BTreeMap<Key, Session>> {
+) -> io::Result<BTreeMap<EffectKey, AgentSession>> {
     let mut found = BTreeMap::new();
     for key in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
         let site = site_of(folder, key);
         let probe = site.probe()?;
-        if probe == Probe::Died {
+        if probe == SessionProbe::Died {
             died(&site.id());
         }
         match (ended(root, run, key, &probe), probe) {
-            (Some(ended), _) => drop(found.insert(key.clone(), Session::Over(ended))),
-            (None, Probe::Running) => drop(found.insert(key.clone(), Session::Alive(Alive::Working))),
+            (Some(ended), _) => drop(found.insert(key.clone(), AgentSession::Over(ended))),
+            (None, SessionProbe::Running) => {
+                drop(found.insert(key.clone(), AgentSession::Alive(AgentSign::Working)))
+            }
             (None, _) => {}
         }
     }

@@ -5,14 +5,14 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use sprag_base::document::At;
+use sprag_base::document::Position;
 use sprag_host::intent_files;
 use sprag_host::sys::disk::{self, open_regular};
 use sprag_host::sys::yaml;
 use sprag_host::world::World;
-use sprag_intent::{IntentSet, Read};
-use sprag_plan::spec::problem::{Code, Found, Problem};
-use sprag_plan::spec::validate::{Around, Intents, PlanDraft, Validated, validate};
+use sprag_intent::{IntentFiles, IntentSet};
+use sprag_plan::spec::problem::{PlanProblem, ProblemCode, ProblemList};
+use sprag_plan::spec::validate::{PlanDraft, PlanIntents, ValidateInput, Validated, validate};
 
 #[cfg(test)]
 mod tests;
@@ -29,14 +29,14 @@ pub fn check(path: &Path, worktree: Option<&Path>) -> io::Result<Validated> {
     let loaded = worktree.and_then(intent_files::load);
     let none = IntentSet::default();
     let intents = match loaded.as_ref().map(|loaded| &loaded.read) {
-        Some(Read::Good(set)) => Intents::Known(set),
-        Some(Read::Bad(_)) => Intents::Unreadable,
-        None => Intents::Known(&none),
+        Some(IntentFiles::Good(set)) => PlanIntents::Known(set),
+        Some(IntentFiles::Bad(_)) => PlanIntents::Unreadable,
+        None => PlanIntents::Known(&none),
     };
-    let around = Around { intents, taken: &[] };
+    let around = ValidateInput { intents, taken: &[] };
     Ok(match draft(&bytes) {
         Ok(draft) => validate(&draft, &around),
-        Err(problem) => Validated::Bad { found: Found { problems: vec![problem], more: 0 } },
+        Err(problem) => Validated::Bad { found: ProblemList { problems: vec![problem], more: 0 } },
     })
 }
 
@@ -54,12 +54,12 @@ pub fn create(world: &World<'_>, root: &Path, path: &Path, text: &str) -> io::Re
 }
 
 /// What a file says, or the one thing that keeps it from being read.
-pub fn draft(bytes: &[u8]) -> Result<PlanDraft, Problem> {
-    let start = At { line: 1, column: 1 };
+pub fn draft(bytes: &[u8]) -> Result<PlanDraft, PlanProblem> {
+    let start = Position { line: 1, column: 1 };
     if bytes.len() as u64 > LONGEST {
-        return Err(Problem::new(
+        return Err(PlanProblem::new(
             start,
-            Code::TooLong,
+            ProblemCode::TooLong,
             "the file is longer than 1 MB",
             "make several plans of it",
         ));
@@ -71,37 +71,43 @@ pub fn draft(bytes: &[u8]) -> Result<PlanDraft, Problem> {
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
             let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let at = At { line: number(line), column: number(column) };
-            return Err(Problem::new(at, Code::NotText, "the file is no UTF-8", "save it as UTF-8"));
+            let at = Position { line: number(line), column: number(column) };
+            return Err(PlanProblem::new(
+                at,
+                ProblemCode::NotText,
+                "the file is no UTF-8",
+                "save it as UTF-8",
+            ));
         }
     };
     let fence = fence(text)?;
-    let root = yaml::parse(&fence.yaml)
-        .map_err(|bad| Problem::new(bad.at, Code::Yaml, format!("no YAML: {}", bad.what), "mend it there"))?;
+    let root = yaml::parse(&fence.yaml).map_err(|bad| {
+        PlanProblem::new(bad.at, ProblemCode::Yaml, format!("no YAML: {}", bad.what), "mend it there")
+    })?;
     Ok(PlanDraft { overview: fence.overview, at: fence.at, root })
 }
 
 /// The one fence of a text.
 struct Fence {
-    at: At,
+    at: Position,
     /// Its lines where they stand in the file, behind as many empty ones: places are those of the file.
     yaml: String,
     overview: String,
 }
 
 /// A fence that is not closed yet.
-struct Open {
+struct OpenFence {
     sign: char,
     length: usize,
-    at: At,
+    at: Position,
     is_ours: bool,
 }
 
 /// Finds it as Markdown does: a fence within a longer one is text.
-fn fence(text: &str) -> Result<Fence, Problem> {
-    let mut open: Option<Open> = None;
-    let mut found: Option<At> = None;
-    let mut near: Option<At> = None;
+fn fence(text: &str) -> Result<Fence, PlanProblem> {
+    let mut open: Option<OpenFence> = None;
+    let mut found: Option<Position> = None;
+    let mut near: Option<Position> = None;
     let (mut yaml, mut overview) = (String::new(), String::new());
     for (number, line) in text.split('\n').enumerate() {
         let line_number = u32::try_from(number + 1).unwrap_or(u32::MAX);
@@ -121,17 +127,22 @@ fn fence(text: &str) -> Result<Fence, Problem> {
             (Some(_), _) => {}
             (None, Some((sign, length, rest))) => {
                 let column = u32::try_from(line.len() - line.trim_start().len() + 1).unwrap_or(1);
-                let at = At { line: line_number, column };
+                let at = Position { line: line_number, column };
                 let words: Vec<&str> = rest.split_whitespace().collect();
                 is_plan = matches!(words.as_slice(), ["yaml" | "yml", "sprag"]);
                 if is_plan && let Some(first) = found.replace(at) {
                     let what = format!("a second plan; the first is in line {}", first.line);
-                    return Err(Problem::new(at, Code::SecondFence, &what, "make a file of its own of it"));
+                    return Err(PlanProblem::new(
+                        at,
+                        ProblemCode::SecondFence,
+                        &what,
+                        "make a file of its own of it",
+                    ));
                 }
                 if matches!(words.first(), Some(&("yaml" | "yml"))) {
                     near = near.or(Some(at));
                 }
-                open = Some(Open { sign, length, at, is_ours: is_plan });
+                open = Some(OpenFence { sign, length, at, is_ours: is_plan });
             }
             (None, None) => {}
         }
@@ -144,9 +155,9 @@ fn fence(text: &str) -> Result<Fence, Problem> {
     if let Some(fence) = open.filter(|fence| fence.is_ours) {
         let end: String = std::iter::repeat_n(fence.sign, fence.length).collect();
         let what = "the fence is never closed";
-        return Err(Problem::new(
+        return Err(PlanProblem::new(
             fence.at,
-            Code::OpenFence,
+            ProblemCode::OpenFence,
             what,
             format!("end it with a line `{}`", end.replace('`', "'")),
         ));
@@ -158,8 +169,8 @@ fn fence(text: &str) -> Result<Fence, Problem> {
                 "put the plan between ```yaml sprag and ```, or begin with `sprag plan new NAME`".to_owned()
             }
         };
-        let at = At { line: 1, column: 1 };
-        return Err(Problem::new(at, Code::NoFence, "there is no plan in this file", &fix));
+        let at = Position { line: 1, column: 1 };
+        return Err(PlanProblem::new(at, ProblemCode::NoFence, "there is no plan in this file", &fix));
     };
     Ok(Fence { at, yaml, overview: overview.trim().to_owned() })
 }

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use sprag_host::intent_files::file;
-use sprag_intent::{IntentSet, Origin};
+use sprag_intent::{IntentOrigin, IntentSet};
 use sprag_plan::ids::StageId;
-use sprag_plan::spec::checks::{Cache, Stderr};
-use sprag_plan::spec::client::{Client, Known};
-use sprag_plan::spec::problem::{Code, Weight};
+use sprag_plan::spec::checks::{CheckCache, StderrCheck};
+use sprag_plan::spec::client::{ClientName, StageClient};
+use sprag_plan::spec::problem::{ProblemCode, Severity};
 use sprag_plan::spec::template::template;
 use sprag_plan::spec::values::{Readable as _, Slug};
-use sprag_plan::spec::{Confine, Kind, Merging, Mode, Network, Plan};
+use sprag_plan::spec::{AgentMode, MergeMode, Network, Plan, SandboxLevel, StageKind};
 
 use super::*;
 
@@ -18,14 +18,16 @@ const ALL: &str = include_str!("example.md");
 
 fn intents() -> IntentSet {
     let text = "active_intents:\n  - {id: AUTH, owned_scope: ['src/auth/**', '!src/auth/gen/**']}\n  - {id: DOCS, owned_scope: ['docs/**']}\n";
-    IntentSet::new([file::read(text, Origin::Sprag).intents])
+    IntentSet::new([file::read(text, IntentOrigin::Sprag).intents])
 }
 
 fn looked_at(text: &str) -> Validated {
     let taken = [(StageId::new("taken"), Slug::read("other").unwrap())];
     match draft(text.as_bytes()) {
-        Ok(draft) => validate(&draft, &Around { intents: Intents::Known(&intents()), taken: &taken }),
-        Err(problem) => Validated::Bad { found: Found { problems: vec![problem], more: 0 } },
+        Ok(draft) => {
+            validate(&draft, &ValidateInput { intents: PlanIntents::Known(&intents()), taken: &taken })
+        }
+        Err(problem) => Validated::Bad { found: ProblemList { problems: vec![problem], more: 0 } },
     }
 }
 
@@ -67,8 +69,8 @@ fn every_field_is_read_as_it_is_meant() {
     assert_eq!(globs, ["src/auth/**", "!src/auth/gen/**", "Cargo.toml"]);
     assert_eq!(auth.parallel_group.as_ref().map(|group| group.max), Some(Some(2)));
     let second = &auth.checks.acceptance[1];
-    assert_eq!((second.exit_code, second.timeout.get(), second.cache), (3, 90, Cache::Never));
-    assert_eq!((second.stdout_contains.len(), &second.stderr), (2, &Stderr::Empty));
+    assert_eq!((second.exit_code, second.timeout.get(), second.cache), (3, 90, CheckCache::Never));
+    assert_eq!((second.stdout_contains.len(), &second.stderr), (2, &StderrCheck::Empty));
     assert_eq!(
         (auth.checks.after_stage[0].timeout.get(), auth.checks.acceptance[0].timeout.get()),
         (30, 300)
@@ -76,11 +78,14 @@ fn every_field_is_read_as_it_is_meant() {
     assert_eq!(auth.checks.count(), 9);
     assert_eq!(auth.budget.tokens, Some(2_000_000));
     assert_eq!(auth.budget.cost.map(|cost| cost.to_string()).as_deref(), Some("12.50"));
-    assert_eq!((auth.sandbox.confine, &auth.sandbox.network), (Confine::Required, &Network::None));
-    assert_eq!((docs.agent.mode, &docs.agent.client), (Mode::Tmux, &Client::Known(Known::Cursor)));
-    assert_eq!((docs.merge, docs.context_budget, docs.retries), (Merging::Person, 40, 0));
-    assert_eq!(look.kind, Kind::Knowledge);
-    assert!(matches!(&look.agent.client, Client::Command { command, .. } if command.len() == 2));
+    assert_eq!((auth.sandbox.confine, &auth.sandbox.network), (SandboxLevel::Required, &Network::None));
+    assert_eq!(
+        (docs.agent.mode, &docs.agent.client),
+        (AgentMode::Tmux, &StageClient::Known(ClientName::Cursor))
+    );
+    assert_eq!((docs.merge, docs.context_budget, docs.retries), (MergeMode::Person, 40, 0));
+    assert_eq!(look.kind, StageKind::Knowledge);
+    assert!(matches!(&look.agent.client, StageClient::Command { command, .. } if command.len() == 2));
     assert_eq!(last.checks.regression_test.as_ref().map(|test| test.must_contain.len()), Some(1));
 }
 
@@ -106,110 +111,130 @@ fn a_frozen_plan_is_the_same_plan() {
 fn what_is_wrong_is_told_with_its_place() {
     let two = |more: &str| plan("", &format!("name: x\n{more}"));
     for (text, place, code, part) in [
-        (plan("slotz: 2", ""), "6:1", Code::UnknownField, "did you mean `slots`"),
-        (plan("", "acceptence: [x]"), "11:5", Code::UnknownField, "did you mean `acceptance`"),
+        (plan("slotz: 2", ""), "6:1", ProblemCode::UnknownField, "did you mean `slots`"),
+        (plan("", "acceptence: [x]"), "11:5", ProblemCode::UnknownField, "did you mean `acceptance`"),
         (
             plan("", "acceptance2: [x]").replace("acceptance:", "x:"),
             "7:9",
-            Code::UncheckedStage,
+            ProblemCode::UncheckedStage,
             "nothing looks",
         ),
-        (plan("slots: 0", ""), "6:8", Code::BadValue, "from 1 to 64"),
-        (plan("slots: [1]", ""), "6:8", Code::WrongType, "text"),
-        (plan("auto_merge: 'true'", ""), "6:13", Code::WrongType, "without quotes"),
-        (plan("target: ../x", ""), "6:9", Code::BadValue, "no branch"),
-        (plan("target: --force", ""), "6:9", Code::BadValue, "no branch"),
-        (plan("", "").replace("version: 1", "version: 2"), "4:10", Code::BadValue, "version 1"),
-        (plan("", "").replace("version: 1\n", ""), "4:1", Code::MissingField, "`version`"),
-        (plan("", "").replace("name: t", "name: A plan"), "5:7", Code::BadId, "no id"),
-        (plan("", "").replace("id: a", "id: -a"), "7:9", Code::BadId, "no id"),
-        (plan("", "").replace("id: a", "id: taken"), "7:9", Code::Twice, "plan `other`"),
-        (plan("", "").replace("    working_dir: .\n", ""), "7:5", Code::MissingField, "`working_dir`"),
-        (plan("", "").replace("working_dir: .", "working_dir: ../b"), "8:18", Code::Traversal, "out of"),
-        (plan("", "").replace("working_dir: .", "working_dir: /b"), "8:18", Code::Traversal, "relative"),
-        (plan("", "").replace("files: [a]", "files: [../a]"), "9:13", Code::Traversal, "`..`"),
-        (plan("", "").replace("files: [a]", "files: ['{a']"), "9:13", Code::BadPattern, "brace"),
-        (plan("", "artifacts: ['!x']"), "11:17", Code::BadPattern, "takes files away"),
+        (plan("slots: 0", ""), "6:8", ProblemCode::BadValue, "from 1 to 64"),
+        (plan("slots: [1]", ""), "6:8", ProblemCode::WrongType, "text"),
+        (plan("auto_merge: 'true'", ""), "6:13", ProblemCode::WrongType, "without quotes"),
+        (plan("target: ../x", ""), "6:9", ProblemCode::BadValue, "no branch"),
+        (plan("target: --force", ""), "6:9", ProblemCode::BadValue, "no branch"),
+        (plan("", "").replace("version: 1", "version: 2"), "4:10", ProblemCode::BadValue, "version 1"),
+        (plan("", "").replace("version: 1\n", ""), "4:1", ProblemCode::MissingField, "`version`"),
+        (plan("", "").replace("name: t", "name: A plan"), "5:7", ProblemCode::BadId, "no id"),
+        (plan("", "").replace("id: a", "id: -a"), "7:9", ProblemCode::BadId, "no id"),
+        (plan("", "").replace("id: a", "id: taken"), "7:9", ProblemCode::Twice, "plan `other`"),
+        (plan("", "").replace("    working_dir: .\n", ""), "7:5", ProblemCode::MissingField, "`working_dir`"),
+        (
+            plan("", "").replace("working_dir: .", "working_dir: ../b"),
+            "8:18",
+            ProblemCode::Traversal,
+            "out of",
+        ),
+        (
+            plan("", "").replace("working_dir: .", "working_dir: /b"),
+            "8:18",
+            ProblemCode::Traversal,
+            "relative",
+        ),
+        (plan("", "").replace("files: [a]", "files: [../a]"), "9:13", ProblemCode::Traversal, "`..`"),
+        (plan("", "").replace("files: [a]", "files: ['{a']"), "9:13", ProblemCode::BadPattern, "brace"),
+        (plan("", "artifacts: ['!x']"), "11:17", ProblemCode::BadPattern, "takes files away"),
         (
             plan("", "wiring: [{source: a, pattern: 'x*', description: d}]"),
             "11:35",
-            Code::WeakPattern,
+            ProblemCode::WeakPattern,
             "empty text",
         ),
         (
             plan("", "wiring: [{source: a, pattern: 'x(', description: d}]"),
             "11:35",
-            Code::BadPattern,
+            ProblemCode::BadPattern,
             "regular",
         ),
         (
             plan("", "wiring: [{source: ../a, pattern: x, description: d}]"),
             "11:23",
-            Code::Traversal,
+            ProblemCode::Traversal,
             "out of",
         ),
-        (plan("", "wiring: [{source: a, pattern: x}]"), "11:14", Code::MissingField, "`description`"),
+        (plan("", "wiring: [{source: a, pattern: x}]"), "11:14", ProblemCode::MissingField, "`description`"),
         (
             two("dead_code_check: {command: x, fail_patterns: ['.*']}"),
             "12:51",
-            Code::WeakPattern,
+            ProblemCode::WeakPattern,
             "empty text",
         ),
-        (two("dependencies: [b]"), "12:20", Code::UnknownDependency, "no stage"),
-        (two("dependencies: [a]"), "7:9", Code::Cycle, "a -> a"),
-        (two("context_budget: 80"), "12:21", Code::BadValue, "10 to 75"),
-        (two("type: standart"), "12:11", Code::BadValue, "did you mean `standard`"),
-        (two("client: claud"), "12:13", Code::BadValue, "did you mean `claude`"),
-        (two("client: command"), "12:13", Code::BadValue, "{command:"),
-        (two("client: cursor\nmode: headless"), "13:11", Code::Contradiction, "tmux"),
-        (two("model: '--x y'"), "12:12", Code::BadValue, "no name"),
-        (two("effort: hi"), "12:13", Code::BadValue, "there are"),
-        (two("verify: dep"), "12:13", Code::BadValue, "did you mean `deep`"),
-        (two("sandbox: off"), "12:14", Code::LooserSandbox, "stricter"),
-        (two("copy: [../x]"), "12:12", Code::Traversal, "out of"),
-        (two("copy: [.git/config]"), "12:12", Code::BadValue, "no file of yours"),
-        (two("copy: [.env, .env]"), "12:18", Code::Twice, "twice"),
-        (two("caches: [{path: target, how: shared}]"), "12:34", Code::BadValue, "did you mean `share`"),
-        (two("caches: [{path: .sprag/x}]"), "12:14", Code::BadValue, "no cache"),
-        (two("retries: 11"), "12:14", Code::BadValue, "0 to 10"),
-        (two("budget: {tokens: 0}"), "12:22", Code::BadValue, "tokens"),
-        (two("budget: {cost: -1}"), "12:20", Code::BadValue, "amount"),
-        (two("budget: {time: 8d}"), "12:20", Code::BadValue, "length of time"),
-        (two("bug_fix: true"), "7:5", Code::MissingField, "regression_test"),
-        (two("regression_test: {file: a, must_contain: [x]}"), "12:22", Code::Contradiction, "bug_fix"),
-        (two("tasks: [{id: x, text: y}, {id: x, text: z}]"), "12:31", Code::Twice, "twice"),
+        (two("dependencies: [b]"), "12:20", ProblemCode::UnknownDependency, "no stage"),
+        (two("dependencies: [a]"), "7:9", ProblemCode::Cycle, "a -> a"),
+        (two("context_budget: 80"), "12:21", ProblemCode::BadValue, "10 to 75"),
+        (two("type: standart"), "12:11", ProblemCode::BadValue, "did you mean `standard`"),
+        (two("client: claud"), "12:13", ProblemCode::BadValue, "did you mean `claude`"),
+        (two("client: command"), "12:13", ProblemCode::BadValue, "{command:"),
+        (two("client: cursor\nmode: headless"), "13:11", ProblemCode::Contradiction, "tmux"),
+        (two("model: '--x y'"), "12:12", ProblemCode::BadValue, "no name"),
+        (two("effort: hi"), "12:13", ProblemCode::BadValue, "there are"),
+        (two("verify: dep"), "12:13", ProblemCode::BadValue, "did you mean `deep`"),
+        (two("sandbox: off"), "12:14", ProblemCode::LooserSandbox, "stricter"),
+        (two("copy: [../x]"), "12:12", ProblemCode::Traversal, "out of"),
+        (two("copy: [.git/config]"), "12:12", ProblemCode::BadValue, "no file of yours"),
+        (two("copy: [.env, .env]"), "12:18", ProblemCode::Twice, "twice"),
+        (
+            two("caches: [{path: target, how: shared}]"),
+            "12:34",
+            ProblemCode::BadValue,
+            "did you mean `share`",
+        ),
+        (two("caches: [{path: .sprag/x}]"), "12:14", ProblemCode::BadValue, "no cache"),
+        (two("retries: 11"), "12:14", ProblemCode::BadValue, "0 to 10"),
+        (two("budget: {tokens: 0}"), "12:22", ProblemCode::BadValue, "tokens"),
+        (two("budget: {cost: -1}"), "12:20", ProblemCode::BadValue, "amount"),
+        (two("budget: {time: 8d}"), "12:20", ProblemCode::BadValue, "length of time"),
+        (two("bug_fix: true"), "7:5", ProblemCode::MissingField, "regression_test"),
+        (
+            two("regression_test: {file: a, must_contain: [x]}"),
+            "12:22",
+            ProblemCode::Contradiction,
+            "bug_fix",
+        ),
+        (two("tasks: [{id: x, text: y}, {id: x, text: z}]"), "12:31", ProblemCode::Twice, "twice"),
         (
             two("truths: [{command: x, stderr_empty: true, stderr_contains: y}]"),
             "12:14",
-            Code::Contradiction,
+            ProblemCode::Contradiction,
             "forbids",
         ),
         (
             two("truths: [{command: x, stdout_contains: ab, stdout_not_contains: b}]"),
             "12:14",
-            Code::Contradiction,
+            ProblemCode::Contradiction,
             "`ab`",
         ),
-        (two("truths: [[x]]"), "12:14", Code::WrongType, "a check is a map"),
-        (two("truths: ['']"), "12:14", Code::BadValue, "no command"),
-        (two("intents: [AUHT]"), "12:15", Code::UnknownIntent, "did you mean `AUTH`"),
-        (two("outputs: [x, x]"), "12:18", Code::Twice, "twice"),
-        (two("name: y"), "12:5", Code::Yaml, "twice"),
-        (two("setup: [&x y, *x]"), "12:19", Code::Yaml, "aliases"),
-        ("# no plan\n".to_owned(), "1:1", Code::NoFence, "sprag plan new"),
-        ("x\n```yaml\nversion: 1\n```\n".to_owned(), "1:1", Code::NoFence, "in line 2"),
-        (format!("{0}\n{0}", plan("", "")), "15:1", Code::SecondFence, "line 3"),
-        ("```yaml sprag\nversion: 1\n".to_owned(), "1:1", Code::OpenFence, "never closed"),
-        ("```yaml sprag\n```\n".to_owned(), "1:1", Code::MissingField, "empty"),
-        ("```yaml sprag\n- a\n```\n".to_owned(), "2:1", Code::WrongType, "a plan is a map"),
-        (plan("", "").replace("stages:", "stages: []\nx:"), "6:9", Code::MissingField, "no stages"),
+        (two("truths: [[x]]"), "12:14", ProblemCode::WrongType, "a check is a map"),
+        (two("truths: ['']"), "12:14", ProblemCode::BadValue, "no command"),
+        (two("intents: [AUHT]"), "12:15", ProblemCode::UnknownIntent, "did you mean `AUTH`"),
+        (two("outputs: [x, x]"), "12:18", ProblemCode::Twice, "twice"),
+        (two("name: y"), "12:5", ProblemCode::Yaml, "twice"),
+        (two("setup: [&x y, *x]"), "12:19", ProblemCode::Yaml, "aliases"),
+        ("# no plan\n".to_owned(), "1:1", ProblemCode::NoFence, "sprag plan new"),
+        ("x\n```yaml\nversion: 1\n```\n".to_owned(), "1:1", ProblemCode::NoFence, "in line 2"),
+        (format!("{0}\n{0}", plan("", "")), "15:1", ProblemCode::SecondFence, "line 3"),
+        ("```yaml sprag\nversion: 1\n".to_owned(), "1:1", ProblemCode::OpenFence, "never closed"),
+        ("```yaml sprag\n```\n".to_owned(), "1:1", ProblemCode::MissingField, "empty"),
+        ("```yaml sprag\n- a\n```\n".to_owned(), "2:1", ProblemCode::WrongType, "a plan is a map"),
+        (plan("", "").replace("stages:", "stages: []\nx:"), "6:9", ProblemCode::MissingField, "no stages"),
     ] {
         let told = told(&text);
         let start = format!("p.md:{place} {} ", code.name());
         let is_told = |told: &String| told.starts_with(&start) && told.contains(part);
         assert!(told.iter().any(is_told), "{start}{part}\n{text}\n{told:#?}");
         assert!(
-            code.weight() == Weight::Warning || matches!(looked_at(&text), Validated::Bad { .. }),
+            code.weight() == Severity::Warning || matches!(looked_at(&text), Validated::Bad { .. }),
             "{text}"
         );
     }
@@ -304,7 +329,7 @@ fn a_big_plan_is_checked_soon() {
     let Validated::Good { plan, warnings } = looked_at(&stages(&lines)) else { panic!("it is a good plan") };
     assert_eq!(plan.stages().len(), 5000);
     assert_eq!((warnings.problems.len(), warnings.more), (201, 0));
-    assert!(warnings.problems.iter().any(|problem| problem.code == Code::NotCompared));
+    assert!(warnings.problems.iter().any(|problem| problem.code == ProblemCode::NotCompared));
     let lines: Vec<(&str, &str, &str)> =
         ids.iter().zip(ids.iter().skip(1)).map(|(id, next)| (id.as_str(), next.as_str(), "")).collect();
     assert!(matches!(looked_at(&stages(&lines)), Validated::Bad { .. }));

@@ -7,14 +7,14 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use sprag_base::time::Timestamp;
-use sprag_host::store::{Lines, files_with_ending};
+use sprag_host::store::{AppendFile, files_with_ending};
 use sprag_host::sys::disk::{self, Disk, ReadOnly};
 use sprag_host::sys::env;
 use sprag_plan::run::Run;
-use sprag_plan::run::record::Recorded;
+use sprag_plan::run::record::RunRecord;
 use sprag_plan::run::timed::Timed;
 
-use super::coordination::{self, NotAppended, Seq};
+use super::coordination::{self, LogPosition, NotAppended};
 
 /// Nobody else writes here: whoever holds it longer is stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -26,30 +26,30 @@ const LONGEST: u64 = 1 << 30;
 const TORN: u64 = 64 * 1024 * 1024;
 
 /// A run, and where it is written down.
-pub struct Log<'d> {
+pub struct RunLog<'d> {
     path: PathBuf,
     plan: String,
-    files: Files<'d>,
+    files: LogFiles<'d>,
     timed: Timed,
     /// Where the last record ends that the run was folded from.
-    end: Seq,
+    end: LogPosition,
 }
 
-impl<'d> Log<'d> {
+impl<'d> RunLog<'d> {
     /// Begins a run. There must not be one yet.
-    pub fn begin(path: &Path, disk: &'d dyn Disk, started: &Recorded) -> io::Result<Log<'d>> {
+    pub fn begin(path: &Path, disk: &'d dyn Disk, started: &RunRecord) -> io::Result<RunLog<'d>> {
         let now = env::now();
-        let (files, plan) = Files::with(path, disk);
+        let (files, plan) = LogFiles::with(path, disk);
         let timed = Timed::begin(started, now).ok_or(io::ErrorKind::InvalidInput)?;
-        let end = write(&files, &plan, started, now, Seq::START)?;
-        Ok(Log { path: path.to_path_buf(), plan, files, timed, end })
+        let end = write(&files, &plan, started, now, LogPosition::START)?;
+        Ok(RunLog { path: path.to_path_buf(), plan, files, timed, end })
     }
 
     /// Goes on with a run; `None` where none was begun.
-    pub fn resume(path: &Path, disk: &'d dyn Disk) -> io::Result<Option<Log<'d>>> {
-        let (files, plan) = Files::with(path, disk);
+    pub fn resume(path: &Path, disk: &'d dyn Disk) -> io::Result<Option<RunLog<'d>>> {
+        let (files, plan) = LogFiles::with(path, disk);
         let Some((timed, end)) = fold(&files, &plan)? else { return Ok(None) };
-        Ok(Some(Log { path: path.to_path_buf(), plan, files, timed, end }))
+        Ok(Some(RunLog { path: path.to_path_buf(), plan, files, timed, end }))
     }
 
     pub fn run(&self) -> &Run {
@@ -64,7 +64,7 @@ impl<'d> Log<'d> {
         &self.path
     }
 
-    pub fn append(&mut self, record: &Recorded) -> io::Result<()> {
+    pub fn append(&mut self, record: &RunRecord) -> io::Result<()> {
         let now = env::now();
         self.end = write(&self.files, &self.plan, record, now, self.end)?;
         self.timed.apply(record, now);
@@ -84,14 +84,14 @@ fn read_timed(path: &Path) -> io::Result<Option<Timed>> {
 
 /// The same, and how many bytes it is written down in.
 pub fn read_to_end(path: &Path) -> io::Result<Option<(Timed, u64)>> {
-    let (files, plan) = Files::with(path, &ReadOnly);
-    Ok(fold(&files, &plan)?.map(|(timed, Seq(end))| (timed, end)))
+    let (files, plan) = LogFiles::with(path, &ReadOnly);
+    Ok(fold(&files, &plan)?.map(|(timed, LogPosition(end))| (timed, end)))
 }
 
 /// A run, and where its last record ends; `None` where none was begun.
-fn fold(log: &impl coordination::Log, plan: &str) -> io::Result<Option<(Timed, Seq)>> {
+fn fold(log: &impl coordination::RunLogBackend, plan: &str) -> io::Result<Option<(Timed, LogPosition)>> {
     let mut timed: Option<Timed> = None;
-    let end = log.read(plan, Seq::START, &mut |record, at| match &mut timed {
+    let end = log.read(plan, LogPosition::START, &mut |record, at| match &mut timed {
         None => timed = Timed::begin(&record, at),
         Some(timed) => timed.apply(&record, at),
     })?;
@@ -100,7 +100,7 @@ fn fold(log: &impl coordination::Log, plan: &str) -> io::Result<Option<(Timed, S
 
 /// Every record from a place on, which has to be the end of another; says where the last one ends. A file that is
 /// not there has none.
-pub fn each(path: &Path, from: u64, mut take: impl FnMut(Recorded, Timestamp)) -> io::Result<u64> {
+pub fn each(path: &Path, from: u64, mut take: impl FnMut(RunRecord, Timestamp)) -> io::Result<u64> {
     let mut file = match disk::open_regular(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(from),
@@ -120,7 +120,7 @@ pub fn each(path: &Path, from: u64, mut take: impl FnMut(Recorded, Timestamp)) -
         }
         end += line.len() as u64;
         // What is no record of a kind we know is another version's.
-        if let (Ok(record), Ok(Written { at })) =
+        if let (Ok(record), Ok(LogLineHead { at })) =
             (serde_json::from_slice(&line), serde_json::from_slice(&line))
         {
             take(record, at);
@@ -130,19 +130,19 @@ pub fn each(path: &Path, from: u64, mut take: impl FnMut(Recorded, Timestamp)) -
 
 /// What every line has, whatever it tells.
 #[derive(Deserialize)]
-struct Written {
+struct LogLineHead {
     at: Timestamp,
 }
 
 fn write(
-    log: &impl coordination::Log,
+    log: &impl coordination::RunLogBackend,
     plan: &str,
-    record: &Recorded,
+    record: &RunRecord,
     at: Timestamp,
-    expect: Seq,
-) -> io::Result<Seq> {
+    expect: LogPosition,
+) -> io::Result<LogPosition> {
     log.append(plan, record, at, Some(expect)).map_err(|not| match not {
-        NotAppended::Stale if expect == Seq::START => io::ErrorKind::AlreadyExists.into(),
+        NotAppended::Stale if expect == LogPosition::START => io::ErrorKind::AlreadyExists.into(),
         // What follows from what we know may be wrong by now: whoever comes next reads all of it.
         NotAppended::Stale => {
             io::Error::other(format!("somebody else has written to the records of plan `{plan}`"))
@@ -152,20 +152,20 @@ fn write(
 }
 
 /// Logs of one machine: a file for each plan.
-pub struct Files<'d> {
+pub struct LogFiles<'d> {
     folder: PathBuf,
     disk: &'d dyn Disk,
 }
 
-impl<'d> Files<'d> {
-    pub fn at(folder: &Path, disk: &'d dyn Disk) -> Files<'d> {
-        Files { folder: folder.to_path_buf(), disk }
+impl<'d> LogFiles<'d> {
+    pub fn at(folder: &Path, disk: &'d dyn Disk) -> LogFiles<'d> {
+        LogFiles { folder: folder.to_path_buf(), disk }
     }
 
     /// Those that have this one, and what it is about.
-    fn with(path: &Path, disk: &'d dyn Disk) -> (Files<'d>, String) {
+    fn with(path: &Path, disk: &'d dyn Disk) -> (LogFiles<'d>, String) {
         let plan = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        (Files::at(path.parent().unwrap_or(Path::new("")), disk), plan)
+        (LogFiles::at(path.parent().unwrap_or(Path::new("")), disk), plan)
     }
 
     fn path(&self, subject: &str) -> PathBuf {
@@ -173,37 +173,42 @@ impl<'d> Files<'d> {
     }
 }
 
-impl coordination::Log for Files<'_> {
+impl coordination::RunLogBackend for LogFiles<'_> {
     fn append(
         &self,
         subject: &str,
-        record: &Recorded,
+        record: &RunRecord,
         at: Timestamp,
-        expect: Option<Seq>,
-    ) -> Result<Seq, NotAppended> {
-        let mut lines = Lines::open(self.disk, &self.path(subject), PATIENCE)?;
+        expect: Option<LogPosition>,
+    ) -> Result<LogPosition, NotAppended> {
+        let mut lines = AppendFile::open(self.disk, &self.path(subject), PATIENCE)?;
         if !lines.is_locked {
             return Err(NotAppended::Unknown(io::ErrorKind::WouldBlock.into()));
         }
         let is_whole = match expect {
-            Some(Seq(end)) => is_whole_at(&lines, end)?.ok_or(NotAppended::Stale)?,
+            Some(LogPosition(end)) => is_whole_at(&lines, end)?.ok_or(NotAppended::Stale)?,
             None => matches!(lines.tail(1)?.last(), None | Some(b'\n')),
         };
         let bytes = record.record(at).line();
         lines.append(self.disk, &bytes, is_whole)?;
         let end = lines.len + bytes.len() as u64 + u64::from(!is_whole);
         lines.unlock_and_sync(self.disk)?;
-        Ok(Seq(end))
+        Ok(LogPosition(end))
     }
 
-    fn read(&self, subject: &str, from: Seq, take: &mut dyn FnMut(Recorded, Timestamp)) -> io::Result<Seq> {
-        each(&self.path(subject), from.0, take).map(Seq)
+    fn read(
+        &self,
+        subject: &str,
+        from: LogPosition,
+        take: &mut dyn FnMut(RunRecord, Timestamp),
+    ) -> io::Result<LogPosition> {
+        each(&self.path(subject), from.0, take).map(LogPosition)
     }
 }
 
 /// Whether a log ends where its last record was taken to end, or has half a line after it that somebody did not live to
 /// finish; `None`: it has more than that, or less.
-fn is_whole_at(lines: &Lines, end: u64) -> io::Result<Option<bool>> {
+fn is_whole_at(lines: &AppendFile, end: u64) -> io::Result<Option<bool>> {
     match lines.len.checked_sub(end) {
         Some(0) => Ok(Some(true)),
         Some(more) if more <= TORN => Ok((!lines.tail(more)?.contains(&b'\n')).then_some(false)),

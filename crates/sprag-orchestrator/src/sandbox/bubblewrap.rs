@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sprag_host::sys::env::Env;
-use sprag_host::sys::exec::{self, Ending, Run};
-use sprag_plan::sandbox::{Access, Can, Confined, Reach};
+use sprag_host::sys::exec::{self, ProcessEnd, ProcessSpec};
+use sprag_plan::sandbox::{NetworkAccess, PathAccess, SandboxPolicy, SandboxSupport};
 
 use super::{PATIENCE, kind_of, last_words};
 
@@ -18,7 +18,7 @@ const NAME: &str = "bwrap";
 const ALWAYS: [&str; 4] = ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--die-with-parent"];
 
 /// Where it is. One that runs with the rights of somebody else is not used: it would refuse to, behind walls of ours.
-pub fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, String> {
+pub(super) fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, String> {
     let found = exec::on_foreign_path(NAME, path, worktree).ok_or(format!("`{NAME}` is not on PATH"))?;
     let mode = found.metadata().map_err(|error| error.to_string())?.permissions().mode();
     if mode & 0o6000 != 0 {
@@ -28,17 +28,17 @@ pub fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, String>
 }
 
 /// Namespaces of users may be switched off, so it is tried.
-pub fn can(env: &Env, worktree: Option<&Path>) -> Can {
+pub(super) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
     let program = match program(&env.get("PATH").unwrap_or_default(), worktree) {
         Ok(program) => program,
-        Err(why) => return Can::No { why },
+        Err(why) => return SandboxSupport::No { why },
     };
     let mut args: Vec<&OsStr> = ALWAYS.iter().map(OsStr::new).collect();
     let view = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/tmp", "--"];
     args.extend(view.iter().map(OsStr::new));
     // Something that ends well wherever there is a system at all.
     args.extend(["sh", "-c", ":"].map(OsStr::new));
-    let run = Run {
+    let run = ProcessSpec {
         program: program.as_os_str(),
         args: &args,
         dir: Path::new("/"),
@@ -49,17 +49,17 @@ pub fn can(env: &Env, worktree: Option<&Path>) -> Can {
         cap: 4096,
     };
     match exec::run_for_end(&run) {
-        Ok(ran) if ran.ending == Ending::Code(0) => Can::Yes,
-        Ok(ran) => Can::No { why: last_words(&ran.stderr) },
-        Err(error) => Can::No { why: error.to_string() },
+        Ok(ran) if ran.ending == ProcessEnd::Code(0) => SandboxSupport::Yes,
+        Ok(ran) => SandboxSupport::No { why: last_words(&ran.stderr) },
+        Err(error) => SandboxSupport::No { why: error.to_string() },
     }
 }
 
 /// Everything up to the agent's own words. Each path stands for itself behind an option that takes one, and is
 /// absolute: none can pass for an option.
-pub fn args(confined: &Confined, dir: &Path) -> io::Result<Vec<OsString>> {
+pub(super) fn args(confined: &SandboxPolicy, dir: &Path) -> io::Result<Vec<OsString>> {
     let mut args: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
-    if confined.reach == Reach::Nobody {
+    if confined.reach == NetworkAccess::Nobody {
         args.push("--unshare-net".into());
     }
     let mut empty = Vec::new();
@@ -71,14 +71,14 @@ pub fn args(confined: &Confined, dir: &Path) -> io::Result<Vec<OsString>> {
         let Some(kind) = kind_of(Path::new(&path)) else { continue };
         let both = |option: &str| [option.into(), path.clone(), path.clone()];
         match (rule.access, kind.is_dir()) {
-            (Access::Read | Access::Pinned, _) => args.extend(both("--ro-bind")),
-            (Access::Write, _) => args.extend(both("--bind")),
-            (Access::Private, _) => args.extend(["--tmpfs".into(), path.clone()]),
-            (Access::Hidden, true) => {
+            (PathAccess::Read | PathAccess::Pinned, _) => args.extend(both("--ro-bind")),
+            (PathAccess::Write, _) => args.extend(both("--bind")),
+            (PathAccess::Private, _) => args.extend(["--tmpfs".into(), path.clone()]),
+            (PathAccess::Hidden, true) => {
                 args.extend(["--tmpfs".into(), path.clone()]);
                 empty.push(path.clone());
             }
-            (Access::Hidden, false) => {
+            (PathAccess::Hidden, false) => {
                 args.extend(["--ro-bind".into(), "/dev/null".into(), path.clone()]);
             }
         }
@@ -94,13 +94,14 @@ pub fn args(confined: &Confined, dir: &Path) -> io::Result<Vec<OsString>> {
 
 #[cfg(test)]
 mod tests {
-    use sprag_plan::sandbox::{Rule, Wall};
+    use sprag_plan::sandbox::{SandboxBackend, SandboxRule};
 
     use super::*;
 
-    fn confined(rules: &[(&Path, Access)]) -> Confined {
-        let rules = rules.iter().map(|(path, access)| Rule { path: path.to_path_buf(), access: *access });
-        Confined { by: Wall::Bubblewrap, rules: rules.collect(), reach: Reach::Nobody }
+    fn confined(rules: &[(&Path, PathAccess)]) -> SandboxPolicy {
+        let rules =
+            rules.iter().map(|(path, access)| SandboxRule { path: path.to_path_buf(), access: *access });
+        SandboxPolicy { by: SandboxBackend::Bubblewrap, rules: rules.collect(), reach: NetworkAccess::Nobody }
     }
 
     #[test]
@@ -108,7 +109,8 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let odd = temp.path().join("--bind --");
         std::fs::create_dir(&odd).unwrap();
-        let args = args(&confined(&[(Path::new("/"), Access::Read), (&odd, Access::Write)]), &odd).unwrap();
+        let args =
+            args(&confined(&[(Path::new("/"), PathAccess::Read), (&odd, PathAccess::Write)]), &odd).unwrap();
         let at = args.iter().position(|arg| arg == "--bind").unwrap();
         assert_eq!(
             (&args[at + 1], &args[at + 2]),
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_relative_path_is_refused() {
-        assert!(args(&confined(&[(Path::new("--bind"), Access::Write)]), Path::new("/")).is_err());
+        assert!(args(&confined(&[(Path::new("--bind"), PathAccess::Write)]), Path::new("/")).is_err());
     }
 
     #[test]
@@ -130,9 +132,9 @@ mod tests {
         std::fs::write(&inner, "x").unwrap();
         let args = args(
             &confined(&[
-                (temp.path(), Access::Hidden),
-                (&inner, Access::Read),
-                (Path::new("/nowhere/x"), Access::Read),
+                (temp.path(), PathAccess::Hidden),
+                (&inner, PathAccess::Read),
+                (Path::new("/nowhere/x"), PathAccess::Read),
             ]),
             Path::new("/"),
         )

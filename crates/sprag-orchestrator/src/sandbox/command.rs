@@ -10,19 +10,21 @@ use std::{fs, io};
 use sprag_host::checks;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env::Env;
-use sprag_host::sys::exec::{self, Ran, Run};
+use sprag_host::sys::exec::{self, ProcessOutput, ProcessSpec};
 use sprag_host::sys::locations;
-use sprag_plan::ids::Key;
-use sprag_plan::sandbox::{Bench, Choice, Confined, Reach, Wall, choose, choose_for_check};
-use sprag_plan::spec::checks::Walls;
-use sprag_plan::spec::client::{Client, Known};
-use sprag_plan::spec::{Cached, Sandbox};
+use sprag_plan::ids::EffectKey;
+use sprag_plan::sandbox::{
+    NetworkAccess, SandboxBackend, SandboxChoice, SandboxPolicy, ScratchPaths, choose, choose_for_check,
+};
+use sprag_plan::spec::checks::CheckSandbox;
+use sprag_plan::spec::client::{ClientName, StageClient};
+use sprag_plan::spec::{CacheSpec, SandboxSettings};
 
 use super::stage_rules;
 use crate::launchers::{self, environment};
-use crate::layout::Ground;
+use crate::layout::RunLayout;
 use crate::sandbox::{self, last_words, proxy, steps};
-use crate::session_dir::{Kept, Site};
+use crate::session_dir::{SandboxRequest, SessionDir};
 
 /// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
 const SCRIPT: &str = "echo up >\"$0\" && exec \"$@\"";
@@ -31,38 +33,38 @@ const UP: &str = "up";
 const LOOKS: &str = "looks";
 
 /// Where commands of one look at work are run, and how they are kept: found out when the first of them is.
-pub struct Behind<'a> {
-    ground: &'a Ground,
-    of: Of<'a>,
+pub(crate) struct SandboxedRunner<'a> {
+    ground: &'a RunLayout,
+    of: CommandOwner<'a>,
     /// Of this look alone: its walls, and files for a while.
-    site: Site,
+    site: SessionDir,
     disk: &'a dyn Disk,
     /// It is no command of the plan.
-    reader: Option<Reader<'a>>,
+    reader: Option<ReviewerProcess<'a>>,
     raised: OnceCell<Result<Raised, String>>,
 }
 
 /// Whose commands they are.
 #[derive(Clone, Copy)]
-pub struct Of<'a> {
+pub(crate) struct CommandOwner<'a> {
     pub worktree: &'a Path,
     /// Within it.
     pub dir: &'a Path,
-    pub sandbox: &'a Sandbox,
-    pub caches: &'a [Cached],
+    pub sandbox: &'a SandboxSettings,
+    pub caches: &'a [CacheSpec],
 }
 
 /// A client that reads what others did.
 #[derive(Clone, Copy)]
-pub struct Reader<'a> {
-    pub client: Known,
+pub(crate) struct ReviewerProcess<'a> {
+    pub client: ClientName,
     pub program: &'a Path,
 }
 
 /// A command, and what it may take.
-pub struct Order<'a> {
+pub(crate) struct SandboxedCommand<'a> {
     pub argv: &'a [&'a OsStr],
-    pub walls: Walls,
+    pub walls: CheckSandbox,
     pub env: &'a [(&'a str, &'a OsStr)],
     pub deadline: Duration,
     /// Bytes kept of each stream.
@@ -78,29 +80,41 @@ enum Raised {
     },
 }
 
-impl<'a> Behind<'a> {
+impl<'a> SandboxedRunner<'a> {
     /// `name` is that of no other look that is under way.
-    pub fn new(ground: &'a Ground, name: &Key, of: Of<'a>, disk: &'a dyn Disk) -> Behind<'a> {
+    pub(crate) fn new(
+        ground: &'a RunLayout,
+        name: &EffectKey,
+        of: CommandOwner<'a>,
+        disk: &'a dyn Disk,
+    ) -> SandboxedRunner<'a> {
         let folder = ground.run.join(LOOKS).join(name.0.as_str().replace('/', "."));
-        Behind { ground, of, site: Site::at(&folder), disk, reader: None, raised: OnceCell::new() }
+        SandboxedRunner {
+            ground,
+            of,
+            site: SessionDir::at(&folder),
+            disk,
+            reader: None,
+            raised: OnceCell::new(),
+        }
     }
 
     /// The same for a reviewer. It is started in a place of its own, where no settings that came along with the work
     /// are taken for its own.
-    pub fn of_reviewer(
-        ground: &'a Ground,
-        name: &Key,
-        of: Of<'a>,
-        reader: Reader<'a>,
+    pub(crate) fn of_reviewer(
+        ground: &'a RunLayout,
+        name: &EffectKey,
+        of: CommandOwner<'a>,
+        reader: ReviewerProcess<'a>,
         disk: &'a dyn Disk,
-    ) -> Behind<'a> {
-        let mut behind = Behind::new(ground, name, of, disk);
+    ) -> SandboxedRunner<'a> {
+        let mut behind = SandboxedRunner::new(ground, name, of, disk);
         behind.reader = Some(reader);
         behind
     }
 
     /// Where it may write, empty.
-    pub fn own_place(&self) -> io::Result<PathBuf> {
+    pub(crate) fn own_place(&self) -> io::Result<PathBuf> {
         let temporary = self.temporary();
         if temporary.exists() {
             fs::remove_dir_all(&temporary)?;
@@ -110,7 +124,7 @@ impl<'a> Behind<'a> {
     }
 
     /// Whether there are walls around what is run here.
-    pub fn is_walled(&self) -> bool {
+    pub(crate) fn is_walled(&self) -> bool {
         matches!(self.raised.get_or_init(|| self.raise()), Ok(Raised::Within { .. }))
     }
 
@@ -123,8 +137,8 @@ impl<'a> Behind<'a> {
     }
 
     /// Runs it. `Err` says why it was not: then nothing was.
-    pub fn run(&self, order: &Order<'_>) -> Result<Ran, String> {
-        if order.walls == Walls::Off {
+    pub(crate) fn run(&self, order: &SandboxedCommand<'_>) -> Result<ProcessOutput, String> {
+        if order.walls == CheckSandbox::Off {
             return self.bare(order);
         }
         let raised = self.raised.get_or_init(|| self.raise());
@@ -135,10 +149,10 @@ impl<'a> Behind<'a> {
         }
     }
 
-    fn bare(&self, order: &Order<'_>) -> Result<Ran, String> {
+    fn bare(&self, order: &SandboxedCommand<'_>) -> Result<ProcessOutput, String> {
         let (program, args) = order.argv.split_first().ok_or("there is no command")?;
         let (unset, dir, passed_on) = (checks::unset(), self.dir(), self.environment());
-        let run = Run {
+        let run = ProcessSpec {
             program,
             args,
             dir: &dir,
@@ -151,12 +165,17 @@ impl<'a> Behind<'a> {
         let ran = match self.reader {
             None => exec::run_for_end(&run),
             // It is an agent: it sees of our environment what an agent sees.
-            Some(_) => exec::run_apart(&Run { env: &with(&passed_on, order.env), unset: &[], ..run }),
+            Some(_) => exec::run_apart(&ProcessSpec { env: &with(&passed_on, order.env), unset: &[], ..run }),
         };
         ran.map_err(|error| error.to_string())
     }
 
-    fn within(&self, order: &Order<'_>, port: Option<u16>, env: &[(String, String)]) -> Result<Ran, String> {
+    fn within(
+        &self,
+        order: &SandboxedCommand<'_>,
+        port: Option<u16>,
+        env: &[(String, String)],
+    ) -> Result<ProcessOutput, String> {
         let told = |error: io::Error| unraised(&error.to_string());
         let us = std::env::current_exe().map_err(told)?;
         let up = self.temporary().join(UP);
@@ -167,7 +186,7 @@ impl<'a> Behind<'a> {
         args.push(up.as_os_str());
         args.extend(order.argv);
         let dir = self.dir();
-        let run = Run {
+        let run = ProcessSpec {
             program: us.as_os_str(),
             args: &args,
             dir: &dir,
@@ -193,27 +212,29 @@ impl<'a> Behind<'a> {
         let offer = sandbox::offer(&Env::Real, Some(&self.ground.root));
         let choice = match self.reader {
             None => choose_for_check(self.of.sandbox, &offer),
-            Some(reader) => choose(self.of.sandbox, &Client::Known(reader.client), &offer),
+            Some(reader) => choose(self.of.sandbox, &StageClient::Known(reader.client), &offer),
         };
         let wall = match choice {
-            Choice::Off | Choice::Bare { .. } => return Ok(Raised::Bare),
-            Choice::Within(wall) => wall,
-            Choice::Refused { why } => return Err(why),
+            SandboxChoice::Off | SandboxChoice::Bare { .. } => return Ok(Raised::Bare),
+            SandboxChoice::Within(wall) => wall,
+            SandboxChoice::Refused { why } => return Err(why),
         };
         let confined = self.walls(wall)?;
         let told = |error: io::Error| error.to_string();
         let port = match &confined.reach {
-            Reach::Hosts(hosts) => Some(proxy::listen_once(hosts).map_err(told)?),
-            Reach::Anybody | Reach::Nobody => None,
+            NetworkAccess::Hosts(hosts) => Some(proxy::listen_once(hosts).map_err(told)?),
+            NetworkAccess::Anybody | NetworkAccess::Nobody => None,
         };
         let (worktree, dir) = (self.of.worktree.to_path_buf(), self.dir());
-        self.site.wall_in(self.disk, &Kept { worktree, dir, confined: Some(confined) }).map_err(told)?;
+        self.site
+            .wall_in(self.disk, &SandboxRequest { worktree, dir, confined: Some(confined) })
+            .map_err(told)?;
         let mut env = stage_rules::told_within(self.environment(), &self.temporary());
         env.extend(port.into_iter().flat_map(proxy::env));
         Ok(Raised::Within { port, env })
     }
 
-    fn walls(&self, wall: Wall) -> Result<Confined, String> {
+    fn walls(&self, wall: SandboxBackend) -> Result<SandboxPolicy, String> {
         let whole =
             |path: &Path| fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()));
         let temporary = self.temporary();
@@ -232,7 +253,7 @@ impl<'a> Behind<'a> {
             }
         };
         let (worktree, temporary) = (placed(self.of.worktree)?, placed(&temporary)?);
-        let bench = Bench {
+        let bench = ScratchPaths {
             root: &root,
             worktree: &worktree,
             common: &common,
@@ -243,20 +264,20 @@ impl<'a> Behind<'a> {
         };
         let network = &self.of.sandbox.network;
         let confined = match self.reader {
-            None => Confined::of_check(wall, &bench, network),
+            None => SandboxPolicy::of_check(wall, &bench, network),
             Some(reader) => {
                 home.as_deref()
                     .map_or(Ok(()), |home| stage_rules::make_homes(reader.client, home, self.disk))?;
                 let us = std::env::current_exe().map_err(|error| error.to_string())?;
                 let tools = [whole(&us)?, whole(reader.program)?];
-                Confined::of_review(wall, &bench, reader.client, &tools, network)
+                SandboxPolicy::of_review(wall, &bench, reader.client, &tools, network)
             }
         };
         stage_rules::settled(confined, &[&common, &worktree])
     }
 }
 
-impl Drop for Behind<'_> {
+impl Drop for SandboxedRunner<'_> {
     fn drop(&mut self) {
         if self.reader.is_some() || matches!(self.raised.get(), Some(Ok(Raised::Within { .. }))) {
             // What cannot be taken away is in nobody's way.
@@ -271,7 +292,7 @@ fn with<'e>(env: &'e [(String, String)], more: &[(&'e str, &'e OsStr)]) -> Vec<(
 }
 
 /// Clears away what looks that were cut short have left.
-pub fn forget(run: &Path) {
+pub(crate) fn forget(run: &Path) {
     // What cannot be taken away is in nobody's way.
     fs::remove_dir_all(run.join(LOOKS)).unwrap_or_default();
 }

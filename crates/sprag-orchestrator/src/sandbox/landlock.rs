@@ -10,9 +10,9 @@ use landlock::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-use sprag_plan::sandbox::{Access, Can, Confined, Rule};
+use sprag_plan::sandbox::{PathAccess, SandboxPolicy, SandboxRule, SandboxSupport};
 
-use super::{Placed, kind_of};
+use super::{PlacedRule, kind_of};
 
 /// The newest rules we know; an older kernel keeps those it knows.
 const NEWEST: ABI = ABI::V6;
@@ -32,21 +32,21 @@ const DEVICES: [&str; 9] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Files {
+pub(super) enum FileRights {
     /// Somebody else sees to them.
     All,
     ByRules,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ports {
+pub(super) enum Ports {
     All,
     /// Connections are made to this one alone.
     One(u16),
     None,
 }
 
-pub fn can_files() -> Can {
+pub(super) fn can_files() -> SandboxSupport {
     asked(
         Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
@@ -54,7 +54,7 @@ pub fn can_files() -> Can {
     )
 }
 
-pub fn can_ports() -> Can {
+pub(super) fn can_ports() -> SandboxSupport {
     asked(
         Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
@@ -63,19 +63,19 @@ pub fn can_ports() -> Can {
 }
 
 /// A set of rules that nobody is held to yet: making it shows whether the kernel knows such rules.
-fn asked(rules: Result<Ruleset, landlock::RulesetError>) -> Can {
+fn asked(rules: Result<Ruleset, landlock::RulesetError>) -> SandboxSupport {
     match rules.and_then(Ruleset::create) {
-        Ok(_) => Can::Yes,
-        Err(error) => Can::No { why: error.to_string() },
+        Ok(_) => SandboxSupport::Yes,
+        Err(error) => SandboxSupport::No { why: error.to_string() },
     }
 }
 
 /// From here on, for this process and all that it becomes or starts.
-pub fn restrict(confined: &Confined, files: Files, ports: Ports) -> io::Result<()> {
+pub(super) fn restrict(confined: &SandboxPolicy, files: FileRights, ports: Ports) -> io::Result<()> {
     let mut rules = Ruleset::default();
     // Signals and nameless sockets end at the wall, where the kernel can say so.
     rules = rules.scope(Scope::from_all(NEWEST)).map_err(io::Error::other)?;
-    if files == Files::ByRules {
+    if files == FileRights::ByRules {
         rules = rules.handle_access(AccessFs::from_all(NEWEST)).map_err(io::Error::other)?;
     }
     rules = match ports {
@@ -84,12 +84,12 @@ pub fn restrict(confined: &Confined, files: Files, ports: Ports) -> io::Result<(
         Ports::None => narrowed(rules, AccessNet::from_all(ABI::V4))?,
     };
     let mut made = rules.create().map_err(io::Error::other)?;
-    if files == Files::ByRules {
+    if files == FileRights::ByRules {
         for (path, access) in grants(confined)? {
             let access = match access {
-                Access::Write => AccessFs::from_all(NEWEST),
-                Access::Read | Access::Pinned => AccessFs::from_read(NEWEST),
-                Access::Hidden | Access::Private => continue,
+                PathAccess::Write => AccessFs::from_all(NEWEST),
+                PathAccess::Read | PathAccess::Pinned => AccessFs::from_read(NEWEST),
+                PathAccess::Hidden | PathAccess::Private => continue,
             };
             made = made.add_rules(path_beneath_rules([path], access)).map_err(io::Error::other)?;
         }
@@ -101,8 +101,8 @@ pub fn restrict(confined: &Confined, files: Files, ports: Ports) -> io::Result<(
         made = made.add_rule(NetPort::new(port, AccessNet::ConnectTcp)).map_err(io::Error::other)?;
     }
     let held = made.restrict_self().map_err(io::Error::other)?;
-    let is_needed = files == Files::ByRules || ports != Ports::All;
-    if files == Files::ByRules {
+    let is_needed = files == FileRights::ByRules || ports != Ports::All;
+    if files == FileRights::ByRules {
         // Of a user who may do anything, a rule about files alone would not make one who may not.
         let none = CapabilitySets {
             effective: CapabilitySet::empty(),
@@ -126,7 +126,7 @@ fn narrowed(rules: Ruleset, access: BitFlags<AccessNet>) -> io::Result<Ruleset> 
 }
 
 /// What is allowed, place by place. Whatever holds for all of a place is said once.
-fn grants(confined: &Confined) -> io::Result<Vec<Placed>> {
+fn grants(confined: &SandboxPolicy) -> io::Result<Vec<PlacedRule>> {
     let rules = confined.ordered();
     let mut found = Vec::new();
     let mut open = vec![PathBuf::from("/")];
@@ -135,17 +135,19 @@ fn grants(confined: &Confined) -> io::Result<Vec<Placed>> {
             return Err(io::Error::other(format!("`{}` has too many entries", path.display())));
         }
         let here = confined.access(&path);
-        let below: Vec<&Rule> = rules
+        let below: Vec<&SandboxRule> = rules
             .iter()
             .filter(|rule| rule.path != path && rule.path.starts_with(&path))
             // A file within what may be written cannot be taken out again: whoever relies on it looks.
-            .filter(|rule| rule.access != Access::Pinned && shade(rule.access) != shade(here))
+            .filter(|rule| rule.access != PathAccess::Pinned && shade(rule.access) != shade(here))
             .filter(|rule| kind_of(&rule.path).is_some())
             .collect();
         match here {
             _ if below.is_empty() => found.push((path, here)),
-            Access::Hidden | Access::Private => open.extend(below.iter().map(|rule| rule.path.clone())),
-            Access::Read | Access::Pinned | Access::Write => open.extend(entries(&path)),
+            PathAccess::Hidden | PathAccess::Private => {
+                open.extend(below.iter().map(|rule| rule.path.clone()))
+            }
+            PathAccess::Read | PathAccess::Pinned | PathAccess::Write => open.extend(entries(&path)),
         }
     }
     // A place may be reached by two rules above it.
@@ -161,11 +163,11 @@ enum Shade {
     Write,
 }
 
-fn shade(access: Access) -> Shade {
+fn shade(access: PathAccess) -> Shade {
     match access {
-        Access::Hidden | Access::Private => Shade::Dark,
-        Access::Read | Access::Pinned => Shade::Read,
-        Access::Write => Shade::Write,
+        PathAccess::Hidden | PathAccess::Private => Shade::Dark,
+        PathAccess::Read | PathAccess::Pinned => Shade::Read,
+        PathAccess::Write => Shade::Write,
     }
 }
 
@@ -180,7 +182,7 @@ fn entries(path: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use sprag_plan::sandbox::{Reach, Wall};
+    use sprag_plan::sandbox::{NetworkAccess, SandboxBackend};
 
     use super::*;
 
@@ -192,28 +194,28 @@ mod tests {
             fs::create_dir_all(root.join(name)).unwrap();
         }
         std::os::unix::fs::symlink(root.join("home/.ssh"), root.join("home/link")).unwrap();
-        let rule = |path: &str, access| Rule { path: root.join(path), access };
+        let rule = |path: &str, access| SandboxRule { path: root.join(path), access };
         let rules = vec![
-            Rule { path: "/".into(), access: Access::Hidden },
-            rule("home", Access::Read),
-            rule("home/.ssh", Access::Hidden),
-            rule("home/.config/gh", Access::Hidden),
-            rule("home/.netrc", Access::Hidden),
-            rule("work", Access::Write),
-            rule("work/.git", Access::Pinned),
+            SandboxRule { path: "/".into(), access: PathAccess::Hidden },
+            rule("home", PathAccess::Read),
+            rule("home/.ssh", PathAccess::Hidden),
+            rule("home/.config/gh", PathAccess::Hidden),
+            rule("home/.netrc", PathAccess::Hidden),
+            rule("work", PathAccess::Write),
+            rule("work/.git", PathAccess::Pinned),
         ];
-        let confined = Confined { by: Wall::Landlock, rules, reach: Reach::Anybody };
+        let confined = SandboxPolicy { by: SandboxBackend::Landlock, rules, reach: NetworkAccess::Anybody };
         let granted = grants(&confined).unwrap();
-        let told: Vec<(String, Access)> = granted
+        let told: Vec<(String, PathAccess)> = granted
             .into_iter()
             .map(|(path, access)| (path.strip_prefix(&root).unwrap().display().to_string(), access))
             .collect();
         assert_eq!(
             told,
             [
-                ("home/.config/nvim".to_owned(), Access::Read),
-                ("home/src".to_owned(), Access::Read),
-                ("work".to_owned(), Access::Write),
+                ("home/.config/nvim".to_owned(), PathAccess::Read),
+                ("home/src".to_owned(), PathAccess::Read),
+                ("work".to_owned(), PathAccess::Write),
             ]
         );
     }

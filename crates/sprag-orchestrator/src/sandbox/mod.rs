@@ -16,10 +16,10 @@ use rustix::process::getpid;
 
 use sprag_base::text::one_line;
 use sprag_host::sys::env::Env;
-use sprag_host::sys::exec::{self, Ending, Run};
-use sprag_plan::sandbox::{Can, Confined, Offer, Reach, Wall};
+use sprag_host::sys::exec::{self, ProcessEnd, ProcessSpec};
+use sprag_plan::sandbox::{NetworkAccess, SandboxBackend, SandboxOffer, SandboxPolicy, SandboxSupport};
 
-use super::session_dir::{Site, Spawn};
+use super::session_dir::{SessionDir, SpawnRequest};
 
 /// Narrows what may be used: `off`, `bubblewrap` or `landlock`. A plan that insists is refused rather than let go.
 pub const VARIABLE: &str = "SPRAG_SANDBOX";
@@ -27,15 +27,15 @@ pub const VARIABLE: &str = "SPRAG_SANDBOX";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What there is on this machine, found out by trying it. A program that the project brought along is not tried.
-pub fn offer(env: &Env, worktree: Option<&Path>) -> Offer {
+pub fn offer(env: &Env, worktree: Option<&Path>) -> SandboxOffer {
     let wanted = env.text(VARIABLE);
     let not_wanted = |name: &str| match wanted.as_deref() {
         None => None,
         Some(wanted) if wanted == name => None,
-        Some(wanted) => Some(Can::No { why: format!("`{VARIABLE}` is `{}`", one_line(wanted)) }),
+        Some(wanted) => Some(SandboxSupport::No { why: format!("`{VARIABLE}` is `{}`", one_line(wanted)) }),
     };
     let is_off = wanted.as_deref().is_some_and(|wanted| !["bubblewrap", "landlock"].contains(&wanted));
-    Offer {
+    SandboxOffer {
         bubblewrap: not_wanted("bubblewrap").unwrap_or_else(|| bubblewrap::can(env, worktree)),
         landlock: not_wanted("landlock").unwrap_or_else(landlock::can_files),
         // Either of them is helped by it.
@@ -44,41 +44,43 @@ pub fn offer(env: &Env, worktree: Option<&Path>) -> Offer {
 }
 
 /// Goes within the walls, as far as that is done from outside, and says what is to be started then.
-pub fn enter(site: &Site, port: Option<u16>, argv: &[impl AsRef<OsStr>]) -> io::Result<Vec<OsString>> {
+pub fn enter(site: &SessionDir, port: Option<u16>, argv: &[impl AsRef<OsStr>]) -> io::Result<Vec<OsString>> {
     let kept = site.walls()?;
     let confined = kept.confined.as_ref().ok_or_else(|| io::Error::other("its walls are not on record"))?;
     let ports = match (&confined.reach, confined.by) {
-        (Reach::Anybody, _) | (Reach::Nobody, Wall::Bubblewrap) => landlock::Ports::All,
-        (Reach::Nobody, Wall::Landlock) => landlock::Ports::None,
-        (Reach::Hosts(_), _) => {
+        (NetworkAccess::Anybody, _) | (NetworkAccess::Nobody, SandboxBackend::Bubblewrap) => {
+            landlock::Ports::All
+        }
+        (NetworkAccess::Nobody, SandboxBackend::Landlock) => landlock::Ports::None,
+        (NetworkAccess::Hosts(_), _) => {
             landlock::Ports::One(port.ok_or_else(|| io::Error::other("there is no go-between"))?)
         }
     };
     let argv = argv.iter().map(|word| word.as_ref().to_owned());
     match confined.by {
-        Wall::Bubblewrap => {
+        SandboxBackend::Bubblewrap => {
             let path = std::env::var_os("PATH").unwrap_or_default();
             let program = bubblewrap::program(&path, Some(&kept.worktree)).map_err(io::Error::other)?;
             let mut whole = vec![program.into_os_string()];
             whole.extend(bubblewrap::args(confined, &kept.dir)?);
             whole.extend(argv);
-            landlock::restrict(confined, landlock::Files::All, ports)?;
+            landlock::restrict(confined, landlock::FileRights::All, ports)?;
             Ok(whole)
         }
-        Wall::Landlock => {
-            landlock::restrict(confined, landlock::Files::ByRules, ports)?;
+        SandboxBackend::Landlock => {
+            landlock::restrict(confined, landlock::FileRights::ByRules, ports)?;
             Ok(argv.collect())
         }
     }
 }
 
 /// Builds the walls once for nothing: an agent whose walls fail must not look like one that failed itself.
-pub fn try_out(program: &Path, args: &[&str], spawn: &Spawn) -> Result<(), String> {
+pub fn try_out(program: &Path, args: &[&str], spawn: &SpawnRequest) -> Result<(), String> {
     let args: Vec<&OsStr> =
         args.iter().map(OsStr::new).chain([program.as_os_str(), "--version".as_ref()]).collect();
     let env: Vec<(&str, &OsStr)> =
         spawn.env.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect();
-    let run = Run {
+    let run = ProcessSpec {
         program: program.as_os_str(),
         args: &args,
         dir: &spawn.dir,
@@ -90,8 +92,8 @@ pub fn try_out(program: &Path, args: &[&str], spawn: &Spawn) -> Result<(), Strin
     };
     let ran = exec::run_for_end(&run).map_err(|error| error.to_string())?;
     match ran.ending {
-        Ending::Code(0) => Ok(()),
-        Ending::Code(_) | Ending::Signal | Ending::TimedOut => Err(last_words(&ran.stderr)),
+        ProcessEnd::Code(0) => Ok(()),
+        ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => Err(last_words(&ran.stderr)),
     }
 }
 
@@ -103,11 +105,11 @@ pub fn last_words(stderr: &[u8]) -> String {
 }
 
 /// How an agent is kept, in a few words for people and agents.
-pub fn told(confined: &Confined) -> String {
+pub fn told(confined: &SandboxPolicy) -> String {
     let network = match &confined.reach {
-        Reach::Anybody => "the network is open".to_owned(),
-        Reach::Nobody => "there is no network".to_owned(),
-        Reach::Hosts(hosts) => format!("the network reaches {} and nobody else", hosts.join(", ")),
+        NetworkAccess::Anybody => "the network is open".to_owned(),
+        NetworkAccess::Nobody => "there is no network".to_owned(),
+        NetworkAccess::Hosts(hosts) => format!("the network reaches {} and nobody else", hosts.join(", ")),
     };
     format!("{}, {network}", confined.by.name())
 }
@@ -118,7 +120,7 @@ fn kind_of(path: &Path) -> Option<std::fs::FileType> {
 }
 
 /// What a rule is about on this machine.
-type Placed = (PathBuf, sprag_plan::sandbox::Access);
+type PlacedRule = (PathBuf, sprag_plan::sandbox::PathAccess);
 
 /// The flag by which our program is told to become an agent.
 const AS_AGENT: &str = "--as-agent-of";

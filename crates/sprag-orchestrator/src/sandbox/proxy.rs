@@ -68,7 +68,7 @@ pub fn env(port: u16) -> Vec<(String, String)> {
 fn serve(mut client: TcpStream, hosts: &[String]) -> io::Result<()> {
     client.set_read_timeout(Some(PATIENCE))?;
     let head = head(&mut client)?;
-    let Some(wanted) = Wanted::read(&head) else {
+    let Some(wanted) = ProxyTarget::read(&head) else {
         return client.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     };
     if !is_among(hosts, &wanted.host) {
@@ -113,28 +113,28 @@ fn head(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-fn connect(wanted: &Wanted) -> Option<TcpStream> {
+fn connect(wanted: &ProxyTarget) -> Option<TcpStream> {
     let addresses = (wanted.host.as_str(), wanted.port).to_socket_addrs().ok()?;
     addresses.take(8).find_map(|address| TcpStream::connect_timeout(&address, PATIENCE).ok())
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct ProxyTarget {
     host: String,
     port: u16,
     /// A plain request is handed on; one for a tunnel is not.
     forward: Option<Vec<u8>>,
 }
 
-impl Wanted {
-    fn read(head: &[u8]) -> Option<Wanted> {
+impl ProxyTarget {
+    fn read(head: &[u8]) -> Option<ProxyTarget> {
         let text = std::str::from_utf8(head).ok()?;
         let (line, rest) = text.split_once("\r\n")?;
         let mut words = line.split(' ');
         let (method, target, version) = (words.next()?, words.next()?, words.next()?);
         if method == "CONNECT" {
             let (host, port) = authority(target, None)?;
-            return Some(Wanted { host, port, forward: None });
+            return Some(ProxyTarget { host, port, forward: None });
         }
         let (place, path) = target.strip_prefix("http://")?.split_once('/').map_or_else(
             || (target.strip_prefix("http://").unwrap_or_default(), String::new()),
@@ -153,7 +153,7 @@ impl Wanted {
             .collect();
         let head =
             format!("{method} /{path} {version}\r\n{}\r\nConnection: close\r\n\r\n", kept.join("\r\n"));
-        Some(Wanted { host, port, forward: Some(head.into_bytes()) })
+        Some(ProxyTarget { host, port, forward: Some(head.into_bytes()) })
     }
 }
 
@@ -223,8 +223,8 @@ mod tests {
             "\r\n\r\n",
             "CONNECT\r\n\r\n",
         ] {
-            assert_eq!(Wanted::read(head.as_bytes()), None, "{head}");
+            assert_eq!(ProxyTarget::read(head.as_bytes()), None, "{head}");
         }
-        assert_eq!(Wanted::read(b"\xff\xfe\r\n\r\n"), None);
+        assert_eq!(ProxyTarget::read(b"\xff\xfe\r\n\r\n"), None);
     }
 }

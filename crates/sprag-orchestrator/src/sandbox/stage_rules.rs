@@ -9,13 +9,15 @@ use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env::Env;
 use sprag_host::sys::{exec, locations};
 use sprag_plan::ids::StageId;
-use sprag_plan::sandbox::{Access, Choice, Confined, Grounds, Rule, Wall, choose, home_of};
-use sprag_plan::spec::client::{Client, Known};
-use sprag_plan::spec::{Cached, Caching, Kind, Plan, StageSpec};
+use sprag_plan::sandbox::{
+    PathAccess, SandboxBackend, SandboxChoice, SandboxPaths, SandboxPolicy, SandboxRule, choose, home_of,
+};
+use sprag_plan::spec::client::{ClientName, StageClient};
+use sprag_plan::spec::{CacheSpec, Caching, Plan, StageKind, StageSpec};
 
-use crate::layout::{DOOR, Ground, handoffs_dir, notes_dir, notes_path};
+use crate::layout::{DOOR, RunLayout, handoffs_dir, notes_dir, notes_path};
 use crate::sandbox;
-use crate::session_dir::{Site, Spawn};
+use crate::session_dir::{SessionDir, SpawnRequest};
 
 /// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
 const GIT: [(&str, &str); 3] =
@@ -30,51 +32,51 @@ const RECORDS: [&str; 10] =
 const KEPT: &str = ".sprag";
 
 /// The first stage that insists on walls where there is nothing to build them of.
-pub fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
+pub(crate) fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
     let offer = sandbox::offer(&Env::Real, Some(root));
     plan.stages().iter().find_map(|spec| match choose(&spec.sandbox, &spec.agent.client, &offer) {
-        Choice::Refused { why } => Some((spec.id.clone(), why)),
-        Choice::Off | Choice::Bare { .. } | Choice::Within(_) => None,
+        SandboxChoice::Refused { why } => Some((spec.id.clone(), why)),
+        SandboxChoice::Off | SandboxChoice::Bare { .. } | SandboxChoice::Within(_) => None,
     })
 }
 
 /// How a stage is kept on this machine.
-pub fn choice(spec: &StageSpec, root: &Path) -> Choice {
+pub(crate) fn choice(spec: &StageSpec, root: &Path) -> SandboxChoice {
     choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(root)))
 }
 
 /// The same in a line for its agent.
-pub fn told(spec: &StageSpec, root: &Path) -> String {
+pub(crate) fn told(spec: &StageSpec, root: &Path) -> String {
     match choice(spec, root) {
-        Choice::Off => "You are not confined: the plan says so.".to_owned(),
-        Choice::Bare { why } => format!("You are not confined: {why}."),
-        Choice::Within(wall) => format!(
+        SandboxChoice::Off => "You are not confined: the plan says so.".to_owned(),
+        SandboxChoice::Bare { why } => format!("You are not confined: {why}."),
+        SandboxChoice::Within(wall) => format!(
             "You are confined by {}: you write to this worktree and to branch `{}`, the rest is read-only or not there. Files for a while go to `$TMPDIR`.",
             wall.name(),
             spec.id.branch(),
         ),
-        Choice::Refused { why } => format!("You cannot be confined: {why}."),
+        SandboxChoice::Refused { why } => format!("You cannot be confined: {why}."),
     }
 }
 
 /// Puts an agent within its walls. `Err`: there are none, and the plan insists.
-pub fn within(
-    ground: &Ground,
+pub(crate) fn within(
+    ground: &RunLayout,
     spec: &StageSpec,
-    choice: &Choice,
-    site: &Site,
-    mut spawn: Spawn,
+    choice: &SandboxChoice,
+    site: &SessionDir,
+    mut spawn: SpawnRequest,
     disk: &dyn Disk,
-) -> Result<Spawn, String> {
+) -> Result<SpawnRequest, String> {
     let wall = match choice {
-        Choice::Off | Choice::Bare { .. } => return Ok(spawn),
-        Choice::Within(wall) => *wall,
-        Choice::Refused { why } => return Err(why.clone()),
+        SandboxChoice::Off | SandboxChoice::Bare { .. } => return Ok(spawn),
+        SandboxChoice::Within(wall) => *wall,
+        SandboxChoice::Refused { why } => return Err(why.clone()),
     };
     let program = program_of(&spawn);
     let confined = walls(ground, spec, site, wall, program.as_ref().map(|(_, real)| real.as_path()), disk)?;
     if let (Some((found, real)), Some(first)) = (&program, spawn.argv.first_mut())
-        && matches!(confined.access(found), Access::Hidden | Access::Private)
+        && matches!(confined.access(found), PathAccess::Hidden | PathAccess::Private)
     {
         // Where it is found nothing is seen from behind the wall; where it really is, it is.
         *first = real.display().to_string();
@@ -100,14 +102,14 @@ pub(crate) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> V
 }
 
 /// Caches of the user's checkout that a worktree shares, as they are.
-pub(crate) fn shared(caches: &[Cached], root: &Path, common: &Path) -> Vec<PathBuf> {
-    let of = |cached: &Cached| fs::canonicalize(root.join(cached.path.as_str())).ok();
+pub(crate) fn shared(caches: &[CacheSpec], root: &Path, common: &Path) -> Vec<PathBuf> {
+    let of = |cached: &CacheSpec| fs::canonicalize(root.join(cached.path.as_str())).ok();
     let shared = caches.iter().filter(|cached| cached.how == Caching::Share).filter_map(of);
     shared.filter(|path| path.starts_with(root) && !path.starts_with(common)).collect()
 }
 
 /// The program of an agent: where it is found, and where that leads.
-fn program_of(spawn: &Spawn) -> Option<(PathBuf, PathBuf)> {
+fn program_of(spawn: &SpawnRequest) -> Option<(PathBuf, PathBuf)> {
     let first = spawn.argv.first()?;
     let path = spawn.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str())?;
     let found = match first.contains('/') {
@@ -119,13 +121,13 @@ fn program_of(spawn: &Spawn) -> Option<(PathBuf, PathBuf)> {
 }
 
 fn walls(
-    ground: &Ground,
+    ground: &RunLayout,
     spec: &StageSpec,
-    site: &Site,
-    wall: Wall,
+    site: &SessionDir,
+    wall: SandboxBackend,
     agent: Option<&Path>,
     disk: &dyn Disk,
-) -> Result<Confined, String> {
+) -> Result<SandboxPolicy, String> {
     let told = |path: &Path, error: &io::Error| format!("`{}`: {error}", path.display());
     let whole = |path: &Path| fs::canonicalize(path).map_err(|error| told(path, &error));
     let worktree = ground.worktree(&spec.id);
@@ -152,8 +154,8 @@ fn walls(
     [&door, &handed_over, &notes_dir(&run, &ground.plan)].into_iter().try_for_each(|path| made(path))?;
     // Our own command makes knowledge of the notes of all stages, and says which it has taken.
     let noted = match spec.kind {
-        Kind::KnowledgeDistill => run.join("notes"),
-        Kind::Standard | Kind::Knowledge | Kind::IntegrationVerify => {
+        StageKind::KnowledgeDistill => run.join("notes"),
+        StageKind::Standard | StageKind::Knowledge | StageKind::IntegrationVerify => {
             let own = notes_path(&run, &ground.plan, &spec.id);
             disk::append_regular(&own).map_err(|error| told(&own, &error))?;
             own
@@ -163,18 +165,18 @@ fn walls(
     let shared = shared(&spec.caches, &root, &common);
     // A script of the plan may lie where the agent sees nothing else.
     let mut tools: Vec<PathBuf> = match &spec.agent.client {
-        Client::Command { command, .. } => {
+        StageClient::Command { command, .. } => {
             let named = command.iter().map(|word| PathBuf::from(word.to_string()));
             named
                 .filter(|path| path.is_absolute() && path.is_file())
                 .filter_map(|path| whole(&path).ok())
                 .collect()
         }
-        Client::Known(_) => Vec::new(),
+        StageClient::Known(_) => Vec::new(),
     };
     tools.extend(agent.map(Path::to_path_buf));
     let journals = journal::folder(&store, spec.id.as_str());
-    let grounds = Grounds {
+    let grounds = SandboxPaths {
         root: &root,
         worktree: &expected,
         git_dir: &git_dir,
@@ -196,19 +198,19 @@ fn walls(
         made(&path)?;
     }
     fs::write(grounds.references().join(KEPT), "").map_err(|error| told(&grounds.references(), &error))?;
-    if wall == Wall::Landlock {
+    if wall == SandboxBackend::Landlock {
         // It cannot allow what is not there yet.
         (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;
     }
-    if let (Client::Known(known), Some(home)) = (&spec.agent.client, &home) {
+    if let (StageClient::Known(known), Some(home)) = (&spec.agent.client, &home) {
         make_homes(*known, home, disk)?;
     }
-    let confined = Confined::new(wall, &grounds, &spec.agent.client, &spec.sandbox.network);
+    let confined = SandboxPolicy::new(wall, &grounds, &spec.agent.client, &spec.sandbox.network);
     settled(confined, &[&common, &expected, &store])
 }
 
 /// Where a client keeps what it writes, made where the client is used: a wall may know only what is there.
-pub(crate) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<(), String> {
+pub(crate) fn make_homes(client: ClientName, home: &Path, disk: &dyn Disk) -> Result<(), String> {
     let is_used = |name: &&&str| Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
     home_of(client)
         .writes
@@ -220,8 +222,8 @@ pub(crate) fn make_homes(client: Known, home: &Path, disk: &dyn Disk) -> Result<
 
 /// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be
 /// reached by one, if it is ours.
-pub(crate) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined, String> {
-    let mut rules: Vec<Rule> = Vec::new();
+pub(crate) fn settled(mut confined: SandboxPolicy, ours: &[&Path]) -> Result<SandboxPolicy, String> {
+    let mut rules: Vec<SandboxRule> = Vec::new();
     for rule in confined.rules {
         let real = match fs::canonicalize(&rule.path) {
             Ok(real) => real,
@@ -232,12 +234,12 @@ pub(crate) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined
             Err(error) => return Err(format!("`{}`: {error}", rule.path.display())),
         };
         let is_ours = ours.iter().any(|ours| rule.path.starts_with(ours));
-        let is_relied_on = matches!(rule.access, Access::Write | Access::Pinned);
+        let is_relied_on = matches!(rule.access, PathAccess::Write | PathAccess::Pinned);
         if real != rule.path && is_ours && is_relied_on {
             return Err(format!("`{}` is a link to `{}`", rule.path.display(), real.display()));
         }
         // A link out of the home to the whole of it would open all of it.
-        let opens = real != rule.path && rule.access == Access::Write;
+        let opens = real != rule.path && rule.access == PathAccess::Write;
         if opens && rules.iter().any(|other| other.path.starts_with(&real)) {
             return Err(format!(
                 "`{}` leads to `{}`, which is more than it may",
@@ -245,14 +247,14 @@ pub(crate) fn settled(mut confined: Confined, ours: &[&Path]) -> Result<Confined
                 real.display()
             ));
         }
-        rules.push(Rule { path: real, access: rule.access });
+        rules.push(SandboxRule { path: real, access: rule.access });
     }
     confined.rules = rules;
     Ok(confined)
 }
 
 /// What is left of a branch that is gone.
-pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
+pub(crate) fn forget(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
     let Some(common) = locations::common_dir(&ground.root) else { return };
     let places: [PathBuf; 2] =
         ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(stage.branch()));
@@ -269,7 +271,7 @@ pub fn forget(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use sprag_plan::sandbox::Reach;
+    use sprag_plan::sandbox::NetworkAccess;
 
     use super::*;
 
@@ -282,21 +284,23 @@ mod tests {
         }
         symlink(root.join("dots/ssh"), root.join("home/.ssh")).unwrap();
         symlink(root.join("elsewhere"), root.join("git/refs")).unwrap();
-        let confined = |path: &str, access| Confined {
-            by: Wall::Landlock,
+        let confined = |path: &str, access| SandboxPolicy {
+            by: SandboxBackend::Landlock,
             rules: vec![
-                Rule { path: root.join("home"), access: Access::Read },
-                Rule { path: root.join(path), access },
+                SandboxRule { path: root.join("home"), access: PathAccess::Read },
+                SandboxRule { path: root.join(path), access },
             ],
-            reach: Reach::Anybody,
+            reach: NetworkAccess::Anybody,
         };
         let git = root.join("git");
         let settled = |confined| settled(confined, &[&git]);
-        let hidden = settled(confined("home/.ssh", Access::Hidden)).unwrap();
-        assert_eq!(hidden.access(&root.join("dots/ssh/id")), Access::Hidden);
-        assert!(settled(confined("git/objects", Access::Write)).is_ok());
-        assert!(settled(confined("git/refs", Access::Write)).unwrap_err().contains("is a link to"));
+        let hidden = settled(confined("home/.ssh", PathAccess::Hidden)).unwrap();
+        assert_eq!(hidden.access(&root.join("dots/ssh/id")), PathAccess::Hidden);
+        assert!(settled(confined("git/objects", PathAccess::Write)).is_ok());
+        assert!(settled(confined("git/refs", PathAccess::Write)).unwrap_err().contains("is a link to"));
         symlink("/", root.join("home/.claude")).unwrap();
-        assert!(settled(confined("home/.claude", Access::Write)).unwrap_err().contains("more than it may"));
+        assert!(
+            settled(confined("home/.claude", PathAccess::Write)).unwrap_err().contains("more than it may")
+        );
     }
 }

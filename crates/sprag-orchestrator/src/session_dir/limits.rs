@@ -6,24 +6,24 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;
-use sprag_plan::agent::activity::{Context, Seen, Spent};
-use sprag_plan::reconcile::budget::Left;
-use sprag_plan::spec::client::Stream;
+use sprag_plan::agent::activity::{AgentActivity, BudgetSpent, ContextUsage};
+use sprag_plan::reconcile::budget::BudgetLeft;
+use sprag_plan::spec::client::StreamFormat;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Watch {
+pub struct AgentLimits {
     /// The stage it works for: hooks and commands below it know by that whom they serve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Text<64>>,
     /// The form of what it prints.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream: Option<Stream>,
+    pub stream: Option<StreamFormat>,
     /// Where its client writes down the talk.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub talk: Option<Talk>,
-    pub allowance: Allowance,
-    pub screen: Screen,
+    pub talk: Option<TranscriptDir>,
+    pub allowance: UsageAllowance,
+    pub screen: AgentTerminal,
     /// How many tokens fit into a context, where an earlier session with that model has told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
@@ -31,7 +31,7 @@ pub struct Watch {
 
 /// A folder below which a client keeps its talks, each in a file whose name ends with the id of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Talk {
+pub struct TranscriptDir {
     pub dir: PathBuf,
     /// Where it was chosen by us; else the client tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Talk {
 /// Where the agent speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Screen {
+pub enum AgentTerminal {
     /// To us alone.
     #[default]
     Pipes,
@@ -52,7 +52,7 @@ pub enum Screen {
 /// What is left of a budget when a session starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Allowance {
+pub struct UsageAllowance {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Millionths of a dollar.
@@ -64,32 +64,32 @@ pub struct Allowance {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<u8>,
     /// What it may use before somebody is told that most of a budget is gone.
-    pub nearly_of_stage: Left,
-    pub nearly_of_run: Left,
+    pub nearly_of_stage: BudgetLeft,
+    pub nearly_of_run: BudgetLeft,
 }
 
-impl Allowance {
+impl UsageAllowance {
     /// Whether more was used than there was.
-    pub fn is_exceeded(&self, seen: &Seen) -> bool {
+    pub fn is_exceeded(&self, seen: &AgentActivity) -> bool {
         let Some(used) = seen.used else { return false };
         let is_over = |left: Option<u64>, used: u64| left.is_some_and(|left| used > left);
         is_over(self.tokens, used.tokens) || is_over(self.micros, used.micros.unwrap_or(0))
     }
 
     /// Budgets of which most is used after so many seconds.
-    pub fn nearly(&self, seen: &Seen, seconds: u64) -> Vec<Spent> {
+    pub fn nearly(&self, seen: &AgentActivity, seconds: u64) -> Vec<BudgetSpent> {
         let used = seen.used.unwrap_or_default();
-        let of = [(Spent::OfStage, &self.nearly_of_stage), (Spent::OfRun, &self.nearly_of_run)];
+        let of = [(BudgetSpent::OfStage, &self.nearly_of_stage), (BudgetSpent::OfRun, &self.nearly_of_run)];
         of.into_iter().filter(|(_, most)| most.is_reached(used, seconds)).map(|(of, _)| of).collect()
     }
 
     /// Four fifths of that.
-    pub fn is_context_near(&self, seen: &Seen) -> bool {
-        let near = |(budget, context): (u8, Context)| is_near(context.percent(), budget);
+    pub fn is_context_near(&self, seen: &AgentActivity) -> bool {
+        let near = |(budget, context): (u8, ContextUsage)| is_near(context.percent(), budget);
         self.context.zip(seen.context).is_some_and(near)
     }
 
-    pub fn is_context_full(&self, seen: &Seen) -> bool {
+    pub fn is_context_full(&self, seen: &AgentActivity) -> bool {
         self.context.zip(seen.context).is_some_and(|(budget, context)| context.percent() >= budget)
     }
 }
@@ -101,20 +101,32 @@ pub fn is_near(percent: u8, budget: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use sprag_plan::agent::activity::Used;
+    use sprag_plan::agent::activity::SessionCost;
 
     use super::*;
 
     #[test]
     fn what_is_not_known_is_not_exceeded() {
-        let left =
-            Allowance { tokens: Some(10), micros: Some(10), context: Some(50), ..Allowance::default() };
-        assert!(!left.is_exceeded(&Seen::default()) && !left.is_context_full(&Seen::default()));
-        let used = |tokens, micros| Seen { used: Some(Used { tokens, micros }), ..Seen::default() };
+        let left = UsageAllowance {
+            tokens: Some(10),
+            micros: Some(10),
+            context: Some(50),
+            ..UsageAllowance::default()
+        };
+        assert!(
+            !left.is_exceeded(&AgentActivity::default()) && !left.is_context_full(&AgentActivity::default())
+        );
+        let used = |tokens, micros| AgentActivity {
+            used: Some(SessionCost { tokens, micros }),
+            ..AgentActivity::default()
+        };
         let over = [used(10, None), used(11, None), used(1, Some(11))].map(|seen| left.is_exceeded(&seen));
         assert_eq!(over, [false, true, true]);
-        let full = |tokens| Seen { context: Some(Context { tokens, window: 100 }), ..Seen::default() };
+        let full = |tokens| AgentActivity {
+            context: Some(ContextUsage { tokens, window: 100 }),
+            ..AgentActivity::default()
+        };
         assert_eq!([full(49), full(50)].map(|seen| left.is_context_full(&seen)), [false, true]);
-        assert!(!Allowance::default().is_context_full(&full(100)));
+        assert!(!UsageAllowance::default().is_context_full(&full(100)));
     }
 }

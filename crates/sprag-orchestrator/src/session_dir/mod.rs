@@ -16,13 +16,13 @@ use sprag_govern::session_facts::Process;
 use sprag_host::store::lock_within;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::processes;
-use sprag_plan::agent::activity::Seen;
+use sprag_plan::agent::activity::AgentActivity;
 use sprag_plan::agent::exit::Exit;
-use sprag_plan::ids::Key;
-use sprag_plan::sandbox::Confined;
+use sprag_plan::ids::EffectKey;
+use sprag_plan::sandbox::SandboxPolicy;
 
-use super::session_dir::limits::Watch;
-use crate::layout::Ground;
+use super::session_dir::limits::AgentLimits;
+use crate::layout::RunLayout;
 use crate::lock;
 
 /// Longer than a look at a lock takes.
@@ -32,7 +32,7 @@ const BYTES: u64 = 1024 * 1024;
 
 /// What the supervisor is to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spawn {
+pub struct SpawnRequest {
     pub v: u32,
     /// Which daemon asked for it: one that was replaced has no say any more.
     pub epoch: u64,
@@ -49,24 +49,24 @@ pub struct Spawn {
     pub grace: u64,
     pub stdin: Option<PathBuf>,
     #[serde(default)]
-    pub watch: Watch,
+    pub watch: AgentLimits,
     /// The walls around it; none, if the plan or the machine has none. Older daemons asked for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confined: Option<Confined>,
+    pub confined: Option<SandboxPolicy>,
 }
 
 /// Where somebody is within walls, as those have to know who build them. A folder that asks for a session says that, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct SandboxRequest {
     pub worktree: PathBuf,
     /// Within the worktree.
     pub dir: PathBuf,
-    pub confined: Option<Confined>,
+    pub confined: Option<SandboxPolicy>,
 }
 
 /// Where the terminal of a session is, for one that has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct TerminalPane {
     /// The server of tmux, as `tmux -L` takes it.
     pub server: String,
     /// The session by the name it has there.
@@ -75,7 +75,7 @@ pub struct Window {
 
 /// What is known of a session from its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Probe {
+pub enum SessionProbe {
     /// Asked for at most: nobody has taken it on.
     Nothing,
     Running,
@@ -86,43 +86,43 @@ pub enum Probe {
 
 /// What a supervisor can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum SupervisorSignal {
     /// As a person does at the keyboard.
     Interrupt,
     Stop,
 }
 
-impl Word {
-    const ALL: [Word; 2] = [Word::Interrupt, Word::Stop];
+impl SupervisorSignal {
+    const ALL: [SupervisorSignal; 2] = [SupervisorSignal::Interrupt, SupervisorSignal::Stop];
 
     fn text(self) -> &'static str {
         match self {
-            Word::Interrupt => "interrupt",
-            Word::Stop => "stop",
+            SupervisorSignal::Interrupt => "interrupt",
+            SupervisorSignal::Stop => "stop",
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum AcquireResult {
     Ours,
     Taken,
 }
 
 /// Held for as long as the supervisor lives.
 #[derive(Debug)]
-pub struct Lock {
+pub struct SupervisorLock {
     file: File,
 }
 
-impl Lock {
+impl SupervisorLock {
     /// Whether it is still the one that others find: whoever deletes its folder makes it nobody's.
     pub fn is_there(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.nlink() > 0)
     }
 }
 
-impl Drop for Lock {
+impl Drop for SupervisorLock {
     fn drop(&mut self) {
         // Whoever is just being started has a copy of it until it is a program of its own: closing ours is not enough.
         self.file.unlock().unwrap_or_default();
@@ -130,13 +130,13 @@ impl Drop for Lock {
 }
 
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct SessionDir {
     dir: PathBuf,
 }
 
-impl Site {
-    pub fn at(dir: &Path) -> Site {
-        Site { dir: dir.to_path_buf() }
+impl SessionDir {
+    pub fn at(dir: &Path) -> SessionDir {
+        SessionDir { dir: dir.to_path_buf() }
     }
 
     /// The session's name.
@@ -162,22 +162,22 @@ impl Site {
     }
 
     /// Asks for a session.
-    pub fn ask(&self, disk: &dyn Disk, spawn: &Spawn) -> io::Result<()> {
+    pub fn ask(&self, disk: &dyn Disk, spawn: &SpawnRequest) -> io::Result<()> {
         disk.make_dirs(&self.dir)?;
         disk::replace(disk, &self.dir.join("spawn.json"), &json(spawn)?)
     }
 
-    pub fn spawn(&self) -> io::Result<Spawn> {
+    pub fn spawn(&self) -> io::Result<SpawnRequest> {
         read(&self.dir.join("spawn.json"))
     }
 
     /// Puts walls on record for a command that is no session.
-    pub fn wall_in(&self, disk: &dyn Disk, kept: &Kept) -> io::Result<()> {
+    pub fn wall_in(&self, disk: &dyn Disk, kept: &SandboxRequest) -> io::Result<()> {
         disk.make_dirs(&self.dir)?;
         disk::replace_derived(disk, &self.dir.join("spawn.json"), &json(kept)?)
     }
 
-    pub fn walls(&self) -> io::Result<Kept> {
+    pub fn walls(&self) -> io::Result<SandboxRequest> {
         read(&self.dir.join("spawn.json"))
     }
 
@@ -187,10 +187,10 @@ impl Site {
     }
 
     /// `None`: somebody else has it.
-    pub fn lock(&self) -> io::Result<Option<Lock>> {
+    pub fn lock(&self) -> io::Result<Option<SupervisorLock>> {
         let file = self.lock_file()?;
         // Whoever looks whether it is held holds it for a moment.
-        Ok(lock_within(&file, LOOK)?.then_some(Lock { file }))
+        Ok(lock_within(&file, LOOK)?.then_some(SupervisorLock { file }))
     }
 
     fn lock_file(&self) -> io::Result<File> {
@@ -198,18 +198,18 @@ impl Site {
     }
 
     /// From here on the session counts as started, whatever happens.
-    pub fn claim(&self, disk: &dyn Disk) -> io::Result<Claim> {
+    pub fn claim(&self, disk: &dyn Disk) -> io::Result<AcquireResult> {
         let path = self.dir.join("claim");
         let file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Claim::Taken),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(AcquireResult::Taken),
             Err(error) => return Err(error),
         };
         let us = processes::this_process().ok_or(io::ErrorKind::Unsupported)?;
         disk.append(&file, &json(&us)?)?;
         disk.sync(&file)?;
         disk::sync_parent(disk, &path)?;
-        Ok(Claim::Ours)
+        Ok(AcquireResult::Ours)
     }
 
     /// Whether it counts as started.
@@ -235,20 +235,20 @@ impl Site {
     }
 
     /// What is seen of the agent; lost with the machine, and made anew by what it prints next.
-    pub fn note_seen(&self, disk: &dyn Disk, seen: &Seen) -> io::Result<()> {
+    pub fn note_seen(&self, disk: &dyn Disk, seen: &AgentActivity) -> io::Result<()> {
         disk::replace_derived(disk, &self.dir.join("seen.json"), &json(seen)?)
     }
 
-    pub fn seen(&self) -> Option<Seen> {
+    pub fn seen(&self) -> Option<AgentActivity> {
         read(&self.dir.join("seen.json")).ok()
     }
 
-    pub fn note_window(&self, disk: &dyn Disk, window: &Window) -> io::Result<()> {
+    pub fn note_window(&self, disk: &dyn Disk, window: &TerminalPane) -> io::Result<()> {
         disk::replace_derived(disk, &self.dir.join("tmux.json"), &json(window)?)
     }
 
     /// `None`: it has no terminal.
-    pub fn window(&self) -> Option<Window> {
+    pub fn window(&self) -> Option<TerminalPane> {
         read(&self.dir.join("tmux.json")).ok()
     }
 
@@ -263,19 +263,19 @@ impl Site {
         disk::replace(disk, &self.dir.join("claim"), b"")
     }
 
-    pub fn probe(&self) -> io::Result<Probe> {
+    pub fn probe(&self) -> io::Result<SessionProbe> {
         // The lock is held from before the claim until after the record: seen in this order, none of them is
         // missed because it came in between.
         let is_claimed = self.is_claimed();
         if self.dir.join("lock").exists() && self.is_held()? {
-            return Ok(Probe::Running);
+            return Ok(SessionProbe::Running);
         }
         if !is_claimed {
-            return Ok(Probe::Nothing);
+            return Ok(SessionProbe::Nothing);
         }
         match read(&self.dir.join("exit.json")) {
-            Ok(exit) => Ok(Probe::Ended(exit)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Probe::Died),
+            Ok(exit) => Ok(SessionProbe::Ended(exit)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SessionProbe::Died),
             Err(error) => Err(error),
         }
     }
@@ -305,7 +305,7 @@ impl Site {
         bell.and_then(|bell| bell.send_to(b"look", bell_in(&dir)).map(drop)).unwrap_or_default();
     }
 
-    pub fn tell(&self, word: Word) -> io::Result<()> {
+    pub fn tell(&self, word: SupervisorSignal) -> io::Result<()> {
         let dir = File::open(&self.dir)?;
         UnixDatagram::unbound()?.send_to(word.text().as_bytes(), through(&dir)).map(drop)
     }
@@ -328,10 +328,10 @@ fn through(dir: &File) -> PathBuf {
 }
 
 /// A word, if one was said that means something.
-pub fn heard(socket: &UnixDatagram) -> Option<Word> {
+pub fn heard(socket: &UnixDatagram) -> Option<SupervisorSignal> {
     let mut buffer = [0; 64];
     let count = socket.recv(&mut buffer).ok()?;
-    Word::ALL.into_iter().find(|word| word.text().as_bytes() == &buffer[..count])
+    SupervisorSignal::ALL.into_iter().find(|word| word.text().as_bytes() == &buffer[..count])
 }
 
 fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
@@ -343,12 +343,12 @@ fn read<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
 }
 
 /// Where what concerns one session is.
-pub fn site_of(run: &Path, session: &Key) -> Site {
-    Site::at(&run.join("s").join(session.0.as_str().replace('/', ".")))
+pub fn site_of(run: &Path, session: &EffectKey) -> SessionDir {
+    SessionDir::at(&run.join("s").join(session.0.as_str().replace('/', ".")))
 }
 
-impl Ground {
-    pub fn site(&self, session: &Key) -> Site {
+impl RunLayout {
+    pub fn site(&self, session: &EffectKey) -> SessionDir {
         site_of(&self.run, session)
     }
 }

@@ -5,9 +5,9 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use sprag_plan::run::command::Role;
+use sprag_plan::run::command::CommandRole;
 
-use super::protocol::{self, Reply, Request, Unheard};
+use super::protocol::{self, DaemonReply, DaemonRequest, Unheard};
 use super::server::{door, through};
 use super::tokens;
 
@@ -16,9 +16,9 @@ const GREETING: Duration = Duration::from_secs(10);
 
 /// Somebody who may speak.
 #[derive(Debug)]
-pub struct Client {
+pub struct DaemonClient {
     stream: UnixStream,
-    pub role: Role,
+    pub role: CommandRole,
 }
 
 #[derive(Debug)]
@@ -42,19 +42,19 @@ impl From<io::Error> for NotConnected {
 }
 
 /// Speaks as this; an agent is known without showing anything.
-pub fn connect(run: &Path, role: Role) -> Result<Client, NotConnected> {
+pub fn connect(run: &Path, role: CommandRole) -> Result<DaemonClient, NotConnected> {
     let dir = door(run)?;
     let stream = UnixStream::connect(through(&dir))?;
     stream.set_read_timeout(Some(GREETING))?;
     let token = match role {
-        Role::Agent => None,
+        CommandRole::Agent => None,
         // One that cannot be read shows nothing, and the daemon says so.
-        Role::User | Role::Admin => tokens::read(run, role).ok(),
+        CommandRole::User | CommandRole::Admin => tokens::read(run, role).ok(),
     };
-    let mut client = Client { stream, role };
-    match client.ask(&Request::Hello { proto: protocol::PROTOCOL, token })? {
-        Reply::Hello { role, .. } => client.role = role,
-        Reply::Refused { code, message } => return Err(NotConnected::Refused { code, message }),
+    let mut client = DaemonClient { stream, role };
+    match client.ask(&DaemonRequest::Hello { proto: protocol::PROTOCOL, token })? {
+        DaemonReply::Hello { role, .. } => client.role = role,
+        DaemonReply::Refused { code, message } => return Err(NotConnected::Refused { code, message }),
         _ => return Err(NotConnected::Io(io::ErrorKind::InvalidData.into())),
     }
     client.stream.set_read_timeout(None)?;
@@ -67,14 +67,14 @@ pub fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
-impl Client {
-    pub fn ask(&mut self, request: &Request) -> io::Result<Reply> {
+impl DaemonClient {
+    pub fn ask(&mut self, request: &DaemonRequest) -> io::Result<DaemonReply> {
         protocol::write(&mut self.stream, request)?;
         self.hear()?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// What is said next, to whoever subscribed; `None`: the daemon has ended.
-    pub fn hear(&mut self) -> io::Result<Option<Reply>> {
+    pub fn hear(&mut self) -> io::Result<Option<DaemonReply>> {
         match protocol::read(&mut self.stream) {
             Ok(reply) => Ok(Some(reply)),
             Err(Unheard::Closed) => Ok(None),

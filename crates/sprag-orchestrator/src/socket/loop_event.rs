@@ -1,17 +1,17 @@
 //! Events of the loop of a run, and how it ends.
 
-use sprag_plan::ids::Key;
-use sprag_plan::run::record::Outcome;
+use sprag_plan::ids::EffectKey;
+use sprag_plan::run::record::EffectOutcome;
 
-use crate::socket::requests::Asked;
+use crate::socket::requests::PendingRequest;
 
 /// Something happened.
-pub(crate) enum News {
-    Outcome(Key, Outcome),
+pub(crate) enum LoopEvent {
+    Outcome(EffectKey, EffectOutcome),
     /// A supervisor is gone.
-    Over(Key),
+    Over(EffectKey),
     /// Somebody wants something.
-    Asked(Asked),
+    Asked(PendingRequest),
     /// A supervisor wants it to be looked at.
     Rung,
     /// Somebody wants us to end who has no better word for it.
@@ -20,7 +20,7 @@ pub(crate) enum News {
 
 /// How a run stands when nothing more happens by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum RunEnd {
     /// Every stage is merged or skipped.
     Over,
     /// A person has to say something.
@@ -33,13 +33,13 @@ pub enum Rest {
     Gone,
 }
 
-impl Rest {
+impl RunEnd {
     pub fn name(self) -> &'static str {
         match self {
-            Rest::Over => "over",
-            Rest::Waits => "waits",
-            Rest::Stopped | Rest::Interrupted { .. } => "stopped",
-            Rest::Gone => "gone",
+            RunEnd::Over => "over",
+            RunEnd::Waits => "waits",
+            RunEnd::Stopped | RunEnd::Interrupted { .. } => "stopped",
+            RunEnd::Gone => "gone",
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use sprag_plan::run::command::{Role, Said};
+use sprag_plan::run::command::{CommandRole, StageCommand};
 
 /// The largest message; none of ours comes near it.
 pub const CAP: usize = 10 * 1024 * 1024;
@@ -21,11 +21,11 @@ pub const STOPPED: &str = "stopped";
 /// What can be said to the daemon. The first word is always `hello`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Request {
+pub enum DaemonRequest {
     Hello {
         proto: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        token: Option<Token>,
+        token: Option<PersonToken>,
     },
     Ping,
     Subscribe {
@@ -36,7 +36,7 @@ pub enum Request {
     Report {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stage: Option<String>,
-        word: Said,
+        word: StageCommand,
     },
     Stop {
         how: Stopping,
@@ -59,9 +59,9 @@ pub enum Stopping {
 /// What shows who somebody is. Nothing prints it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Token(pub String);
+pub struct PersonToken(pub String);
 
-impl fmt::Debug for Token {
+impl fmt::Debug for PersonToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("***")
     }
@@ -76,12 +76,12 @@ pub enum Topic {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
-pub enum Reply {
+pub enum DaemonReply {
     Hello {
         proto: u32,
         version: String,
         epoch: u64,
-        role: Role,
+        role: CommandRole,
     },
     Pong,
     Done,
@@ -97,7 +97,7 @@ pub enum Reply {
         message: String,
     },
     /// How the checks of a stage went.
-    Verdict(Verdict),
+    Verdict(StageCheckResult),
     /// It was heard, and this comes of it.
     Heard {
         text: String,
@@ -106,7 +106,7 @@ pub enum Reply {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Verdict {
+pub enum StageCheckResult {
     Green,
     Red {
         report: String,
@@ -171,19 +171,19 @@ mod tests {
     #[test]
     fn what_is_said_is_heard_message_by_message() {
         let mut wire = Vec::new();
-        let hello = Request::Hello { proto: PROTOCOL, token: None };
+        let hello = DaemonRequest::Hello { proto: PROTOCOL, token: None };
         write(&mut wire, &hello).unwrap();
-        write(&mut wire, &Request::Ping).unwrap();
+        write(&mut wire, &DaemonRequest::Ping).unwrap();
         let mut wire = &wire[..];
-        assert_eq!(read::<Request>(&mut wire).unwrap(), hello);
-        assert_eq!(read::<Request>(&mut wire).unwrap(), Request::Ping);
-        assert!(matches!(read::<Request>(&mut wire), Err(Unheard::Closed)));
+        assert_eq!(read::<DaemonRequest>(&mut wire).unwrap(), hello);
+        assert_eq!(read::<DaemonRequest>(&mut wire).unwrap(), DaemonRequest::Ping);
+        assert!(matches!(read::<DaemonRequest>(&mut wire), Err(Unheard::Closed)));
     }
 
     #[test]
     fn a_length_is_not_believed() {
         let claimed = |length: u32, rest: &[u8]| [&length.to_be_bytes()[..], rest].concat();
-        let heard = |bytes: Vec<u8>| read::<Request>(&mut &bytes[..]);
+        let heard = |bytes: Vec<u8>| read::<DaemonRequest>(&mut &bytes[..]);
         assert!(matches!(heard(claimed(u32::MAX, b"{}")), Err(Unheard::TooLong { .. })));
         assert!(matches!(heard(claimed(CAP as u32, b"{}")), Err(Unheard::Io(_))));
         assert!(matches!(heard(vec![0, 0]), Err(Unheard::Io(_))));
@@ -199,7 +199,7 @@ mod tests {
         #[test]
         fn any_bytes_are_heard_or_not(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut from = &bytes[..];
-            while read::<Request>(&mut from).is_ok() {}
+            while read::<DaemonRequest>(&mut from).is_ok() {}
         }
     }
 }

@@ -9,30 +9,30 @@ use sprag_host::sys::disk::Disk;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::Run;
 use sprag_plan::run::amend::{NotAmended, amend};
-use sprag_plan::run::command::{Role, Said, Speaker, Unmeant, hear};
-use sprag_plan::run::record::Recorded;
+use sprag_plan::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, hear};
+use sprag_plan::run::record::RunRecord;
 use sprag_plan::spec::Plan;
-use sprag_plan::stage::{Case, Phase, Stage};
+use sprag_plan::stage::{Phase, ReviewReason, StageState};
 
-use super::protocol::{Reply, Stopping, Verdict};
+use super::protocol::{DaemonReply, StageCheckResult, Stopping};
 use crate::layout::run_log_path;
 use crate::lock;
 use crate::observe::session_exits;
-use crate::run_log::Log;
+use crate::run_log::RunLog;
 
 /// Something that is asked of the loop, and where it answers.
-pub struct Asked {
-    pub speaker: Speaker,
-    pub ask: Ask,
-    pub reply: SyncSender<Reply>,
+pub struct PendingRequest {
+    pub speaker: CommandSender,
+    pub ask: LoopRequest,
+    pub reply: SyncSender<DaemonReply>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ask {
+pub enum LoopRequest {
     /// `None`: the stage of the agent that says it.
     Say {
         stage: Option<StageId>,
-        said: Said,
+        said: StageCommand,
     },
     Amend {
         plan: Box<Plan>,
@@ -44,7 +44,7 @@ pub enum Ask {
 
 /// Why nobody could be told.
 #[derive(Debug)]
-pub enum Unsaid {
+pub enum RequestError {
     /// No run has such a stage.
     NoRun,
     /// A daemon rules, and does not answer.
@@ -58,9 +58,9 @@ pub enum Unsaid {
     Io(io::Error),
 }
 
-impl From<io::Error> for Unsaid {
-    fn from(error: io::Error) -> Unsaid {
-        Unsaid::Io(error)
+impl From<io::Error> for RequestError {
+    fn from(error: io::Error) -> RequestError {
+        RequestError::Io(error)
     }
 }
 
@@ -70,112 +70,128 @@ pub fn say_alone(
     run: &Path,
     plan: &str,
     disk: &dyn Disk,
-    speaker: &Speaker,
-    ask: &Ask,
-) -> Result<(), Unsaid> {
+    speaker: &CommandSender,
+    ask: &LoopRequest,
+) -> Result<(), RequestError> {
     let Some(_reign) = lock::begin(run, disk)? else {
-        return Err(Unsaid::AtWork { pid: lock::ruler(run)?.unwrap_or(0) });
+        return Err(RequestError::AtWork { pid: lock::ruler(run)?.unwrap_or(0) });
     };
-    let mut log = Log::resume(&run_log_path(run, plan), disk)?.ok_or(Unsaid::NoRun)?;
+    let mut log = RunLog::resume(&run_log_path(run, plan), disk)?.ok_or(RequestError::NoRun)?;
     session_exits::settle(&mut log, root, run)?;
     let record = record(log.run(), speaker, ask).map_err(|reply| match reply {
-        Reply::Refused { code, message } => Unsaid::Refused { code, message },
-        _ => Unsaid::NoRun,
+        DaemonReply::Refused { code, message } => RequestError::Refused { code, message },
+        _ => RequestError::NoRun,
     })?;
     Ok(log.append(&record)?)
 }
 
 /// What is to be written down, or why not.
-pub fn record(run: &Run, speaker: &Speaker, ask: &Ask) -> Result<Recorded, Reply> {
+pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<RunRecord, DaemonReply> {
     match ask {
-        Ask::Say { stage, said } => {
-            let stage =
-                stage_of(run, speaker, stage.as_ref()).ok_or_else(|| refused(&Unmeant::NoStage, ""))?;
+        LoopRequest::Say { stage, said } => {
+            let stage = stage_of(run, speaker, stage.as_ref())
+                .ok_or_else(|| refused(&CommandRefusal::NoStage, ""))?;
             hear(run, speaker, &stage, said).map_err(|why| refused(&why, stage.as_str()))
         }
-        Ask::Amend { plan } => amend(run, (**plan).clone(), speaker.name()).map_err(|why| not_amended(&why)),
-        Ask::Stop { .. } => {
-            Err(Reply::Refused { code: "no_daemon".to_owned(), message: "no daemon runs".to_owned() })
+        LoopRequest::Amend { plan } => {
+            amend(run, (**plan).clone(), speaker.name()).map_err(|why| not_amended(&why))
+        }
+        LoopRequest::Stop { .. } => {
+            Err(DaemonReply::Refused { code: "no_daemon".to_owned(), message: "no daemon runs".to_owned() })
         }
     }
 }
 
 /// What whoever said it is told, beside that it was heard; `run` is as it was before.
-pub fn heard(run: &Run, record: &Recorded) -> Reply {
-    let Recorded::Said { stage, said: Said::Hold, .. } = record else { return Reply::Done };
+pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
+    let RunRecord::Said { stage, said: StageCommand::Hold, .. } = record else { return DaemonReply::Done };
     let text = match run.standing(stage).map(|standing| &standing.stage) {
-        None | Some(Stage::Ready(_)) => return Reply::Done,
-        Some(Stage::Waiting { .. }) => format!("stage `{}` is held once it could start", stage.as_str()),
+        None | Some(StageState::Ready(_)) => return DaemonReply::Done,
+        Some(StageState::Waiting { .. }) => format!("stage `{}` is held once it could start", stage.as_str()),
         Some(_) => format!(
             "what is under way for stage `{}` goes on; after that nobody new is started for it, and it is not merged",
             stage.as_str()
         ),
     };
-    Reply::Heard { text }
+    DaemonReply::Heard { text }
 }
 
 /// The stage that is meant.
-pub fn stage_of(run: &Run, speaker: &Speaker, named: Option<&StageId>) -> Option<StageId> {
+pub fn stage_of(run: &Run, speaker: &CommandSender, named: Option<&StageId>) -> Option<StageId> {
     match (named, speaker) {
         (Some(named), _) => Some(named.clone()),
-        (None, Speaker::Agent { session }) => run.sessions().get(session).cloned(),
-        (None, Speaker::Person { .. }) => None,
+        (None, CommandSender::Agent { session }) => run.sessions().get(session).cloned(),
+        (None, CommandSender::Person { .. }) => None,
     }
 }
 
 /// How the checks of a stage went; `None` while they are under way.
-pub fn verdict(run: &Run, stage: &StageId) -> Option<Verdict> {
-    let Some(standing) = run.standing(stage) else { return Some(Verdict::None { state: String::new() }) };
-    let red = |report: &str| Some(Verdict::Red { report: report.to_owned() });
+pub fn verdict(run: &Run, stage: &StageId) -> Option<StageCheckResult> {
+    let Some(standing) = run.standing(stage) else {
+        return Some(StageCheckResult::None { state: String::new() });
+    };
+    let red = |report: &str| Some(StageCheckResult::Red { report: report.to_owned() });
     match &standing.stage {
-        Stage::Running(work) if work.phase == Phase::Verify => None,
-        Stage::Conflicted { resolver: Some(_), .. } if standing.claimed.is_some() => None,
-        Stage::Conflicted { .. } => red("what was merged into the branch is not good as it is"),
-        Stage::Merging { .. }
-        | Stage::Done { .. }
-        | Stage::Review { case: Case::Merge | Case::Unreviewed, .. } => Some(Verdict::Green),
-        Stage::Review { case: Case::Held, .. } if standing.verified.is_some() => Some(Verdict::Green),
-        Stage::Review { case: Case::Held, back } => match &**back {
-            Stage::Failing { report, .. } => red(report.as_str()),
-            _ => Some(Verdict::None { state: standing.stage.name().to_owned() }),
+        StageState::Running(work) if work.phase == Phase::Verify => None,
+        StageState::Conflicted { resolver: Some(_), .. } if standing.claimed.is_some() => None,
+        StageState::Conflicted { .. } => red("what was merged into the branch is not good as it is"),
+        StageState::Merging { .. }
+        | StageState::Done { .. }
+        | StageState::Review { case: ReviewReason::Merge | ReviewReason::Unreviewed, .. } => {
+            Some(StageCheckResult::Green)
+        }
+        StageState::Review { case: ReviewReason::Held, .. } if standing.verified.is_some() => {
+            Some(StageCheckResult::Green)
+        }
+        StageState::Review { case: ReviewReason::Held, back } => match &**back {
+            StageState::Failing { report, .. } => red(report.as_str()),
+            _ => Some(StageCheckResult::None { state: standing.stage.name().to_owned() }),
         },
-        Stage::Failing { report, .. } => red(report.as_str()),
-        Stage::Review { case: Case::Checks, back } => match &**back {
-            Stage::Failing { report, .. } => red(report.as_str()),
+        StageState::Failing { report, .. } => red(report.as_str()),
+        StageState::Review { case: ReviewReason::Checks, back } => match &**back {
+            StageState::Failing { report, .. } => red(report.as_str()),
             _ => red("its checks were red too often"),
         },
-        Stage::Review { case: Case::NoChange, .. } => red("nothing was committed, or something is left over"),
-        other => Some(Verdict::None { state: other.name().to_owned() }),
+        StageState::Review { case: ReviewReason::NoChange, .. } => {
+            red("nothing was committed, or something is left over")
+        }
+        other => Some(StageCheckResult::None { state: other.name().to_owned() }),
     }
 }
 
 /// In words.
-pub fn refused(why: &Unmeant, stage: &str) -> Reply {
+pub fn refused(why: &CommandRefusal, stage: &str) -> DaemonReply {
     let (code, message) = match why {
-        Unmeant::NoStage => ("no_stage", format!("the run has no stage `{stage}`")),
-        Unmeant::NotYours { least } => {
+        CommandRefusal::NoStage => ("no_stage", format!("the run has no stage `{stage}`")),
+        CommandRefusal::NotYours { least } => {
             let who = match least {
-                Role::Agent => "anybody",
-                Role::User => "a person",
-                Role::Admin => "an admin",
+                CommandRole::Agent => "anybody",
+                CommandRole::User => "a person",
+                CommandRole::Admin => "an admin",
             };
             ("not_yours", format!("this is for {who} to say"))
         }
-        Unmeant::OtherSession => ("not_your_stage", format!("stage `{stage}` is not this agent's")),
-        Unmeant::State { state } => {
+        CommandRefusal::OtherSession => ("not_your_stage", format!("stage `{stage}` is not this agent's")),
+        CommandRefusal::State { state } => {
             ("state", format!("stage `{stage}` is {state}, where this means nothing"))
         }
-        Unmeant::NoTask => ("no_task", format!("stage `{stage}` has no such task")),
-        Unmeant::NoOutput => ("no_output", format!("stage `{stage}` has no such output in the plan")),
-        Unmeant::NoCheck => ("no_check", format!("stage `{stage}` has no check that is called so")),
-        Unmeant::NoAnswer => ("no_answer", format!("stage `{stage}` has asked something: `--answer TEXT`")),
-        Unmeant::NotGreen => ("not_green", format!("the checks of stage `{stage}` have not been green")),
-        Unmeant::TooMany => ("too_many", format!("three checks of stage `{stage}` were given up already")),
+        CommandRefusal::NoTask => ("no_task", format!("stage `{stage}` has no such task")),
+        CommandRefusal::NoOutput => ("no_output", format!("stage `{stage}` has no such output in the plan")),
+        CommandRefusal::NoCheck => ("no_check", format!("stage `{stage}` has no check that is called so")),
+        CommandRefusal::NoAnswer => {
+            ("no_answer", format!("stage `{stage}` has asked something: `--answer TEXT`"))
+        }
+        CommandRefusal::NotGreen => {
+            ("not_green", format!("the checks of stage `{stage}` have not been green"))
+        }
+        CommandRefusal::TooMany => {
+            ("too_many", format!("three checks of stage `{stage}` were given up already"))
+        }
     };
-    Reply::Refused { code: code.to_owned(), message }
+    DaemonReply::Refused { code: code.to_owned(), message }
 }
 
-fn not_amended(why: &NotAmended) -> Reply {
+fn not_amended(why: &NotAmended) -> DaemonReply {
     let (code, message) = match why {
         NotAmended::OtherName => ("other_plan", "the plan that is run has another name".to_owned()),
         NotAmended::OtherTarget => ("other_target", "the target of a run stays what it is".to_owned()),
@@ -184,5 +200,5 @@ fn not_amended(why: &NotAmended) -> Reply {
         }
         NotAmended::Same => ("same_plan", "the plan says what the run goes by already".to_owned()),
     };
-    Reply::Refused { code: code.to_owned(), message }
+    DaemonReply::Refused { code: code.to_owned(), message }
 }

@@ -19,19 +19,19 @@ use rustix::fs::{Mode, OFlags};
 use sprag_base::text::Text;
 use sprag_host::sys::disk::{Disk as _, RealDisk};
 use sprag_host::sys::env::Env;
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::run::command::{Role, Said, Speaker};
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand};
 use sprag_plan::spec::Plan;
 
 use super::peer::{self, Peer};
-use super::protocol::{self, Reply, Request, Topic, Unheard};
-use super::requests::{Ask, Asked};
-use super::subscribers::{self, Board};
-use super::tokens::Tokens;
-use crate::jobs::task_check::{self, Checking};
-use crate::layout::{DOOR, Ground, SOCKET, run_log_path, socket};
+use super::protocol::{self, DaemonReply, DaemonRequest, Topic, Unheard};
+use super::requests::{LoopRequest, PendingRequest};
+use super::subscribers::{self, Subscribers};
+use super::tokens::PersonTokens;
+use crate::jobs::task_check::{self, TaskChecks};
+use crate::layout::{DOOR, RunLayout, SOCKET, run_log_path, socket};
 use crate::run_log;
-use crate::socket::loop_event::News;
+use crate::socket::loop_event::LoopEvent;
 
 /// Peers at once, and how many of them may be agents: a person always finds a seat.
 const SEATS: usize = 64;
@@ -47,12 +47,12 @@ const GREETING: usize = 4 * 1024;
 const WORD: usize = 64 * 1024;
 
 /// Open for as long as this is kept.
-pub struct Server {
+pub(crate) struct DaemonSocket {
     path: PathBuf,
-    board: Arc<Board>,
+    board: Arc<Subscribers>,
 }
 
-impl Drop for Server {
+impl Drop for DaemonSocket {
     fn drop(&mut self) {
         self.board.close(GOODBYE);
         // What is left behind is found stale by the next one.
@@ -61,18 +61,22 @@ impl Drop for Server {
 }
 
 /// What every peer is served with.
-struct Hall {
-    ground: Ground,
-    tokens: Tokens,
-    board: Arc<Board>,
-    tell: Sender<News>,
+struct ServerState {
+    ground: RunLayout,
+    tokens: PersonTokens,
+    board: Arc<Subscribers>,
+    tell: Sender<LoopEvent>,
     seats: AtomicUsize,
     agents: AtomicUsize,
-    checking: Checking,
+    checking: TaskChecks,
 }
 
 /// Whoever calls this holds the reign: a socket that is there is a dead daemon's.
-pub(crate) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io::Result<Server> {
+pub(crate) fn open(
+    ground: &RunLayout,
+    board: Arc<Subscribers>,
+    tell: Sender<LoopEvent>,
+) -> io::Result<DaemonSocket> {
     let path = socket(&ground.run);
     RealDisk.make_dirs(&ground.run.join(DOOR))?;
     fs::set_permissions(&ground.run, Permissions::from_mode(0o700))?;
@@ -83,20 +87,20 @@ pub(crate) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io
     let dir = door(&ground.run)?;
     let listener = UnixListener::bind(through(&dir))?;
     fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-    let tokens = Tokens::make(&ground.run, &RealDisk)?;
-    let hall = Arc::new(Hall {
+    let tokens = PersonTokens::make(&ground.run, &RealDisk)?;
+    let hall = Arc::new(ServerState {
         ground: ground.clone(),
         tokens,
         board: board.clone(),
         tell,
         seats: AtomicUsize::new(0),
         agents: AtomicUsize::new(0),
-        checking: Checking::default(),
+        checking: TaskChecks::default(),
     });
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let hall = hall.clone();
-            let Some(seat) = Seat::take(&hall, |hall| &hall.seats, SEATS) else {
+            let Some(seat) = PeerSeat::take(&hall, |hall| &hall.seats, SEATS) else {
                 refuse(&stream, "full", "too many are connected");
                 continue;
             };
@@ -107,7 +111,7 @@ pub(crate) fn open(ground: &Ground, board: Arc<Board>, tell: Sender<News>) -> io
             });
         }
     });
-    Ok(Server { path, board })
+    Ok(DaemonSocket { path, board })
 }
 
 /// The folder that the socket is in. To go through it is all that is asked for: an agent may not list it.
@@ -121,19 +125,19 @@ pub(crate) fn through(dir: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(SOCKET)
 }
 
-struct Seat {
-    hall: Arc<Hall>,
-    of: fn(&Hall) -> &AtomicUsize,
+struct PeerSeat {
+    hall: Arc<ServerState>,
+    of: fn(&ServerState) -> &AtomicUsize,
 }
 
-impl Seat {
-    fn take(hall: &Arc<Hall>, of: fn(&Hall) -> &AtomicUsize, most: usize) -> Option<Seat> {
-        let seat = Seat { hall: hall.clone(), of };
+impl PeerSeat {
+    fn take(hall: &Arc<ServerState>, of: fn(&ServerState) -> &AtomicUsize, most: usize) -> Option<PeerSeat> {
+        let seat = PeerSeat { hall: hall.clone(), of };
         (of(hall).fetch_add(1, Ordering::SeqCst) < most).then_some(seat)
     }
 }
 
-impl Drop for Seat {
+impl Drop for PeerSeat {
     fn drop(&mut self) {
         (self.of)(&self.hall).fetch_sub(1, Ordering::SeqCst);
     }
@@ -141,19 +145,19 @@ impl Drop for Seat {
 
 fn refuse(stream: &UnixStream, code: &str, message: &str) {
     stream.set_write_timeout(Some(PATIENCE)).unwrap_or_default();
-    let reply = Reply::Refused { code: code.to_owned(), message: message.to_owned() };
+    let reply = DaemonReply::Refused { code: code.to_owned(), message: message.to_owned() };
     // One that does not hear it does not want to.
     protocol::write(&mut &*stream, &reply).unwrap_or_default();
 }
 
 /// Until it hangs up, or says what is none of our words.
-fn serve(stream: &UnixStream, hall: &Arc<Hall>) {
+fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
     if stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE))).is_err() {
         return;
     }
     let Ok(peer) = peer::of(stream, &hall.ground.run) else { return };
     let _seat = match &peer.session {
-        Some(_) => match Seat::take(hall, |hall| &hall.agents, AGENTS) {
+        Some(_) => match PeerSeat::take(hall, |hall| &hall.agents, AGENTS) {
             Some(seat) => Some(seat),
             None => return refuse(stream, "full", "too many agents are connected"),
         },
@@ -163,13 +167,13 @@ fn serve(stream: &UnixStream, hall: &Arc<Hall>) {
         Ok(speaker) => speaker,
         Err((code, message)) => return refuse(stream, code, message),
     };
-    let guest = Arc::new(Guest { stream: Mutex::new(()), watches: AtomicBool::new(false) });
+    let guest = Arc::new(ConnectedPeer { stream: Mutex::new(()), watches: AtomicBool::new(false) });
     loop {
-        let cap = if speaker.role() == Role::Admin { protocol::CAP } else { WORD };
+        let cap = if speaker.role() == CommandRole::Admin { protocol::CAP } else { WORD };
         match next(stream, cap) {
             Ok(request) => {
                 let topic = match &request {
-                    Request::Subscribe { to } => Some(*to),
+                    DaemonRequest::Subscribe { to } => Some(*to),
                     _ => None,
                 };
                 let reply = answer(hall, &speaker, &guest, request);
@@ -177,7 +181,7 @@ fn serve(stream: &UnixStream, hall: &Arc<Hall>) {
                     break;
                 }
                 // After the answer, so that it is not taken for one.
-                if let (Some(topic), Reply::Done, Ok(stream)) = (topic, &reply, stream.try_clone()) {
+                if let (Some(topic), DaemonReply::Done, Ok(stream)) = (topic, &reply, stream.try_clone()) {
                     let (hall, guest) = (hall.clone(), guest.clone());
                     hall.board.come();
                     thread::spawn(move || {
@@ -201,21 +205,21 @@ fn serve(stream: &UnixStream, hall: &Arc<Hall>) {
 }
 
 /// What one peer's threads share.
-struct Guest {
+struct ConnectedPeer {
     /// Who holds it writes.
     stream: Mutex<()>,
     watches: AtomicBool,
 }
 
-impl Guest {
-    fn write(&self, stream: &UnixStream, reply: &Reply) -> io::Result<()> {
+impl ConnectedPeer {
+    fn write(&self, stream: &UnixStream, reply: &DaemonReply) -> io::Result<()> {
         let _alone = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         protocol::write(&mut &*stream, reply)
     }
 }
 
 /// The next message. Nothing hurries whoever has not begun one; who has, has a moment for the rest.
-fn next(stream: &UnixStream, cap: usize) -> Result<Request, Unheard> {
+fn next(stream: &UnixStream, cap: usize) -> Result<DaemonRequest, Unheard> {
     stream.set_read_timeout(None).map_err(Unheard::Io)?;
     let mut first = [0];
     if (&*stream).read(&mut first).map_err(Unheard::Io)? == 0 {
@@ -226,12 +230,16 @@ fn next(stream: &UnixStream, cap: usize) -> Result<Request, Unheard> {
 }
 
 /// Who it is: an agent by its process, a person by what only people can read.
-fn greeted(stream: &UnixStream, hall: &Hall, peer: &Peer) -> Result<Speaker, (&'static str, &'static str)> {
+fn greeted(
+    stream: &UnixStream,
+    hall: &ServerState,
+    peer: &Peer,
+) -> Result<CommandSender, (&'static str, &'static str)> {
     if !peer.is_of_this_user {
         return Err(("other_user", "this daemon is another user's"));
     }
     let hello = protocol::read_at_most(&mut &*stream, GREETING);
-    let Ok(Request::Hello { proto, token }) = hello else {
+    let Ok(DaemonRequest::Hello { proto, token }) = hello else {
         return Err(("no_hello", "the first word is `hello`"));
     };
     if proto != protocol::PROTOCOL {
@@ -240,15 +248,15 @@ fn greeted(stream: &UnixStream, hall: &Hall, peer: &Peer) -> Result<Speaker, (&'
     let speaker = match (&peer.session, token.and_then(|token| hall.tokens.role(&token))) {
         (Some(session), _) => {
             let session = session_key(hall, session).ok_or(("no_session", "no run has this session"))?;
-            Speaker::Agent { session }
+            CommandSender::Agent { session }
         }
         (None, Some(role)) => {
             let name = Env::Real.text("USER").unwrap_or_else(|| "somebody".to_owned());
-            Speaker::Person { name: Text::new(name), role }
+            CommandSender::Person { name: Text::new(name), role }
         }
         (None, None) => return Err(("no_token", "nothing shows who this is")),
     };
-    let reply = Reply::Hello {
+    let reply = DaemonReply::Hello {
         proto: protocol::PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         epoch: hall.ground.epoch,
@@ -259,63 +267,74 @@ fn greeted(stream: &UnixStream, hall: &Hall, peer: &Peer) -> Result<Speaker, (&'
 }
 
 /// A session by the name of its folder.
-fn session_key(hall: &Hall, folder: &str) -> Option<Key> {
+fn session_key(hall: &ServerState, folder: &str) -> Option<EffectKey> {
     let run = run_log::read(&run_log_path(&hall.ground.run, &hall.ground.plan)).ok()??;
     run.sessions().keys().find(|key| hall.ground.site(key).id() == folder).cloned()
 }
 
-fn answer(hall: &Arc<Hall>, speaker: &Speaker, guest: &Arc<Guest>, request: Request) -> Reply {
-    let no =
-        |code: &str, message: &str| Reply::Refused { code: code.to_owned(), message: message.to_owned() };
+fn answer(
+    hall: &Arc<ServerState>,
+    speaker: &CommandSender,
+    guest: &Arc<ConnectedPeer>,
+    request: DaemonRequest,
+) -> DaemonReply {
+    let no = |code: &str, message: &str| DaemonReply::Refused {
+        code: code.to_owned(),
+        message: message.to_owned(),
+    };
     match request {
-        Request::Hello { .. } => no("twice", "`hello` was said already"),
-        Request::Ping => Reply::Pong,
-        Request::Subscribe { .. } if guest.watches.swap(true, Ordering::SeqCst) => {
+        DaemonRequest::Hello { .. } => no("twice", "`hello` was said already"),
+        DaemonRequest::Ping => DaemonReply::Pong,
+        DaemonRequest::Subscribe { .. } if guest.watches.swap(true, Ordering::SeqCst) => {
             no("twice", "one subscription at a time")
         }
-        Request::Subscribe { .. } => Reply::Done,
-        Request::Unsubscribe => {
+        DaemonRequest::Subscribe { .. } => DaemonReply::Done,
+        DaemonRequest::Unsubscribe => {
             guest.watches.store(false, Ordering::SeqCst);
-            Reply::Done
+            DaemonReply::Done
         }
-        Request::Report { stage, word } => {
+        DaemonRequest::Report { stage, word } => {
             let stage = stage.map(|stage| StageId::new(&stage));
-            if let (Said::Task { id }, Some(stage)) = (&word, own_stage(hall, speaker, stage.as_ref())) {
+            if let (StageCommand::Task { id }, Some(stage)) =
+                (&word, own_stage(hall, speaker, stage.as_ref()))
+            {
                 let Some(_turn) = hall.checking.take(&stage) else {
                     let stage = stage.as_str();
                     return no("busy", &format!("a task of stage `{stage}` is being checked already"));
                 };
                 match task_check::check(&hall.ground, &stage, id, &RealDisk) {
                     Ok(None) => {}
-                    Ok(Some(report)) => return Reply::Verdict(protocol::Verdict::Red { report }),
+                    Ok(Some(report)) => {
+                        return DaemonReply::Verdict(protocol::StageCheckResult::Red { report });
+                    }
                     Err(error) => return no("io", &error.to_string()),
                 }
             }
-            ask(hall, speaker, Ask::Say { stage, said: word })
+            ask(hall, speaker, LoopRequest::Say { stage, said: word })
         }
-        Request::Stop { .. } | Request::Amend { .. } if speaker.role() < Role::Admin => {
+        DaemonRequest::Stop { .. } | DaemonRequest::Amend { .. } if speaker.role() < CommandRole::Admin => {
             no("not_yours", "this is for an admin to say")
         }
-        Request::Stop { how } => ask(hall, speaker, Ask::Stop { how }),
-        Request::Amend { plan } => match serde_json::from_value::<Plan>(plan) {
-            Ok(plan) => ask(hall, speaker, Ask::Amend { plan: Box::new(plan) }),
+        DaemonRequest::Stop { how } => ask(hall, speaker, LoopRequest::Stop { how }),
+        DaemonRequest::Amend { plan } => match serde_json::from_value::<Plan>(plan) {
+            Ok(plan) => ask(hall, speaker, LoopRequest::Amend { plan: Box::new(plan) }),
             Err(_) => no("bad_plan", "this is no plan"),
         },
     }
 }
 
-fn own_stage(hall: &Hall, speaker: &Speaker, named: Option<&StageId>) -> Option<StageId> {
+fn own_stage(hall: &ServerState, speaker: &CommandSender, named: Option<&StageId>) -> Option<StageId> {
     let run = run_log::read(&run_log_path(&hall.ground.run, &hall.ground.plan)).ok()??;
     super::requests::stage_of(&run, speaker, named)
 }
 
 /// Asks the loop, and waits for its answer as long as that takes.
-fn ask(hall: &Hall, speaker: &Speaker, ask: Ask) -> Reply {
+fn ask(hall: &ServerState, speaker: &CommandSender, ask: LoopRequest) -> DaemonReply {
     let (reply, answered) = sync_channel(1);
-    let asked = Asked { speaker: speaker.clone(), ask, reply };
-    let told = hall.tell.send(News::Asked(asked));
+    let asked = PendingRequest { speaker: speaker.clone(), ask, reply };
+    let told = hall.tell.send(LoopEvent::Asked(asked));
     let gone =
-        || Reply::Refused { code: protocol::STOPPED.to_owned(), message: "the daemon ends".to_owned() };
+        || DaemonReply::Refused { code: protocol::STOPPED.to_owned(), message: "the daemon ends".to_owned() };
     match told {
         Ok(()) => answered.recv().unwrap_or_else(|_| gone()),
         Err(_) => gone(),
@@ -323,19 +342,19 @@ fn ask(hall: &Hall, speaker: &Speaker, ask: Ask) -> Reply {
 }
 
 /// Tells somebody who watches, until they do not any more. One that does not read is left.
-fn push(stream: &UnixStream, hall: &Hall, guest: &Guest, to: Topic) {
+fn push(stream: &UnixStream, hall: &ServerState, guest: &ConnectedPeer, to: Topic) {
     let mut version = 0;
     let mut shown = hall.board.look();
     while guest.watches.load(Ordering::SeqCst) {
         let began = Instant::now();
-        let replies: Vec<Reply> = match to {
+        let replies: Vec<DaemonReply> = match to {
             Topic::Status => {
                 let run = run_log::read(&run_log_path(&hall.ground.run, &hall.ground.plan)).ok().flatten();
-                run.map(|run| Reply::Status { status: subscribers::status(&run, shown.rest) })
+                run.map(|run| DaemonReply::Status { status: subscribers::status(&run, shown.rest) })
                     .into_iter()
                     .collect()
             }
-            Topic::Logs => shown.since(version).map(|line| Reply::Log { line: line.clone() }).collect(),
+            Topic::Logs => shown.since(version).map(|line| DaemonReply::Log { line: line.clone() }).collect(),
         };
         version = shown.version;
         if replies.iter().any(|reply| guest.write(stream, reply).is_err()) || shown.is_closed {

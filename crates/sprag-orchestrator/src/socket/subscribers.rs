@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 
 use sprag_plan::run::Run;
 
-use crate::socket::loop_event::Rest;
+use crate::socket::loop_event::RunEnd;
 
 /// Lines that are kept for those who are slow.
 const LINES: usize = 1000;
 
 #[derive(Default)]
-pub struct Board {
-    shown: Mutex<Shown>,
+pub(crate) struct Subscribers {
+    shown: Mutex<BoardSnapshot>,
     changed: Condvar,
 }
 
 #[derive(Clone, Default)]
-pub struct Shown {
+pub(crate) struct BoardSnapshot {
     /// Grows with each change.
     pub version: u64,
-    pub rest: Option<Rest>,
+    pub rest: Option<RunEnd>,
     /// The daemon ends.
     pub is_closed: bool,
     lines: VecDeque<(u64, String)>,
@@ -32,16 +32,16 @@ pub struct Shown {
     watchers: usize,
 }
 
-impl Shown {
+impl BoardSnapshot {
     /// Lines that were not there at that version.
-    pub fn since(&self, version: u64) -> impl Iterator<Item = &String> {
+    pub(crate) fn since(&self, version: u64) -> impl Iterator<Item = &String> {
         self.lines.iter().filter(move |(at, _)| *at > version).map(|(_, line)| line)
     }
 }
 
-impl Board {
+impl Subscribers {
     /// Something was written down, and this is what people read of it.
-    pub fn say(&self, lines: impl IntoIterator<Item = String>) {
+    pub(crate) fn say(&self, lines: impl IntoIterator<Item = String>) {
         self.change(|shown| {
             let version = shown.version;
             shown.lines.extend(lines.into_iter().map(|line| (version, line)));
@@ -50,48 +50,48 @@ impl Board {
         });
     }
 
-    pub fn rest(&self, rest: Option<Rest>) {
+    pub(crate) fn rest(&self, rest: Option<RunEnd>) {
         if self.lock().rest != rest {
             self.change(|shown| shown.rest = rest);
         }
     }
 
     /// Everybody who watches is told the last of it, if they read it in time.
-    pub fn close(&self, patience: Duration) {
+    pub(crate) fn close(&self, patience: Duration) {
         self.change(|shown| shown.is_closed = true);
         let waited = self.changed.wait_timeout_while(self.lock(), patience, |shown| shown.watchers > 0);
         drop(waited);
     }
 
-    pub fn come(&self) {
+    pub(crate) fn come(&self) {
         self.lock().watchers += 1;
     }
 
-    pub fn leave(&self) {
+    pub(crate) fn leave(&self) {
         let mut shown = self.lock();
         shown.watchers = shown.watchers.saturating_sub(1);
         drop(shown);
         self.changed.notify_all();
     }
 
-    pub fn look(&self) -> Shown {
+    pub(crate) fn look(&self) -> BoardSnapshot {
         self.lock().clone()
     }
 
     /// Waits for a change since that version.
-    pub fn wait(&self, version: u64) -> Shown {
-        let is_same = |shown: &mut Shown| shown.version == version && !shown.is_closed;
+    pub(crate) fn wait(&self, version: u64) -> BoardSnapshot {
+        let is_same = |shown: &mut BoardSnapshot| shown.version == version && !shown.is_closed;
         let found = self.changed.wait_while(self.lock(), is_same);
         found.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Lets time pass, less if the daemon ends meanwhile.
-    pub fn pause(&self, span: Duration) {
+    pub(crate) fn pause(&self, span: Duration) {
         let waited = self.changed.wait_timeout_while(self.lock(), span, |shown| !shown.is_closed);
         drop(waited);
     }
 
-    fn change(&self, change: impl FnOnce(&mut Shown)) {
+    fn change(&self, change: impl FnOnce(&mut BoardSnapshot)) {
         let mut shown = self.lock();
         shown.version += 1;
         change(&mut shown);
@@ -99,14 +99,14 @@ impl Board {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shown> {
+    fn lock(&self) -> MutexGuard<'_, BoardSnapshot> {
         // Whoever panicked while holding it left nothing half done.
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A run in few words, for programs that watch.
-pub fn status(run: &Run, rest: Option<Rest>) -> Value {
+pub(crate) fn status(run: &Run, rest: Option<RunEnd>) -> Value {
     let stages: Vec<Value> = run
         .standings()
         .map(|(id, standing)| {
@@ -121,7 +121,7 @@ pub fn status(run: &Run, rest: Option<Rest>) -> Value {
     json!({
         "plan": run.plan().head.name.to_string(),
         "run": run.id.as_str(),
-        "rest": rest.map(Rest::name),
+        "rest": rest.map(RunEnd::name),
         "stages": stages,
     })
 }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_slow_reader_loses_the_oldest_lines_and_nothing_waits_for_it() {
-        let board = Board::default();
+        let board = Subscribers::default();
         let before = board.look().version;
         (0..LINES + 5).for_each(|n| board.say([n.to_string()]));
         let shown = board.wait(before);

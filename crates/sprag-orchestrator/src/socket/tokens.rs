@@ -5,53 +5,53 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_host::sys::disk::{self, Disk};
-use sprag_plan::run::command::Role;
+use sprag_plan::run::command::CommandRole;
 
-use super::protocol::Token;
+use super::protocol::PersonToken;
 
 #[derive(Clone, Debug)]
-pub struct Tokens {
-    user: Token,
-    admin: Token,
+pub(super) struct PersonTokens {
+    user: PersonToken,
+    admin: PersonToken,
 }
 
-impl Tokens {
-    pub fn make(run: &Path, disk: &dyn Disk) -> io::Result<Tokens> {
-        let made = Tokens { user: new()?, admin: new()? };
+impl PersonTokens {
+    pub(super) fn make(run: &Path, disk: &dyn Disk) -> io::Result<PersonTokens> {
+        let made = PersonTokens { user: new()?, admin: new()? };
         // A file of ours is nobody else's to read, and replaced in one step.
-        disk::replace(disk, &path(run, Role::User), made.user.0.as_bytes())?;
-        disk::replace(disk, &path(run, Role::Admin), made.admin.0.as_bytes())?;
+        disk::replace(disk, &path(run, CommandRole::User), made.user.0.as_bytes())?;
+        disk::replace(disk, &path(run, CommandRole::Admin), made.admin.0.as_bytes())?;
         Ok(made)
     }
 
     /// Who holds this.
-    pub fn role(&self, shown: &Token) -> Option<Role> {
+    pub(super) fn role(&self, shown: &PersonToken) -> Option<CommandRole> {
         match shown {
-            shown if is_same(shown, &self.admin) => Some(Role::Admin),
-            shown if is_same(shown, &self.user) => Some(Role::User),
+            shown if is_same(shown, &self.admin) => Some(CommandRole::Admin),
+            shown if is_same(shown, &self.user) => Some(CommandRole::User),
             _ => None,
         }
     }
 }
 
 /// What shows this role to the daemon that rules now.
-pub fn read(run: &Path, role: Role) -> io::Result<Token> {
-    disk::read_small(&path(run, role), 256).map(Token)
+pub(super) fn read(run: &Path, role: CommandRole) -> io::Result<PersonToken> {
+    disk::read_small(&path(run, role), 256).map(PersonToken)
 }
 
-fn path(run: &Path, role: Role) -> PathBuf {
+fn path(run: &Path, role: CommandRole) -> PathBuf {
     run.join(match role {
-        Role::Agent | Role::User => "token",
-        Role::Admin => "admin",
+        CommandRole::Agent | CommandRole::User => "token",
+        CommandRole::Admin => "admin",
     })
 }
 
-fn new() -> io::Result<Token> {
-    Ok(Token(format!("{:016x}{:016x}", disk::random()?, disk::random()?)))
+fn new() -> io::Result<PersonToken> {
+    Ok(PersonToken(format!("{:016x}{:016x}", disk::random()?, disk::random()?)))
 }
 
 /// Takes as long for a wrong one as for the right one.
-fn is_same(one: &Token, other: &Token) -> bool {
+fn is_same(one: &PersonToken, other: &PersonToken) -> bool {
     let (one, other) = (one.0.as_bytes(), other.0.as_bytes());
     one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
@@ -67,14 +67,14 @@ mod tests {
     #[test]
     fn each_shows_one_role_and_is_ours_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let tokens = Tokens::make(dir.path(), &RealDisk).unwrap();
-        for role in [Role::User, Role::Admin] {
+        let tokens = PersonTokens::make(dir.path(), &RealDisk).unwrap();
+        for role in [CommandRole::User, CommandRole::Admin] {
             assert_eq!(tokens.role(&read(dir.path(), role).unwrap()), Some(role));
             let mode = path(dir.path(), role).metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        assert_eq!(tokens.role(&Token(String::new())), None);
-        let again = Tokens::make(dir.path(), &RealDisk).unwrap();
+        assert_eq!(tokens.role(&PersonToken(String::new())), None);
+        let again = PersonTokens::make(dir.path(), &RealDisk).unwrap();
         assert_eq!(again.role(&tokens.admin), None, "that of the daemon before shows nothing");
         assert!(!format!("{tokens:?}").contains(&tokens.user.0));
     }

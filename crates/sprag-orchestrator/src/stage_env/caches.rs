@@ -8,11 +8,11 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::io::Errno;
 
-use sprag_host::git::refs::Refused;
+use sprag_host::git::refs::GitError;
 use sprag_host::git::worktrees;
 use sprag_host::sys::disk;
 use sprag_plan::spec::values::RelPath;
-use sprag_plan::spec::{Cached, Caching};
+use sprag_plan::spec::{CacheSpec, Caching};
 
 use super::is_straight;
 
@@ -20,7 +20,7 @@ use super::is_straight;
 const ENTRIES: usize = 1_000_000;
 
 /// Does nothing where there is something already, or where there is nothing to take over.
-pub fn take_over(root: &Path, worktree: &Path, cached: &Cached) -> Result<(), String> {
+pub(super) fn take_over(root: &Path, worktree: &Path, cached: &CacheSpec) -> Result<(), String> {
     let path = &cached.path;
     let (from, to) = (root.join(path.as_str()), worktree.join(path.as_str()));
     let is_there = fs::symlink_metadata(&from).is_ok_and(|found| found.is_dir());
@@ -51,7 +51,7 @@ fn share(worktree: &Path, to: &Path, path: &RelPath) -> Result<(), String> {
         Ok(true) => return Ok(()),
         // A list that names directories alone does not mean a link.
         Ok(false) => "git does not ignore it as a link: list it without a `/` at its end".to_owned(),
-        Err(Refused(why)) => why,
+        Err(GitError(why)) => why,
     };
     fs::remove_file(to).map_err(|error| error.to_string())?;
     Err(why)
@@ -122,8 +122,8 @@ mod tests {
 
     use super::*;
 
-    fn cached(path: &str, how: Caching) -> Cached {
-        Cached { path: RelPath::try_from(path.to_owned()).unwrap(), how }
+    fn cached(path: &str, how: Caching) -> CacheSpec {
+        CacheSpec { path: RelPath::try_from(path.to_owned()).unwrap(), how }
     }
 
     fn scratch(ignored: &str) -> (Scratch, PathBuf) {

@@ -9,20 +9,20 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use sprag_host::git::refs::Refused;
+use sprag_host::git::refs::GitError;
 use sprag_host::git::worktrees;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::UserPlaces;
+use sprag_host::sys::locations::UserLocations;
 use sprag_plan::ids::StageId;
-use sprag_plan::sandbox::Choice;
+use sprag_plan::sandbox::SandboxChoice;
 use sprag_plan::spec::StageSpec;
 use sprag_plan::spec::values::RelPath;
-use sprag_plan::stage::Failure;
+use sprag_plan::stage::StageFailure;
 
-use super::layout::Ground;
+use super::layout::RunLayout;
 use super::sandbox::stage_rules;
-use crate::session_dir::{Site, Spawn};
+use crate::session_dir::{SessionDir, SpawnRequest};
 
 /// The first of ten ports that are the stage's own.
 const VARIABLE: &str = "SPRAG_PORT";
@@ -31,22 +31,23 @@ const FILE: u64 = 10 * 1024 * 1024;
 
 /// Everything around an agent that is about to start, its walls included.
 pub fn around(
-    ground: &Ground,
+    ground: &RunLayout,
     spec: &StageSpec,
-    choice: &Choice,
-    site: &Site,
-    mut spawn: Spawn,
+    choice: &SandboxChoice,
+    site: &SessionDir,
+    mut spawn: SpawnRequest,
     disk: &dyn Disk,
-) -> Result<Spawn, (Failure, String)> {
-    furnish(ground, spec, disk).map_err(|why| (Failure::Setup, why))?;
+) -> Result<SpawnRequest, (StageFailure, String)> {
+    furnish(ground, spec, disk).map_err(|why| (StageFailure::Setup, why))?;
     let port = ports::lease(&leases(ground), &ground.worktree(&spec.id), disk);
-    let port = port.map_err(|error| (Failure::Setup, format!("there are no ports to be had: {error}")))?;
+    let port =
+        port.map_err(|error| (StageFailure::Setup, format!("there are no ports to be had: {error}")))?;
     spawn.env.push((VARIABLE.to_owned(), port.to_string()));
-    stage_rules::within(ground, spec, choice, site, spawn, disk).map_err(|why| (Failure::Sandbox, why))
+    stage_rules::within(ground, spec, choice, site, spawn, disk).map_err(|why| (StageFailure::Sandbox, why))
 }
 
 /// Files and caches. Doing it again changes nothing that is there.
-pub fn furnish(ground: &Ground, spec: &StageSpec, disk: &dyn Disk) -> Result<(), String> {
+pub fn furnish(ground: &RunLayout, spec: &StageSpec, disk: &dyn Disk) -> Result<(), String> {
     let worktree = ground.worktree(&spec.id);
     for path in &spec.copy {
         copy(&ground.root, &worktree, path, disk)?;
@@ -55,14 +56,14 @@ pub fn furnish(ground: &Ground, spec: &StageSpec, disk: &dyn Disk) -> Result<(),
 }
 
 /// A stage is over: its ports are anybody's.
-pub fn leave(ground: &Ground, stage: &StageId, disk: &dyn Disk) {
+pub fn leave(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
     // A lease that stays names a worktree that is gone, and counts for nothing.
     ports::free(&leases(ground), &ground.worktree(stage), disk).unwrap_or_default();
 }
 
 /// Ports are the machine's, so they are leased for all clones of a user together.
-fn leases(ground: &Ground) -> std::path::PathBuf {
-    UserPlaces::find(&Env::Real).map_or_else(|| ground.run.join("ports"), |user| user.state.join("ports"))
+fn leases(ground: &RunLayout) -> std::path::PathBuf {
+    UserLocations::find(&Env::Real).map_or_else(|| ground.run.join("ports"), |user| user.state.join("ports"))
 }
 
 fn copy(root: &Path, worktree: &Path, path: &RelPath, disk: &dyn Disk) -> Result<(), String> {
@@ -72,7 +73,7 @@ fn copy(root: &Path, worktree: &Path, path: &RelPath, disk: &dyn Disk) -> Result
         return Ok(());
     }
     let (bytes, mode) = read(root, path).map_err(|error| told(&error))?;
-    let git = |Refused(why): Refused| told(&why);
+    let git = |GitError(why): GitError| told(&why);
     if !worktrees::is_ignored(worktree, path.as_str()).map_err(git)? {
         worktrees::leave_out(root, &pattern(path), disk).map_err(|error| told(&error))?;
     }

@@ -11,17 +11,17 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, plain};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
-use sprag_host::report::submit::{Hand, HandInError, HandedIn, hand_in};
+use sprag_host::report::submit::{SubmissionResult, SubmitError, Submitter, hand_in};
 use sprag_host::store::lock_within;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::world::World;
 use sprag_memory::learning::{CANDIDATES, SUMMARY_LEAST, SUMMARY_MOST};
-use sprag_plan::ids::{Commit, StageId};
-use sprag_plan::notes::{Note, Said};
+use sprag_plan::ids::{CommitId, StageId};
+use sprag_plan::notes::{NoteBody, StageNote};
 use sprag_plan::run::Run;
-use sprag_plan::stage::Stage;
+use sprag_plan::stage::StageState;
 
 use super::notes;
 
@@ -38,12 +38,12 @@ pub struct Distilled {
 }
 
 /// Whose notes they are, and where they can be looked up.
-pub struct Of<'a> {
+pub struct NoteOwner<'a> {
     /// Our own files about runs.
     pub run: &'a Path,
     pub plan: &'a str,
     pub stage: &'a StageId,
-    pub merged: Option<&'a Commit>,
+    pub merged: Option<&'a CommitId>,
     /// Its files are what the notes speak of.
     pub worktree: &'a Path,
 }
@@ -59,8 +59,8 @@ pub fn run(
     let plan = active.plan().head.name.to_string();
     let mut all = Distilled::default();
     for (stage, standing) in active.standings() {
-        if let Stage::Done { merged } = &standing.stage {
-            let of = Of { run, plan: &plan, stage, merged: Some(merged.commit()), worktree };
+        if let StageState::Done { merged } = &standing.stage {
+            let of = NoteOwner { run, plan: &plan, stage, merged: Some(merged.commit()), worktree };
             let one = self::stage(&of, disk, now)?;
             all.notes += one.notes;
             all.kept += one.kept;
@@ -70,7 +70,7 @@ pub fn run(
     Ok(all)
 }
 
-pub fn stage(of: &Of<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<Distilled> {
+pub fn stage(of: &NoteOwner<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<Distilled> {
     // Whoever ends the stage and whoever distills may come at the same time.
     let path = cursor(of).with_extension("lock");
     disk::make_parent(disk, &path)?;
@@ -79,19 +79,19 @@ pub fn stage(of: &Of<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<Distill
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let done = handed_in(of)?;
-    let notes: Vec<Note> = notes::of_stage(of.run, of.plan, of.stage)?
+    let notes: Vec<StageNote> = notes::of_stage(of.run, of.plan, of.stage)?
         .into_iter()
         .filter(|note| !done.contains(note.id.as_str()))
         .collect();
     let mut came = Distilled { notes: notes.len(), ..Distilled::default() };
-    if let Some(submission) = submission(&notes, &Source { merged: of.merged }) {
+    if let Some(submission) = submission(&notes, &NoteOrigin { merged: of.merged }) {
         let env = Env::Real;
-        let places = Places::find(of.worktree, &env).map_err(|_| io::ErrorKind::NotFound)?;
+        let places = Locations::find(of.worktree, &env).map_err(|_| io::ErrorKind::NotFound)?;
         let world = World::new(&env, disk, places);
         let session = SessionId::new(format!("stage.{}.{}", of.plan, of.stage.as_str()));
         // In no worktree: nobody's command there is about this session.
-        let hand = Hand { session: &session, actor: &Actor::Main, cwd: Path::new("/"), now };
-        let HandedIn { accepted, rejected, similar, .. } =
+        let hand = Submitter { session: &session, actor: &Actor::Main, cwd: Path::new("/"), now };
+        let SubmissionResult { accepted, rejected, similar, .. } =
             hand_in(&world, &hand, &submission.to_string(), None).map_err(failed)?;
         came.kept = accepted.len();
         came.not_kept = rejected.len() + similar.len();
@@ -104,16 +104,16 @@ pub fn stage(of: &Of<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<Distill
     Ok(came)
 }
 
-fn failed(error: HandInError) -> io::Error {
+fn failed(error: SubmitError) -> io::Error {
     io::Error::other(format!("the notes could not be handed in: {error:?}"))
 }
 
 /// Names of notes that were handed in.
-fn cursor(of: &Of<'_>) -> PathBuf {
+fn cursor(of: &NoteOwner<'_>) -> PathBuf {
     of.run.join("notes").join(format!("{}.{}.kept", of.plan, of.stage.as_str()))
 }
 
-fn handed_in(of: &Of<'_>) -> io::Result<BTreeSet<String>> {
+fn handed_in(of: &NoteOwner<'_>) -> io::Result<BTreeSet<String>> {
     match disk::read_regular(&cursor(of), BYTES) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
@@ -123,25 +123,25 @@ fn handed_in(of: &Of<'_>) -> io::Result<BTreeSet<String>> {
 
 /// Where notes come from when they become candidates.
 #[derive(Clone, Debug)]
-pub struct Source<'a> {
+pub struct NoteOrigin<'a> {
     /// What the stage was merged as, where it was: the trace tells from there whose each line is.
-    pub merged: Option<&'a Commit>,
+    pub merged: Option<&'a CommitId>,
 }
 
 /// Notes as a submission to the write gate; `None` where none of them could be a learning. Questions are not: nobody
 /// has answered them. Of too many, decisions go first, and then the latest.
-pub fn submission(notes: &[Note], source: &Source<'_>) -> Option<Value> {
-    let rank = |note: &&Note| match note.said {
-        Said::Decision { .. } => Some(0),
-        Said::Note { .. } => Some(1),
-        Said::Question { .. } => None,
+pub fn submission(notes: &[StageNote], source: &NoteOrigin<'_>) -> Option<Value> {
+    let rank = |note: &&StageNote| match note.said {
+        NoteBody::Decision { .. } => Some(0),
+        NoteBody::Note { .. } => Some(1),
+        NoteBody::Question { .. } => None,
     };
     // What had a secret in it makes no sense without.
-    let is_whole = |note: &&Note| {
+    let is_whole = |note: &&StageNote| {
         let text = note.said.text().trim();
         text.chars().count() >= SUMMARY_LEAST && !text.contains("[redacted:")
     };
-    let mut ranked: Vec<(u8, &Note)> =
+    let mut ranked: Vec<(u8, &StageNote)> =
         notes.iter().rev().filter(is_whole).filter_map(|note| Some((rank(&note)?, note))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     let candidates: Vec<Value> =
@@ -152,14 +152,14 @@ pub fn submission(notes: &[Note], source: &Source<'_>) -> Option<Value> {
 /// No name of a plan or stage: that would make a statement look as if it was about this project.
 const FROM: &str = "Noted by an agent at work.";
 
-fn candidate(note: &Note, source: &Source<'_>) -> Value {
+fn candidate(note: &StageNote, source: &NoteOrigin<'_>) -> Value {
     let text = plain(note.said.text());
     let summary = first_sentence(&text);
     let (category, kind, criteria, why) = match &note.said {
-        Said::Decision { why, .. } => {
+        NoteBody::Decision { why, .. } => {
             ("convention", "decision", &["decision_rationale"][..], plain(why.as_str()))
         }
-        Said::Note { .. } | Said::Question { .. } => {
+        NoteBody::Note { .. } | NoteBody::Question { .. } => {
             ("domain", "fact", &["stable_fact", "behavior_changing"][..], String::new())
         }
     };
@@ -190,11 +190,11 @@ mod tests {
 
     use super::*;
 
-    const NOWHERE: Source<'static> = Source { merged: None };
+    const NOWHERE: NoteOrigin<'static> = NoteOrigin { merged: None };
 
-    fn note(id: &str, said: Said) -> Note {
+    fn note(id: &str, said: NoteBody) -> StageNote {
         let at = Timestamp::from_millis(0);
-        Note { v: 1, id: Text::from(id), at, stage: StageId::new("parser"), session: None, said }
+        StageNote { v: 1, id: Text::from(id), at, stage: StageId::new("parser"), session: None, said }
     }
 
     #[test]
@@ -202,18 +202,20 @@ mod tests {
         let notes = [
             note(
                 "1",
-                Said::Note { text: Text::from("The lexer must be reset before each file. Else it leaks.") },
+                NoteBody::Note {
+                    text: Text::from("The lexer must be reset before each file. Else it leaks."),
+                },
             ),
-            note("2", Said::Question { text: Text::from("Who owns the cache directory?") }),
+            note("2", NoteBody::Question { text: Text::from("Who owns the cache directory?") }),
             note(
                 "3",
-                Said::Decision {
+                NoteBody::Decision {
                     text: Text::from("Spans are bytes"),
                     why: Text::from("files may be no UTF-8"),
                 },
             ),
-            note("4", Said::Note { text: Text::from("short") }),
-            note("5", Said::Note { text: Text::from("the key is [redacted:github_token], of course") }),
+            note("4", NoteBody::Note { text: Text::from("short") }),
+            note("5", NoteBody::Note { text: Text::from("the key is [redacted:github_token], of course") }),
         ];
         let submitted = submission(&notes, &NOWHERE).unwrap();
         let read = learning::submission(&submitted.to_string()).unwrap();
@@ -226,8 +228,8 @@ mod tests {
 
     #[test]
     fn of_too_many_the_latest_are_handed_in() {
-        let notes: Vec<Note> = (0..100)
-            .map(|n| note("x", Said::Note { text: Text::new(format!("fact number {n} of the parser")) }))
+        let notes: Vec<StageNote> = (0..100)
+            .map(|n| note("x", NoteBody::Note { text: Text::new(format!("fact number {n} of the parser")) }))
             .collect();
         let submitted = submission(&notes, &NOWHERE).unwrap();
         let candidates = submitted["candidates"].as_array().unwrap();

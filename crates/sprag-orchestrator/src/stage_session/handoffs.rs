@@ -11,13 +11,13 @@ use sprag_host::git::{self, refs};
 use sprag_host::store::{Store, journal, lock_within};
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::yaml;
-use sprag_plan::brief::Told;
-use sprag_plan::handoff::{self, BYTES, Completed, Decided, Handoff};
+use sprag_plan::brief::BriefInput;
+use sprag_plan::handoff::{self, BYTES, Completed, Handoff, HandoffDecision};
 use sprag_plan::ids::StageId;
-use sprag_plan::notes::{Note, Said};
+use sprag_plan::notes::{NoteBody, StageNote};
 
 use crate::layout::handoffs_dir;
-use crate::session_dir::Site;
+use crate::session_dir::SessionDir;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Handoffs of one stage: whoever writes more is in a loop.
@@ -27,7 +27,7 @@ const ITEMS: usize = 100;
 
 /// What is wrong with a text that should be one.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct HandoffParseError {
     pub line: u32,
     pub column: u32,
     pub what: String,
@@ -38,8 +38,8 @@ pub fn path(run: &Path, plan: &str, stage: &StageId, number: u32) -> PathBuf {
 }
 
 /// Either form, whoever wrote it.
-pub fn parse(text: &str) -> Result<Handoff, Unreadable> {
-    let bad = |line, column, what: String| Unreadable { line, column, what };
+pub fn parse(text: &str) -> Result<Handoff, HandoffParseError> {
+    let bad = |line, column, what: String| HandoffParseError { line, column, what };
     if text.len() > BYTES {
         return Err(bad(1, 1, format!("it has {} bytes, {BYTES} at most", text.len())));
     }
@@ -108,19 +108,19 @@ pub fn rewrite(
 }
 
 /// Where the agent is that a handoff is about.
-pub struct Of<'a> {
-    pub told: &'a Told,
-    pub notes: &'a [Note],
+pub struct HandoffSubject<'a> {
+    pub told: &'a BriefInput,
+    pub notes: &'a [StageNote],
     pub worktree: &'a Path,
     /// Our name for its session.
     pub session: &'a str,
     /// The folder of that, and the records of the clone.
-    pub site: &'a Site,
+    pub site: &'a SessionDir,
     pub store: &'a Store,
 }
 
 /// What we can say of a stage's work without its agent. What git cannot say now is not known.
-pub fn sketch(of: &Of<'_>) -> Handoff {
+pub fn sketch(of: &HandoffSubject<'_>) -> Handoff {
     let told = of.told;
     let seen = of.site.seen();
     let is_ticked = |id: &str| told.ticked.iter().any(|ticked| ticked.as_str() == id);
@@ -137,11 +137,12 @@ pub fn sketch(of: &Of<'_>) -> Handoff {
     };
     for note in of.notes.iter().rev().take(ITEMS).rev() {
         match &note.said {
-            Said::Note { text } => sketch.discovered_facts.push(Text::from(text.as_str())),
-            Said::Question { text } => sketch.open_questions.push(Text::from(text.as_str())),
-            Said::Decision { text, why } => sketch
-                .key_decisions
-                .push(Decided { decision: Text::from(text.as_str()), rationale: Text::from(why.as_str()) }),
+            NoteBody::Note { text } => sketch.discovered_facts.push(Text::from(text.as_str())),
+            NoteBody::Question { text } => sketch.open_questions.push(Text::from(text.as_str())),
+            NoteBody::Decision { text, why } => sketch.key_decisions.push(HandoffDecision {
+                decision: Text::from(text.as_str()),
+                rationale: Text::from(why.as_str()),
+            }),
         }
     }
     let texts = |all: Vec<String>| all.into_iter().take(ITEMS).map(Text::new).collect::<Vec<Text<500>>>();
@@ -163,7 +164,7 @@ pub fn sketch(of: &Of<'_>) -> Handoff {
 }
 
 /// What the client's calls have read, as far as its journal still tells; the latest last.
-fn files_read(of: &Of<'_>, client: &str) -> Vec<String> {
+fn files_read(of: &HandoffSubject<'_>, client: &str) -> Vec<String> {
     let path = journal::path(of.store, &SessionId::new(client));
     let Ok((_, records)) = journal::read(&path) else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();

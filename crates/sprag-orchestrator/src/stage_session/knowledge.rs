@@ -4,17 +4,17 @@
 use std::fs;
 use std::path::Path;
 
-use sprag_base::document::{Node, What};
+use sprag_base::document::{DocumentNode, NodeValue};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::memory::recall;
 use sprag_host::store::files_with_ending;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::sys::yaml;
 use sprag_host::world::World;
-use sprag_plan::brief::{Known, Remembered, Skill};
+use sprag_plan::brief::{BriefLearning, ProjectKnowledge, Skill};
 use sprag_plan::handoff;
 use sprag_plan::spec::StageSpec;
 
@@ -26,8 +26,8 @@ const BYTES: u64 = 256 * 1024;
 const FILES: usize = 12;
 const MOST: usize = 50;
 
-pub fn look(worktree: &Path, spec: &StageSpec, disk: &dyn Disk, now: Timestamp) -> Known {
-    Known {
+pub(crate) fn look(worktree: &Path, spec: &StageSpec, disk: &dyn Disk, now: Timestamp) -> ProjectKnowledge {
+    ProjectKnowledge {
         knowledge: knowledge(worktree),
         learnings: learnings(worktree, spec, disk, now),
         skills: skills(worktree),
@@ -55,16 +55,16 @@ fn without_mark(text: &str) -> &str {
     }
 }
 
-fn learnings(worktree: &Path, spec: &StageSpec, disk: &dyn Disk, now: Timestamp) -> Vec<Remembered> {
+fn learnings(worktree: &Path, spec: &StageSpec, disk: &dyn Disk, now: Timestamp) -> Vec<BriefLearning> {
     let env = Env::Real;
-    let Ok(places) = Places::find(worktree, &env) else { return Vec::new() };
+    let Ok(places) = Locations::find(worktree, &env) else { return Vec::new() };
     let world = World::new(&env, disk, places);
     let is_plain = |path: &&str| !path.contains(['*', '?', '{', '[', '!']);
     let globs: Vec<String> = spec.scope.globs.iter().map(ToString::to_string).collect();
     let files = globs.iter().map(String::as_str).filter(is_plain).map(str::to_owned).collect();
     let text = format!("{}\n{}", spec.name, spec.description);
     let found = recall::about(&world, text, files, now);
-    let remembered = found.into_iter().map(|it| Remembered {
+    let remembered = found.into_iter().map(|it| BriefLearning {
         id: it.id,
         summary: it.summary,
         detail: it.detail,
@@ -97,12 +97,12 @@ fn skill(dir: &Path) -> Option<Skill> {
     })
 }
 
-fn member<'a>(root: &'a Node, name: &str) -> Option<&'a str> {
-    let What::Map(members) = &root.what else { return None };
+fn member<'a>(root: &'a DocumentNode, name: &str) -> Option<&'a str> {
+    let NodeValue::Map(members) = &root.what else { return None };
     let (_, node) = members.iter().find(|(known, _)| known.text == name)?;
     match &node.what {
-        What::Text { text, .. } => Some(text),
-        What::List(_) | What::Map(_) => None,
+        NodeValue::Text { text, .. } => Some(text),
+        NodeValue::List(_) | NodeValue::Map(_) => None,
     }
 }
 

@@ -11,35 +11,35 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::{ContextNote, Text, quoted};
-use sprag_govern::event::{Event, Source};
+use sprag_govern::event::{Event, StartSource};
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::locations::worktree_of;
 use sprag_host::world::World;
-use sprag_plan::brief::{self, Told, Written};
+use sprag_plan::brief::{self, BriefInput, WrittenBrief};
 use sprag_plan::ids::StageId;
-use sprag_plan::run::record::Brief;
+use sprag_plan::run::record::BriefKind;
 
 use super::run_log::active;
 use crate::layout::brief_path;
-use crate::session_dir::Site;
+use crate::session_dir::SessionDir;
 
 /// What is known of a brief without reading it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct BriefInfo {
     pub v: u32,
-    pub kind: Brief,
+    pub kind: BriefKind,
     /// Of the section that is the same for all stages of a kind, and of the whole text.
-    pub stable: Sum,
-    pub whole: Sum,
+    pub stable: Sha256Sum,
+    pub whole: Sha256Sum,
 }
 
 /// Writes a brief, and beside it by what it is known.
-pub fn keep(path: &Path, disk: &dyn Disk, kind: Brief, written: &Written) -> io::Result<()> {
+pub fn keep(path: &Path, disk: &dyn Disk, kind: BriefKind, written: &WrittenBrief) -> io::Result<()> {
     disk::make_parent(disk, path)?;
     disk::replace(disk, path, written.text.as_bytes())?;
-    let about = About { v: 1, kind, stable: written.stable, whole: written.whole };
+    let about = BriefInfo { v: 1, kind, stable: written.stable, whole: written.whole };
     let bytes = serde_json::to_vec(&about).map_err(io::Error::other)?;
     disk::replace(disk, &path.with_extension("json"), &bytes)
 }
@@ -52,7 +52,7 @@ pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<ContextNote> 
             write_handoff(world, &StageId::new(stage)).map(drop).unwrap_or_default();
             None
         }
-        Event::SessionStarted { source: Source::Compact | Source::Resume } => {
+        Event::SessionStarted { source: StartSource::Compact | StartSource::Resume } => {
             told(world, &StageId::new(stage)).ok().flatten()
         }
         // Where every client that has hooks takes a word.
@@ -69,7 +69,7 @@ fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
     let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
     let path = brief_path(&run, &plan, stage);
     let about = disk::read_regular(&path.with_extension("json"), 4096).ok();
-    let about: Option<About> = about.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let about: Option<BriefInfo> = about.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let sum = about.map(|about| format!(" ({})", about.whole)).unwrap_or_default();
     let head = format!(
         "this session works at stage `{}` of plan `{plan}`. Its brief is `{}`{sum}: read it again before you go on, it \
@@ -81,10 +81,10 @@ fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
 }
 
 /// The name of the plan, and what its run knows of the stage now, with its notes.
-pub fn stage_now(run: &Path, stage: &StageId) -> io::Result<Option<(String, Told)>> {
+pub fn stage_now(run: &Path, stage: &StageId) -> io::Result<Option<(String, BriefInput)>> {
     let Some(active) = active::of_stage(run, stage)? else { return Ok(None) };
     let plan = active.plan().head.name.to_string();
-    let Some(mut told) = Told::of(&active, stage) else { return Ok(None) };
+    let Some(mut told) = BriefInput::of(&active, stage) else { return Ok(None) };
     told.notes = notes::of_stage(run, &plan, stage)?;
     Ok(Some((plan, told)))
 }
@@ -96,9 +96,9 @@ pub fn write_handoff(world: &World<'_>, stage: &StageId) -> io::Result<Option<u3
     let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
     let Some(worktree) = world.places.worktree.as_deref().and_then(worktree_of) else { return Ok(None) };
     let session = world.env.text(crate::layout::SESSION_VARIABLE).unwrap_or_default();
-    let site = Site::at(&run.join("s").join(file_name(&session)));
+    let site = SessionDir::at(&run.join("s").join(file_name(&session)));
     let notes = told.notes.clone();
-    let of = handoffs::Of {
+    let of = handoffs::HandoffSubject {
         told: &told,
         notes: &notes,
         worktree: &worktree.0,

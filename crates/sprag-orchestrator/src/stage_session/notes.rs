@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_host::store::{Lines, new_record};
+use sprag_host::store::{AppendFile, new_record};
 use sprag_host::sys::disk::{self, Disk};
 use sprag_plan::ids::StageId;
-use sprag_plan::notes::{Note, PER_STAGE, Said};
+use sprag_plan::notes::{NoteBody, PER_STAGE, StageNote};
 
 use crate::layout::notes_path;
 
@@ -23,7 +23,7 @@ const ALL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// What became of a note.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum NoteOutcome {
     Written,
     /// The stage has as many as it may have.
     Full,
@@ -35,8 +35,8 @@ pub fn old_path(run: &Path, plan: &str) -> PathBuf {
 }
 
 /// A note without its secrets.
-pub fn note(stage: &StageId, session: Option<String>, said: Said, now: Timestamp) -> Note {
-    Note {
+pub fn note(stage: &StageId, session: Option<String>, said: NoteBody, now: Timestamp) -> StageNote {
+    StageNote {
         v: 1,
         id: Text::new(new_record::new_id(now)),
         at: now,
@@ -47,24 +47,24 @@ pub fn note(stage: &StageId, session: Option<String>, said: Said, now: Timestamp
 }
 
 /// On the disk when this returns.
-pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &Note) -> io::Result<Kept> {
+pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &StageNote) -> io::Result<NoteOutcome> {
     let path = notes_path(run, plan, &note.stage);
-    let mut lines = Lines::open(disk, &path, PATIENCE)?;
+    let mut lines = AppendFile::open(disk, &path, PATIENCE)?;
     if !lines.is_locked {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     if of_stage(run, plan, &note.stage)?.len() >= PER_STAGE {
-        return Ok(Kept::Full);
+        return Ok(NoteOutcome::Full);
     }
     let mut bytes = serde_json::to_vec(note).map_err(io::Error::other)?;
     bytes.push(b'\n');
     lines.append_sealed(disk, &bytes)?;
     lines.unlock_and_sync(disk)?;
-    Ok(Kept::Written)
+    Ok(NoteOutcome::Written)
 }
 
 /// All notes of a stage, the oldest first. What its agent wrote in the name of another stage is nobody's note.
-pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<Note>> {
+pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<StageNote>> {
     // An agent behind a wall does not see what others noted.
     let old = read(&old_path(run, plan), ALL_BYTES).or_else(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Ok(Vec::new()),
@@ -76,7 +76,7 @@ pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<Note>
 }
 
 /// A line that cannot be read is another version's, or torn.
-fn read(path: &Path, most: u64) -> io::Result<Vec<Note>> {
+fn read(path: &Path, most: u64) -> io::Result<Vec<StageNote>> {
     let text = match disk::read_regular(path, most) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -94,8 +94,8 @@ mod tests {
     use super::*;
     use crate::layout::notes_dir;
 
-    fn said(text: &str) -> Said {
-        Said::Note { text: Text::from(text) }
+    fn said(text: &str) -> NoteBody {
+        NoteBody::Note { text: Text::from(text) }
     }
 
     #[test]
@@ -109,7 +109,8 @@ mod tests {
         std::thread::scope(|scope| {
             for stage in ["a", "b", "c"] {
                 scope.spawn(move || {
-                    (0..10).for_each(|n| assert_eq!(write(stage, &format!("note {n}")), Kept::Written));
+                    (0..10)
+                        .for_each(|n| assert_eq!(write(stage, &format!("note {n}")), NoteOutcome::Written));
                 });
             }
         });
@@ -131,9 +132,9 @@ mod tests {
         let line = format!("{}\n", serde_json::to_string(&one).unwrap());
         std::fs::create_dir_all(notes_dir(dir.path(), "p")).unwrap();
         std::fs::write(notes_path(dir.path(), "p", &one.stage), line.repeat(PER_STAGE)).unwrap();
-        assert_eq!(append(dir.path(), "p", &RealDisk, &one).unwrap(), Kept::Full);
+        assert_eq!(append(dir.path(), "p", &RealDisk, &one).unwrap(), NoteOutcome::Full);
         let other = note(&StageId::new("b"), None, said("another stage may"), now);
-        assert_eq!(append(dir.path(), "p", &RealDisk, &other).unwrap(), Kept::Written);
+        assert_eq!(append(dir.path(), "p", &RealDisk, &other).unwrap(), NoteOutcome::Written);
     }
 
     #[test]

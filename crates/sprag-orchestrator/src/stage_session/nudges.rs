@@ -7,21 +7,21 @@ use std::{fs, io};
 use sprag_base::text::{ContextNote, Text};
 use sprag_host::store::journal;
 use sprag_host::sys::disk::{self, Disk};
-use sprag_plan::ids::Key;
+use sprag_plan::ids::EffectKey;
 
-use crate::session_dir::Site;
+use crate::session_dir::SessionDir;
 
 const BEGIN: &str = "nudge.";
 /// More than a person answers.
 const LONGEST: u64 = 64 * 1024;
 
 /// Leaves a word for a session; the same one again is the same file.
-pub fn leave(
+pub(crate) fn leave(
     store: &Path,
     disk: &dyn Disk,
     stage: &str,
-    site: &Site,
-    key: &Key,
+    site: &SessionDir,
+    key: &EffectKey,
     text: &str,
 ) -> io::Result<()> {
     let folder = journal::folder(store, stage);
@@ -31,7 +31,7 @@ pub fn leave(
 }
 
 /// Takes what there is for a session, the oldest name first. What was for others of the stage is too late for them.
-pub fn take(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<ContextNote> {
+pub(crate) fn take(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<ContextNote> {
     let entries = fs::read_dir(journal::folder(store, stage)).ok()?.flatten();
     let is_one = |name: &String| name.starts_with(BEGIN);
     let named = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_one);
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn a_word_is_told_once_and_to_nobody_else() {
         let dir = tempfile::tempdir().unwrap();
-        let site = |name: &str| Site::at(&dir.path().join("s").join(name));
-        let key = |step: &str| Key(Text::new(format!("r/a/1/spawn.0/{step}")));
-        let leave = |site: &Site, step: &str, text: &str| {
+        let site = |name: &str| SessionDir::at(&dir.path().join("s").join(name));
+        let key = |step: &str| EffectKey(Text::new(format!("r/a/1/spawn.0/{step}")));
+        let leave = |site: &SessionDir, step: &str, text: &str| {
             leave(dir.path(), &RealDisk, "a", site, &key(step), text).unwrap();
         };
         let take =

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use sprag_base::time::Timestamp;
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::ids::Key;
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::ids::EffectKey;
 use sprag_plan::run::timed::Timed;
 use sprag_plan::sentences;
-use sprag_plan::view::Board;
+use sprag_plan::view::RunBoard;
 
 use crate::run_log;
 use crate::session_dir::site_of;
@@ -25,7 +25,7 @@ pub struct Follow {
     read: (u64, u64),
     timed: Option<Timed>,
     /// What was seen of agents that are gone does not change any more.
-    past: BTreeMap<Key, Option<Seen>>,
+    past: BTreeMap<EffectKey, Option<AgentActivity>>,
     told: VecDeque<String>,
 }
 
@@ -72,10 +72,11 @@ impl Follow {
     }
 
     /// `None`: nothing was begun yet.
-    pub fn board(&mut self, now: Timestamp) -> Option<Board> {
+    pub fn board(&mut self, now: Timestamp) -> Option<RunBoard> {
         let (past, run) = (&mut self.past, &self.run);
-        let seen = |key: &Key| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
-        Some(Board::of(self.timed.as_ref()?, seen, now))
+        let seen =
+            |key: &EffectKey| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
+        Some(RunBoard::of(self.timed.as_ref()?, seen, now))
     }
 
     /// The last things that happened, the oldest first.

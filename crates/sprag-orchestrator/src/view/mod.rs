@@ -15,15 +15,15 @@ use sprag_base::time::Timestamp;
 use sprag_govern::session_facts::Process;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::processes;
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::ids::Key;
-use sprag_plan::view::Board;
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::ids::EffectKey;
+use sprag_plan::view::RunBoard;
 
-use super::run_log::{self, Log};
+use super::run_log::{self, RunLog};
 use super::session_dir::site_of;
 use super::view::board_cache as board;
+pub use super::view::board_cache::BoardPart;
 use super::view::board_cache::Covers;
-pub use super::view::board_cache::Want;
 
 /// A shorter log is folded at every look: it takes less than a glance, and nothing can be behind.
 const SHORT: u64 = 256 * 1024;
@@ -34,13 +34,13 @@ const BEHIND: Duration = Duration::from_millis(1500);
 
 /// A run of this clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct RunInfo {
     pub plan: String,
     pub log: PathBuf,
 }
 
 /// The last run of every plan, the one that moved last first.
-pub fn list(run: &Path) -> io::Result<Vec<Listed>> {
+pub fn list(run: &Path) -> io::Result<Vec<RunInfo>> {
     let entries = match fs::read_dir(run.join("plans")) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -53,7 +53,7 @@ pub fn list(run: &Path) -> io::Result<Vec<Listed>> {
         // Those that were put away have the name of their run in between.
         let plan = name.strip_suffix(".jsonl").filter(|plan| !plan.contains('.'));
         if let (Some(plan), Ok(about)) = (plan, entry.metadata()) {
-            found.push((about.modified()?, Listed { plan: plan.to_owned(), log: entry.path() }));
+            found.push((about.modified()?, RunInfo { plan: plan.to_owned(), log: entry.path() }));
         }
     }
     found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.plan.cmp(&b.1.plan)));
@@ -61,7 +61,7 @@ pub fn list(run: &Path) -> io::Result<Vec<Listed>> {
 }
 
 /// What the records of a run tell; `None` where they tell of none.
-pub fn board(run: &Path, log: &Path, want: Want, now: Timestamp) -> io::Result<Option<Board>> {
+pub fn board(run: &Path, log: &Path, want: BoardPart, now: Timestamp) -> io::Result<Option<RunBoard>> {
     let bytes = match fs::metadata(log) {
         Ok(about) => about.len(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -85,9 +85,9 @@ fn age(log: &Path) -> Option<Duration> {
     fs::metadata(board::path(log)).ok()?.modified().ok()?.elapsed().ok()
 }
 
-fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<Board>> {
+fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<RunBoard>> {
     let Some((timed, bytes)) = run_log::read_to_end(log)? else { return Ok(None) };
-    let board = Board::of(&timed, |key| site_of(run, key).seen(), now);
+    let board = RunBoard::of(&timed, |key| site_of(run, key).seen(), now);
     if bytes > SHORT {
         // Whoever cannot write it down looks more slowly next time.
         let covers = Covers::of(log, bytes);
@@ -99,23 +99,23 @@ fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<Board>> {
 }
 
 /// What supervisors see of the agents at work.
-pub fn seen(run: &Path, board: &Board) -> BTreeMap<Key, Seen> {
-    let seen = |(_, session): (_, &Key)| Some((session.clone(), site_of(run, session).seen()?));
+pub fn seen(run: &Path, board: &RunBoard) -> BTreeMap<EffectKey, AgentActivity> {
+    let seen = |(_, session): (_, &EffectKey)| Some((session.clone(), site_of(run, session).seen()?));
     board.at_work().filter_map(seen).collect()
 }
 
 /// What a daemon keeps for those who look.
 #[derive(Default)]
-pub struct Keeper {
+pub struct BoardWriter {
     /// When, and how long the log was then.
     written: Option<(Timestamp, u64)>,
     /// What was seen of agents that are gone does not change any more.
-    past: BTreeMap<Key, Option<Seen>>,
+    past: BTreeMap<EffectKey, Option<AgentActivity>>,
 }
 
-impl Keeper {
+impl BoardWriter {
     /// Writes the board down if that is due, or says in how long it is.
-    pub fn keep(&mut self, log: &Log<'_>, run: &Path, now: Timestamp) -> Option<Duration> {
+    pub fn keep(&mut self, log: &RunLog<'_>, run: &Path, now: Timestamp) -> Option<Duration> {
         let bytes = fs::metadata(log.path()).map_or(0, |about| about.len());
         if let Some((at, of)) = self.written {
             if of == bytes {
@@ -130,8 +130,8 @@ impl Keeper {
         if bytes > SHORT {
             let past = &mut self.past;
             let seen =
-                |key: &Key| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
-            let board = Board::of(log.timed(), seen, now);
+                |key: &EffectKey| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
+            let board = RunBoard::of(log.timed(), seen, now);
             let covers = Covers::of(log.path(), bytes);
             // It is for those who look: a run goes on without it.
             covers

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use sprag_base::text::Text;
 use sprag_host::sys::processes;
-use sprag_plan::agent::activity::Used;
-use sprag_plan::ids::{Commit, StageId};
-use sprag_plan::run::record::{Effect, Outcome, Recorded, key};
-use sprag_plan::view::{State, View};
+use sprag_plan::agent::activity::SessionCost;
+use sprag_plan::ids::{CommitId, StageId};
+use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, key};
+use sprag_plan::view::{RunView, StateLabel};
 
 use super::*;
 use crate::view::board_cache;
@@ -33,7 +33,7 @@ fn stage(number: usize) -> Value {
     })
 }
 
-fn started(run: &str, stages: usize) -> Recorded {
+fn started(run: &str, stages: usize) -> RunRecord {
     let stages: Vec<Value> = (0..stages).map(stage).collect();
     let plan = json!({
         "name": "p", "target": null, "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
@@ -41,7 +41,7 @@ fn started(run: &str, stages: usize) -> Recorded {
     });
     let plan: sprag_plan::spec::Plan = serde_json::from_value(plan).unwrap();
     let digest = plan.digest();
-    Recorded::Started { run: Text::new(run), plan: Box::new(plan), digest, trunk: Commit(Text::new("t")) }
+    RunRecord::Started { run: Text::new(run), plan: Box::new(plan), digest, trunk: CommitId(Text::new("t")) }
 }
 
 struct Place {
@@ -60,26 +60,27 @@ impl Place {
         place
     }
 
-    fn write(&self, record: &Recorded) {
+    fn write(&self, record: &RunRecord) {
         let mut file = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
         file.write_all(&record.record(now()).line()).unwrap();
     }
 
-    fn start(&self, number: usize) -> Key {
+    fn start(&self, number: usize) -> EffectKey {
         let id = format!("s{number}");
         let key = key(&Text::new("r"), &id, 1, "spawn.0");
         let effect = Effect::Spawn { stage: StageId::new(&id) };
-        self.write(&Recorded::Intent { key: key.clone(), epoch: 1, effect });
-        self.write(&Recorded::Outcome { key: key.clone(), outcome: Outcome::Spawned });
+        self.write(&RunRecord::Intent { key: key.clone(), epoch: 1, effect });
+        self.write(&RunRecord::Outcome { key: key.clone(), outcome: EffectOutcome::Spawned });
         key
     }
 
-    fn board(&self) -> Option<Board> {
-        board(self.dir.path(), &self.log, Want::All, now()).unwrap()
+    fn board(&self) -> Option<RunBoard> {
+        board(self.dir.path(), &self.log, BoardPart::All, now()).unwrap()
     }
 
     fn running(&self) -> usize {
-        self.board().map_or(0, |board| board.rows.iter().filter(|row| row.state == State::Running).count())
+        self.board()
+            .map_or(0, |board| board.rows.iter().filter(|row| row.state == StateLabel::Running).count())
     }
 
     /// Puts something else into the middle of the log, which only a fold would see.
@@ -95,7 +96,8 @@ fn a_short_log_is_folded_at_every_look() {
     let session = place.start(1);
     let site = site_of(place.dir.path(), &session);
     fs::create_dir_all(site.dir()).unwrap();
-    let seen = Seen { used: Some(Used { tokens: 5, micros: None }), ..Seen::default() };
+    let seen =
+        AgentActivity { used: Some(SessionCost { tokens: 5, micros: None }), ..AgentActivity::default() };
     site.note_seen(&RealDisk, &seen).unwrap();
     let board = place.board().unwrap();
     assert_eq!(super::seen(place.dir.path(), &board), BTreeMap::from([(session, seen)]));
@@ -121,10 +123,10 @@ fn who_wants_what_tells_reads_the_rows_at_work_and_the_counts_of_all_others() {
     let place = Place::new(500);
     place.start(1);
     let all = place.board().unwrap();
-    let telling = board(place.dir.path(), &place.log, Want::Telling, now()).unwrap().unwrap();
+    let telling = board(place.dir.path(), &place.log, BoardPart::Telling, now()).unwrap().unwrap();
     assert_eq!((all.rows.len(), telling.rows.len()), (500, 1));
     let none = BTreeMap::new();
-    let progress = |board| View::new(board, &none, now()).progress;
+    let progress = |board| RunView::new(board, &none, now()).progress;
     assert_eq!(progress(&telling), progress(&all));
     assert_eq!(place.board().unwrap(), all, "and whoever wants all of it gets it back");
 }
@@ -142,20 +144,20 @@ fn nobody_keeps_it_up_so_that_a_longer_log_is_folded() {
 fn a_daemon_keeps_it_up_and_may_be_a_moment_behind() {
     let place = Place::new(500);
     place.start(1);
-    let log = Log::resume(&place.log, &RealDisk).unwrap().unwrap();
-    let mut keeper = Keeper::default();
+    let log = RunLog::resume(&place.log, &RealDisk).unwrap().unwrap();
+    let mut keeper = BoardWriter::default();
     let at = |millis| Timestamp::from_millis(NOW + millis);
     assert_eq!(keeper.keep(&log, place.dir.path(), at(0)), None);
-    let first = board_cache::load(&place.log, Want::All).unwrap();
+    let first = board_cache::load(&place.log, BoardPart::All).unwrap();
     place.start(2);
     assert_eq!(keeper.keep(&log, place.dir.path(), at(400)), Some(Duration::from_millis(600)));
     assert_eq!(
-        board_cache::load(&place.log, Want::All).unwrap().bytes,
+        board_cache::load(&place.log, BoardPart::All).unwrap().bytes,
         first.bytes,
         "not more often than that"
     );
     assert_eq!(keeper.keep(&log, place.dir.path(), at(1000)), None);
-    assert!(board_cache::load(&place.log, Want::All).unwrap().bytes > first.bytes);
+    assert!(board_cache::load(&place.log, BoardPart::All).unwrap().bytes > first.bytes);
     assert_eq!(first.by, processes::this_process());
     assert!(is_kept_up(Some(Duration::ZERO), first.by));
     assert!(!is_kept_up(Some(BEHIND), first.by), "whoever is stuck keeps nothing");

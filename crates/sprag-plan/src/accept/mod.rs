@@ -11,18 +11,18 @@ use sprag_base::redact;
 use sprag_base::text::{Text, ending, plain, quoted};
 
 use super::accept::stub::Stub;
-use super::spec::checks::{Check, DeadCode, Regression, Stderr, Wiring};
+use super::spec::checks::{DeadCode, Regression, StageCheck, StderrCheck, Wiring};
 
 /// How a command ended, and what it said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
-    pub end: End,
+pub struct CommandOutput {
+    pub end: CommandEndStatus,
     pub stdout: String,
     pub stderr: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum CommandEndStatus {
     Code(i32),
     Signal,
     TimedOut,
@@ -31,9 +31,9 @@ pub enum End {
 
 /// One thing that is not as it has to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Red {
+pub struct FailedCheck {
     /// Which kind of check.
-    pub what: What,
+    pub what: CheckKind,
     /// The command, pattern or file.
     pub of: Text<300>,
     pub why: Text<300>,
@@ -48,7 +48,7 @@ const REPORT: usize = 4000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum CheckKind {
     Acceptance,
     AfterStage,
     Artifact,
@@ -60,39 +60,39 @@ pub enum What {
     Gate,
 }
 
-impl fmt::Display for What {
+impl fmt::Display for CheckKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            What::Acceptance => "acceptance",
-            What::AfterStage => "after_stage",
-            What::Artifact => "artifact",
-            What::Wiring => "wiring",
-            What::WiringTest => "wiring test",
-            What::Truth => "truth",
-            What::DeadCode => "dead code",
-            What::RegressionTest => "regression test",
-            What::Gate => "gate",
+            CheckKind::Acceptance => "acceptance",
+            CheckKind::AfterStage => "after_stage",
+            CheckKind::Artifact => "artifact",
+            CheckKind::Wiring => "wiring",
+            CheckKind::WiringTest => "wiring test",
+            CheckKind::Truth => "truth",
+            CheckKind::DeadCode => "dead code",
+            CheckKind::RegressionTest => "regression test",
+            CheckKind::Gate => "gate",
         })
     }
 }
 
 /// A command of a plan.
-pub fn command(what: What, check: &Check, heard: &Heard) -> Option<Red> {
+pub fn command(what: CheckKind, check: &StageCheck, heard: &CommandOutput) -> Option<FailedCheck> {
     let why = ended(&heard.end, i32::from(check.exit_code)).or_else(|| said(check, heard))?;
-    Some(Red { what, of: Text::new(check.command.as_str()), why: Text::new(why), tail: tail(heard) })
+    Some(FailedCheck { what, of: Text::new(check.command.as_str()), why: Text::new(why), tail: tail(heard) })
 }
 
-fn ended(end: &End, wanted: i32) -> Option<String> {
+fn ended(end: &CommandEndStatus, wanted: i32) -> Option<String> {
     match end {
-        End::Code(code) if *code == wanted => None,
-        End::Code(code) => Some(format!("it ended with {code}, not with {wanted}")),
-        End::Signal => Some("a signal ended it".to_owned()),
-        End::TimedOut => Some("it took too long".to_owned()),
-        End::NotStarted { why } => Some(format!("it cannot be started: {why}")),
+        CommandEndStatus::Code(code) if *code == wanted => None,
+        CommandEndStatus::Code(code) => Some(format!("it ended with {code}, not with {wanted}")),
+        CommandEndStatus::Signal => Some("a signal ended it".to_owned()),
+        CommandEndStatus::TimedOut => Some("it took too long".to_owned()),
+        CommandEndStatus::NotStarted { why } => Some(format!("it cannot be started: {why}")),
     }
 }
 
-fn said(check: &Check, heard: &Heard) -> Option<String> {
+fn said(check: &StageCheck, heard: &CommandOutput) -> Option<String> {
     let missing = |of: &str, words: &[Text<500>], text: &str| {
         let missing = words.iter().find(|words| !text.contains(words.as_str()))?;
         Some(format!("{of} does not contain `{}`", quoted(missing.as_str())))
@@ -101,10 +101,10 @@ fn said(check: &Check, heard: &Heard) -> Option<String> {
     missing("stdout", &check.stdout_contains, &heard.stdout)
         .or_else(|| unwanted.map(|words| format!("stdout contains `{}`", quoted(words.as_str()))))
         .or_else(|| match &check.stderr {
-            Stderr::Any => None,
-            Stderr::Empty if heard.stderr.trim().is_empty() => None,
-            Stderr::Empty => Some("stderr is not empty".to_owned()),
-            Stderr::Contains(words) => missing("stderr", words, &heard.stderr),
+            StderrCheck::Any => None,
+            StderrCheck::Empty if heard.stderr.trim().is_empty() => None,
+            StderrCheck::Empty => Some("stderr is not empty".to_owned()),
+            StderrCheck::Contains(words) => missing("stderr", words, &heard.stderr),
         })
 }
 
@@ -116,7 +116,7 @@ pub enum Artifact {
     Stub { path: String, stub: Stub },
 }
 
-pub fn artifact(glob: &str, found: &Artifact) -> Red {
+pub fn artifact(glob: &str, found: &Artifact) -> FailedCheck {
     let why = match found {
         Artifact::Missing => "no file matches".to_owned(),
         Artifact::Empty { path } => format!("`{}` is empty", quoted(path)),
@@ -129,11 +129,11 @@ pub fn artifact(glob: &str, found: &Artifact) -> Red {
             )
         }
     };
-    Red { what: What::Artifact, of: Text::new(glob), why: Text::new(why), tail: Text::default() }
+    FailedCheck { what: CheckKind::Artifact, of: Text::new(glob), why: Text::new(why), tail: Text::default() }
 }
 
 /// Something has to be named where it is used; `None` where there is no such file.
-pub fn wiring(wiring: &Wiring, text: Option<&str>) -> Option<Red> {
+pub fn wiring(wiring: &Wiring, text: Option<&str>) -> Option<FailedCheck> {
     let source = quoted(wiring.source.as_str());
     let why = match text {
         None => format!("there is no `{source}`"),
@@ -142,26 +142,29 @@ pub fn wiring(wiring: &Wiring, text: Option<&str>) -> Option<Red> {
             format!("`{}` is not in `{source}`: {}", quoted(wiring.pattern.as_str()), wiring.description)
         }
     };
-    Some(Red {
-        what: What::Wiring,
+    Some(FailedCheck {
+        what: CheckKind::Wiring,
         of: Text::new(wiring.source.as_str()),
         why: Text::new(why),
         tail: Text::default(),
     })
 }
 
-pub fn dead_code(check: &DeadCode, heard: &Heard) -> Option<Red> {
+pub fn dead_code(check: &DeadCode, heard: &CommandOutput) -> Option<FailedCheck> {
     let red = |why: String| {
         let (of, why) = (Text::new(check.command.as_str()), Text::new(why));
-        Some(Red { what: What::DeadCode, of, why, tail: tail(heard) })
+        Some(FailedCheck { what: CheckKind::DeadCode, of, why, tail: tail(heard) })
     };
     match &heard.end {
         // Such commands end as they like: what they print counts.
-        End::Code(_) => {}
-        End::Signal | End::TimedOut | End::NotStarted { .. } => return ended(&heard.end, 0).and_then(red),
+        CommandEndStatus::Code(_) => {}
+        CommandEndStatus::Signal | CommandEndStatus::TimedOut | CommandEndStatus::NotStarted { .. } => {
+            return ended(&heard.end, 0).and_then(red);
+        }
     }
-    let regexes =
-        |patterns: &[super::spec::values::Pattern]| patterns.iter().map(|it| it.regex()).collect::<Vec<_>>();
+    let regexes = |patterns: &[super::spec::values::RegexText]| {
+        patterns.iter().map(|it| it.regex()).collect::<Vec<_>>()
+    };
     let (fail, ignore) = (regexes(&check.fail_patterns), regexes(&check.ignore_patterns));
     let is_dead =
         |line: &&str| fail.iter().any(|it| it.is_match(line)) && !ignore.iter().any(|it| it.is_match(line));
@@ -170,7 +173,7 @@ pub fn dead_code(check: &DeadCode, heard: &Heard) -> Option<Red> {
 }
 
 /// The test that a mended mistake needs; `None` where there is no such file.
-pub fn regression(test: &Regression, text: Option<&str>) -> Option<Red> {
+pub fn regression(test: &Regression, text: Option<&str>) -> Option<FailedCheck> {
     let file = quoted(test.file.as_str());
     let why = match text {
         None => format!("there is no `{file}`"),
@@ -180,10 +183,10 @@ pub fn regression(test: &Regression, text: Option<&str>) -> Option<Red> {
         }
     };
     let of = Text::new(test.file.as_str());
-    Some(Red { what: What::RegressionTest, of, why: Text::new(why), tail: Text::default() })
+    Some(FailedCheck { what: CheckKind::RegressionTest, of, why: Text::new(why), tail: Text::default() })
 }
 
-fn tail(heard: &Heard) -> Text<TAIL> {
+fn tail(heard: &CommandOutput) -> Text<TAIL> {
     let both = format!("{}\n{}", heard.stdout.trim_end(), heard.stderr.trim_end());
     let both = plain(both.trim());
     Text::new(ending(&redact::text(&both).into_inner(), TAIL))
@@ -191,12 +194,12 @@ fn tail(heard: &Heard) -> Text<TAIL> {
 
 /// What an agent is told, so that it can mend it: what is red first, and of each its last words as far as there is
 /// room.
-pub fn report(red: &[Red]) -> Text<REPORT> {
+pub fn report(red: &[FailedCheck]) -> Text<REPORT> {
     let mut text = String::new();
     for it in red {
         text.push_str(&format!("- {} `{}`: {}\n", it.what, quoted(it.of.as_str()), it.why));
     }
-    let said: Vec<&Red> = red.iter().filter(|it| !it.tail.is_empty()).collect();
+    let said: Vec<&FailedCheck> = red.iter().filter(|it| !it.tail.is_empty()).collect();
     let each = REPORT.saturating_sub(text.chars().count()) / said.len().max(1);
     for it in said {
         let head = format!("\n`{}` said at last:\n", quoted(it.of.as_str()));
@@ -216,18 +219,22 @@ mod tests {
 
     use super::*;
 
-    fn check(more: Value) -> Check {
+    fn check(more: Value) -> StageCheck {
         let mut all = json!({"command": "make test", "exit_code": 0, "stderr": "any", "timeout": "300s", "cache": "by_tree"});
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         serde_json::from_value(all).unwrap()
     }
 
-    fn heard(code: i32, stdout: &str, stderr: &str) -> Heard {
-        Heard { end: End::Code(code), stdout: stdout.to_owned(), stderr: stderr.to_owned() }
+    fn heard(code: i32, stdout: &str, stderr: &str) -> CommandOutput {
+        CommandOutput {
+            end: CommandEndStatus::Code(code),
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+        }
     }
 
-    fn why(more: Value, heard: &Heard) -> Option<String> {
-        command(What::Acceptance, &check(more), heard).map(|red| red.why.to_string())
+    fn why(more: Value, heard: &CommandOutput) -> Option<String> {
+        command(CheckKind::Acceptance, &check(more), heard).map(|red| red.why.to_string())
     }
 
     #[test]
@@ -235,7 +242,7 @@ mod tests {
         let ok = heard(0, "12 passed", "");
         assert_eq!(why(json!({}), &ok), None);
         assert_eq!(why(json!({"stdout_contains": ["passed"], "stderr": "empty"}), &ok), None);
-        let told = |more, heard: &Heard| why(more, heard).unwrap();
+        let told = |more, heard: &CommandOutput| why(more, heard).unwrap();
         assert_eq!(told(json!({}), &heard(2, "", "")), "it ended with 2, not with 0");
         assert_eq!(told(json!({"exit_code": 1}), &ok), "it ended with 0, not with 1");
         assert_eq!(
@@ -246,9 +253,9 @@ mod tests {
         assert_eq!(told(json!({"stderr": "empty"}), &heard(0, "", "warning\n")), "stderr is not empty");
         let wanted = json!({"stderr": {"contains": ["done"]}});
         assert_eq!(told(wanted, &ok), "stderr does not contain `done`");
-        let late = Heard { end: End::TimedOut, ..ok.clone() };
+        let late = CommandOutput { end: CommandEndStatus::TimedOut, ..ok.clone() };
         assert_eq!(told(json!({"exit_code": 0}), &late), "it took too long");
-        let missing = Heard { end: End::NotStarted { why: "no sh".into() }, ..ok };
+        let missing = CommandOutput { end: CommandEndStatus::NotStarted { why: "no sh".into() }, ..ok };
         assert_eq!(told(json!({}), &missing), "it cannot be started: no sh");
     }
 
@@ -283,15 +290,16 @@ mod tests {
         assert_eq!(dead_code(&dead, &heard(0, "`a` is never used in tests", "")), None);
         let red = dead_code(&dead, &heard(1, "", "fine\nwarning: `b` is never used\n")).unwrap();
         assert_eq!(red.why.as_str(), "it says `warning: 'b' is never used`");
-        let late = Heard { end: End::TimedOut, stdout: String::new(), stderr: String::new() };
+        let late =
+            CommandOutput { end: CommandEndStatus::TimedOut, stdout: String::new(), stderr: String::new() };
         assert!(dead_code(&dead, &late).is_some(), "one that says nothing has shown nothing");
     }
 
     #[test]
     fn a_report_names_everything_and_gives_each_its_last_words() {
         let long = "x\n".repeat(3000);
-        let red: Vec<Red> = (0..5)
-            .filter_map(|_| command(What::Truth, &check(json!({})), &heard(1, &long, "the end")))
+        let red: Vec<FailedCheck> = (0..5)
+            .filter_map(|_| command(CheckKind::Truth, &check(json!({})), &heard(1, &long, "the end")))
             .chain([artifact("src/*.rs", &Artifact::Missing)])
             .collect();
         let report = report(&red);
@@ -304,7 +312,7 @@ mod tests {
     #[test]
     fn secrets_of_a_check_stay_where_they_are() {
         let said = heard(1, "", "token ghp_R8sT2vW4xY6zA1bC3dE5fG7hJ9kL0mN2pQ4r");
-        let red = command(What::Gate, &check(json!({})), &said).unwrap();
+        let red = command(CheckKind::Gate, &check(json!({})), &said).unwrap();
         assert!(!red.tail.as_str().contains("ghp_R8"), "{}", red.tail);
     }
 }

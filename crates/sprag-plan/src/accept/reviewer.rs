@@ -5,8 +5,8 @@ use sprag_base::redact;
 use sprag_base::text::{Text, plain};
 use sprag_check::{Profile, Risk};
 
-use crate::spec::client::{Client, Known};
-use crate::spec::{Kind, StageSpec};
+use crate::spec::client::{ClientName, StageClient};
+use crate::spec::{StageKind, StageSpec};
 
 /// What a review is called where checks are called by their names.
 pub const NAME: &str = "review";
@@ -16,29 +16,29 @@ pub const LINES: u32 = 500;
 
 /// Who reviews.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reviewer {
+pub enum StageReviewer {
     /// A process of this client, which is not the one that did the work.
-    Client(Known),
+    Client(ClientName),
     /// There is no reviewer of ours for such a client.
     Person,
 }
 
 /// Who would review a stage, whatever it changes; `None`: nobody ever does.
-pub fn reviewer(spec: &StageSpec) -> Option<Reviewer> {
+pub fn reviewer(spec: &StageSpec) -> Option<StageReviewer> {
     let of_client = match spec.agent.client {
         // No agent wrote it.
-        _ if spec.kind == Kind::KnowledgeDistill => return None,
-        Client::Known(known @ (Known::Claude | Known::Codex)) => Reviewer::Client(known),
-        Client::Known(_) | Client::Command { .. } => Reviewer::Person,
+        _ if spec.kind == StageKind::KnowledgeDistill => return None,
+        StageClient::Known(known @ (ClientName::Claude | ClientName::Codex)) => StageReviewer::Client(known),
+        StageClient::Known(_) | StageClient::Command { .. } => StageReviewer::Person,
     };
     match (spec.verify, of_client) {
-        (Profile::Quick, _) | (Profile::Standard, Reviewer::Person) => None,
+        (Profile::Quick, _) | (Profile::Standard, StageReviewer::Person) => None,
         (Profile::Standard | Profile::Deep, reviewer) => Some(reviewer),
     }
 }
 
 /// Who has to review this change; `None`: nobody.
-pub fn wanted(spec: &StageSpec, change: &Risk) -> Option<Reviewer> {
+pub fn wanted(spec: &StageSpec, change: &Risk) -> Option<StageReviewer> {
     let is_risky = change.files > FILES || change.lines > LINES || change.touches_security;
     let is_wanted = change.files > 0 && (spec.verify == Profile::Deep || is_risky);
     reviewer(spec).filter(|_| is_wanted)
@@ -48,10 +48,10 @@ pub fn wanted(spec: &StageSpec, change: &Risk) -> Option<Reviewer> {
 pub fn told(spec: &StageSpec) -> String {
     match (spec.verify, reviewer(spec)) {
         (verify, None) => verify.name().to_owned(),
-        (Profile::Deep, Some(Reviewer::Client(known))) => {
+        (Profile::Deep, Some(StageReviewer::Client(known))) => {
             format!("deep, reviewed by another `{}`", known.name())
         }
-        (Profile::Deep, Some(Reviewer::Person)) => "deep, reviewed by you".to_owned(),
+        (Profile::Deep, Some(StageReviewer::Person)) => "deep, reviewed by you".to_owned(),
         (verify, Some(_)) => format!(
             "{}; more than {FILES} files or {LINES} lines, or paths that guard others, are reviewed by another `{}`",
             verify.name(),
@@ -61,7 +61,7 @@ pub fn told(spec: &StageSpec) -> String {
 }
 
 /// What the author is told of issues that a reviewer has found.
-pub fn report(by: Known, summary: &str, message: &str) -> Text<4000> {
+pub fn report(by: ClientName, summary: &str, message: &str) -> Text<4000> {
     let text = format!("- {NAME} by `{}`: {}\n\n{}", by.name(), summary.trim(), message.trim());
     Text::new(redact::text(&plain(text.trim_end())).into_inner())
 }
@@ -88,7 +88,7 @@ mod tests {
         let large = Risk { files: FILES + 1, ..small };
         let long = Risk { lines: LINES + 1, ..small };
         let guarding = Risk { touches_security: true, ..small };
-        let by = Some(Reviewer::Client(Known::Claude));
+        let by = Some(StageReviewer::Client(ClientName::Claude));
         for (client, verify, change, who) in [
             (&claude, "deep", small, by),
             (&claude, "standard", small, None),
@@ -97,9 +97,9 @@ mod tests {
             (&claude, "standard", long, by),
             (&claude, "standard", guarding, by),
             (&claude, "quick", large, None),
-            (&command, "deep", small, Some(Reviewer::Person)),
+            (&command, "deep", small, Some(StageReviewer::Person)),
             (&command, "standard", large, None),
-            (&json!("gemini"), "deep", small, Some(Reviewer::Person)),
+            (&json!("gemini"), "deep", small, Some(StageReviewer::Person)),
             (&claude, "deep", Risk::default(), None),
         ] {
             assert_eq!(wanted(&spec(client.clone(), verify), &change), who, "{client} {verify} {change:?}");
@@ -118,8 +118,11 @@ mod tests {
 
     #[test]
     fn what_a_reviewer_quotes_moves_no_cursor_and_tells_no_secret() {
-        let said =
-            report(Known::Claude, "a\u{1b}[2J", "src/a.rs:1 has ghp_R8sT2vW4xY6zA1bC3dE5fG7hJ9kL0mN2pQ4r");
+        let said = report(
+            ClientName::Claude,
+            "a\u{1b}[2J",
+            "src/a.rs:1 has ghp_R8sT2vW4xY6zA1bC3dE5fG7hJ9kL0mN2pQ4r",
+        );
         assert!(said.as_str().starts_with("- review by `claude`: a"), "{said}");
         assert!(!said.as_str().contains('\u{1b}') && !said.as_str().contains("ghp_R8"), "{said}");
     }

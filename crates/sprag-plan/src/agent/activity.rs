@@ -8,7 +8,7 @@ use sprag_base::time::Timestamp;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Seen {
+pub struct AgentActivity {
     /// What the client itself calls the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_session: Option<Text<100>>,
@@ -16,9 +16,9 @@ pub struct Seen {
     pub model: Option<Text<100>>,
     /// Tokens in the context of the last request, and how many fit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub context: Option<Context>,
+    pub context: Option<ContextUsage>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub used: Option<Used>,
+    pub used: Option<SessionCost>,
     /// Requests the model has answered.
     pub turns: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,33 +28,33 @@ pub struct Seen {
     pub at: Option<Timestamp>,
     /// What ended it, or is about to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AgentTrouble>,
     /// What it waits for by its own account, and how long that may take.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait: Option<Wait>,
+    pub wait: Option<AgentWait>,
     /// What it asks the person at its terminal, for as long as it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<Text<1000>>,
     /// Budgets of which most is used, with what it has used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub nearly: Vec<Spent>,
+    pub nearly: Vec<BudgetSpent>,
 }
 
 /// A budget that a session has part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Spent {
+pub enum BudgetSpent {
     OfStage,
     OfRun,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
+pub struct ContextUsage {
     pub tokens: u64,
     pub window: u64,
 }
 
-impl Context {
+impl ContextUsage {
     pub fn percent(self) -> u8 {
         let percent = self.tokens.saturating_mul(100).checked_div(self.window).unwrap_or(0);
         u8::try_from(percent.min(100)).expect("it is at most 100")
@@ -63,7 +63,7 @@ impl Context {
 
 /// All that a session has cost so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Used {
+pub struct SessionCost {
     /// Sent and answered; what came out of a cache is not counted again.
     pub tokens: u64,
     /// Millionths of a dollar, where the client says so.
@@ -73,14 +73,14 @@ pub struct Used {
 
 /// Something that takes its time without a sign of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wait {
-    pub on: On,
+pub struct AgentWait {
+    pub on: WaitTarget,
     pub until: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum On {
+pub enum WaitTarget {
     Model,
     Tool,
     /// It tries again by itself.
@@ -90,7 +90,7 @@ pub enum On {
 /// What a client says of itself, in fields that mean it: prose is never read for this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "trouble", rename_all = "snake_case")]
-pub enum Trouble {
+pub enum AgentTrouble {
     /// `None`: it does not say until when.
     RateLimit {
         until: Option<Timestamp>,
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn a_context_is_told_in_per_cent_of_what_fits() {
-        let of = |tokens, window| Context { tokens, window }.percent();
+        let of = |tokens, window| ContextUsage { tokens, window }.percent();
         assert_eq!([of(0, 200), of(151, 200), of(500, 200), of(5, 0), of(u64::MAX, 1)], [0, 75, 100, 0, 100]);
     }
 
     #[test]
     fn what_is_not_known_is_not_written() {
-        assert_eq!(serde_json::to_string(&Seen::default()).unwrap(), r#"{"turns":0}"#);
-        assert_eq!(serde_json::from_str::<Seen>("{}").unwrap(), Seen::default());
+        assert_eq!(serde_json::to_string(&AgentActivity::default()).unwrap(), r#"{"turns":0}"#);
+        assert_eq!(serde_json::from_str::<AgentActivity>("{}").unwrap(), AgentActivity::default());
     }
 }

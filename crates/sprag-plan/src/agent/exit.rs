@@ -5,24 +5,24 @@ use serde::{Deserialize, Serialize};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::activity::Seen;
+use super::activity::AgentActivity;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {
     pub v: u32,
-    pub ended: Ended,
-    pub by: By,
+    pub ended: ExitStatus,
+    pub by: EndedBy,
     pub at: Timestamp,
     /// How long it ran.
     pub millis: u64,
     /// What was seen of it at last; a record of an earlier version has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Box<Seen>>,
+    pub seen: Option<Box<AgentActivity>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum ExitStatus {
     Code(i32),
     Signal(i32),
     /// It was never started.
@@ -38,7 +38,7 @@ pub enum Ended {
 /// Who ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum EndedBy {
     Itself,
     /// It had no time left.
     Deadline,
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn the_record_reads_as_it_is_meant() {
         let at = Timestamp::from_millis(0);
-        let exit = Exit { v: 1, ended: Ended::Code(0), by: By::Itself, at, millis: 5, seen: None };
+        let exit = Exit { v: 1, ended: ExitStatus::Code(0), by: EndedBy::Itself, at, millis: 5, seen: None };
         let text = serde_json::to_string(&exit).unwrap();
         assert_eq!(
             text,

@@ -4,7 +4,7 @@
 
 use sprag_base::time::Timestamp;
 
-use super::activity::Wait;
+use super::activity::AgentWait;
 
 /// Seconds without a sign after which one that waits for nothing is wedged.
 pub const SILENCE: i64 = 90;
@@ -25,7 +25,7 @@ pub enum Liveness {
 
 /// What was found of an agent at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signs {
+pub struct LifeSigns {
     /// When it was last heard of: its stream, or its talk.
     pub heard: Option<Timestamp>,
     /// Milliseconds of processor time that it and all it started have used so far.
@@ -39,13 +39,13 @@ pub struct Signs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
     /// It would say so; this is what it says.
-    Waits(Option<Wait>),
+    Waits(Option<AgentWait>),
     Nothing,
 }
 
 /// One agent, looked at again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct LivenessWatch {
     /// The last sign of life, or when we began to look.
     alive: Timestamp,
     /// What it had used at the last look, and when that was.
@@ -54,9 +54,9 @@ pub struct Watch {
     told: Option<Timestamp>,
 }
 
-impl Watch {
-    pub fn new(now: Timestamp) -> Watch {
-        Watch { alive: now, cpu: None, told: None }
+impl LivenessWatch {
+    pub fn new(now: Timestamp) -> LivenessWatch {
+        LivenessWatch { alive: now, cpu: None, told: None }
     }
 
     /// Seconds without a sign, before this look.
@@ -64,7 +64,7 @@ impl Watch {
         now.seconds_since(self.alive)
     }
 
-    pub fn look(&mut self, signs: &Signs, now: Timestamp) -> Liveness {
+    pub fn look(&mut self, signs: &LifeSigns, now: Timestamp) -> Liveness {
         if self.is_busy(signs.cpu, now) {
             self.alive = now;
         }
@@ -104,19 +104,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::agent::activity::On;
+    use crate::agent::activity::WaitTarget;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_millis(1_800_000_000_000).plus_seconds(seconds)
     }
 
-    fn quiet(tells: Tells) -> Signs {
-        Signs { heard: None, cpu: 0, changed: None, tells }
+    fn quiet(tells: Tells) -> LifeSigns {
+        LifeSigns { heard: None, cpu: 0, changed: None, tells }
     }
 
     /// Looks every ten seconds until something is found.
-    fn found(mut signs: impl FnMut(i64) -> Signs, until: i64) -> Vec<(i64, Liveness)> {
-        let mut watch = Watch::new(at(0));
+    fn found(mut signs: impl FnMut(i64) -> LifeSigns, until: i64) -> Vec<(i64, Liveness)> {
+        let mut watch = LivenessWatch::new(at(0));
         let looks = (0..=until / 10).map(|step| step * 10);
         let mut last = Liveness::Working;
         let mut changes = Vec::new();
@@ -146,15 +146,15 @@ mod tests {
 
     #[test]
     fn a_quiet_test_that_computes_lives() {
-        let busy = |second: i64| Signs { cpu: second.unsigned_abs() * 500, ..quiet(Tells::Waits(None)) };
+        let busy = |second: i64| LifeSigns { cpu: second.unsigned_abs() * 500, ..quiet(Tells::Waits(None)) };
         assert_eq!(found(busy, 36_000), []);
-        let idle = |second: i64| Signs { cpu: second.unsigned_abs() * 5, ..quiet(Tells::Waits(None)) };
+        let idle = |second: i64| LifeSigns { cpu: second.unsigned_abs() * 5, ..quiet(Tells::Waits(None)) };
         assert_eq!(found(idle, 90), [(90, Liveness::Wedged)], "a timer that ticks is no work");
     }
 
     #[test]
     fn who_waits_is_suspect_and_not_ended_before_its_time() {
-        let wait = Wait { on: On::Tool, until: at(1800) };
+        let wait = AgentWait { on: WaitTarget::Tool, until: at(1800) };
         let changes = found(|_| quiet(Tells::Waits(Some(wait))), 1800);
         assert_eq!(changes, [(120, Liveness::Suspect), (1800, Liveness::Wedged)]);
     }
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn words_and_files_are_signs() {
         let talks =
-            |second: i64| Signs { heard: Some(at(second - second % 80)), ..quiet(Tells::Waits(None)) };
+            |second: i64| LifeSigns { heard: Some(at(second - second % 80)), ..quiet(Tells::Waits(None)) };
         assert_eq!(found(talks, 3600), []);
         let writes =
-            |second: i64| Signs { changed: Some(at(second - second % 80)), ..quiet(Tells::Waits(None)) };
+            |second: i64| LifeSigns { changed: Some(at(second - second % 80)), ..quiet(Tells::Waits(None)) };
         assert_eq!(found(writes, 3600), []);
-        let tomorrow = |_| Signs { changed: Some(at(86_400)), ..quiet(Tells::Waits(None)) };
+        let tomorrow = |_| LifeSigns { changed: Some(at(86_400)), ..quiet(Tells::Waits(None)) };
         assert_eq!(found(tomorrow, 3600), [], "a date that is ahead is as good as now");
     }
 
@@ -180,7 +180,7 @@ mod tests {
         /// Agents that do something at least every 89 seconds, of whatever kind, over 20 simulated hours each.
         #[test]
         fn nobody_alive_is_ended(steps in prop::collection::vec((1i64..89, 0u8..4, 1i64..30), 1000)) {
-            let mut watch = Watch::new(at(0));
+            let mut watch = LivenessWatch::new(at(0));
             let (mut second, mut cpu) = (0, 0);
             let mut wait = None;
             let (mut heard, mut changed) = (None, None);
@@ -191,7 +191,7 @@ mod tests {
                 let mut looked = from;
                 while looked + look < second {
                     looked += look;
-                    let signs = Signs { heard, cpu, changed, tells: Tells::Waits(wait) };
+                    let signs = LifeSigns { heard, cpu, changed, tells: Tells::Waits(wait) };
                     prop_assert_ne!(watch.look(&signs, at(looked)), Liveness::Wedged);
                 }
                 match kind {
@@ -199,11 +199,11 @@ mod tests {
                     1 => changed = Some(at(second)),
                     2 => cpu += 20_000,
                     _ => {
-                        wait = Some(Wait { on: On::Model, until: at(second + 600) });
+                        wait = Some(AgentWait { on: WaitTarget::Model, until: at(second + 600) });
                         heard = Some(at(second));
                     }
                 }
-                let signs = Signs { heard, cpu, changed, tells: Tells::Waits(wait) };
+                let signs = LifeSigns { heard, cpu, changed, tells: Tells::Waits(wait) };
                 prop_assert_ne!(watch.look(&signs, at(second)), Liveness::Wedged);
             }
         }
@@ -211,9 +211,9 @@ mod tests {
         /// Nobody who has died in its tracks is waited for longer than it had declared, and then two minutes.
         #[test]
         fn nobody_dead_is_kept(last in 0i64..1000, declared in 0i64..1000, every in 5i64..30) {
-            let mut watch = Watch::new(at(0));
-            let wait = Wait { on: On::Tool, until: at(last + declared) };
-            let signs = Signs { heard: Some(at(last)), cpu: 7, changed: None, tells: Tells::Waits(Some(wait)) };
+            let mut watch = LivenessWatch::new(at(0));
+            let wait = AgentWait { on: WaitTarget::Tool, until: at(last + declared) };
+            let signs = LifeSigns { heard: Some(at(last)), cpu: 7, changed: None, tells: Tells::Waits(Some(wait)) };
             let mut second = last;
             while watch.look(&signs, at(second)) != Liveness::Wedged {
                 second += every;

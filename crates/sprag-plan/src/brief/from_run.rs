@@ -2,32 +2,32 @@
 
 use sprag_base::text::Text;
 
-use super::{Known, Need, Place, Task, Told};
+use super::{BriefInput, BriefNeed, BriefTask, ProjectKnowledge, WorkLocation};
 use crate::ids::StageId;
-use crate::merge::Cause;
-use crate::run::{Run, Standing};
-use crate::spec::values::Branch;
-use crate::stage::Stage;
+use crate::merge::merge_failure::MergeFailure;
+use crate::run::{Run, StageEntry};
+use crate::spec::values::BranchName;
+use crate::stage::StageState;
 
-impl Told {
+impl BriefInput {
     /// `None`: the plan has no such stage.
-    pub fn of(run: &Run, id: &StageId) -> Option<Told> {
+    pub fn of(run: &Run, id: &StageId) -> Option<BriefInput> {
         let plan = run.plan();
         let (spec, standing) = (plan.find(id.as_str())?, run.standing(id)?);
         let name = plan.head.name.as_str();
-        Some(Told {
+        Some(BriefInput {
             plan: Text::from(name),
             overview: plan.head.overview.clone(),
             spec: spec.clone(),
             attempt: standing.stage.attempt(),
-            place: Place {
+            place: WorkLocation {
                 worktree: String::new(),
                 branch: id.branch(),
                 base: standing.worktree.clone(),
                 trunk: format!("refs/sprag/{name}/trunk"),
-                target: plan.head.target.as_ref().map(Branch::to_string).unwrap_or_default(),
+                target: plan.head.target.as_ref().map(BranchName::to_string).unwrap_or_default(),
             },
-            known: Known::default(),
+            known: ProjectKnowledge::default(),
             needs: spec.dependencies.iter().filter_map(|id| need(run, id)).collect(),
             task: task(standing),
             answers: standing.answers.clone(),
@@ -38,29 +38,29 @@ impl Told {
     }
 }
 
-fn need(run: &Run, id: &StageId) -> Option<Need> {
+fn need(run: &Run, id: &StageId) -> Option<BriefNeed> {
     let standing = run.standing(id)?;
     let merged = match &standing.stage {
-        Stage::Done { merged } => Some(merged.commit().clone()),
+        StageState::Done { merged } => Some(merged.commit().clone()),
         _ => None,
     };
     let name = run.plan().find(id.as_str())?.name.clone();
     let outputs = standing.outputs.iter();
     let outputs =
         outputs.map(|(name, value)| (Text::from(name.as_str()), Text::from(value.as_str()))).collect();
-    Some(Need { id: id.clone(), name, merged, outputs })
+    Some(BriefNeed { id: id.clone(), name, merged, outputs })
 }
 
-fn task(standing: &Standing) -> Task {
+fn task(standing: &StageEntry) -> BriefTask {
     match (&standing.stage, &standing.red, standing.failed) {
-        (Stage::Failing { report, .. }, _, _) => Task::Mend { report: report.clone() },
-        (Stage::Conflicted { against, paths, .. }, _, _) => {
+        (StageState::Failing { report, .. }, _, _) => BriefTask::Mend { report: report.clone() },
+        (StageState::Conflicted { against, paths, .. }, _, _) => {
             let red = standing.unresolved.clone();
-            Task::Conflict { against: against.clone(), paths: paths.clone(), red }
+            BriefTask::Conflict { against: against.clone(), paths: paths.clone(), red }
         }
-        (_, Some(Cause::Red { report }), _) => Task::Red { report: report.clone() },
-        (_, Some(Cause::Pair { with }), _) => Task::Pair { with: with.clone() },
-        (_, None, Some(failure)) => Task::After { failure },
-        (_, None, None) => Task::Assignment,
+        (_, Some(MergeFailure::Red { report }), _) => BriefTask::Red { report: report.clone() },
+        (_, Some(MergeFailure::Pair { with }), _) => BriefTask::Pair { with: with.clone() },
+        (_, None, Some(failure)) => BriefTask::After { failure },
+        (_, None, None) => BriefTask::Assignment,
     }
 }

@@ -16,16 +16,16 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 
 use super::handoff::Handoff;
-use super::ids::{Commit, StageId};
-use super::notes::Note;
-use super::run::Answer;
-use super::run::record::Brief;
+use super::ids::{CommitId, StageId};
+use super::notes::StageNote;
+use super::run::PersonAnswer;
+use super::run::record::BriefKind;
 use super::spec::StageSpec;
-use super::stage::Failure;
+use super::stage::StageFailure;
 pub use recitation::recitation;
 pub use stable::stable;
 
@@ -37,31 +37,31 @@ pub const RECITATION: usize = 4 * 1024;
 
 /// All that a brief is made of, besides its kind.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct BriefInput {
     pub plan: Text<64>,
     pub overview: Text<20_000>,
     pub spec: StageSpec,
     pub attempt: u32,
-    pub place: Place,
-    pub known: Known,
-    pub needs: Vec<Need>,
-    pub task: Task,
+    pub place: WorkLocation,
+    pub known: ProjectKnowledge,
+    pub needs: Vec<BriefNeed>,
+    pub task: BriefTask,
     /// What people have answered to its questions, the oldest first.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<PersonAnswer>,
     /// Of the agent before.
     pub handoff: Option<Handoff>,
     /// Tasks that are ticked off.
     pub ticked: Vec<Text<64>>,
     /// Of this stage, the oldest first.
-    pub notes: Vec<Note>,
+    pub notes: Vec<StageNote>,
 }
 
 /// Where the agent works.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct WorkLocation {
     pub worktree: String,
     pub branch: String,
-    pub base: Option<Commit>,
+    pub base: Option<CommitId>,
     /// Where merged work is.
     pub trunk: String,
     /// Where it goes in the end.
@@ -70,17 +70,17 @@ pub struct Place {
 
 /// What is known of the project.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct ProjectKnowledge {
     /// Files of knowledge by name, as they are.
     pub knowledge: Vec<(String, String)>,
-    pub learnings: Vec<Remembered>,
+    pub learnings: Vec<BriefLearning>,
     pub skills: Vec<Skill>,
     /// What confines the agent, in words of ours.
     pub sandbox: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-pub struct Remembered {
+pub struct BriefLearning {
     pub id: Text<64>,
     pub summary: Text<200>,
     pub detail: Text<2000>,
@@ -96,20 +96,20 @@ pub struct Skill {
 
 /// A stage that this one builds on.
 #[derive(Clone, Debug)]
-pub struct Need {
+pub struct BriefNeed {
     pub id: StageId,
     pub name: Text<200>,
-    pub merged: Option<Commit>,
+    pub merged: Option<CommitId>,
     pub outputs: BTreeMap<Text<64>, Text<1000>>,
 }
 
 /// What there is to do, besides the stage's own assignment.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Task {
+pub enum BriefTask {
     /// Nothing.
     Assignment,
     /// The agent before ended like this.
-    After { failure: Failure },
+    After { failure: StageFailure },
     /// Its checks have said this.
     Mend { report: Text<4000> },
     /// Merged with what is there it is red.
@@ -118,7 +118,7 @@ pub enum Task {
     Pair { with: StageId },
     /// Does not go together with this commit.
     Conflict {
-        against: Commit,
+        against: CommitId,
         paths: Vec<Text<400>>,
         /// What was red of the try before.
         red: Option<Text<4000>>,
@@ -127,16 +127,16 @@ pub enum Task {
 
 /// A brief, and by what it is known again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenBrief {
     pub text: String,
     /// Of the stable section alone, and of everything.
-    pub stable: Sum,
-    pub whole: Sum,
+    pub stable: Sha256Sum,
+    pub whole: Sha256Sum,
 }
 
-pub fn brief(kind: Brief, told: &Told) -> Written {
+pub fn brief(kind: BriefKind, told: &BriefInput) -> WrittenBrief {
     let stable = stable(kind);
     let sections = [stable.clone(), project::semi_stable(told), stage::dynamic(told), recitation(told)];
     let text = sections.join("\n");
-    Written { stable: Sum::of(stable.as_bytes()), whole: Sum::of(text.as_bytes()), text }
+    WrittenBrief { stable: Sha256Sum::of(stable.as_bytes()), whole: Sha256Sum::of(text.as_bytes()), text }
 }

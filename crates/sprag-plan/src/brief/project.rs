@@ -3,9 +3,9 @@
 
 use sprag_base::text::quoted;
 
-use super::section::{Part, fit, items, quote_agent};
-use super::{Remembered, SEMI_STABLE, Told};
-use crate::spec::{Confine, Network, Sandbox};
+use super::section::{SectionPart, fit, items, quote_agent};
+use super::{BriefInput, BriefLearning, SEMI_STABLE};
+use crate::spec::{Network, SandboxLevel, SandboxSettings};
 
 /// Of a file of knowledge.
 const FILE: usize = 4 * 1024;
@@ -13,9 +13,9 @@ const FILE: usize = 4 * 1024;
 const DETAILED: usize = 5;
 const SKILLS: usize = 30;
 
-pub fn semi_stable(told: &Told) -> String {
+pub(super) fn semi_stable(told: &BriefInput) -> String {
     let known = &told.known;
-    let part = |rank, most, head, body| Part { rank, most, head, body };
+    let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let parts = vec![
         part(2, 7 * 1024, "## Knowledge of this project", knowledge(&known.knowledge)),
         part(1, 5 * 1024, "## Learned earlier", learnings(&known.learnings)),
@@ -32,7 +32,7 @@ fn knowledge(files: &[(String, String)]) -> String {
     told.collect::<Vec<_>>().join("\n\n")
 }
 
-fn learnings(all: &[Remembered]) -> String {
+fn learnings(all: &[BriefLearning]) -> String {
     let mut lines = Vec::new();
     for (at, it) in all.iter().enumerate() {
         let stale = if it.is_stale { " (what it rests on has changed since)" } else { "" };
@@ -48,12 +48,14 @@ fn learnings(all: &[Remembered]) -> String {
 }
 
 /// What the plan says of it, and what the machine adds.
-fn sandbox(sandbox: &Sandbox, more: &[String]) -> String {
+fn sandbox(sandbox: &SandboxSettings, more: &[String]) -> String {
     let mut lines = Vec::new();
     lines.extend(match sandbox.confine {
-        Confine::Off => None,
-        Confine::Auto => Some("You may be confined: only the worktree can be written to then.".to_owned()),
-        Confine::Required => Some("You are confined: only the worktree can be written to.".to_owned()),
+        SandboxLevel::Off => None,
+        SandboxLevel::Auto => {
+            Some("You may be confined: only the worktree can be written to then.".to_owned())
+        }
+        SandboxLevel::Required => Some("You are confined: only the worktree can be written to.".to_owned()),
     });
     lines.extend(match &sandbox.network {
         Network::Open => None,
@@ -68,7 +70,7 @@ fn sandbox(sandbox: &Sandbox, more: &[String]) -> String {
     items(lines.into_iter(), 20)
 }
 
-fn skills(told: &Told) -> String {
+fn skills(told: &BriefInput) -> String {
     let line = |name: &str, about: &str| {
         quote_agent(&format!("{}: {}", quoted(name), sprag_base::text::one_line(about)))
     };

@@ -2,16 +2,16 @@
 
 use sprag_base::text::quoted;
 
-use super::section::{Part, fit, items, quote_agent};
-use super::{RECITATION, Told};
+use super::section::{SectionPart, fit, items, quote_agent};
+use super::{BriefInput, RECITATION};
 use crate::notes::RECITED;
-use crate::spec::{Budget, Kind};
+use crate::spec::{RunBudget, StageKind};
 
 /// Tasks that are told.
 const TASKS: usize = 12;
 
-pub fn recitation(told: &Told) -> String {
-    let part = |rank, most, head, body| Part { rank, most, head, body };
+pub fn recitation(told: &BriefInput) -> String {
+    let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let parts = vec![
         part(0, 2 * 1024, "## Open tasks", tasks(told)),
         part(1, 2 * 1024, "## Last notes", notes(told)),
@@ -21,7 +21,7 @@ pub fn recitation(told: &Told) -> String {
     fit("# Now\n", parts, RECITATION)
 }
 
-fn tasks(told: &Told) -> String {
+fn tasks(told: &BriefInput) -> String {
     let is_open = |id: &str| !told.ticked.iter().any(|ticked| ticked.as_str() == id);
     let open: Vec<String> = told
         .spec
@@ -33,13 +33,13 @@ fn tasks(told: &Told) -> String {
     items(open.into_iter(), TASKS)
 }
 
-fn notes(told: &Told) -> String {
+fn notes(told: &BriefInput) -> String {
     let from = told.notes.len().saturating_sub(RECITED);
     let lines: Vec<String> = told.notes[from..].iter().map(|note| quote_agent(&note.said.line())).collect();
     lines.join("\n")
 }
 
-fn budget(budget: &Budget, context: u8) -> String {
+fn budget(budget: &RunBudget, context: u8) -> String {
     let mut parts = vec![format!("{context} per cent of the context, then hand over")];
     parts.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
     parts.extend(budget.cost.map(|cost| format!("a cost of {cost}")));
@@ -47,10 +47,10 @@ fn budget(budget: &Budget, context: u8) -> String {
     items(parts.into_iter(), 10)
 }
 
-fn end(kind: Kind) -> String {
+fn end(kind: StageKind) -> String {
     match kind {
-        Kind::Knowledge => "Note what you found, then `sprag stage complete`. Nothing is committed.",
-        Kind::Standard | Kind::IntegrationVerify | Kind::KnowledgeDistill => {
+        StageKind::Knowledge => "Note what you found, then `sprag stage complete`. Nothing is committed.",
+        StageKind::Standard | StageKind::IntegrationVerify | StageKind::KnowledgeDistill => {
             "Commit, run the checks, tick off the tasks, then `sprag stage complete`. A program that has no other way \
              says so by exit code 0."
         }

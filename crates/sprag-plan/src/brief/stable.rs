@@ -1,18 +1,18 @@
 //! The first section: how to work here. It says nothing of any stage, so that it is the same bytes for all of a kind.
 //! Whoever changes a word changes the digests that the tests have on record, and makes every cache start anew.
 
-use crate::run::record::Brief;
+use crate::run::record::BriefKind;
 
-pub fn stable(kind: Brief) -> String {
+pub fn stable(kind: BriefKind) -> String {
     let (title, about, rules) = match kind {
-        Brief::Stage => ("a stage of a plan", STAGE, AT_WORK),
-        Brief::Knowledge => ("finding things out for a plan", KNOWLEDGE, LOOKING),
-        Brief::Recovery => ("a stage of a plan, taken up again", RECOVERY, AT_WORK),
-        Brief::Merge => ("a stage of a plan, red when merged", MERGE, AT_WORK),
-        Brief::MergeConflict => {
+        BriefKind::Stage => ("a stage of a plan", STAGE, AT_WORK),
+        BriefKind::Knowledge => ("finding things out for a plan", KNOWLEDGE, LOOKING),
+        BriefKind::Recovery => ("a stage of a plan, taken up again", RECOVERY, AT_WORK),
+        BriefKind::Merge => ("a stage of a plan, red when merged", MERGE, AT_WORK),
+        BriefKind::MergeConflict => {
             ("a stage of a plan, in conflict with what is merged", MERGE_CONFLICT, AT_WORK)
         }
-        Brief::BaseConflict => ("a plan, in conflict with its target", BASE_CONFLICT, AT_WORK),
+        BriefKind::BaseConflict => ("a plan, in conflict with its target", BASE_CONFLICT, AT_WORK),
     };
     format!("# Brief: {title}\n\n{about}\n## How to work here\n\n{rules}\n{TELLING}\n{QUOTED}")
 }

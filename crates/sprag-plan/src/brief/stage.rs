@@ -2,17 +2,17 @@
 
 use sprag_base::text::quoted;
 
-use super::section::{Part, fit, items, quote, quote_agent};
-use super::{DYNAMIC, Need, Task, Told};
-use crate::run::Answer;
-use crate::spec::checks::{Check, Checks, Stderr};
-use crate::spec::{Kind, Merging, Scope};
+use super::section::{SectionPart, fit, items, quote, quote_agent};
+use super::{BriefInput, BriefNeed, BriefTask, DYNAMIC};
+use crate::run::PersonAnswer;
+use crate::spec::checks::{StageCheck, StageChecks, StderrCheck};
+use crate::spec::{MergeMode, StageKind, StageScope};
 
 /// Things of one list.
 const ITEMS: usize = 40;
 
-pub fn dynamic(told: &Told) -> String {
-    let part = |rank, most, head, body| Part { rank, most, head, body };
+pub(super) fn dynamic(told: &BriefInput) -> String {
+    let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let (head, body) = task(told);
     let handoff = told.handoff.as_ref().map(|handoff| quote_agent(&handoff.lines().join("\n")));
     let parts = vec![
@@ -30,7 +30,7 @@ pub fn dynamic(told: &Told) -> String {
     fit("# This stage\n", parts, DYNAMIC)
 }
 
-fn target(told: &Told) -> String {
+fn target(told: &BriefInput) -> String {
     let place = &told.place;
     let mut lines = vec![
         format!("stage `{}` of plan `{}`, attempt {}", told.spec.id.as_str(), told.plan, told.attempt),
@@ -42,14 +42,14 @@ fn target(told: &Told) -> String {
     }
     lines.extend(place.base.as_ref().map(|base| format!("begun from `{}`", base.0)));
     let who = match told.spec.merge {
-        Merging::Auto => "merged by Sprag",
-        Merging::Person => "merged by Sprag once a person has said so",
+        MergeMode::Auto => "merged by Sprag",
+        MergeMode::Person => "merged by Sprag once a person has said so",
     };
     lines.push(format!("{who} into `{}`, which goes to `{}`", quoted(&place.trunk), quoted(&place.target)));
     items(lines.into_iter(), ITEMS)
 }
 
-fn assignment(told: &Told) -> String {
+fn assignment(told: &BriefInput) -> String {
     let spec = &told.spec;
     let mut text = quote(&format!("{}\n\n{}", spec.name, spec.description));
     if !spec.tasks.is_empty() {
@@ -63,8 +63,8 @@ fn assignment(told: &Told) -> String {
     text
 }
 
-fn needs(needs: &[Need]) -> String {
-    let one = |need: &Need| {
+fn needs(needs: &[BriefNeed]) -> String {
+    let one = |need: &BriefNeed| {
         let merged = match &need.merged {
             Some(commit) => format!("merged as `{}`", commit.0),
             None => "not merged".to_owned(),
@@ -79,9 +79,9 @@ fn needs(needs: &[Need]) -> String {
 }
 
 /// The last ones: what was asked first was answered long ago.
-fn answers(told: &Told) -> String {
+fn answers(told: &BriefInput) -> String {
     let from = told.answers.len().saturating_sub(5);
-    let one = |answer: &Answer| match &answer.to {
+    let one = |answer: &PersonAnswer| match &answer.to {
         Some(to) => {
             format!("Asked:\n\n{}\n\nAnswered:\n\n{}", quote_agent(to.as_str()), quote(answer.text.as_str()))
         }
@@ -90,7 +90,7 @@ fn answers(told: &Told) -> String {
     told.answers[from..].iter().map(one).collect::<Vec<_>>().join("\n\n")
 }
 
-fn outputs(told: &Told) -> String {
+fn outputs(told: &BriefInput) -> String {
     let outputs = told
         .spec
         .outputs
@@ -100,7 +100,7 @@ fn outputs(told: &Told) -> String {
     if told.is_empty() { told } else { format!("{told}\n\nEach is left by `sprag stage output NAME VALUE`.") }
 }
 
-fn checks(checks: &Checks) -> String {
+fn checks(checks: &StageChecks) -> String {
     let mut lines: Vec<String> = Vec::new();
     let commands = [&checks.acceptance, &checks.after_stage, &checks.wiring_tests, &checks.truths];
     lines.extend(commands.into_iter().flatten().map(check));
@@ -130,7 +130,7 @@ fn checks(checks: &Checks) -> String {
     items(lines.into_iter(), ITEMS)
 }
 
-fn check(check: &Check) -> String {
+fn check(check: &StageCheck) -> String {
     let mut line = match check.exit_code {
         0 => format!("has to end well: `{}`", quoted(check.command.as_str())),
         code => format!("has to end with {code}: `{}`", quoted(check.command.as_str())),
@@ -142,22 +142,24 @@ fn check(check: &Check) -> String {
         line.push_str(&format!(", not printing `{}`", quoted(text.as_str())));
     }
     match &check.stderr {
-        Stderr::Any => {}
-        Stderr::Empty => line.push_str(", without an error printed"),
-        Stderr::Contains(texts) => texts.iter().for_each(|text| {
+        StderrCheck::Any => {}
+        StderrCheck::Empty => line.push_str(", without an error printed"),
+        StderrCheck::Contains(texts) => texts.iter().for_each(|text| {
             line.push_str(&format!(", with `{}` among its errors", quoted(text.as_str())));
         }),
     }
     line
 }
 
-fn scope(scope: &Scope, kind: Kind) -> String {
+fn scope(scope: &StageScope, kind: StageKind) -> String {
     match kind {
-        Kind::Knowledge => "No file is to be changed.".to_owned(),
-        Kind::Standard | Kind::IntegrationVerify | Kind::KnowledgeDistill if scope.is_open() => {
+        StageKind::Knowledge => "No file is to be changed.".to_owned(),
+        StageKind::Standard | StageKind::IntegrationVerify | StageKind::KnowledgeDistill
+            if scope.is_open() =>
+        {
             "The whole worktree.".to_owned()
         }
-        Kind::Standard | Kind::IntegrationVerify | Kind::KnowledgeDistill => {
+        StageKind::Standard | StageKind::IntegrationVerify | StageKind::KnowledgeDistill => {
             let globs = scope.globs.iter().map(|glob| format!("`{}`", quoted(glob.as_str())));
             let list = items(globs, ITEMS);
             match scope.intents.is_empty() {
@@ -173,11 +175,11 @@ fn scope(scope: &Scope, kind: Kind) -> String {
 }
 
 /// What there is to do before all else.
-fn task(told: &Told) -> (&'static str, String) {
+fn task(told: &BriefInput) -> (&'static str, String) {
     let trunk = quoted(&told.place.trunk);
     match &told.task {
-        Task::Assignment => ("", String::new()),
-        Task::After { failure } => {
+        BriefTask::Assignment => ("", String::new()),
+        BriefTask::After { failure } => {
             let how = serde_json::to_value(failure).ok();
             let how = how.as_ref().and_then(|value| value.as_str()).unwrap_or("unknown").to_owned();
             let body = format!(
@@ -185,12 +187,12 @@ fn task(told: &Told) -> (&'static str, String) {
             );
             ("## How it ended before", body)
         }
-        Task::Mend { report } => ("## What is to be mended", quote(report.as_str())),
-        Task::Red { report } => {
+        BriefTask::Mend { report } => ("## What is to be mended", quote(report.as_str())),
+        BriefTask::Red { report } => {
             let body = format!("Merged with `{trunk}` this was found:\n\n{}", quote(report.as_str()));
             ("## Red when merged", body)
         }
-        Task::Pair { with } => {
+        BriefTask::Pair { with } => {
             let body = format!(
                 "Green by itself, and red together with stage `{}`, which has landed on `{trunk}`. Merge that, run the \
                  checks, and mend this side.",
@@ -198,7 +200,7 @@ fn task(told: &Told) -> (&'static str, String) {
             );
             ("## Red when merged", body)
         }
-        Task::Conflict { against, paths, red } => {
+        BriefTask::Conflict { against, paths, red } => {
             let paths = paths.iter().map(|path| format!("`{}`", quoted(path.as_str())));
             let list = match paths.len() {
                 0 => "Git did not say which files; a merge will.".to_owned(),

@@ -5,7 +5,7 @@ mod yaml;
 
 use serde_json::{Map, Value, json};
 
-use sprag_base::document::{At, Node, What};
+use sprag_base::document::{DocumentNode, NodeValue, Position};
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line, plain};
 
@@ -29,7 +29,7 @@ pub struct Handoff {
     /// `None`: nobody knows, which is not nothing.
     pub context_percent: Option<u8>,
     pub completed_tasks: Vec<Completed>,
-    pub key_decisions: Vec<Decided>,
+    pub key_decisions: Vec<HandoffDecision>,
     pub discovered_facts: Vec<Text<500>>,
     pub open_questions: Vec<Text<500>>,
     pub next_actions: Vec<Text<500>>,
@@ -51,15 +51,15 @@ pub struct Completed {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decided {
+pub struct HandoffDecision {
     pub decision: Text<500>,
     pub rationale: Text<500>,
 }
 
 /// What is wrong with one, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    pub at: At,
+pub struct HandoffError {
+    pub at: Position,
     pub what: String,
 }
 
@@ -130,8 +130,8 @@ impl Handoff {
     }
 
     /// The second form. A text may stand for a list of one, and for a task or decision that has nothing more to it.
-    pub fn read(root: &Node, prose: &str) -> Result<Handoff, Fault> {
-        let What::Map(members) = &root.what else { return Err(fault(root, "a handoff is a map")) };
+    pub fn read(root: &DocumentNode, prose: &str) -> Result<Handoff, HandoffError> {
+        let NodeValue::Map(members) = &root.what else { return Err(fault(root, "a handoff is a map")) };
         let mut read = Handoff::prose(prose);
         for (name, node) in members {
             match name.text.as_str() {
@@ -185,7 +185,7 @@ impl Handoff {
             }
         };
         let completed = |it: &Completed| json!({"description": it.description, "files": it.files});
-        let decided = |it: &Decided| json!({"decision": it.decision, "rationale": it.rationale});
+        let decided = |it: &HandoffDecision| json!({"decision": it.decision, "rationale": it.rationale});
         put("version", json!(VERSION));
         put("session_id", json!(self.session_id));
         put("stage_id", json!(self.stage_id));
@@ -220,7 +220,7 @@ impl Handoff {
         let plain_items = |items: &[Text<500>]| items.iter().map(|item| one_line(item.as_str())).collect();
         part("next", plain_items(&self.next_actions));
         part("done", self.completed_tasks.iter().map(Completed::line).collect());
-        part("decided", self.key_decisions.iter().map(Decided::line).collect());
+        part("decided", self.key_decisions.iter().map(HandoffDecision::line).collect());
         part("found out", plain_items(&self.discovered_facts));
         part("open", plain_items(&self.open_questions));
         part("not committed", plain_items(&self.uncommitted_files));
@@ -246,7 +246,7 @@ impl Completed {
     }
 }
 
-impl Decided {
+impl HandoffDecision {
     fn line(&self) -> String {
         let why = one_line(self.rationale.as_str());
         let why = if why.is_empty() { String::new() } else { format!(", because {why}") };
@@ -254,20 +254,20 @@ impl Decided {
     }
 }
 
-fn fault(node: &Node, what: &str) -> Fault {
-    Fault { at: node.at, what: what.to_owned() }
+fn fault(node: &DocumentNode, what: &str) -> HandoffError {
+    HandoffError { at: node.at, what: what.to_owned() }
 }
 
-fn text<const N: usize>(node: &Node) -> Result<Text<N>, Fault> {
+fn text<const N: usize>(node: &DocumentNode) -> Result<Text<N>, HandoffError> {
     match &node.what {
         _ if node.is_nothing() => Ok(Text::default()),
-        What::Text { text, .. } => Ok(redact::short(&plain(text.trim()))),
-        What::List(_) | What::Map(_) => Err(fault(node, "a text is wanted here")),
+        NodeValue::Text { text, .. } => Ok(redact::short(&plain(text.trim()))),
+        NodeValue::List(_) | NodeValue::Map(_) => Err(fault(node, "a text is wanted here")),
     }
 }
 
 /// Rounded: nobody measures parts of it.
-fn percent(node: &Node) -> Result<Option<u8>, Fault> {
+fn percent(node: &DocumentNode) -> Result<Option<u8>, HandoffError> {
     let said: Text<32> = text(node)?;
     if said.is_empty() || said.as_str() == "?" {
         return Ok(None);
@@ -278,17 +278,22 @@ fn percent(node: &Node) -> Result<Option<u8>, Fault> {
     }
 }
 
-fn list<T>(node: &Node, item: impl Fn(&Node) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+fn list<T>(
+    node: &DocumentNode,
+    item: impl Fn(&DocumentNode) -> Result<T, HandoffError>,
+) -> Result<Vec<T>, HandoffError> {
     match &node.what {
         _ if node.is_nothing() => Ok(Vec::new()),
-        What::List(items) if items.len() > ITEMS => Err(fault(node, &format!("more than {ITEMS} of them"))),
-        What::List(items) => items.iter().map(item).collect(),
-        What::Text { .. } | What::Map(_) => Ok(vec![item(node)?]),
+        NodeValue::List(items) if items.len() > ITEMS => {
+            Err(fault(node, &format!("more than {ITEMS} of them")))
+        }
+        NodeValue::List(items) => items.iter().map(item).collect(),
+        NodeValue::Text { .. } | NodeValue::Map(_) => Ok(vec![item(node)?]),
     }
 }
 
-fn completed(node: &Node) -> Result<Completed, Fault> {
-    let What::Map(members) = &node.what else {
+fn completed(node: &DocumentNode) -> Result<Completed, HandoffError> {
+    let NodeValue::Map(members) = &node.what else {
         return Ok(Completed { description: text(node)?, files: Vec::new() });
     };
     let mut read = Completed::default();
@@ -302,11 +307,11 @@ fn completed(node: &Node) -> Result<Completed, Fault> {
     Ok(read)
 }
 
-fn decided(node: &Node) -> Result<Decided, Fault> {
-    let What::Map(members) = &node.what else {
-        return Ok(Decided { decision: text(node)?, rationale: Text::default() });
+fn decided(node: &DocumentNode) -> Result<HandoffDecision, HandoffError> {
+    let NodeValue::Map(members) = &node.what else {
+        return Ok(HandoffDecision { decision: text(node)?, rationale: Text::default() });
     };
-    let mut read = Decided::default();
+    let mut read = HandoffDecision::default();
     for (name, node) in members {
         match name.text.as_str() {
             "decision" => read.decision = text(node)?,

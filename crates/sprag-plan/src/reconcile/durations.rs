@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::ids::StageId;
 use crate::run::target_stage::is_base;
 use crate::run::timed::Timed;
-use crate::spec::{Kind, Plan, StageSpec};
-use crate::stage::Stage;
+use crate::spec::{Plan, StageKind, StageSpec};
+use crate::stage::StageState;
 
 /// Seconds that a stage takes of which nothing is known.
 pub const UNKNOWN: u64 = 600;
@@ -37,7 +37,7 @@ impl Durations {
 
     /// All stages of a run that are merged, in the order of their ends.
     pub fn saw(&mut self, run: &Timed) {
-        let merged = run.run().standings().filter(|(_, it)| matches!(it.stage, Stage::Done { .. }));
+        let merged = run.run().standings().filter(|(_, it)| matches!(it.stage, StageState::Done { .. }));
         let mut ended: Vec<_> = merged.filter_map(|(id, _)| Some((run.span(id)?.ended?, id))).collect();
         ended.sort();
         ended.into_iter().for_each(|(_, id)| self.saw_stage(run, id));
@@ -66,7 +66,7 @@ fn averaged(before: u64, now: u64) -> u64 {
     (before.saturating_mul(10 - WEIGHT).saturating_add(now.saturating_mul(WEIGHT))) / 10
 }
 
-fn name(kind: Kind) -> &'static str {
+fn name(kind: StageKind) -> &'static str {
     kind.name()
 }
 

@@ -17,32 +17,34 @@ use std::collections::BTreeSet;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::ids::{Key, StageId};
-use super::merge::Want;
-use super::reconcile::observed::{Mood, Target, World};
-use super::reconcile::recovery::{Resolution, resolve};
+use super::ids::{EffectKey, StageId};
+use super::merge::QueueWant;
+use super::reconcile::observed::{LoopMode, Observed, TargetBranch};
+use super::reconcile::recovery::{EffectResolution, resolve};
 use super::reconcile::schedule::{Schedule, schedule};
 use super::run::effect::stage_of;
-use super::run::record::{About, Brief, Checking, Effect, Outcome, Purse, Recorded, TargetHeld, key};
-use super::run::waiting::Held;
-use super::run::{Reviewable, Run, Standing, nearly_key, open_tasks};
+use super::run::record::{
+    BriefKind, BudgetOwner, CheckPhase, Effect, EffectOutcome, NudgeTopic, RunRecord, TargetHeld, key,
+};
+use super::run::waiting::StartBlocker;
+use super::run::{Reviewable, Run, StageEntry, nearly_key, open_tasks};
 use super::sentences;
-use super::spec::{Kind, StageSpec};
-use super::stage::{Case, FIXES, Failure, Happened, Phase, Stage, TRIES};
+use super::spec::{StageKind, StageSpec};
+use super::stage::{FIXES, Phase, ReviewReason, StageEvent, StageFailure, StageState, TRIES};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// To be written down as it is.
-    Record(Recorded),
+    Record(RunRecord),
     /// An intent is written down under this key, the effect is done, and what came of it is written down.
-    Do { key: Key, effect: Effect },
+    Do { key: EffectKey, effect: Effect },
     /// Nothing happens before then by itself.
     WakeAt(Timestamp),
 }
 
-pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
-    let mut next = Next { run, world, now, actions: Vec::new(), done: BTreeSet::new() };
-    if world.mood == Mood::Stopping {
+pub fn reconcile(run: &Run, world: &Observed, now: Timestamp) -> Vec<Action> {
+    let mut next = Reconciler { run, world, now, actions: Vec::new(), done: BTreeSet::new() };
+    if world.mood == LoopMode::Stopping {
         next.send_home();
         return next.actions;
     }
@@ -65,28 +67,28 @@ pub fn reconcile(run: &Run, world: &World, now: Timestamp) -> Vec<Action> {
     next.actions
 }
 
-struct Next<'a> {
+struct Reconciler<'a> {
     run: &'a Run,
-    world: &'a World,
+    world: &'a Observed,
     now: Timestamp,
     actions: Vec<Action>,
     /// Keys of this round.
-    done: BTreeSet<Key>,
+    done: BTreeSet<EffectKey>,
 }
 
-impl Next<'_> {
-    fn act(&mut self, key: Key, effect: Effect) {
+impl Reconciler<'_> {
+    fn act(&mut self, key: EffectKey, effect: Effect) {
         // Begun already: whoever is at it, or a look at the world, says what became of it.
         if !self.run.open().contains_key(&key) && self.done.insert(key.clone()) {
             self.actions.push(Action::Do { key, effect });
         }
     }
 
-    fn happened(&mut self, stage: &StageId, what: Happened) {
-        self.actions.push(Action::Record(Recorded::Happened { stage: stage.clone(), what }));
+    fn happened(&mut self, stage: &StageId, what: StageEvent) {
+        self.actions.push(Action::Record(RunRecord::Happened { stage: stage.clone(), what }));
     }
 
-    fn key(&self, stage: &StageId, standing: &Standing, step: &str) -> Key {
+    fn key(&self, stage: &StageId, standing: &StageEntry, step: &str) -> EffectKey {
         key(&self.run.id, stage.as_str(), standing.stage.attempt(), step)
     }
 
@@ -98,23 +100,23 @@ impl Next<'_> {
             }
             let Some(found) = self.world.found.get(key) else { continue };
             match resolve(effect, found) {
-                Resolution::Done(outcome) => {
-                    self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
+                EffectResolution::Done(outcome) => {
+                    self.actions.push(Action::Record(RunRecord::Outcome { key: key.clone(), outcome }));
                 }
                 // Nobody has begun it after all, and it is not wanted any more.
-                Resolution::Again if self.is_unwanted(key, effect) => {
+                EffectResolution::Again if self.is_unwanted(key, effect) => {
                     let why = Text::new("its stage was told something else before it was begun");
-                    let outcome = Outcome::Failed { failure: Failure::Told, why };
-                    self.actions.push(Action::Record(Recorded::Outcome { key: key.clone(), outcome }));
+                    let outcome = EffectOutcome::Failed { failure: StageFailure::Told, why };
+                    self.actions.push(Action::Record(RunRecord::Outcome { key: key.clone(), outcome }));
                 }
-                Resolution::Again => {
+                EffectResolution::Again => {
                     self.actions.push(Action::Do { key: key.clone(), effect: effect.clone() });
                 }
             }
         }
     }
 
-    fn is_unwanted(&self, key: &Key, effect: &Effect) -> bool {
+    fn is_unwanted(&self, key: &EffectKey, effect: &Effect) -> bool {
         self.run.is_outdated(key) || is_for_a_state(effect) && self.run.is_late(key, effect)
     }
 
@@ -128,9 +130,9 @@ impl Next<'_> {
         }
         for want in self.run.queue().wants() {
             let (number, effect) = match want {
-                Want::Make { number, on, head } => (number, Effect::Candidate { number, on, head }),
-                Want::Check { number, commit, tree } => (number, Effect::Gate { number, commit, tree }),
-                Want::Land { number, from, to } => (number, Effect::Land { number, from, to }),
+                QueueWant::Make { number, on, head } => (number, Effect::Candidate { number, on, head }),
+                QueueWant::Check { number, commit, tree } => (number, Effect::Gate { number, commit, tree }),
+                QueueWant::Land { number, from, to } => (number, Effect::Land { number, from, to }),
             };
             let Some(entry) = self.run.queue().find(number) else { continue };
             let step = format!("queue.{number}.{}", self.run.tries(number));
@@ -144,30 +146,32 @@ impl Next<'_> {
         self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }))
     }
 
-    fn stage(&mut self, spec: &StageSpec, standing: &Standing) {
+    fn stage(&mut self, spec: &StageSpec, standing: &StageEntry) {
         let id = &spec.id;
         if standing.worktree.is_some() && self.world.lost.contains(id) {
             return self.lost(id, standing);
         }
         match &standing.stage {
-            Stage::Waiting { .. } | Stage::Merging { .. } => {}
-            Stage::Ready(_) if standing.is_resetting => self.prepare(id),
-            Stage::Ready(_) if standing.is_preparing => self.prepare(id),
-            Stage::Ready(_) => {}
-            Stage::Running(work) => match work.phase {
+            StageState::Waiting { .. } | StageState::Merging { .. } => {}
+            StageState::Ready(_) if standing.is_resetting => self.prepare(id),
+            StageState::Ready(_) if standing.is_preparing => self.prepare(id),
+            StageState::Ready(_) => {}
+            StageState::Running(work) => match work.phase {
                 Phase::Work => self.at_work(spec, standing, &work.session),
                 Phase::Verify => self.verify(id, standing),
             },
-            Stage::Asking { work, .. } => self.asking(spec, standing, &work.session),
-            Stage::HandingOff { work, .. } => match self.is_gone(&work.session) {
+            StageState::Asking { work, .. } => self.asking(spec, standing, &work.session),
+            StageState::HandingOff { work, .. } => match self.is_gone(&work.session) {
                 true => {
                     let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
                     self.act(key, Effect::Salvage { stage: id.clone() });
                 }
                 false => self.end(&work.session),
             },
-            Stage::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
-                true if standing.is_held => self.happened(id, Happened::Raised { case: Case::Held }),
+            StageState::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
+                true if standing.is_held => {
+                    self.happened(id, StageEvent::Raised { case: ReviewReason::Held })
+                }
                 // A limit of its account holds for the next one, too.
                 true if self.run.held(id).is_some_and(|until| until > self.now) => {}
                 true if standing.is_preparing => self.prepare(id),
@@ -177,29 +181,31 @@ impl Next<'_> {
                     let key =
                         self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
                     let (stage, session) = (id.clone(), work.session.clone());
-                    let (text, about) = (report.clone(), About::Report);
+                    let (text, about) = (report.clone(), NudgeTopic::Report);
                     self.act(key, Effect::Nudge { stage, session, text, about });
                 }
             },
-            Stage::Failing { .. } => self.happened(id, Happened::Raised { case: Case::Checks }),
-            Stage::Conflicted { resolver: Some(session), .. } => self.resolving(id, standing, session),
-            Stage::Conflicted { resolver: None, .. } if standing.is_held => {
-                self.happened(id, Happened::Raised { case: Case::Held });
+            StageState::Failing { .. } => {
+                self.happened(id, StageEvent::Raised { case: ReviewReason::Checks })
             }
-            Stage::Conflicted { resolver: None, tries, .. } => match *tries < TRIES {
+            StageState::Conflicted { resolver: Some(session), .. } => self.resolving(id, standing, session),
+            StageState::Conflicted { resolver: None, .. } if standing.is_held => {
+                self.happened(id, StageEvent::Raised { case: ReviewReason::Held });
+            }
+            StageState::Conflicted { resolver: None, tries, .. } => match *tries < TRIES {
                 true if standing.is_preparing => self.prepare(id),
                 true => {}
-                false => self.happened(id, Happened::Raised { case: Case::Conflict }),
+                false => self.happened(id, StageEvent::Raised { case: ReviewReason::Conflict }),
             },
-            Stage::MergeHeld { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
+            StageState::MergeHeld { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
                 true => {
                     let again = Some(self.now);
-                    self.happened(id, Happened::Failed { failure: Failure::Conflict, again });
+                    self.happened(id, StageEvent::Failed { failure: StageFailure::Conflict, again });
                 }
-                false => self.happened(id, Happened::Raised { case: Case::Red }),
+                false => self.happened(id, StageEvent::Raised { case: ReviewReason::Red }),
             },
-            Stage::Review { .. } | Stage::Blocked { .. } => {}
-            Stage::Done { .. } | Stage::Skipped { .. } => self.clear_away(id, standing),
+            StageState::Review { .. } | StageState::Blocked { .. } => {}
+            StageState::Done { .. } | StageState::Skipped { .. } => self.clear_away(id, standing),
         }
         if standing.stage.is_a_persons() && standing.notified < standing.moves {
             let key = self.key(id, standing, &format!("notify.{}", standing.moves));
@@ -232,12 +238,12 @@ impl Next<'_> {
         } else if !standing.is_looked_over && standing.spawns == 0 && !spec.before_stage.is_empty() {
             (
                 format!("before.{}", standing.worktrees),
-                Effect::Check { stage: id.clone(), of: Checking::Before },
+                Effect::Check { stage: id.clone(), of: CheckPhase::Before },
             )
         } else if !standing.is_briefed {
             let brief = match (standing.brief, spec.kind) {
-                (Brief::Stage, _) if self.run.owed(id).is_some() => Brief::BaseConflict,
-                (Brief::Stage, Kind::Knowledge) => Brief::Knowledge,
+                (BriefKind::Stage, _) if self.run.owed(id).is_some() => BriefKind::BaseConflict,
+                (BriefKind::Stage, StageKind::Knowledge) => BriefKind::Knowledge,
                 (brief, _) => brief,
             };
             (format!("brief.{}", standing.briefs), Effect::WriteBrief { stage: id.clone(), brief })
@@ -274,26 +280,26 @@ impl Next<'_> {
     }
 
     /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
-    fn lost(&mut self, id: &StageId, standing: &Standing) {
+    fn lost(&mut self, id: &StageId, standing: &StageEntry) {
         // What is begun is told first: an agent may be about to be known.
         if self.run.open().values().any(|effect| stage_of(self.run, effect) == Some(id)) {
             return;
         }
         match standing.session.as_ref().filter(|session| !self.is_gone(session)) {
             Some(session) => self.end(session),
-            None => self.actions.push(Action::Record(Recorded::WorktreeLost { stage: id.clone() })),
+            None => self.actions.push(Action::Record(RunRecord::WorktreeLost { stage: id.clone() })),
         }
     }
 
-    fn verify(&mut self, id: &StageId, standing: &Standing) {
+    fn verify(&mut self, id: &StageId, standing: &StageEntry) {
         let open = open_tasks(self.run, id);
-        if !open.is_empty() && matches!(standing.stage, Stage::Running(_)) {
+        if !open.is_empty() && matches!(standing.stage, StageState::Running(_)) {
             let names: Vec<String> = open.iter().map(|task| format!("`{task}`")).collect();
             let report = format!(
                 "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
                 names.join(", ")
             );
-            return self.happened(id, Happened::Red { report: Text::new(report) });
+            return self.happened(id, StageEvent::Red { report: Text::new(report) });
         }
         if self.is_under_way(id) {
             return;
@@ -304,11 +310,11 @@ impl Next<'_> {
             return self.act(key, Effect::Review { stage, head, tree, by, since, sought });
         }
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
-        self.act(key, Effect::Check { stage: id.clone(), of: Checking::Claim });
+        self.act(key, Effect::Check { stage: id.clone(), of: CheckPhase::Claim });
     }
 
     /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
-    fn clear_away(&mut self, id: &StageId, standing: &Standing) {
+    fn clear_away(&mut self, id: &StageId, standing: &StageEntry) {
         let is_in_use = standing.session.as_ref().is_some_and(|session| !self.is_gone(session));
         if standing.worktree.is_none() || standing.is_left || is_in_use || self.is_under_way(id) {
             return;
@@ -325,21 +331,23 @@ impl Next<'_> {
         let trunk = self.run.queue().trunk();
         let held = |why: TargetHeld| {
             let is_known = self.run.target_held() == Some(&why);
-            (!is_known).then_some(Action::Record(Recorded::TargetHeld { why }))
+            (!is_known).then_some(Action::Record(RunRecord::TargetHeld { why }))
         };
         let action = match &self.world.target {
-            Some(Target::Behind(target)) if target != trunk => {
+            Some(TargetBranch::Behind(target)) if target != trunk => {
                 let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
                 return self.act(key, Effect::Promote { to: trunk.clone() });
             }
             // What they put on it before may be landing, and is not taken out of the queue from under that.
-            Some(Target::Ahead(_)) if self.is_landing() => None,
-            Some(Target::Ahead(head)) if self.run.foreign() != Some(head) => {
-                Some(Action::Record(Recorded::Foreign { head: head.clone() }))
+            Some(TargetBranch::Ahead(_)) if self.is_landing() => None,
+            Some(TargetBranch::Ahead(head)) if self.run.foreign() != Some(head) => {
+                Some(Action::Record(RunRecord::Foreign { head: head.clone() }))
             }
-            Some(Target::Rewritten(now)) => held(TargetHeld::Rewritten { now: now.clone() }),
-            Some(Target::Gone) => held(TargetHeld::Gone),
-            Some(Target::Behind(_) | Target::CheckedOut(_) | Target::Ahead(_)) | None => None,
+            Some(TargetBranch::Rewritten(now)) => held(TargetHeld::Rewritten { now: now.clone() }),
+            Some(TargetBranch::Gone) => held(TargetHeld::Gone),
+            Some(TargetBranch::Behind(_) | TargetBranch::CheckedOut(_) | TargetBranch::Ahead(_)) | None => {
+                None
+            }
         };
         self.actions.extend(action);
     }
@@ -348,12 +356,12 @@ impl Next<'_> {
     fn budgets(&mut self) {
         let known = self.run.nearly();
         for of in self.world.nearly.iter().filter(|of| !known.contains_key(of)) {
-            self.actions.push(Action::Record(Recorded::Nearly { of: of.clone() }));
+            self.actions.push(Action::Record(RunRecord::Nearly { of: of.clone() }));
         }
         for (of, _) in known.iter().filter(|(_, is_notified)| !**is_notified) {
             let (stage, whose) = match of {
-                Purse::Run => (StageId::new("-"), String::new()),
-                Purse::Stage(stage) => (stage.clone(), format!("stage `{}`: ", stage.as_str())),
+                BudgetOwner::Run => (StageId::new("-"), String::new()),
+                BudgetOwner::Stage(stage) => (stage.clone(), format!("stage `{}`: ", stage.as_str())),
             };
             let text = Text::new(format!("{whose}{}", sentences::nearly(of)));
             self.act(nearly_key(&self.run.id, of), Effect::Notify { stage, text });
@@ -372,11 +380,11 @@ impl Next<'_> {
 
     fn wake(&mut self, schedule: &Schedule) {
         let times = schedule.held.values().filter_map(|held| match held {
-            Held::Until(at) | Held::Account(at) | Held::Breaker(at) => Some(*at),
-            Held::Told | Held::Slots | Held::Group | Held::Exclusive => None,
+            StartBlocker::Until(at) | StartBlocker::Account(at) | StartBlocker::Breaker(at) => Some(*at),
+            StartBlocker::Told | StartBlocker::Slots | StartBlocker::Group | StartBlocker::Exclusive => None,
         });
         let failing =
-            self.run.standings().filter(|(_, standing)| matches!(standing.stage, Stage::Failing { .. }));
+            self.run.standings().filter(|(_, standing)| matches!(standing.stage, StageState::Failing { .. }));
         let accounts = failing.filter_map(|(id, _)| self.run.held(id));
         let next = times.chain(accounts).filter(|at| *at > self.now).min();
         self.actions.extend(next.map(Action::WakeAt));
@@ -386,13 +394,13 @@ impl Next<'_> {
 /// Whether an effect means something only in the state that it was begun in; the others are facts of a worktree.
 fn is_for_a_state(effect: &Effect) -> bool {
     match effect {
-        Effect::Check { of: Checking::Claim, .. }
+        Effect::Check { of: CheckPhase::Claim, .. }
         | Effect::Review { .. }
         | Effect::WriteBrief { .. }
         | Effect::Spawn { .. } => true,
         Effect::AddWorktree { .. }
         | Effect::Setup { .. }
-        | Effect::Check { of: Checking::Before, .. }
+        | Effect::Check { of: CheckPhase::Before, .. }
         | Effect::Nudge { .. }
         | Effect::Interrupt { .. }
         | Effect::Kill { .. }

@@ -5,36 +5,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use sprag_base::text::Text;
 
 use super::durations::Durations;
-use super::recovery::Found;
-use crate::ids::{Commit, Key, StageId};
-use crate::run::record::{About, Ended, Purse};
+use super::recovery::EffectTrace;
+use crate::ids::{CommitId, EffectKey, StageId};
+use crate::run::record::{BudgetOwner, NudgeTopic, SessionOutcome};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct World {
+pub struct Observed {
     /// Effects that somebody of ours is at.
-    pub busy: BTreeSet<Key>,
+    pub busy: BTreeSet<EffectKey>,
     /// What a look at the effects showed that were begun and that nobody is at.
-    pub found: BTreeMap<Key, Found>,
+    pub found: BTreeMap<EffectKey, EffectTrace>,
     /// Sessions as their supervisors tell of them.
-    pub sessions: BTreeMap<Key, Session>,
+    pub sessions: BTreeMap<EffectKey, AgentSession>,
     /// Stages whose worktree is not there although nobody of ours took it away.
     pub lost: BTreeSet<StageId>,
     /// How many agents the machine has room for.
     pub room: u16,
     /// Where the trunk is, if that was looked at.
-    pub trunk: Option<Commit>,
+    pub trunk: Option<CommitId>,
     /// How the target stands to the trunk, if that was looked at.
-    pub target: Option<Target>,
+    pub target: Option<TargetBranch>,
     /// Budgets of which most is used.
-    pub nearly: BTreeSet<Purse>,
+    pub nearly: BTreeSet<BudgetOwner>,
     /// How long stages take, as far as that was seen.
     pub durations: Durations,
-    pub mood: Mood,
+    pub mood: LoopMode,
 }
 
 /// What the daemon is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum LoopMode {
     #[default]
     Going,
     /// Nothing new is begun, and agents are sent home.
@@ -43,27 +43,27 @@ pub enum Mood {
 
 /// The branch that merged work goes to, and that is everybody's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum TargetBranch {
     /// All of it is in the trunk, and it may be moved.
-    Behind(Commit),
+    Behind(CommitId),
     /// The same, and it is checked out: a person moves it.
-    CheckedOut(Commit),
+    CheckedOut(CommitId),
     /// It has commits that the trunk does not have.
-    Ahead(Commit),
+    Ahead(CommitId),
     /// It does not have any more what it had.
-    Rewritten(Commit),
+    Rewritten(CommitId),
     Gone,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Session {
-    Alive(Alive),
-    Over(Ended),
+pub enum AgentSession {
+    Alive(AgentSign),
+    Over(SessionOutcome),
 }
 
 /// What an agent at work shows.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Alive {
+pub enum AgentSign {
     Working,
     Asking {
         question: Text<1000>,
@@ -72,7 +72,7 @@ pub enum Alive {
     Claiming,
     /// It works, and there is something to be told about how full its context is, in per cent.
     Filling {
-        about: About,
+        about: NudgeTopic,
         percent: u8,
     },
     /// Its context is used up as far as it may be.

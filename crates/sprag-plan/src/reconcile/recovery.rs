@@ -2,16 +2,16 @@
 
 use sprag_base::text::Text;
 
-use crate::ids::Commit;
-use crate::run::record::{Effect, Outcome};
+use crate::ids::CommitId;
+use crate::run::record::{Effect, EffectOutcome};
 
 /// What a look showed.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum EffectTrace {
     /// There is no trace of it.
     Nothing,
     /// A worktree that descends from its base.
-    Worktree { base: Commit },
+    Worktree { base: CommitId },
     /// Half of one: what is in it was kept, and it was cleared away.
     HalfMade,
     /// Its lock is held, its exit is written down, or its claim was swept: there was such a session.
@@ -19,42 +19,44 @@ pub enum Found {
     /// The salvaged state is there already.
     Salvaged { carry: Text<64> },
     /// Where the trunk is, and whether it has the candidate.
-    Trunk { at: Commit, has: Has },
+    Trunk { at: CommitId, has: TrunkHas },
     /// What was to be gone is gone.
     Gone,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Has {
+pub enum TrunkHas {
     Candidate,
     Not,
 }
 
 /// What is to be done about it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Resolution {
+pub enum EffectResolution {
     /// It is done: this came of it.
-    Done(Outcome),
+    Done(EffectOutcome),
     /// It is done again, under the same key.
     Again,
 }
 
-pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
-    use Resolution::{Again, Done};
+pub fn resolve(effect: &Effect, found: &EffectTrace) -> EffectResolution {
+    use EffectResolution::Again;
+    use EffectResolution::Done;
     match (effect, found) {
-        (Effect::AddWorktree { .. }, Found::Worktree { base }) => {
-            Done(Outcome::Worktree { base: base.clone() })
+        (Effect::AddWorktree { .. }, EffectTrace::Worktree { base }) => {
+            Done(EffectOutcome::Worktree { base: base.clone() })
         }
-        (Effect::Spawn { .. }, Found::Session) => Done(Outcome::Spawned),
-        (Effect::Salvage { .. }, Found::Salvaged { carry }) => {
-            Done(Outcome::Salvaged { carry: carry.clone() })
+        (Effect::Spawn { .. }, EffectTrace::Session) => Done(EffectOutcome::Spawned),
+        (Effect::Salvage { .. }, EffectTrace::Salvaged { carry }) => {
+            Done(EffectOutcome::Salvaged { carry: carry.clone() })
         }
-        (Effect::Kill { .. } | Effect::RemoveWorktree { .. }, Found::Gone) => Done(Outcome::Done),
-        (Effect::Land { .. } | Effect::Promote { .. }, Found::Trunk { has: Has::Candidate, .. }) => {
-            Done(Outcome::Done)
-        }
-        (Effect::Land { from, .. }, Found::Trunk { at, has: Has::Not }) if at != from => {
-            Done(Outcome::Elsewhere { trunk: at.clone() })
+        (Effect::Kill { .. } | Effect::RemoveWorktree { .. }, EffectTrace::Gone) => Done(EffectOutcome::Done),
+        (
+            Effect::Land { .. } | Effect::Promote { .. },
+            EffectTrace::Trunk { has: TrunkHas::Candidate, .. },
+        ) => Done(EffectOutcome::Done),
+        (Effect::Land { from, .. }, EffectTrace::Trunk { at, has: TrunkHas::Not }) if at != from => {
+            Done(EffectOutcome::Elsewhere { trunk: at.clone() })
         }
         // Candidates have all that makes their name fixed beforehand, checks are bound to a tree, and the rest
         // is known again by its key: once more is the same.
@@ -85,44 +87,60 @@ pub fn resolve(effect: &Effect, found: &Found) -> Resolution {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{Key, StageId};
-    use crate::run::record::{Because, Checking};
+    use crate::ids::{EffectKey, StageId};
+    use crate::run::record::{CheckPhase, KillReason};
 
-    fn commit(name: &str) -> Commit {
-        Commit(Text::new(name))
+    fn commit(name: &str) -> CommitId {
+        CommitId(Text::new(name))
     }
 
     #[test]
     fn what_is_there_is_not_done_again() {
         let stage = || StageId::new("a");
-        let session = || Key(Text::new("r/a/1/spawn.0"));
+        let session = || EffectKey(Text::new("r/a/1/spawn.0"));
         let land = || Effect::Land { number: 1, from: commit("old"), to: commit("new") };
-        let trunk = |at: &str, has| Found::Trunk { at: commit(at), has };
+        let trunk = |at: &str, has| EffectTrace::Trunk { at: commit(at), has };
         let carry: Text<64> = Text::new("h");
         let add = || Effect::AddWorktree { stage: stage(), base: commit("b") };
-        let kill = || Effect::Kill { session: session(), because: Because::Over };
-        let done = Resolution::Done;
+        let kill = || Effect::Kill { session: session(), because: KillReason::Over };
+        let done = EffectResolution::Done;
         for (effect, found, resolution) in [
-            (add(), Found::Worktree { base: commit("b") }, done(Outcome::Worktree { base: commit("b") })),
-            (add(), Found::HalfMade, Resolution::Again),
-            (add(), Found::Nothing, Resolution::Again),
-            (Effect::Spawn { stage: stage() }, Found::Session, done(Outcome::Spawned)),
-            (Effect::Spawn { stage: stage() }, Found::Nothing, Resolution::Again),
-            (Effect::Check { stage: stage(), of: Checking::Claim }, Found::Nothing, Resolution::Again),
+            (
+                add(),
+                EffectTrace::Worktree { base: commit("b") },
+                done(EffectOutcome::Worktree { base: commit("b") }),
+            ),
+            (add(), EffectTrace::HalfMade, EffectResolution::Again),
+            (add(), EffectTrace::Nothing, EffectResolution::Again),
+            (Effect::Spawn { stage: stage() }, EffectTrace::Session, done(EffectOutcome::Spawned)),
+            (Effect::Spawn { stage: stage() }, EffectTrace::Nothing, EffectResolution::Again),
+            (
+                Effect::Check { stage: stage(), of: CheckPhase::Claim },
+                EffectTrace::Nothing,
+                EffectResolution::Again,
+            ),
             (
                 Effect::Salvage { stage: stage() },
-                Found::Salvaged { carry: carry.clone() },
-                done(Outcome::Salvaged { carry }),
+                EffectTrace::Salvaged { carry: carry.clone() },
+                done(EffectOutcome::Salvaged { carry }),
             ),
-            (land(), trunk("new", Has::Candidate), done(Outcome::Done)),
-            (land(), trunk("later", Has::Candidate), done(Outcome::Done)),
-            (land(), trunk("old", Has::Not), Resolution::Again),
-            (land(), trunk("foreign", Has::Not), done(Outcome::Elsewhere { trunk: commit("foreign") })),
-            (Effect::Promote { to: commit("new") }, trunk("new", Has::Candidate), done(Outcome::Done)),
-            (Effect::RemoveWorktree { stage: stage() }, Found::Gone, done(Outcome::Done)),
-            (Effect::RemoveWorktree { stage: stage() }, Found::Nothing, Resolution::Again),
-            (kill(), Found::Gone, done(Outcome::Done)),
-            (kill(), Found::Nothing, Resolution::Again),
+            (land(), trunk("new", TrunkHas::Candidate), done(EffectOutcome::Done)),
+            (land(), trunk("later", TrunkHas::Candidate), done(EffectOutcome::Done)),
+            (land(), trunk("old", TrunkHas::Not), EffectResolution::Again),
+            (
+                land(),
+                trunk("foreign", TrunkHas::Not),
+                done(EffectOutcome::Elsewhere { trunk: commit("foreign") }),
+            ),
+            (
+                Effect::Promote { to: commit("new") },
+                trunk("new", TrunkHas::Candidate),
+                done(EffectOutcome::Done),
+            ),
+            (Effect::RemoveWorktree { stage: stage() }, EffectTrace::Gone, done(EffectOutcome::Done)),
+            (Effect::RemoveWorktree { stage: stage() }, EffectTrace::Nothing, EffectResolution::Again),
+            (kill(), EffectTrace::Gone, done(EffectOutcome::Done)),
+            (kill(), EffectTrace::Nothing, EffectResolution::Again),
         ] {
             assert_eq!(resolve(&effect, &found), resolution, "{effect:?} {found:?}");
         }

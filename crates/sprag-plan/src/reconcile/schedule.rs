@@ -3,32 +3,32 @@
 use std::collections::BTreeMap;
 
 use sprag_base::time::Timestamp;
-use sprag_intent::Sharing;
+use sprag_intent::IntentSharing;
 
 use super::durations::Durations;
-use super::observed::World;
+use super::observed::Observed;
 use crate::ids::StageId;
-use crate::run::retry::{Breaker, breaker};
-use crate::run::waiting::Held;
-use crate::run::{Run, Standing};
+use crate::run::retry::{CrashBreaker, breaker};
+use crate::run::waiting::StartBlocker;
+use crate::run::{Run, StageEntry};
 use crate::spec::StageSpec;
-use crate::stage::{FIXES, Phase, Stage, TRIES};
+use crate::stage::{FIXES, Phase, StageState, TRIES};
 
 /// Stages to be begun now, in this order, and why the others are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
+pub(super) struct Schedule {
     pub start: Vec<StageId>,
-    pub held: BTreeMap<StageId, Held>,
+    pub held: BTreeMap<StageId, StartBlocker>,
 }
 
-pub fn schedule(run: &Run, world: &World, now: Timestamp) -> Schedule {
+pub(super) fn schedule(run: &Run, world: &Observed, now: Timestamp) -> Schedule {
     let plan = run.plan();
     let mut schedule = Schedule::default();
     let mut active: Vec<&StageSpec> = plan.stages().iter().filter(|spec| has_place(run, spec)).collect();
     let breaker = breaker(run.crashes(), plan.head.backoff, now);
     let slots = match breaker {
-        Breaker::HalfOpen => 1,
-        Breaker::Closed | Breaker::Open { .. } => plan.head.slots.min(world.room),
+        CrashBreaker::HalfOpen => 1,
+        CrashBreaker::Closed | CrashBreaker::Open { .. } => plan.head.slots.min(world.room),
     };
     for spec in by_rank(run, &world.durations, now) {
         let held =
@@ -53,76 +53,76 @@ fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a S
     let active: Vec<usize> =
         (0..plan.stages().len()).filter(|at| has_place(run, &plan.stages()[*at])).collect();
     let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {
-        Some((standing, Stage::Ready(_))) => !standing.is_preparing,
-        Some((standing, Stage::Conflicted { resolver: None, tries, .. })) => {
+        Some((standing, StageState::Ready(_))) => !standing.is_preparing,
+        Some((standing, StageState::Conflicted { resolver: None, tries, .. })) => {
             *tries < TRIES && !standing.is_preparing
         }
-        Some((_, Stage::Failing { work, .. })) => work.fixes < FIXES && has_left(run, spec),
+        Some((_, StageState::Failing { work, .. })) => work.fixes < FIXES && has_left(run, spec),
         _ => false,
     };
     let mut found: Vec<(usize, &StageSpec)> =
         plan.stages().iter().enumerate().filter(|(_, spec)| may_start(spec)).collect();
     found.sort_by_cached_key(|(at, spec)| {
-        let is_late = stopped(run, spec, Breaker::Closed, now).is_some();
+        let is_late = stopped(run, spec, CrashBreaker::Closed, now).is_some();
         let is_near = active.iter().any(|other| run.are_near(*at, *other));
         let out = plan.graph().wanted_by(*at).len();
         // What is nearly done is done before anything new.
-        let is_new = matches!(standing(run, spec).map(|it| &it.stage), Some(Stage::Ready(_)));
+        let is_new = matches!(standing(run, spec).map(|it| &it.stage), Some(StageState::Ready(_)));
         (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
     });
     found.into_iter().map(|(_, spec)| spec).collect()
 }
 
-fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a Standing> {
+fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a StageEntry> {
     run.standing(&spec.id)
 }
 
 /// One of the places for agents is taken: one is at work for it, or about to be.
 fn has_place(run: &Run, spec: &StageSpec) -> bool {
-    standing(run, spec).is_some_and(Standing::is_active) && !has_left(run, spec)
+    standing(run, spec).is_some_and(StageEntry::is_active) && !has_left(run, spec)
 }
 
 /// Its agent is gone, and its work is looked at or was found wanting. Checks may take long, and nobody waits for a place
 /// that nobody has.
 fn has_left(run: &Run, spec: &StageSpec) -> bool {
     standing(run, spec).is_some_and(|standing| match &standing.stage {
-        Stage::Running(work) => work.phase == Phase::Verify && run.ended(&work.session).is_some(),
-        Stage::Failing { work, .. } => !standing.is_preparing && run.ended(&work.session).is_some(),
+        StageState::Running(work) => work.phase == Phase::Verify && run.ended(&work.session).is_some(),
+        StageState::Failing { work, .. } => !standing.is_preparing && run.ended(&work.session).is_some(),
         _ => false,
     })
 }
 
 /// What has nothing to do with the others.
-fn stopped(run: &Run, spec: &StageSpec, breaker: Breaker, now: Timestamp) -> Option<Held> {
+fn stopped(run: &Run, spec: &StageSpec, breaker: CrashBreaker, now: Timestamp) -> Option<StartBlocker> {
     if standing(run, spec).is_some_and(|standing| standing.is_held) {
-        return Some(Held::Told);
+        return Some(StartBlocker::Told);
     }
-    if let Some(Stage::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage)
+    if let Some(StageState::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage)
         && let Some(until) = turn.not_before.filter(|until| *until > now)
     {
-        return Some(Held::Until(until));
+        return Some(StartBlocker::Until(until));
     }
     if let Some(until) = run.held(&spec.id).filter(|until| *until > now) {
-        return Some(Held::Account(until));
+        return Some(StartBlocker::Account(until));
     }
     match breaker {
-        Breaker::Open { until } => Some(Held::Breaker(until)),
-        Breaker::Closed | Breaker::HalfOpen => None,
+        CrashBreaker::Open { until } => Some(StartBlocker::Breaker(until)),
+        CrashBreaker::Closed | CrashBreaker::HalfOpen => None,
     }
 }
 
-fn crowded(run: &Run, spec: &StageSpec, active: &[&StageSpec], slots: usize) -> Option<Held> {
-    let is_alone = |spec: &StageSpec| spec.sharing == Sharing::Exclusive;
+fn crowded(run: &Run, spec: &StageSpec, active: &[&StageSpec], slots: usize) -> Option<StartBlocker> {
+    let is_alone = |spec: &StageSpec| spec.sharing == IntentSharing::Exclusive;
     if !active.is_empty() && (is_alone(spec) || active.iter().any(|other| is_alone(other))) {
-        return Some(Held::Exclusive);
+        return Some(StartBlocker::Exclusive);
     }
     if active.len() >= slots {
-        return Some(Held::Slots);
+        return Some(StartBlocker::Slots);
     }
     let group = spec.parallel_group.as_ref()?;
     let is_of = |other: &&&StageSpec| other.parallel_group.as_ref().is_some_and(|of| of.name == group.name);
     let count = active.iter().filter(is_of).count();
-    run.plan().group_max(&group.name).filter(|max| count >= usize::from(*max)).map(|_| Held::Group)
+    run.plan().group_max(&group.name).filter(|max| count >= usize::from(*max)).map(|_| StartBlocker::Group)
 }
 
 #[cfg(test)]
@@ -130,8 +130,8 @@ mod tests {
     use super::*;
     use crate::testing::{begin, now, plan, started};
 
-    fn room(room: u16) -> World {
-        World { room, ..World::default() }
+    fn room(room: u16) -> Observed {
+        Observed { room, ..Observed::default() }
     }
 
     fn starts(stages: &[(&str, &str, &str)], slots: u16) -> Vec<String> {
@@ -163,7 +163,7 @@ mod tests {
             ("deepest", "deeper", "c"),
             ("slow", "", "d"),
         ]));
-        let first = |world: &World| schedule(&run, world, now()).start[0].as_str().to_owned();
+        let first = |world: &Observed| schedule(&run, world, now()).start[0].as_str().to_owned();
         let mut world = room(1);
         assert_eq!(first(&world), "deep", "of what is not known, more stages take longer");
         for (id, seconds) in [("deep", 60), ("deeper", 60), ("deepest", 60), ("slow", 200)] {
@@ -178,7 +178,7 @@ mod tests {
         begin(&mut run, "a");
         let found = schedule(&run, &room(2), now());
         assert_eq!(found.start, [StageId::new("c")]);
-        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Slots));
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&StartBlocker::Slots));
     }
 
     #[test]
@@ -188,10 +188,10 @@ mod tests {
         stages["stages"][1]["parallel_group"] = serde_json::json!({"name": "g"});
         let found = schedule(&started(stages.clone()), &room(4), now());
         assert_eq!(found.start, [StageId::new("a"), StageId::new("c")]);
-        assert_eq!(found.held.get(&StageId::new("b")), Some(&Held::Group));
+        assert_eq!(found.held.get(&StageId::new("b")), Some(&StartBlocker::Group));
         stages["stages"][2]["sharing"] = serde_json::json!("exclusive");
         let found = schedule(&started(stages), &room(4), now());
         assert_eq!(found.start, [StageId::new("a")]);
-        assert_eq!(found.held.get(&StageId::new("c")), Some(&Held::Exclusive));
+        assert_eq!(found.held.get(&StageId::new("c")), Some(&StartBlocker::Exclusive));
     }
 }

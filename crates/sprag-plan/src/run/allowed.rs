@@ -1,13 +1,13 @@
 //! Which words mean something of a stage, by its state. Whoever is asked is offered these, and no other is heard.
 
-use super::command::{DISPUTES, Role};
+use super::command::{CommandRole, DISPUTES};
 use crate::run::record::Effect;
-use crate::run::{Run, Standing};
-use crate::stage::{Case, FIXES, Failure, Phase, Stage};
+use crate::run::{Run, StageEntry};
+use crate::stage::{FIXES, Phase, ReviewReason, StageFailure, StageState};
 
 /// A word, without what is said with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum StageCommandKind {
     Complete,
     Block,
     Ask,
@@ -27,150 +27,176 @@ pub enum Name {
     Bypass,
 }
 
-impl Name {
-    pub const ALL: [Name; 17] = [
-        Name::Complete,
-        Name::Block,
-        Name::Ask,
-        Name::Task,
-        Name::Output,
-        Name::Dispute,
-        Name::Hold,
-        Name::Release,
-        Name::Skip,
-        Name::Retry,
-        Name::Reset,
-        Name::Resume,
-        Name::Merge,
-        Name::Verify,
-        Name::Accept,
-        Name::Reject,
-        Name::Bypass,
+impl StageCommandKind {
+    pub const ALL: [StageCommandKind; 17] = [
+        StageCommandKind::Complete,
+        StageCommandKind::Block,
+        StageCommandKind::Ask,
+        StageCommandKind::Task,
+        StageCommandKind::Output,
+        StageCommandKind::Dispute,
+        StageCommandKind::Hold,
+        StageCommandKind::Release,
+        StageCommandKind::Skip,
+        StageCommandKind::Retry,
+        StageCommandKind::Reset,
+        StageCommandKind::Resume,
+        StageCommandKind::Merge,
+        StageCommandKind::Verify,
+        StageCommandKind::Accept,
+        StageCommandKind::Reject,
+        StageCommandKind::Bypass,
     ];
 
     /// Who may say it at least.
-    pub fn least(self) -> Role {
+    pub fn least(self) -> CommandRole {
         match self {
-            Name::Complete | Name::Block | Name::Ask | Name::Task | Name::Output | Name::Dispute => {
-                Role::Agent
-            }
-            Name::Hold
-            | Name::Release
-            | Name::Skip
-            | Name::Retry
-            | Name::Reset
-            | Name::Resume
-            | Name::Merge
-            | Name::Verify
-            | Name::Accept
-            | Name::Reject => Role::User,
-            Name::Bypass => Role::Admin,
+            StageCommandKind::Complete
+            | StageCommandKind::Block
+            | StageCommandKind::Ask
+            | StageCommandKind::Task
+            | StageCommandKind::Output
+            | StageCommandKind::Dispute => CommandRole::Agent,
+            StageCommandKind::Hold
+            | StageCommandKind::Release
+            | StageCommandKind::Skip
+            | StageCommandKind::Retry
+            | StageCommandKind::Reset
+            | StageCommandKind::Resume
+            | StageCommandKind::Merge
+            | StageCommandKind::Verify
+            | StageCommandKind::Accept
+            | StageCommandKind::Reject => CommandRole::User,
+            StageCommandKind::Bypass => CommandRole::Admin,
         }
     }
 }
 
 /// All of them, the likeliest first.
-pub fn meant(run: &Run, standing: &Standing) -> Vec<Name> {
+pub fn meant(run: &Run, standing: &StageEntry) -> Vec<StageCommandKind> {
     let is_gone = |session| run.ended(session).is_some();
-    let mut words: Vec<Name> = match &standing.stage {
-        Stage::Waiting { .. } => vec![Name::Skip],
-        Stage::Ready(turn) => {
+    let mut words: Vec<StageCommandKind> = match &standing.stage {
+        StageState::Waiting { .. } => vec![StageCommandKind::Skip],
+        StageState::Ready(turn) => {
             let is_late = (turn.is_held || turn.not_before.is_some()) && !standing.is_preparing;
             let has_begun = standing.worktree.is_some() || standing.is_preparing;
             let mut words = Vec::new();
-            words.extend(is_late.then_some(Name::Resume));
-            words.extend([Name::Skip, Name::Block]);
-            words.extend(has_begun.then_some(Name::Reset));
+            words.extend(is_late.then_some(StageCommandKind::Resume));
+            words.extend([StageCommandKind::Skip, StageCommandKind::Block]);
+            words.extend(has_begun.then_some(StageCommandKind::Reset));
             words
         }
-        Stage::Running(work) => {
-            let mut words = vec![Name::Complete, Name::Dispute, Name::Block, Name::Reset];
+        StageState::Running(work) => {
+            let mut words = vec![
+                StageCommandKind::Complete,
+                StageCommandKind::Dispute,
+                StageCommandKind::Block,
+                StageCommandKind::Reset,
+            ];
             if work.phase == Phase::Work {
-                words.push(Name::Ask);
+                words.push(StageCommandKind::Ask);
                 // While its agent is at it, nobody knows what is checked.
                 words.extend(
-                    is_gone(&work.session).then_some([Name::Verify, Name::Bypass]).into_iter().flatten(),
+                    is_gone(&work.session)
+                        .then_some([StageCommandKind::Verify, StageCommandKind::Bypass])
+                        .into_iter()
+                        .flatten(),
                 );
             }
             words
         }
-        Stage::Asking { .. } => vec![Name::Resume, Name::Block, Name::Reset],
-        Stage::HandingOff { .. } => vec![Name::Block, Name::Reset],
-        Stage::Failing { work, .. } => {
-            let mut words = vec![Name::Verify, Name::Bypass, Name::Dispute, Name::Block, Name::Reset];
-            words.extend((work.fixes < FIXES).then_some(Name::Complete));
+        StageState::Asking { .. } => {
+            vec![StageCommandKind::Resume, StageCommandKind::Block, StageCommandKind::Reset]
+        }
+        StageState::HandingOff { .. } => vec![StageCommandKind::Block, StageCommandKind::Reset],
+        StageState::Failing { work, .. } => {
+            let mut words = vec![
+                StageCommandKind::Verify,
+                StageCommandKind::Bypass,
+                StageCommandKind::Dispute,
+                StageCommandKind::Block,
+                StageCommandKind::Reset,
+            ];
+            words.extend((work.fixes < FIXES).then_some(StageCommandKind::Complete));
             words
         }
         // What is about to land cannot be taken back by then.
-        Stage::Merging { .. } => {
+        StageState::Merging { .. } => {
             let is_landing = run.open().values().any(|effect| matches!(effect, Effect::Land { .. }));
-            if is_landing { Vec::new() } else { vec![Name::Reset] }
+            if is_landing { Vec::new() } else { vec![StageCommandKind::Reset] }
         }
-        Stage::Conflicted { resolver, .. } => {
-            let mut words = vec![Name::Dispute, Name::Reset];
-            words.extend(resolver.as_ref().map(|_| Name::Complete));
+        StageState::Conflicted { resolver, .. } => {
+            let mut words = vec![StageCommandKind::Dispute, StageCommandKind::Reset];
+            words.extend(resolver.as_ref().map(|_| StageCommandKind::Complete));
             words
         }
-        Stage::MergeHeld { .. } => vec![Name::Dispute, Name::Reset],
-        Stage::Review { case, back } => reviewed(standing, *case, back),
-        Stage::Blocked { failure, .. } => {
-            let mut words = vec![Name::Retry, Name::Reset, Name::Skip];
+        StageState::MergeHeld { .. } => vec![StageCommandKind::Dispute, StageCommandKind::Reset],
+        StageState::Review { case, back } => reviewed(standing, *case, back),
+        StageState::Blocked { failure, .. } => {
+            let mut words = vec![StageCommandKind::Retry, StageCommandKind::Reset, StageCommandKind::Skip];
             // Somebody has said why, and can be answered.
-            if *failure == Failure::Told {
-                words.insert(0, Name::Resume);
+            if *failure == StageFailure::Told {
+                words.insert(0, StageCommandKind::Resume);
             }
             words
         }
-        Stage::Skipped { .. } | Stage::Done { .. } => return Vec::new(),
+        StageState::Skipped { .. } | StageState::Done { .. } => return Vec::new(),
     };
     words.extend(held(standing));
-    words.extend([Name::Task, Name::Output]);
+    words.extend([StageCommandKind::Task, StageCommandKind::Output]);
     words
 }
 
 /// Whether what comes next can be held, or let go.
-fn held(standing: &Standing) -> Option<Name> {
+fn held(standing: &StageEntry) -> Option<StageCommandKind> {
     if standing.is_held {
-        return (!matches!(standing.stage, Stage::Merging { .. })).then_some(Name::Release);
+        return (!matches!(standing.stage, StageState::Merging { .. })).then_some(StageCommandKind::Release);
     }
     match &standing.stage {
-        Stage::Waiting { .. }
-        | Stage::Ready(_)
-        | Stage::Running(_)
-        | Stage::Asking { .. }
-        | Stage::HandingOff { .. }
-        | Stage::Failing { .. }
-        | Stage::Conflicted { .. }
-        | Stage::MergeHeld { .. } => Some(Name::Hold),
+        StageState::Waiting { .. }
+        | StageState::Ready(_)
+        | StageState::Running(_)
+        | StageState::Asking { .. }
+        | StageState::HandingOff { .. }
+        | StageState::Failing { .. }
+        | StageState::Conflicted { .. }
+        | StageState::MergeHeld { .. } => Some(StageCommandKind::Hold),
         // Nothing comes next by itself, or it is too late.
-        Stage::Merging { .. }
-        | Stage::Review { .. }
-        | Stage::Blocked { .. }
-        | Stage::Skipped { .. }
-        | Stage::Done { .. } => None,
+        StageState::Merging { .. }
+        | StageState::Review { .. }
+        | StageState::Blocked { .. }
+        | StageState::Skipped { .. }
+        | StageState::Done { .. } => None,
     }
 }
 
-fn reviewed(standing: &Standing, case: Case, back: &Stage) -> Vec<Name> {
+fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> Vec<StageCommandKind> {
     let mut words = Vec::new();
     match case {
-        Case::Merge | Case::Held | Case::Unreviewed => {
-            words.extend(standing.verified.as_ref().map(|_| Name::Merge))
+        ReviewReason::Merge | ReviewReason::Held | ReviewReason::Unreviewed => {
+            words.extend(standing.verified.as_ref().map(|_| StageCommandKind::Merge))
         }
-        Case::Disputed if standing.dispute.is_some() => {
-            words.extend((standing.waived.len() < DISPUTES).then_some(Name::Accept));
-            words.push(Name::Reject);
+        ReviewReason::Disputed if standing.dispute.is_some() => {
+            words.extend((standing.waived.len() < DISPUTES).then_some(StageCommandKind::Accept));
+            words.push(StageCommandKind::Reject);
         }
-        Case::Disputed | Case::Checks | Case::NoChange | Case::Protected | Case::Conflict | Case::Red => {}
+        ReviewReason::Disputed
+        | ReviewReason::Checks
+        | ReviewReason::NoChange
+        | ReviewReason::Protected
+        | ReviewReason::Conflict
+        | ReviewReason::Red => {}
     }
-    words.extend([Name::Resume, Name::Retry]);
+    words.extend([StageCommandKind::Resume, StageCommandKind::Retry]);
     let has_work = matches!(
         back,
-        Stage::Running(_) | Stage::Failing { .. } | Stage::Conflicted { resolver: Some(_), .. }
+        StageState::Running(_)
+            | StageState::Failing { .. }
+            | StageState::Conflicted { resolver: Some(_), .. }
     );
     if has_work {
-        words.extend([Name::Verify, Name::Bypass]);
+        words.extend([StageCommandKind::Verify, StageCommandKind::Bypass]);
     }
-    words.extend([Name::Reset, Name::Skip, Name::Block]);
+    words.extend([StageCommandKind::Reset, StageCommandKind::Skip, StageCommandKind::Block]);
     words
 }

@@ -3,10 +3,10 @@
 use sprag_base::text::Text;
 
 use super::Run;
-use super::record::Recorded;
+use super::record::RunRecord;
 use crate::ids::StageId;
 use crate::spec::Plan;
-use crate::spec::values::Branch;
+use crate::spec::values::BranchName;
 
 /// Why a plan does not take the place of the one that is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,11 +23,11 @@ pub enum NotAmended {
 }
 
 /// What is to be written down of it.
-pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<Recorded, NotAmended> {
+pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<RunRecord, NotAmended> {
     if plan.head.name != run.plan().head.name {
         return Err(NotAmended::OtherName);
     }
-    let target = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    let target = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
     if plan.head.target.as_ref().is_some_and(|branch| branch.as_str() != target) {
         return Err(NotAmended::OtherTarget);
     }
@@ -42,7 +42,7 @@ pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<Recorded, NotAmended
     if digest == *run.digest() {
         return Err(NotAmended::Same);
     }
-    Ok(Recorded::Amended { plan: Box::new(plan), digest, by })
+    Ok(RunRecord::Amended { plan: Box::new(plan), digest, by })
 }
 
 #[cfg(test)]
@@ -74,6 +74,6 @@ mod tests {
         run.apply(&without_b);
         let ids: Vec<&str> = run.standings().map(|(id, _)| id.as_str()).collect();
         assert_eq!(ids, ["a", "c"]);
-        assert_eq!(run.plan().head.target.as_ref().map(Branch::as_str), Some("main"));
+        assert_eq!(run.plan().head.target.as_ref().map(BranchName::as_str), Some("main"));
     }
 }

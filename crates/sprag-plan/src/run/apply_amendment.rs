@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use sprag_base::digest::Digest;
 
 use super::Run;
-use crate::ids::{Key, StageId};
+use crate::ids::{EffectKey, StageId};
 use crate::run::record::Effect;
 use crate::spec::Plan;
-use crate::stage::{Happened, Stage, Word};
+use crate::stage::{PersonAction, StageEvent, StageState};
 
 impl Run {
     pub(super) fn amend(&mut self, plan: &Plan, digest: &Digest) {
@@ -46,8 +46,8 @@ impl Run {
         for id in changed {
             let Some(standing) = self.standings.get_mut(id) else { continue };
             standing.reviewable = None;
-            if standing.verified.is_some() && matches!(standing.stage, Stage::Review { .. }) {
-                self.happen(id, &Happened::Told(Word::Verify));
+            if standing.verified.is_some() && matches!(standing.stage, StageState::Review { .. }) {
+                self.happen(id, &StageEvent::Told(PersonAction::Verify));
             }
         }
     }
@@ -65,7 +65,7 @@ impl Run {
 
     fn outdate(&mut self, is_outdated: impl Fn(&Effect) -> bool) {
         let keys = self.open.iter().filter(|(_, effect)| is_outdated(effect)).map(|(key, _)| key.clone());
-        let keys: Vec<Key> = keys.collect();
+        let keys: Vec<EffectKey> = keys.collect();
         self.outdated.extend(keys);
     }
 }

@@ -4,104 +4,109 @@ use sprag_base::text::Text;
 use sprag_check::Profile;
 
 use super::Run;
-use super::stage_entry::{Answer, Dispute};
+use super::stage_entry::{Dispute, PersonAnswer};
 use crate::accept::reviewer;
 use crate::ids::StageId;
-use crate::merge::Whose;
-use crate::run::command::{ANSWERS, Said};
-use crate::run::record::Sought;
+use crate::merge::QueueOwner;
+use crate::run::command::{ANSWERS, StageCommand};
+use crate::run::record::ReviewDemand;
 use crate::spec::values::Slug;
-use crate::stage::{Case, Happened, Stage, Word};
+use crate::stage::{PersonAction, ReviewReason, StageEvent, StageState};
 
 /// Total: one that means nothing any more changes nothing.
-pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
+pub(super) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageCommand) {
     let Some(standing) = run.standings.get_mut(id) else { return };
     let what = match said {
-        Said::Complete => match &standing.stage {
-            Stage::Conflicted { resolver, .. } => {
+        StageCommand::Complete => match &standing.stage {
+            StageState::Conflicted { resolver, .. } => {
                 standing.claimed = resolver.clone();
                 return;
             }
-            _ => Happened::Claimed,
+            _ => StageEvent::Claimed,
         },
-        Said::Block { why } => {
+        StageCommand::Block { why } => {
             standing.why = Some(why.clone());
-            Happened::Told(Word::Block)
+            StageEvent::Told(PersonAction::Block)
         }
-        Said::Ask { question } => {
-            let asked = Happened::Asked { question: question.clone() };
+        StageCommand::Ask { question } => {
+            let asked = StageEvent::Asked { question: question.clone() };
             run.happen(id, &asked);
             if let Some(standing) = run.standings.get_mut(id) {
-                standing.is_asked = matches!(standing.stage, Stage::Asking { .. });
+                standing.is_asked = matches!(standing.stage, StageState::Asking { .. });
             }
             return;
         }
-        Said::Task { id: task } => {
+        StageCommand::Task { id: task } => {
             standing.ticked.insert(task.clone());
             return;
         }
-        Said::Output { name, value } => {
+        StageCommand::Output { name, value } => {
             standing.outputs.insert(name.clone(), value.clone());
             return;
         }
-        Said::Dispute { check, why } => {
+        StageCommand::Dispute { check, why } => {
             standing.dispute = Some(Dispute { check: check.clone(), why: why.clone() });
-            Happened::Raised { case: Case::Disputed }
+            StageEvent::Raised { case: ReviewReason::Disputed }
         }
-        Said::Resume { answer } => {
+        StageCommand::Resume { answer } => {
             let to = match &standing.stage {
-                Stage::Asking { question, .. } => Some(question.clone()),
-                Stage::Blocked { .. } => standing.why.as_ref().map(|why| Text::new(why.as_str())),
+                StageState::Asking { question, .. } => Some(question.clone()),
+                StageState::Blocked { .. } => standing.why.as_ref().map(|why| Text::new(why.as_str())),
                 _ => None,
             };
             if let Some(text) = answer.clone() {
-                tell(&mut standing.answers, Answer { to, text });
+                tell(&mut standing.answers, PersonAnswer { to, text });
             }
             match &standing.stage {
                 // Who asked and went is followed by one who is told the answer.
-                Stage::Asking { work, .. } if run.ended.contains_key(&work.session) => {
-                    Happened::Paused { until: None }
+                StageState::Asking { work, .. } if run.ended.contains_key(&work.session) => {
+                    StageEvent::Paused { until: None }
                 }
-                Stage::Asking { .. } => Happened::Answered,
-                _ => Happened::Told(Word::GoOn),
+                StageState::Asking { .. } => StageEvent::Answered,
+                _ => StageEvent::Told(PersonAction::GoOn),
             }
         }
-        Said::Merge => match standing.verified.clone() {
-            Some(verified) => Happened::Told(Word::Merge { verified, entry: 0 }),
+        StageCommand::Merge => match standing.verified.clone() {
+            Some(verified) => StageEvent::Told(PersonAction::Merge { verified, entry: 0 }),
             None => return,
         },
-        Said::Accept => {
+        StageCommand::Accept => {
             let Some(dispute) = standing.dispute.take() else { return };
             standing.waived.push(dispute.check);
             relax(run, id);
-            Happened::Told(Word::Verify)
+            StageEvent::Told(PersonAction::Verify)
         }
-        Said::Reject => {
+        StageCommand::Reject => {
             let Some(dispute) = standing.dispute.take() else { return };
             let text = Text::new(format!(
                 "the check `{}` stays as it is: what was said against it was rejected",
                 dispute.check
             ));
-            tell(&mut standing.answers, Answer { to: Some(dispute.why), text });
-            Happened::Told(Word::GoOn)
+            tell(&mut standing.answers, PersonAnswer { to: Some(dispute.why), text });
+            StageEvent::Told(PersonAction::GoOn)
         }
-        Said::Bypass { why } => {
+        StageCommand::Bypass { why } => {
             standing.bypass = Some(why.clone());
             relax(run, id);
-            Happened::Told(Word::Verify)
+            StageEvent::Told(PersonAction::Verify)
         }
-        Said::Reset => {
-            run.queue.withdraw(&Whose::Stage(id.clone()));
-            Happened::Told(Word::Reset)
+        StageCommand::Reset => {
+            run.queue.withdraw(&QueueOwner::Stage(id.clone()));
+            StageEvent::Told(PersonAction::Reset)
         }
-        Said::Skip { why } => Happened::Told(Word::Skip { by: by.clone(), why: why.clone() }),
-        Said::Hold => Happened::Told(Word::Hold),
-        Said::Release => Happened::Told(Word::Release),
-        Said::Retry => Happened::Told(Word::Retry),
-        Said::Verify => {
-            run.happen(id, &Happened::Told(Word::Verify));
+        StageCommand::Skip { why } => {
+            StageEvent::Told(PersonAction::Skip { by: by.clone(), why: why.clone() })
+        }
+        StageCommand::Hold => StageEvent::Told(PersonAction::Hold),
+        StageCommand::Release => StageEvent::Told(PersonAction::Release),
+        StageCommand::Retry => StageEvent::Told(PersonAction::Retry),
+        StageCommand::Verify => {
+            run.happen(id, &StageEvent::Told(PersonAction::Verify));
             // Whoever asks for it wants to know, and not to be told what is known.
-            run.standings.get_mut(id).into_iter().for_each(|standing| standing.sought = Sought::Another);
+            run.standings
+                .get_mut(id)
+                .into_iter()
+                .for_each(|standing| standing.sought = ReviewDemand::Another);
             return;
         }
     };
@@ -109,7 +114,7 @@ pub fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &Said) {
 }
 
 /// Takes the checks of a stage away that were given up, also from a plan that was changed since.
-pub fn relax(run: &mut Run, id: &StageId) {
+pub(super) fn relax(run: &mut Run, id: &StageId) {
     let (Some(standing), Some(spec)) = (run.standings.get(id), run.plan.find(id.as_str())) else { return };
     let (mut checks, mut tasks, mut verify) = (spec.checks.clone(), spec.tasks.clone(), spec.verify);
     standing.waived.iter().for_each(|check| checks.give_up(check.as_str()));
@@ -131,7 +136,7 @@ pub fn open_tasks<'a>(run: &'a Run, id: &StageId) -> Vec<&'a Slug> {
     spec.tasks.iter().map(|task| &task.id).filter(|task| !standing.ticked.contains(task)).collect()
 }
 
-fn tell(answers: &mut Vec<Answer>, answer: Answer) {
+fn tell(answers: &mut Vec<PersonAnswer>, answer: PersonAnswer) {
     if answers.len() < ANSWERS {
         answers.push(answer);
     }

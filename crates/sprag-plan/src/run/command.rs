@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
 
-use super::record::Recorded;
-use super::{Run, Standing};
+use super::record::RunRecord;
+use super::{Run, StageEntry};
 use crate::accept::reviewer;
-use crate::ids::{Key, StageId};
-pub use crate::run::allowed::{Name, meant};
+use crate::ids::{EffectKey, StageId};
+pub use crate::run::allowed::{StageCommandKind, meant};
 use crate::spec::values::Slug;
-use crate::stage::{Case, Stage};
+use crate::stage::{ReviewReason, StageState};
 
 /// Disputes of one stage that may be accepted.
 pub const DISPUTES: usize = 3;
@@ -25,7 +25,7 @@ pub const ANSWERS: usize = 50;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Said {
+pub enum StageCommand {
     /// It is done. A claim: Sprag looks.
     Complete,
     /// It cannot go on.
@@ -78,7 +78,7 @@ pub enum Said {
 /// Who somebody is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum CommandRole {
     /// Of its own stage alone.
     Agent,
     User,
@@ -86,18 +86,18 @@ pub enum Role {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Speaker {
-    Agent { session: Key },
-    Person { name: Text<64>, role: Role },
+pub enum CommandSender {
+    Agent { session: EffectKey },
+    Person { name: Text<64>, role: CommandRole },
 }
 
 /// Why a word counts for nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unmeant {
+pub enum CommandRefusal {
     NoStage,
     /// Not with this role.
     NotYours {
-        least: Role,
+        least: CommandRole,
     },
     /// The stage has another agent by now.
     OtherSession,
@@ -116,62 +116,70 @@ pub enum Unmeant {
     TooMany,
 }
 
-impl Said {
+impl StageCommand {
     /// The word, without what is said with it.
-    pub fn name(&self) -> Name {
+    pub fn name(&self) -> StageCommandKind {
         match self {
-            Said::Complete => Name::Complete,
-            Said::Block { .. } => Name::Block,
-            Said::Ask { .. } => Name::Ask,
-            Said::Task { .. } => Name::Task,
-            Said::Output { .. } => Name::Output,
-            Said::Dispute { .. } => Name::Dispute,
-            Said::Hold => Name::Hold,
-            Said::Release => Name::Release,
-            Said::Skip { .. } => Name::Skip,
-            Said::Retry => Name::Retry,
-            Said::Reset => Name::Reset,
-            Said::Resume { .. } => Name::Resume,
-            Said::Merge => Name::Merge,
-            Said::Verify => Name::Verify,
-            Said::Accept => Name::Accept,
-            Said::Reject => Name::Reject,
-            Said::Bypass { .. } => Name::Bypass,
+            StageCommand::Complete => StageCommandKind::Complete,
+            StageCommand::Block { .. } => StageCommandKind::Block,
+            StageCommand::Ask { .. } => StageCommandKind::Ask,
+            StageCommand::Task { .. } => StageCommandKind::Task,
+            StageCommand::Output { .. } => StageCommandKind::Output,
+            StageCommand::Dispute { .. } => StageCommandKind::Dispute,
+            StageCommand::Hold => StageCommandKind::Hold,
+            StageCommand::Release => StageCommandKind::Release,
+            StageCommand::Skip { .. } => StageCommandKind::Skip,
+            StageCommand::Retry => StageCommandKind::Retry,
+            StageCommand::Reset => StageCommandKind::Reset,
+            StageCommand::Resume { .. } => StageCommandKind::Resume,
+            StageCommand::Merge => StageCommandKind::Merge,
+            StageCommand::Verify => StageCommandKind::Verify,
+            StageCommand::Accept => StageCommandKind::Accept,
+            StageCommand::Reject => StageCommandKind::Reject,
+            StageCommand::Bypass { .. } => StageCommandKind::Bypass,
         }
     }
 
     /// Who may say it at least.
-    pub fn least(&self) -> Role {
+    pub fn least(&self) -> CommandRole {
         self.name().least()
     }
 
     /// As it is written down: what is told to people, with all that it quotes, goes without secrets. Answers and outputs
     /// are for an agent to use.
-    fn written(&self) -> Said {
+    fn written(&self) -> StageCommand {
         match self {
-            Said::Ask { question } => Said::Ask { question: clean(question) },
-            Said::Block { why } => Said::Block { why: clean(why) },
-            Said::Dispute { check, why } => Said::Dispute { check: check.clone(), why: clean(why) },
-            Said::Skip { why } => Said::Skip { why: clean(why) },
-            Said::Bypass { why } => Said::Bypass { why: clean(why) },
-            Said::Complete
-            | Said::Task { .. }
-            | Said::Output { .. }
-            | Said::Hold
-            | Said::Release
-            | Said::Retry
-            | Said::Reset
-            | Said::Resume { .. }
-            | Said::Merge
-            | Said::Verify
-            | Said::Accept
-            | Said::Reject => self.clone(),
+            StageCommand::Ask { question } => StageCommand::Ask { question: clean(question) },
+            StageCommand::Block { why } => StageCommand::Block { why: clean(why) },
+            StageCommand::Dispute { check, why } => {
+                StageCommand::Dispute { check: check.clone(), why: clean(why) }
+            }
+            StageCommand::Skip { why } => StageCommand::Skip { why: clean(why) },
+            StageCommand::Bypass { why } => StageCommand::Bypass { why: clean(why) },
+            StageCommand::Complete
+            | StageCommand::Task { .. }
+            | StageCommand::Output { .. }
+            | StageCommand::Hold
+            | StageCommand::Release
+            | StageCommand::Retry
+            | StageCommand::Reset
+            | StageCommand::Resume { .. }
+            | StageCommand::Merge
+            | StageCommand::Verify
+            | StageCommand::Accept
+            | StageCommand::Reject => self.clone(),
         }
     }
 
     /// Whether whoever says it is told how its checks went.
     pub fn wants_verdict(&self) -> bool {
-        matches!(self, Said::Complete | Said::Verify | Said::Accept | Said::Bypass { .. })
+        matches!(
+            self,
+            StageCommand::Complete
+                | StageCommand::Verify
+                | StageCommand::Accept
+                | StageCommand::Bypass { .. }
+        )
     }
 }
 
@@ -179,63 +187,72 @@ fn clean<const N: usize>(text: &Text<N>) -> Text<N> {
     redact::short(&plain(text.as_str()))
 }
 
-impl Speaker {
+impl CommandSender {
     /// As the record names it.
     pub fn name(&self) -> Text<64> {
         match self {
-            Speaker::Agent { .. } => Text::new("agent"),
-            Speaker::Person { name, .. } => name.clone(),
+            CommandSender::Agent { .. } => Text::new("agent"),
+            CommandSender::Person { name, .. } => name.clone(),
         }
     }
 
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> CommandRole {
         match self {
-            Speaker::Agent { .. } => Role::Agent,
-            Speaker::Person { role, .. } => *role,
+            CommandSender::Agent { .. } => CommandRole::Agent,
+            CommandSender::Person { role, .. } => *role,
         }
     }
 }
 
 /// What is to be written down of it.
-pub fn hear(run: &Run, speaker: &Speaker, stage: &StageId, said: &Said) -> Result<Recorded, Unmeant> {
-    let standing = run.standing(stage).ok_or(Unmeant::NoStage)?;
+pub fn hear(
+    run: &Run,
+    speaker: &CommandSender,
+    stage: &StageId,
+    said: &StageCommand,
+) -> Result<RunRecord, CommandRefusal> {
+    let standing = run.standing(stage).ok_or(CommandRefusal::NoStage)?;
     if speaker.role() < said.least() {
-        return Err(Unmeant::NotYours { least: said.least() });
+        return Err(CommandRefusal::NotYours { least: said.least() });
     }
-    if let Speaker::Agent { session } = speaker
+    if let CommandSender::Agent { session } = speaker
         && standing.stage.session() != Some(session)
     {
-        return Err(Unmeant::OtherSession);
+        return Err(CommandRefusal::OtherSession);
     }
     means(run, standing, stage, said)?;
-    Ok(Recorded::Said { stage: stage.clone(), by: speaker.name(), said: said.written() })
+    Ok(RunRecord::Said { stage: stage.clone(), by: speaker.name(), said: said.written() })
 }
 
 /// Whether it means anything there, and what is said with it, too.
-fn means(run: &Run, standing: &Standing, id: &StageId, said: &Said) -> Result<(), Unmeant> {
-    let state = || Unmeant::State { state: standing.stage.name() };
-    let spec = run.plan().find(id.as_str()).ok_or(Unmeant::NoStage)?;
-    let is_one = |is_there: bool, none: Unmeant| if is_there { Ok(()) } else { Err(none) };
+fn means(run: &Run, standing: &StageEntry, id: &StageId, said: &StageCommand) -> Result<(), CommandRefusal> {
+    let state = || CommandRefusal::State { state: standing.stage.name() };
+    let spec = run.plan().find(id.as_str()).ok_or(CommandRefusal::NoStage)?;
+    let is_one = |is_there: bool, none: CommandRefusal| if is_there { Ok(()) } else { Err(none) };
     match said {
-        Said::Task { id } => is_one(spec.tasks.iter().any(|task| task.id == *id), Unmeant::NoTask)?,
-        Said::Output { name, .. } => {
-            is_one(spec.outputs.iter().any(|output| output.name == *name), Unmeant::NoOutput)?;
+        StageCommand::Task { id } => {
+            is_one(spec.tasks.iter().any(|task| task.id == *id), CommandRefusal::NoTask)?
         }
-        Said::Dispute { check, .. } => {
+        StageCommand::Output { name, .. } => {
+            is_one(spec.outputs.iter().any(|output| output.name == *name), CommandRefusal::NoOutput)?;
+        }
+        StageCommand::Dispute { check, .. } => {
             let is_review = check.as_str() == reviewer::NAME && reviewer::reviewer(spec).is_some();
-            is_one(spec.checks.has(check.as_str()) || is_review, Unmeant::NoCheck)?;
+            is_one(spec.checks.has(check.as_str()) || is_review, CommandRefusal::NoCheck)?;
         }
         _ => {}
     }
     if !meant(run, standing).contains(&said.name()) {
         return Err(match (said, &standing.stage) {
-            (Said::Merge, Stage::Review { .. }) => Unmeant::NotGreen,
-            (Said::Accept, Stage::Review { case: Case::Disputed, .. }) => Unmeant::TooMany,
+            (StageCommand::Merge, StageState::Review { .. }) => CommandRefusal::NotGreen,
+            (StageCommand::Accept, StageState::Review { case: ReviewReason::Disputed, .. }) => {
+                CommandRefusal::TooMany
+            }
             _ => state(),
         });
     }
     match (said, &standing.stage) {
-        (Said::Resume { answer: None }, Stage::Asking { .. }) => Err(Unmeant::NoAnswer),
+        (StageCommand::Resume { answer: None }, StageState::Asking { .. }) => Err(CommandRefusal::NoAnswer),
         _ => Ok(()),
     }
 }

@@ -3,35 +3,35 @@
 use serde_json::json;
 
 use super::*;
-use crate::ids::Commit;
+use crate::ids::CommitId;
 use crate::merge::Verified;
 use crate::run::Dispute;
 use crate::spec::values::Readable as _;
 use crate::stage::transition_table::states;
-use crate::stage::{Failure, Turn};
+use crate::stage::{ReadyStage, StageFailure};
 use crate::testing::{now, plan, started};
 use crate::view::review_request::asked;
 
-fn said(name: Name) -> Said {
+fn said(name: StageCommandKind) -> StageCommand {
     let slug = |text: &str| Slug::read(text).unwrap();
     match name {
-        Name::Complete => Said::Complete,
-        Name::Block => Said::Block { why: Text::new("w") },
-        Name::Ask => Said::Ask { question: Text::new("?") },
-        Name::Task => Said::Task { id: slug("t") },
-        Name::Output => Said::Output { name: slug("o"), value: Text::new("v") },
-        Name::Dispute => Said::Dispute { check: Text::new("make"), why: Text::new("w") },
-        Name::Hold => Said::Hold,
-        Name::Release => Said::Release,
-        Name::Skip => Said::Skip { why: Text::new("w") },
-        Name::Retry => Said::Retry,
-        Name::Reset => Said::Reset,
-        Name::Resume => Said::Resume { answer: Some(Text::new("a")) },
-        Name::Merge => Said::Merge,
-        Name::Verify => Said::Verify,
-        Name::Accept => Said::Accept,
-        Name::Reject => Said::Reject,
-        Name::Bypass => Said::Bypass { why: Text::new("w") },
+        StageCommandKind::Complete => StageCommand::Complete,
+        StageCommandKind::Block => StageCommand::Block { why: Text::new("w") },
+        StageCommandKind::Ask => StageCommand::Ask { question: Text::new("?") },
+        StageCommandKind::Task => StageCommand::Task { id: slug("t") },
+        StageCommandKind::Output => StageCommand::Output { name: slug("o"), value: Text::new("v") },
+        StageCommandKind::Dispute => StageCommand::Dispute { check: Text::new("make"), why: Text::new("w") },
+        StageCommandKind::Hold => StageCommand::Hold,
+        StageCommandKind::Release => StageCommand::Release,
+        StageCommandKind::Skip => StageCommand::Skip { why: Text::new("w") },
+        StageCommandKind::Retry => StageCommand::Retry,
+        StageCommandKind::Reset => StageCommand::Reset,
+        StageCommandKind::Resume => StageCommand::Resume { answer: Some(Text::new("a")) },
+        StageCommandKind::Merge => StageCommand::Merge,
+        StageCommandKind::Verify => StageCommand::Verify,
+        StageCommandKind::Accept => StageCommand::Accept,
+        StageCommandKind::Reject => StageCommand::Reject,
+        StageCommandKind::Bypass => StageCommand::Bypass { why: Text::new("w") },
     }
 }
 
@@ -45,57 +45,69 @@ fn run() -> Run {
     started(plan)
 }
 
-const CASES: [Case; 9] = [
-    Case::Merge,
-    Case::Checks,
-    Case::Disputed,
-    Case::NoChange,
-    Case::Protected,
-    Case::Conflict,
-    Case::Red,
-    Case::Held,
-    Case::Unreviewed,
+const CASES: [ReviewReason; 9] = [
+    ReviewReason::Merge,
+    ReviewReason::Checks,
+    ReviewReason::Disputed,
+    ReviewReason::NoChange,
+    ReviewReason::Protected,
+    ReviewReason::Conflict,
+    ReviewReason::Red,
+    ReviewReason::Held,
+    ReviewReason::Unreviewed,
 ];
-const FAILURES: [Failure; 11] = [
-    Failure::Crash,
-    Failure::Timeout,
-    Failure::Overload,
-    Failure::Wedged,
-    Failure::Auth,
-    Failure::Sandbox,
-    Failure::Setup,
-    Failure::Budget,
-    Failure::Conflict,
-    Failure::Told,
-    Failure::Unknown,
+const FAILURES: [StageFailure; 11] = [
+    StageFailure::Crash,
+    StageFailure::Timeout,
+    StageFailure::Overload,
+    StageFailure::Wedged,
+    StageFailure::Auth,
+    StageFailure::Sandbox,
+    StageFailure::Setup,
+    StageFailure::Budget,
+    StageFailure::Conflict,
+    StageFailure::Told,
+    StageFailure::Unknown,
 ];
 
 /// Every state there is, with what comes with it.
-fn standings() -> Vec<Standing> {
-    let mut found: Vec<Stage> = states();
-    found.push(Stage::Ready(Turn { attempt: 2, not_before: Some(now()), ..Turn::default() }));
+fn standings() -> Vec<StageEntry> {
+    let mut found: Vec<StageState> = states();
+    found.push(StageState::Ready(ReadyStage {
+        attempt: 2,
+        not_before: Some(now()),
+        ..ReadyStage::default()
+    }));
     let backs = states().into_iter().filter(|stage| {
         matches!(
             stage,
-            Stage::Running(_) | Stage::Failing { .. } | Stage::Conflicted { .. } | Stage::MergeHeld { .. }
+            StageState::Running(_)
+                | StageState::Failing { .. }
+                | StageState::Conflicted { .. }
+                | StageState::MergeHeld { .. }
         )
     });
     for back in backs {
-        found.extend(CASES.map(|case| Stage::Review { case, back: Box::new(back.clone()) }));
+        found.extend(CASES.map(|case| StageState::Review { case, back: Box::new(back.clone()) }));
     }
-    found.extend(FAILURES.map(|failure| Stage::Blocked { attempt: 1, failure }));
-    let commit = || Commit(Text::new("c"));
+    found.extend(FAILURES.map(|failure| StageState::Blocked { attempt: 1, failure }));
+    let commit = || CommitId(Text::new("c"));
     let mut all = Vec::new();
     for stage in found {
         for is_held in [false, true] {
             let stage = match &stage {
-                Stage::Ready(turn) => Stage::Ready(Turn { is_held, ..turn.clone() }),
+                StageState::Ready(turn) => StageState::Ready(ReadyStage { is_held, ..turn.clone() }),
                 stage => stage.clone(),
             };
-            let is_merge =
-                matches!(stage, Stage::Review { case: Case::Merge | Case::Held | Case::Unreviewed, .. });
-            let is_disputed = matches!(stage, Stage::Review { case: Case::Disputed, .. });
-            let mut standing = Standing::new(stage);
+            let is_merge = matches!(
+                stage,
+                StageState::Review {
+                    case: ReviewReason::Merge | ReviewReason::Held | ReviewReason::Unreviewed,
+                    ..
+                }
+            );
+            let is_disputed = matches!(stage, StageState::Review { case: ReviewReason::Disputed, .. });
+            let mut standing = StageEntry::new(stage);
             standing.is_held = is_held && !standing.stage.is_over();
             standing.worktree = Some(commit());
             standing.verified =
@@ -109,13 +121,13 @@ fn standings() -> Vec<Standing> {
 
 #[test]
 fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
-    let admin = Speaker::Person { name: Text::new("ada"), role: Role::Admin };
+    let admin = CommandSender::Person { name: Text::new("ada"), role: CommandRole::Admin };
     let id = StageId::new("a");
     for standing in standings() {
         let mut run = run();
         run.stand(&id, standing.clone());
         let offered = meant(&run, &standing);
-        for name in Name::ALL {
+        for name in StageCommandKind::ALL {
             let told = format!("{name:?} of {:?}", standing.stage);
             match hear(&run, &admin, &id, &said(name)) {
                 Ok(record) => {
@@ -123,7 +135,7 @@ fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
                     let mut after = run.clone();
                     after.apply(&record);
                     // That it is done may be said while that is looked at.
-                    assert!(after != run || name == Name::Complete, "it changes nothing: {told}");
+                    assert!(after != run || name == StageCommandKind::Complete, "it changes nothing: {told}");
                 }
                 Err(why) => assert!(!offered.contains(&name), "offered, and refused with {why:?}: {told}"),
             }
@@ -140,12 +152,12 @@ fn whoever_is_asked_is_told_what_happened_where_it_shows_and_what_can_be_said() 
         let mut run = run();
         run.stand(&id, standing.clone());
         let asked = asked(&run, &id).unwrap();
-        if let Stage::Review { .. } | Stage::Blocked { .. } = standing.stage {
+        if let StageState::Review { .. } | StageState::Blocked { .. } = standing.stage {
             assert!(!asked.what[0].is_empty() && !asked.look.is_empty(), "{:?}", standing.stage);
             assert!(asked.words.len() > 2, "{:?}", standing.stage);
             lines.push(asked.what[0].clone());
         }
-        assert!(asked.words.iter().all(|word| word.least() >= Role::User));
+        assert!(asked.words.iter().all(|word| word.least() >= CommandRole::User));
     }
     lines.sort();
     lines.dedup();

@@ -23,19 +23,21 @@ use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::ids::{Commit, Key, StageId};
-use super::merge::{Left, Queue, Whose};
+use super::ids::{CommitId, EffectKey, StageId};
+use super::merge::{MergeQueue, QueueExit, QueueOwner};
 use super::run::effect::stage_of;
-use super::run::record::{About, Because, Effect, Ended, Purse, Recorded, TargetHeld};
-use super::run::stuck_ref::Stuck;
-use super::run::target_stage::Base;
-use super::spec::client::Client;
-use super::spec::scope_overlap::{Compared, overlaps};
-use super::spec::{Merging, Plan};
-use super::stage::{Case, Happened, Stage, Stepped, Word, step};
+use super::run::record::{
+    BudgetOwner, Effect, KillReason, NudgeTopic, RunRecord, SessionOutcome, TargetHeld,
+};
+use super::run::stuck_ref::StuckRef;
+use super::run::target_stage::TargetStage;
+use super::spec::client::StageClient;
+use super::spec::scope_overlap::{ScopeShape, overlaps};
+use super::spec::{MergeMode, Plan};
+use super::stage::{PersonAction, ReviewReason, StageEvent, StageState, Transition, step};
 pub use apply_command::open_tasks;
 pub use notices::nearly_key;
-pub use stage_entry::{Answer, Dispute, Reviewable, Standing};
+pub use stage_entry::{Dispute, PersonAnswer, Reviewable, StageEntry};
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -45,23 +47,23 @@ pub struct Run {
     pub id: Text<64>,
     plan: Plan,
     epoch: u64,
-    standings: BTreeMap<StageId, Standing>,
-    queue: Queue,
+    standings: BTreeMap<StageId, StageEntry>,
+    queue: MergeQueue,
     /// How many effects each entry of the queue has had.
     tries: BTreeMap<u64, u32>,
     /// Begun, and nobody has said what came of it.
-    open: BTreeMap<Key, Effect>,
+    open: BTreeMap<EffectKey, Effect>,
     /// After how many moves of its stage each of them was begun.
-    since: BTreeMap<Key, u32>,
+    since: BTreeMap<EffectKey, u32>,
     /// Looks at work that were begun by a plan which asked for something else.
-    outdated: BTreeSet<Key>,
+    outdated: BTreeSet<EffectKey>,
     /// Whose each session is.
-    sessions: BTreeMap<Key, StageId>,
-    ended: BTreeMap<Key, (Ended, Timestamp)>,
-    interrupted: BTreeSet<Key>,
+    sessions: BTreeMap<EffectKey, StageId>,
+    ended: BTreeMap<EffectKey, (SessionOutcome, Timestamp)>,
+    interrupted: BTreeSet<EffectKey>,
     /// What sessions were told.
-    nudged: BTreeSet<(Key, About)>,
-    killed: BTreeMap<Key, Because>,
+    nudged: BTreeSet<(EffectKey, NudgeTopic)>,
+    killed: BTreeMap<EffectKey, KillReason>,
     /// Clients whose account may not be used before then.
     held: BTreeMap<String, Timestamp>,
     /// Of all stages, since one has gone well.
@@ -70,18 +72,18 @@ pub struct Run {
     /// How often the trunk was put back.
     restorations: u32,
     /// Where the target was when we last had to do with it.
-    target: Commit,
+    target: CommitId,
     /// What others put on it and what is being merged.
-    foreign: Option<Commit>,
+    foreign: Option<CommitId>,
     target_held: Option<TargetHeld>,
     /// Stages of ours that merge what others put on it and what does not go by itself, the oldest first.
-    bases: Vec<Base>,
+    bases: Vec<TargetStage>,
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
     /// Budgets of which most is used, and whether somebody was notified.
-    nearly: BTreeMap<Purse, bool>,
-    stuck: Option<Stuck>,
+    nearly: BTreeMap<BudgetOwner, bool>,
+    stuck: Option<StuckRef>,
     /// Of the plan as it was written, before checks of it were given up.
     digest: Digest,
 }
@@ -91,21 +93,21 @@ const NEAR: usize = 100_000;
 
 impl Run {
     /// `None`: they do not begin with the start of a run.
-    pub fn fold<'a>(records: impl IntoIterator<Item = &'a Recorded>) -> Option<Run> {
+    pub fn fold<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Option<Run> {
         let mut records = records.into_iter();
         let mut run = Run::begin(records.next()?)?;
         records.for_each(|record| run.apply(record));
         Some(run)
     }
 
-    fn begin(record: &Recorded) -> Option<Run> {
-        let Recorded::Started { run, plan, trunk, digest } = record else { return None };
+    fn begin(record: &RunRecord) -> Option<Run> {
+        let RunRecord::Started { run, plan, trunk, digest } = record else { return None };
         let mut run = Run {
             id: run.clone(),
             plan: (**plan).clone(),
             epoch: 0,
             standings: BTreeMap::new(),
-            queue: Queue::new(trunk.clone(), DEPTH),
+            queue: MergeQueue::new(trunk.clone(), DEPTH),
             tries: BTreeMap::new(),
             open: BTreeMap::new(),
             since: BTreeMap::new(),
@@ -133,13 +135,13 @@ impl Run {
     }
 
     /// Total: what means nothing here changes nothing.
-    pub fn apply(&mut self, record: &Recorded) {
+    pub fn apply(&mut self, record: &RunRecord) {
         match record {
-            Recorded::Started { .. } => {}
-            Recorded::Amended { plan, digest, .. } => self.amend(plan, digest),
-            Recorded::Happened { stage, what } => self.happen(stage, what),
-            Recorded::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
-            Recorded::Intent { key, epoch, effect } => {
+            RunRecord::Started { .. } => {}
+            RunRecord::Amended { plan, digest, .. } => self.amend(plan, digest),
+            RunRecord::Happened { stage, what } => self.happen(stage, what),
+            RunRecord::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
+            RunRecord::Intent { key, epoch, effect } => {
                 self.epoch = self.epoch.max(*epoch);
                 self.open.insert(key.clone(), effect.clone());
                 let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
@@ -148,24 +150,24 @@ impl Run {
                 }
                 self.begun(key, effect);
             }
-            Recorded::Outcome { key, outcome } => {
+            RunRecord::Outcome { key, outcome } => {
                 if let Some(effect) = self.open.remove(key) {
                     apply_outcome::take(self, key, &effect, outcome);
                     self.since.remove(key);
                     self.outdated.remove(key);
                 }
             }
-            Recorded::WorktreeLost { stage } => {
+            RunRecord::WorktreeLost { stage } => {
                 if let Some(standing) = self.standings.get_mut(stage) {
                     standing.worktree = None;
                 }
             }
-            Recorded::Foreign { head } => self.take_foreign(head),
-            Recorded::TargetHeld { why } => self.target_held = Some(why.clone()),
-            Recorded::Nearly { of } => {
+            RunRecord::Foreign { head } => self.take_foreign(head),
+            RunRecord::TargetHeld { why } => self.target_held = Some(why.clone()),
+            RunRecord::Nearly { of } => {
                 self.nearly.entry(of.clone()).or_insert(false);
             }
-            Recorded::Said { stage, by, said } => apply_command::take(self, stage, by, said),
+            RunRecord::Said { stage, by, said } => apply_command::take(self, stage, by, said),
         }
     }
 
@@ -178,7 +180,7 @@ impl Run {
         &self.digest
     }
 
-    pub fn queue(&self) -> &Queue {
+    pub fn queue(&self) -> &MergeQueue {
         &self.queue
     }
 
@@ -186,26 +188,26 @@ impl Run {
         self.epoch
     }
 
-    pub fn standing(&self, stage: &StageId) -> Option<&Standing> {
+    pub fn standing(&self, stage: &StageId) -> Option<&StageEntry> {
         self.standings.get(stage)
     }
 
     /// For tests that begin in the middle.
     #[cfg(test)]
-    pub(crate) fn stand(&mut self, stage: &StageId, standing: Standing) {
+    pub(crate) fn stand(&mut self, stage: &StageId, standing: StageEntry) {
         self.standings.insert(stage.clone(), standing);
     }
 
-    pub fn standings(&self) -> impl Iterator<Item = (&StageId, &Standing)> {
+    pub fn standings(&self) -> impl Iterator<Item = (&StageId, &StageEntry)> {
         self.standings.iter()
     }
 
-    pub fn open(&self) -> &BTreeMap<Key, Effect> {
+    pub fn open(&self) -> &BTreeMap<EffectKey, Effect> {
         &self.open
     }
 
     /// Its stage has moved since it was begun, or is looked at by another plan: it was begun for what is no more.
-    pub fn is_late(&self, key: &Key, effect: &Effect) -> bool {
+    pub fn is_late(&self, key: &EffectKey, effect: &Effect) -> bool {
         let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
         let has_moved = standing
             .is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves));
@@ -213,7 +215,7 @@ impl Run {
     }
 
     /// What comes of it is no answer to what the plan asks by now.
-    pub fn is_outdated(&self, key: &Key) -> bool {
+    pub fn is_outdated(&self, key: &EffectKey) -> bool {
         self.outdated.contains(key)
     }
 
@@ -221,25 +223,25 @@ impl Run {
         self.tries.get(&number).copied().unwrap_or(0)
     }
 
-    pub fn sessions(&self) -> &BTreeMap<Key, StageId> {
+    pub fn sessions(&self) -> &BTreeMap<EffectKey, StageId> {
         &self.sessions
     }
 
-    pub fn ended(&self, session: &Key) -> Option<&(Ended, Timestamp)> {
+    pub fn ended(&self, session: &EffectKey) -> Option<&(SessionOutcome, Timestamp)> {
         self.ended.get(session)
     }
 
     /// Whether a session was told anything of that kind.
-    pub fn is_nudged(&self, session: &Key, about: About) -> bool {
+    pub fn is_nudged(&self, session: &EffectKey, about: NudgeTopic) -> bool {
         self.nudged.contains(&(session.clone(), about))
     }
 
-    pub fn is_interrupted(&self, session: &Key) -> bool {
+    pub fn is_interrupted(&self, session: &EffectKey) -> bool {
         self.interrupted.contains(session)
     }
 
     /// Why a session was ended by us, if it was.
-    pub fn killed(&self, session: &Key) -> Option<Because> {
+    pub fn killed(&self, session: &EffectKey) -> Option<KillReason> {
         self.killed.get(session).copied()
     }
 
@@ -251,11 +253,11 @@ impl Run {
         self.restorations
     }
 
-    pub fn target(&self) -> &Commit {
+    pub fn target(&self) -> &CommitId {
         &self.target
     }
 
-    pub fn foreign(&self) -> Option<&Commit> {
+    pub fn foreign(&self) -> Option<&CommitId> {
         self.foreign.as_ref()
     }
 
@@ -264,17 +266,17 @@ impl Run {
     }
 
     /// What somebody put on the target and the work of a stage has to have, if it is there for that.
-    pub fn owed(&self, stage: &StageId) -> Option<&Commit> {
+    pub fn owed(&self, stage: &StageId) -> Option<&CommitId> {
         self.bases.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
     }
 
     /// Budgets of which most is used, and whether somebody was notified.
     /// A reference that git does not move.
-    pub fn stuck(&self) -> Option<&Stuck> {
+    pub fn stuck(&self) -> Option<&StuckRef> {
         self.stuck.as_ref()
     }
 
-    pub fn nearly(&self) -> &BTreeMap<Purse, bool> {
+    pub fn nearly(&self) -> &BTreeMap<BudgetOwner, bool> {
         &self.nearly
     }
 
@@ -293,8 +295,8 @@ impl Run {
     }
 
     /// Who says that a stage is merged.
-    fn merging(&self, stage: &StageId) -> Merging {
-        self.plan.find(stage.as_str()).map_or(Merging::Person, |spec| spec.merge)
+    fn merging(&self, stage: &StageId) -> MergeMode {
+        self.plan.find(stage.as_str()).map_or(MergeMode::Person, |spec| spec.merge)
     }
 
     /// Every stage is merged or skipped.
@@ -311,9 +313,9 @@ impl Run {
     }
 
     /// Stages that count as merged, and as which commit.
-    pub fn merged(&self) -> impl Iterator<Item = (&StageId, &Commit)> {
+    pub fn merged(&self) -> impl Iterator<Item = (&StageId, &CommitId)> {
         self.standings.iter().filter_map(|(id, standing)| match &standing.stage {
-            Stage::Done { merged } => Some((id, merged.commit())),
+            StageState::Done { merged } => Some((id, merged.commit())),
             _ => None,
         })
     }
@@ -328,11 +330,11 @@ impl Run {
     /// New stages of the plan, and who waits for whom by now.
     fn take_stages(&mut self) {
         for spec in self.plan.stages() {
-            let waiting = Stage::Waiting { on: spec.dependencies.clone() };
-            self.standings.entry(spec.id.clone()).or_insert_with(|| Standing::new(waiting));
+            let waiting = StageState::Waiting { on: spec.dependencies.clone() };
+            self.standings.entry(spec.id.clone()).or_insert_with(|| StageEntry::new(waiting));
         }
-        let scopes: Vec<Compared> =
-            self.plan.stages().iter().map(|spec| Compared::new(&spec.scope)).collect();
+        let scopes: Vec<ScopeShape> =
+            self.plan.stages().iter().map(|spec| ScopeShape::new(&spec.scope)).collect();
         let near = overlaps(&scopes, self.plan.graph(), NEAR).pairs;
         self.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
         let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
@@ -343,46 +345,50 @@ impl Run {
     fn free(&mut self, id: &StageId) {
         let Some(spec) = self.plan.find(id.as_str()) else { return };
         let is_done = |need: &StageId| {
-            matches!(self.standings.get(need), Some(Standing { stage: Stage::Done { .. }, .. }))
+            matches!(self.standings.get(need), Some(StageEntry { stage: StageState::Done { .. }, .. }))
         };
         let on: Vec<StageId> = spec.dependencies.iter().filter(|need| !is_done(need)).cloned().collect();
         let Some(standing) = self.standings.get_mut(id) else { return };
-        if !matches!(standing.stage, Stage::Waiting { .. }) {
+        if !matches!(standing.stage, StageState::Waiting { .. }) {
             return;
         }
         if on.is_empty() {
-            self.happen(id, &Happened::Freed);
+            self.happen(id, &StageEvent::Freed);
         } else {
-            standing.stage = Stage::Waiting { on };
+            standing.stage = StageState::Waiting { on };
         }
     }
 
-    fn happen(&mut self, id: &StageId, what: &Happened) {
+    fn happen(&mut self, id: &StageId, what: &StageEvent) {
         let merge = self.merging(id);
         let Some(standing) = self.standings.get_mut(id) else { return };
         standing.heed(what);
         let what = match (what, &standing.stage, &standing.verified) {
             // What was held back is let go, to where it would be if nobody had held it.
-            (Happened::Told(Word::Release), Stage::Review { case: Case::Held, .. }, Some(verified)) => {
-                match merge {
-                    Merging::Auto => &Happened::Told(Word::Merge { verified: verified.clone(), entry: 0 }),
-                    Merging::Person => &Happened::Raised { case: Case::Merge },
+            (
+                StageEvent::Told(PersonAction::Release),
+                StageState::Review { case: ReviewReason::Held, .. },
+                Some(verified),
+            ) => match merge {
+                MergeMode::Auto => {
+                    &StageEvent::Told(PersonAction::Merge { verified: verified.clone(), entry: 0 })
                 }
-            }
+                MergeMode::Person => &StageEvent::Raised { case: ReviewReason::Merge },
+            },
             (what, _, _) => what,
         };
         // Only the queue knows its numbers: whoever wants to be merged gets the next one.
         let what = match what {
-            Happened::Told(Word::Merge { verified, .. })
-                if matches!(standing.stage, Stage::Review { .. }) =>
+            StageEvent::Told(PersonAction::Merge { verified, .. })
+                if matches!(standing.stage, StageState::Review { .. }) =>
             {
-                let entry = self.queue.offer(Whose::Stage(id.clone()), verified.clone());
-                Happened::Told(Word::Merge { verified: verified.clone(), entry })
+                let entry = self.queue.offer(QueueOwner::Stage(id.clone()), verified.clone());
+                StageEvent::Told(PersonAction::Merge { verified: verified.clone(), entry })
             }
             what => what.clone(),
         };
-        let Stepped::To(to) = step(&standing.stage, &what) else { return };
-        let is_done = matches!(to, Stage::Done { .. });
+        let Transition::To(to) = step(&standing.stage, &what) else { return };
+        let is_done = matches!(to, StageState::Done { .. });
         let standing = self.standings.get_mut(id).expect("it was there above");
         standing.enter(to, &what);
         if is_done {
@@ -398,26 +404,26 @@ impl Run {
     }
 
     /// What became of entries of the queue.
-    fn left(&mut self, left: Vec<Left>) {
+    fn left(&mut self, left: Vec<QueueExit>) {
         for left in left {
             let (whose, what) = match left {
-                Left::Landed { whose, merged } => (whose, Happened::Landed { merged }),
-                Left::Conflicted { whose, against, paths } => {
-                    (whose, Happened::Conflicted { against, paths })
+                QueueExit::Landed { whose, merged } => (whose, StageEvent::Landed { merged }),
+                QueueExit::Conflicted { whose, against, paths } => {
+                    (whose, StageEvent::Conflicted { against, paths })
                 }
-                Left::Red { whose, cause } => (whose, Happened::MergeRed { cause }),
+                QueueExit::Red { whose, cause } => (whose, StageEvent::MergeRed { cause }),
             };
             match whose {
-                Whose::Stage(stage) => {
+                QueueOwner::Stage(stage) => {
                     self.happen(&stage, &what);
                     self.resolved(&stage);
                 }
-                Whose::Target => self.merged_foreign(what),
+                QueueOwner::Target => self.merged_foreign(what),
             }
         }
     }
 
-    fn begun(&mut self, key: &Key, effect: &Effect) {
+    fn begun(&mut self, key: &EffectKey, effect: &Effect) {
         match effect {
             Effect::AddWorktree { stage, .. }
             | Effect::Setup { stage }
@@ -458,7 +464,7 @@ impl Run {
         }
     }
 
-    fn end(&mut self, stage: &StageId, session: &Key, at: Timestamp, ended: &Ended) {
+    fn end(&mut self, stage: &StageId, session: &EffectKey, at: Timestamp, ended: &SessionOutcome) {
         if self.ended.contains_key(session) {
             return;
         }
@@ -467,29 +473,29 @@ impl Run {
             standing.crashes = retry::crashes(standing.crashes, ended);
         }
         match ended {
-            Ended::Well => self.crashes.clear(),
-            Ended::Failed { failure, .. } if retry::is_retried(*failure) => {
+            SessionOutcome::Well => self.crashes.clear(),
+            SessionOutcome::Failed { failure, .. } if retry::is_retried(*failure) => {
                 self.crashes.push(at);
                 // More than a storm of them says no more.
                 if self.crashes.len() > retry::STORM {
                     self.crashes.remove(0);
                 }
             }
-            Ended::RateLimited { until } => {
+            SessionOutcome::RateLimited { until } => {
                 if let Some(spec) = self.plan.find(stage.as_str()) {
                     let held = self.held.entry(account(&spec.agent.client)).or_insert(*until);
                     *held = (*until).max(*held);
                 }
             }
-            Ended::Failed { .. } | Ended::ContextFull | Ended::Stopped => {}
+            SessionOutcome::Failed { .. } | SessionOutcome::ContextFull | SessionOutcome::Stopped => {}
         }
     }
 }
 
 /// Whose limits a client runs into.
-fn account(client: &Client) -> String {
+fn account(client: &StageClient) -> String {
     match client {
-        Client::Known(known) => known.name().to_owned(),
-        Client::Command { command, .. } => command.first().map(ToString::to_string).unwrap_or_default(),
+        StageClient::Known(known) => known.name().to_owned(),
+        StageClient::Command { command, .. } => command.first().map(ToString::to_string).unwrap_or_default(),
     }
 }

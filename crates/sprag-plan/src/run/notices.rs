@@ -3,12 +3,12 @@
 use sprag_base::text::Text;
 
 use super::Run;
-use crate::ids::Key;
-use crate::run::record::{self, Purse};
+use crate::ids::EffectKey;
+use crate::run::record::{self, BudgetOwner};
 
 impl Run {
     /// Takes notice that it was told; whether it was about the run, and not about where a stage stands.
-    pub(super) fn notified(&mut self, key: &Key) -> bool {
+    pub(super) fn notified(&mut self, key: &EffectKey) -> bool {
         if let Some(of) = self.nearly.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() {
             self.nearly.insert(of, true);
             return true;
@@ -24,10 +24,10 @@ impl Run {
 }
 
 /// By which telling somebody of a budget is known again.
-pub fn nearly_key(run: &Text<64>, of: &Purse) -> Key {
+pub fn nearly_key(run: &Text<64>, of: &BudgetOwner) -> EffectKey {
     let stage = match of {
-        Purse::Run => "-",
-        Purse::Stage(stage) => stage.as_str(),
+        BudgetOwner::Run => "-",
+        BudgetOwner::Stage(stage) => stage.as_str(),
     };
     record::key(run, stage, 0, "nearly")
 }

@@ -8,52 +8,52 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::command::Said;
-use crate::agent::activity::Trouble;
-use crate::agent::exit::{self, By, Exit};
-use crate::ids::{Commit, Key, StageId};
+use super::command::StageCommand;
+use crate::agent::activity::AgentTrouble;
+use crate::agent::exit::{self, EndedBy, Exit};
+use crate::ids::{CommitId, EffectKey, StageId};
 use crate::spec::Plan;
-use crate::spec::client::Known;
-use crate::stage::{Failure, Happened};
+use crate::spec::client::ClientName;
+use crate::stage::{StageEvent, StageFailure};
 
 /// One record of a run, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "body")]
-pub enum Recorded {
+pub enum RunRecord {
     #[serde(rename = "plan.started")]
-    Started { run: Text<64>, plan: Box<Plan>, digest: Digest, trunk: Commit },
+    Started { run: Text<64>, plan: Box<Plan>, digest: Digest, trunk: CommitId },
     /// The plan means something else from here on.
     #[serde(rename = "plan.amended")]
     Amended { plan: Box<Plan>, digest: Digest, by: Text<64> },
     #[serde(rename = "stage.happened")]
-    Happened { stage: StageId, what: Happened },
+    Happened { stage: StageId, what: StageEvent },
     #[serde(rename = "session.ended")]
-    Ended { stage: StageId, session: Key, at: Timestamp, ended: Ended },
+    Ended { stage: StageId, session: EffectKey, at: Timestamp, ended: SessionOutcome },
     #[serde(rename = "effect.intent")]
-    Intent { key: Key, epoch: u64, effect: Effect },
+    Intent { key: EffectKey, epoch: u64, effect: Effect },
     #[serde(rename = "effect.outcome")]
-    Outcome { key: Key, outcome: Outcome },
+    Outcome { key: EffectKey, outcome: EffectOutcome },
     /// Somebody else has deleted the worktree of a stage; its branch is there.
     #[serde(rename = "worktree.lost")]
     WorktreeLost { stage: StageId },
     /// Somebody else has put something on the target: it is merged and tested like everything.
     #[serde(rename = "target.foreign")]
-    Foreign { head: Commit },
+    Foreign { head: CommitId },
     /// The target is left alone until somebody has looked at it.
     #[serde(rename = "target.held")]
     TargetHeld { why: TargetHeld },
     /// Most of a budget is used, which is said once.
     #[serde(rename = "budget.nearly")]
-    Nearly { of: Purse },
+    Nearly { of: BudgetOwner },
     /// Somebody has said something of a stage.
     #[serde(rename = "stage.said")]
-    Said { stage: StageId, by: Text<64>, said: Said },
+    Said { stage: StageId, by: Text<64>, said: StageCommand },
 }
 
 /// Whose budget it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purse {
+pub enum BudgetOwner {
     Run,
     Stage(StageId),
 }
@@ -64,16 +64,16 @@ pub enum Purse {
 pub enum TargetHeld {
     /// What it had is not in it any more: moving it on would bring that back.
     Rewritten {
-        now: Commit,
+        now: CommitId,
     },
     Gone,
     /// What others put on it does not go with the trunk.
     Conflicted {
-        head: Commit,
+        head: CommitId,
         paths: Vec<Text<400>>,
     },
     Red {
-        head: Commit,
+        head: CommitId,
         report: Text<4000>,
     },
 }
@@ -84,28 +84,28 @@ pub enum TargetHeld {
 pub enum Effect {
     AddWorktree {
         stage: StageId,
-        base: Commit,
+        base: CommitId,
     },
     Setup {
         stage: StageId,
     },
     Check {
         stage: StageId,
-        of: Checking,
+        of: CheckPhase,
     },
     /// Somebody who has not written it looks at what was found good.
     Review {
         stage: StageId,
-        head: Commit,
-        tree: Commit,
-        by: Known,
+        head: CommitId,
+        tree: CommitId,
+        by: ClientName,
         since: Timestamp,
         #[serde(default)]
-        sought: Sought,
+        sought: ReviewDemand,
     },
     WriteBrief {
         stage: StageId,
-        brief: Brief,
+        brief: BriefKind,
     },
     /// The session is called by the key of this effect.
     Spawn {
@@ -114,18 +114,18 @@ pub enum Effect {
     /// Says something to an agent at its next boundary.
     Nudge {
         stage: StageId,
-        session: Key,
+        session: EffectKey,
         text: Text<4000>,
         #[serde(default)]
-        about: About,
+        about: NudgeTopic,
     },
     Interrupt {
-        session: Key,
+        session: EffectKey,
     },
     /// The agent and all it has started.
     Kill {
-        session: Key,
-        because: Because,
+        session: EffectKey,
+        because: KillReason,
     },
     /// Writes down what was done, and keeps what no commit has.
     Salvage {
@@ -133,25 +133,25 @@ pub enum Effect {
     },
     Candidate {
         number: u64,
-        on: Commit,
-        head: Commit,
+        on: CommitId,
+        head: CommitId,
     },
     Gate {
         number: u64,
-        commit: Commit,
-        tree: Commit,
+        commit: CommitId,
+        tree: CommitId,
     },
     Land {
         number: u64,
-        from: Commit,
-        to: Commit,
+        from: CommitId,
+        to: CommitId,
     },
     /// Somebody else has moved the trunk, which is nobody's but ours.
     Restore {
-        to: Commit,
+        to: CommitId,
     },
     Promote {
-        to: Commit,
+        to: CommitId,
     },
     RemoveWorktree {
         stage: StageId,
@@ -170,7 +170,7 @@ pub enum Effect {
 /// Which verdict on a change will do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sought {
+pub enum ReviewDemand {
     /// Also one that was given before.
     #[default]
     Any,
@@ -181,7 +181,7 @@ pub enum Sought {
 /// What an agent at work is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum About {
+pub enum NudgeTopic {
     /// What is red of its work.
     #[default]
     Report,
@@ -196,7 +196,7 @@ pub enum About {
 /// Why an agent is ended; its supervisor writes it down as that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Because {
+pub enum KillReason {
     /// There is nothing for it to do.
     Over,
     Wedged,
@@ -204,7 +204,7 @@ pub enum Because {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Checking {
+pub enum CheckPhase {
     /// Before the first agent starts, on a base that nobody has touched.
     Before,
     /// What an agent says is done.
@@ -214,7 +214,7 @@ pub enum Checking {
 /// What an agent is told; each kind has a text of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Brief {
+pub enum BriefKind {
     Stage,
     Knowledge,
     Recovery,
@@ -226,27 +226,27 @@ pub enum Brief {
 /// What came of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum EffectOutcome {
     Done,
     /// It is there, and stands on this.
     Worktree {
-        base: Commit,
+        base: CommitId,
     },
     /// What was claimed holds, as exactly this tree.
     Green {
-        head: Commit,
-        tree: Commit,
+        head: CommitId,
+        tree: CommitId,
     },
     /// The checks hold, and somebody else is to look at it.
     Reviewable {
-        head: Commit,
-        tree: Commit,
-        by: Known,
+        head: CommitId,
+        tree: CommitId,
+        by: ClientName,
     },
     /// The checks hold, and nobody else has said what they think of it.
     Unreviewed {
-        head: Commit,
-        tree: Commit,
+        head: CommitId,
+        tree: CommitId,
         why: Text<300>,
     },
     Red {
@@ -259,18 +259,18 @@ pub enum Outcome {
         carry: Text<64>,
     },
     Made {
-        commit: Commit,
-        tree: Commit,
+        commit: CommitId,
+        tree: CommitId,
     },
     Conflicted {
         paths: Vec<Text<400>>,
     },
     /// The trunk is somewhere else by now.
     Elsewhere {
-        trunk: Commit,
+        trunk: CommitId,
     },
     Failed {
-        failure: Failure,
+        failure: StageFailure,
         why: Text<300>,
     },
 }
@@ -278,12 +278,12 @@ pub enum Outcome {
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "snake_case")]
-pub enum Ended {
+pub enum SessionOutcome {
     /// It says that it is done.
     Well,
     Failed {
-        failure: Failure,
-        progress: Progress,
+        failure: StageFailure,
+        progress: CommitProgress,
     },
     RateLimited {
         until: Timestamp,
@@ -296,35 +296,37 @@ pub enum Ended {
 /// Whether a session has committed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Progress {
+pub enum CommitProgress {
     Committed,
     Nothing,
 }
 
-impl Ended {
+impl SessionOutcome {
     /// What the exit that a supervisor has written down comes to. Limits, logins and full contexts show in what the
     /// client has said of itself; whoever was ended by us was not ended by them.
-    pub fn of(exit: &Exit, killed: Option<Because>, progress: Progress) -> Ended {
-        let failed = |failure| Ended::Failed { failure, progress };
+    pub fn of(exit: &Exit, killed: Option<KillReason>, progress: CommitProgress) -> SessionOutcome {
+        let failed = |failure| SessionOutcome::Failed { failure, progress };
         let trouble = exit.seen.as_ref().and_then(|seen| seen.trouble.as_ref());
         match (exit.by, &exit.ended, killed) {
-            (_, exit::Ended::Refused { .. }, _) => failed(Failure::Setup),
-            (_, exit::Ended::Unconfined { .. }, _) => failed(Failure::Sandbox),
-            (By::Told, _, Some(Because::Wedged)) => failed(Failure::Wedged),
-            (By::Told, _, Some(Because::Over) | None) => Ended::Stopped,
-            (By::Budget, _, _) => failed(Failure::Budget),
-            (By::Deadline, _, _) => failed(Failure::Timeout),
-            (By::Itself, ended, _) => match (trouble, ended) {
-                (Some(Trouble::RateLimit { until }), _) => {
-                    Ended::RateLimited { until: until.unwrap_or(exit.at.plus_seconds(UNTOLD_LIMIT)) }
+            (_, exit::ExitStatus::Refused { .. }, _) => failed(StageFailure::Setup),
+            (_, exit::ExitStatus::Unconfined { .. }, _) => failed(StageFailure::Sandbox),
+            (EndedBy::Told, _, Some(KillReason::Wedged)) => failed(StageFailure::Wedged),
+            (EndedBy::Told, _, Some(KillReason::Over) | None) => SessionOutcome::Stopped,
+            (EndedBy::Budget, _, _) => failed(StageFailure::Budget),
+            (EndedBy::Deadline, _, _) => failed(StageFailure::Timeout),
+            (EndedBy::Itself, ended, _) => match (trouble, ended) {
+                (Some(AgentTrouble::RateLimit { until }), _) => {
+                    SessionOutcome::RateLimited { until: until.unwrap_or(exit.at.plus_seconds(UNTOLD_LIMIT)) }
                 }
-                (Some(Trouble::ContextFull), _) => Ended::ContextFull,
-                (Some(Trouble::Auth), _) => failed(Failure::Auth),
-                (Some(Trouble::Overload), _) => failed(Failure::Overload),
-                (Some(Trouble::Budget), _) => failed(Failure::Budget),
-                (None, exit::Ended::Code(0)) => Ended::Well,
-                (None, exit::Ended::Signal(_)) if killed == Some(Because::Over) => Ended::Stopped,
-                (None, _) => failed(Failure::Crash),
+                (Some(AgentTrouble::ContextFull), _) => SessionOutcome::ContextFull,
+                (Some(AgentTrouble::Auth), _) => failed(StageFailure::Auth),
+                (Some(AgentTrouble::Overload), _) => failed(StageFailure::Overload),
+                (Some(AgentTrouble::Budget), _) => failed(StageFailure::Budget),
+                (None, exit::ExitStatus::Code(0)) => SessionOutcome::Well,
+                (None, exit::ExitStatus::Signal(_)) if killed == Some(KillReason::Over) => {
+                    SessionOutcome::Stopped
+                }
+                (None, _) => failed(StageFailure::Crash),
             },
         }
     }
@@ -333,7 +335,7 @@ impl Ended {
 /// Seconds a limit is taken to hold that does not say for how long.
 const UNTOLD_LIMIT: i64 = 300;
 
-impl Recorded {
+impl RunRecord {
     /// As a line of the log, which others name and sign.
     pub fn record(&self, at: Timestamp) -> Record {
         let written = serde_json::to_value(self).expect("a record is plain data with text keys");
@@ -342,41 +344,56 @@ impl Recorded {
     }
 
     /// `None`: it is of a kind, or of a form, that this version does not know.
-    pub fn read(record: &Record) -> Option<Recorded> {
+    pub fn read(record: &Record) -> Option<RunRecord> {
         let whole = serde_json::json!({"kind": record.kind, "body": record.body});
         serde_json::from_value(whole).ok()
     }
 }
 
 /// `run/stage/attempt/step`: by which an effect is known again.
-pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> Key {
-    Key(Text::new(format!("{run}/{stage}/{attempt}/{step}")))
+pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> EffectKey {
+    EffectKey(Text::new(format!("{run}/{stage}/{attempt}/{step}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::activity::Seen;
+    use crate::agent::activity::AgentActivity;
     use crate::agent::exit;
 
     #[test]
     fn an_exit_comes_to_an_end_of_a_session() {
         let at = Timestamp::from_millis(0);
         let exit = |ended, by| Exit { v: 1, ended, by, at, millis: 1, seen: None };
-        let failed = |failure| Ended::Failed { failure, progress: Progress::Nothing };
+        let failed = |failure| SessionOutcome::Failed { failure, progress: CommitProgress::Nothing };
         for (ended, by, killed, comes_to) in [
-            (exit::Ended::Code(0), By::Itself, None, Ended::Well),
-            (exit::Ended::Code(0), By::Itself, Some(Because::Over), Ended::Well),
-            (exit::Ended::Code(1), By::Itself, None, failed(Failure::Crash)),
-            (exit::Ended::Signal(9), By::Itself, None, failed(Failure::Crash)),
-            (exit::Ended::Signal(9), By::Itself, Some(Because::Over), Ended::Stopped),
-            (exit::Ended::Signal(15), By::Deadline, None, failed(Failure::Timeout)),
-            (exit::Ended::Signal(15), By::Told, Some(Because::Over), Ended::Stopped),
-            (exit::Ended::Signal(15), By::Told, Some(Because::Wedged), failed(Failure::Wedged)),
-            (exit::Ended::Refused { why: Text::new("x") }, By::Itself, None, failed(Failure::Setup)),
-            (exit::Ended::Unconfined { why: Text::new("x") }, By::Itself, None, failed(Failure::Sandbox)),
+            (exit::ExitStatus::Code(0), EndedBy::Itself, None, SessionOutcome::Well),
+            (exit::ExitStatus::Code(0), EndedBy::Itself, Some(KillReason::Over), SessionOutcome::Well),
+            (exit::ExitStatus::Code(1), EndedBy::Itself, None, failed(StageFailure::Crash)),
+            (exit::ExitStatus::Signal(9), EndedBy::Itself, None, failed(StageFailure::Crash)),
+            (exit::ExitStatus::Signal(9), EndedBy::Itself, Some(KillReason::Over), SessionOutcome::Stopped),
+            (exit::ExitStatus::Signal(15), EndedBy::Deadline, None, failed(StageFailure::Timeout)),
+            (exit::ExitStatus::Signal(15), EndedBy::Told, Some(KillReason::Over), SessionOutcome::Stopped),
+            (
+                exit::ExitStatus::Signal(15),
+                EndedBy::Told,
+                Some(KillReason::Wedged),
+                failed(StageFailure::Wedged),
+            ),
+            (
+                exit::ExitStatus::Refused { why: Text::new("x") },
+                EndedBy::Itself,
+                None,
+                failed(StageFailure::Setup),
+            ),
+            (
+                exit::ExitStatus::Unconfined { why: Text::new("x") },
+                EndedBy::Itself,
+                None,
+                failed(StageFailure::Sandbox),
+            ),
         ] {
-            assert_eq!(Ended::of(&exit(ended, by), killed, Progress::Nothing), comes_to);
+            assert_eq!(SessionOutcome::of(&exit(ended, by), killed, CommitProgress::Nothing), comes_to);
         }
     }
 
@@ -384,27 +401,31 @@ mod tests {
     fn what_a_client_says_of_its_end_counts_unless_we_ended_it() {
         let at = Timestamp::from_millis(1_000_000);
         let exit = |trouble, by| {
-            let seen = Some(Box::new(Seen { trouble: Some(trouble), ..Seen::default() }));
-            Exit { v: 1, ended: exit::Ended::Code(1), by, at, millis: 1, seen }
+            let seen = Some(Box::new(AgentActivity { trouble: Some(trouble), ..AgentActivity::default() }));
+            Exit { v: 1, ended: exit::ExitStatus::Code(1), by, at, millis: 1, seen }
         };
-        let failed = |failure| Ended::Failed { failure, progress: Progress::Nothing };
+        let failed = |failure| SessionOutcome::Failed { failure, progress: CommitProgress::Nothing };
         let until = Some(at.plus_seconds(60));
         for (trouble, by, comes_to) in [
-            (Trouble::RateLimit { until }, By::Itself, Ended::RateLimited { until: at.plus_seconds(60) }),
             (
-                Trouble::RateLimit { until: None },
-                By::Itself,
-                Ended::RateLimited { until: at.plus_seconds(UNTOLD_LIMIT) },
+                AgentTrouble::RateLimit { until },
+                EndedBy::Itself,
+                SessionOutcome::RateLimited { until: at.plus_seconds(60) },
             ),
-            (Trouble::ContextFull, By::Itself, Ended::ContextFull),
-            (Trouble::Auth, By::Itself, failed(Failure::Auth)),
-            (Trouble::Overload, By::Itself, failed(Failure::Overload)),
-            (Trouble::Budget, By::Itself, failed(Failure::Budget)),
-            (Trouble::Budget, By::Budget, failed(Failure::Budget)),
-            (Trouble::Auth, By::Deadline, failed(Failure::Timeout)),
-            (Trouble::Auth, By::Told, Ended::Stopped),
+            (
+                AgentTrouble::RateLimit { until: None },
+                EndedBy::Itself,
+                SessionOutcome::RateLimited { until: at.plus_seconds(UNTOLD_LIMIT) },
+            ),
+            (AgentTrouble::ContextFull, EndedBy::Itself, SessionOutcome::ContextFull),
+            (AgentTrouble::Auth, EndedBy::Itself, failed(StageFailure::Auth)),
+            (AgentTrouble::Overload, EndedBy::Itself, failed(StageFailure::Overload)),
+            (AgentTrouble::Budget, EndedBy::Itself, failed(StageFailure::Budget)),
+            (AgentTrouble::Budget, EndedBy::Budget, failed(StageFailure::Budget)),
+            (AgentTrouble::Auth, EndedBy::Deadline, failed(StageFailure::Timeout)),
+            (AgentTrouble::Auth, EndedBy::Told, SessionOutcome::Stopped),
         ] {
-            assert_eq!(Ended::of(&exit(trouble, by), None, Progress::Nothing), comes_to);
+            assert_eq!(SessionOutcome::of(&exit(trouble, by), None, CommitProgress::Nothing), comes_to);
         }
     }
 }

@@ -3,16 +3,16 @@
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::Standing;
-use super::record::{Ended, Progress};
+use super::StageEntry;
+use super::record::{CommitProgress, SessionOutcome};
 use crate::spec::StageSpec;
 use crate::spec::values::Seconds;
-use crate::stage::{Failure, Happened};
+use crate::stage::{StageEvent, StageFailure};
 
 /// Crashes of one stage without a commit between them, after which it is a person's.
 const CRASHES: u8 = 3;
 /// So many crashes of all stages within so many seconds stop spawning for a while.
-pub const STORM: usize = 5;
+pub(crate) const STORM: usize = 5;
 const STORM_SECONDS: i64 = 600;
 /// How many times the first wait is the longest one, and the calm after a storm.
 const LONGEST: i64 = 10;
@@ -20,55 +20,55 @@ const LONGEST: i64 = 10;
 const LONGEST_WAIT: i64 = 7 * 86_400;
 
 /// Seconds before the next try.
-pub fn backoff(first: Seconds, attempt: u32) -> i64 {
+pub(crate) fn backoff(first: Seconds, attempt: u32) -> i64 {
     let first = i64::from(first.get());
     (first << attempt.saturating_sub(1).min(8)).min(first * LONGEST)
 }
 
 /// What the end of its session means for a stage at work.
-pub fn follows(
-    ended: &Ended,
-    standing: &Standing,
+pub(crate) fn follows(
+    ended: &SessionOutcome,
+    standing: &StageEntry,
     spec: &StageSpec,
     first: Seconds,
     at: Timestamp,
-) -> Happened {
+) -> StageEvent {
     match ended {
-        Ended::Well => Happened::Claimed,
-        Ended::ContextFull => Happened::ContextFull { why: Text::new("its context is full") },
-        Ended::Stopped => Happened::Paused { until: None },
-        Ended::RateLimited { until } => Happened::Paused { until: Some(bounded(*until, at)) },
-        Ended::Failed { failure, .. } => {
+        SessionOutcome::Well => StageEvent::Claimed,
+        SessionOutcome::ContextFull => StageEvent::ContextFull { why: Text::new("its context is full") },
+        SessionOutcome::Stopped => StageEvent::Paused { until: None },
+        SessionOutcome::RateLimited { until } => StageEvent::Paused { until: Some(bounded(*until, at)) },
+        SessionOutcome::Failed { failure, .. } => {
             let attempt = standing.stage.attempt();
             let is_spent = attempt > u32::from(spec.retries) || standing.crashes >= CRASHES;
             let again = (is_retried(*failure) && !is_spent).then(|| at.plus_seconds(backoff(first, attempt)));
-            Happened::Failed { failure: *failure, again }
+            StageEvent::Failed { failure: *failure, again }
         }
     }
 }
 
 /// Crashes in a row, after this end.
-pub fn crashes(before: u8, ended: &Ended) -> u8 {
+pub(crate) fn crashes(before: u8, ended: &SessionOutcome) -> u8 {
     match ended {
-        Ended::Failed { failure, progress: Progress::Nothing } if is_retried(*failure) => {
+        SessionOutcome::Failed { failure, progress: CommitProgress::Nothing } if is_retried(*failure) => {
             before.saturating_add(1)
         }
-        Ended::Failed { .. } | Ended::Well | Ended::ContextFull => 0,
-        Ended::Stopped | Ended::RateLimited { .. } => before,
+        SessionOutcome::Failed { .. } | SessionOutcome::Well | SessionOutcome::ContextFull => 0,
+        SessionOutcome::Stopped | SessionOutcome::RateLimited { .. } => before,
     }
 }
 
-pub fn is_retried(failure: Failure) -> bool {
+pub(crate) fn is_retried(failure: StageFailure) -> bool {
     match failure {
-        Failure::Crash | Failure::Timeout | Failure::Overload | Failure::Wedged => true,
-        Failure::Auth
-        | Failure::Sandbox
-        | Failure::Setup
-        | Failure::Budget
-        | Failure::Conflict
-        | Failure::Context
-        | Failure::Told
-        | Failure::Unknown => false,
+        StageFailure::Crash | StageFailure::Timeout | StageFailure::Overload | StageFailure::Wedged => true,
+        StageFailure::Auth
+        | StageFailure::Sandbox
+        | StageFailure::Setup
+        | StageFailure::Budget
+        | StageFailure::Conflict
+        | StageFailure::Context
+        | StageFailure::Told
+        | StageFailure::Unknown => false,
     }
 }
 
@@ -78,7 +78,7 @@ fn bounded(until: Timestamp, now: Timestamp) -> Timestamp {
 
 /// Whether agents may be started at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breaker {
+pub(crate) enum CrashBreaker {
     Closed,
     /// Nobody before then.
     Open {
@@ -89,14 +89,16 @@ pub enum Breaker {
 }
 
 /// From the last crashes, the newest last; a good end has cleared them.
-pub fn breaker(crashes: &[Timestamp], first: Seconds, now: Timestamp) -> Breaker {
-    let Some(oldest) = crashes.len().checked_sub(STORM).map(|at| crashes[at]) else { return Breaker::Closed };
+pub(crate) fn breaker(crashes: &[Timestamp], first: Seconds, now: Timestamp) -> CrashBreaker {
+    let Some(oldest) = crashes.len().checked_sub(STORM).map(|at| crashes[at]) else {
+        return CrashBreaker::Closed;
+    };
     let last = *crashes.last().expect("there are five");
     if last.seconds_since(oldest) > STORM_SECONDS {
-        return Breaker::Closed;
+        return CrashBreaker::Closed;
     }
     let until = last.plus_seconds(i64::from(first.get()) * LONGEST);
-    if now < until { Breaker::Open { until } } else { Breaker::HalfOpen }
+    if now < until { CrashBreaker::Open { until } } else { CrashBreaker::HalfOpen }
 }
 
 #[cfg(test)]
@@ -116,11 +118,11 @@ mod tests {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
         let storm: Vec<Timestamp> = (0..5).map(|n| at(n * 60)).collect();
         let breaker = |crashes: &[Timestamp], now| breaker(crashes, Seconds::new(30), now);
-        assert_eq!(breaker(&storm[1..], at(300)), Breaker::Closed);
-        assert_eq!(breaker(&storm, at(300)), Breaker::Open { until: at(540) });
-        assert_eq!(breaker(&storm, at(540)), Breaker::HalfOpen);
+        assert_eq!(breaker(&storm[1..], at(300)), CrashBreaker::Closed);
+        assert_eq!(breaker(&storm, at(300)), CrashBreaker::Open { until: at(540) });
+        assert_eq!(breaker(&storm, at(540)), CrashBreaker::HalfOpen);
         let slow: Vec<Timestamp> = (0..5).map(|n| at(n * 200)).collect();
-        assert_eq!(breaker(&slow, at(900)), Breaker::Closed);
+        assert_eq!(breaker(&slow, at(900)), CrashBreaker::Closed);
     }
 
     #[test]

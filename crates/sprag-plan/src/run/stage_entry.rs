@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
 
-use crate::ids::{Commit, Key};
-use crate::merge::{Cause, Verified};
-use crate::run::record::{Brief, Sought};
-use crate::spec::client::Known;
+use crate::ids::{CommitId, EffectKey};
+use crate::merge::Verified;
+use crate::merge::merge_failure::MergeFailure;
+use crate::run::record::{BriefKind, ReviewDemand};
+use crate::spec::client::ClientName;
 use crate::spec::values::Slug;
-use crate::stage::{Failure, Happened, Stage, Turn, Word};
+use crate::stage::{PersonAction, ReadyStage, StageEvent, StageFailure, StageState};
 
 /// A check that is said to be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct Dispute {
 
 /// What a person has answered, and what that was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct PersonAnswer {
     /// `None`: nobody had asked.
     pub to: Option<Text<1000>>,
     pub text: Text<2000>,
@@ -29,16 +30,16 @@ pub struct Answer {
 /// What was found good, and who is to look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewable {
-    pub head: Commit,
-    pub tree: Commit,
-    pub by: Known,
+    pub head: CommitId,
+    pub tree: CommitId,
+    pub by: ClientName,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
-    pub stage: Stage,
+pub struct StageEntry {
+    pub stage: StageState,
     /// What its worktree was made from, while there is one.
-    pub worktree: Option<Commit>,
+    pub worktree: Option<CommitId>,
     /// How often one was made.
     pub worktrees: u32,
     pub is_set_up: bool,
@@ -50,9 +51,9 @@ pub struct Standing {
     /// Briefs that were written.
     pub briefs: u32,
     /// What its next agent is told.
-    pub brief: Brief,
+    pub brief: BriefKind,
     /// The last agent it has had. Nobody follows it before it is gone.
-    pub session: Option<Key>,
+    pub session: Option<EffectKey>,
     /// Agents it has had.
     pub spawns: u32,
     /// Claims that were looked at.
@@ -70,11 +71,11 @@ pub struct Standing {
     pub moves: u32,
     pub notified: u32,
     /// The agent that has said it is done, of those that resolve a conflict.
-    pub claimed: Option<Key>,
+    pub claimed: Option<EffectKey>,
     /// It was asked by a word: that its agent is at work does not mean that it was answered.
     pub is_asked: bool,
     /// What people have answered, and how many of them an agent was told.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<PersonAnswer>,
     pub told: usize,
     /// Tasks that are done.
     pub ticked: BTreeSet<Slug>,
@@ -85,7 +86,7 @@ pub struct Standing {
     /// Why its own checks count no more.
     pub bypass: Option<Text<300>>,
     /// Which verdict on it will do.
-    pub sought: Sought,
+    pub sought: ReviewDemand,
     /// What its checks were good for, until somebody else has looked at it.
     pub reviewable: Option<Reviewable>,
     /// Why it was blocked, in the words of whoever did; or why nobody has reviewed it.
@@ -93,20 +94,20 @@ pub struct Standing {
     /// What is in its worktree is to go before anything else.
     pub is_resetting: bool,
     /// Why it was red when merged, until it is good again.
-    pub red: Option<Cause>,
+    pub red: Option<MergeFailure>,
     /// Agents that handed over since a person last had a say.
     pub handoffs: u32,
     /// What was red of the last try to resolve its conflict.
     pub unresolved: Option<Text<4000>>,
     /// What ended the agent before, if that was a failure.
-    pub failed: Option<Failure>,
+    pub failed: Option<StageFailure>,
     /// A person says: nobody new is started for it, and it is not merged.
     pub is_held: bool,
 }
 
-impl Standing {
-    pub fn new(stage: Stage) -> Standing {
-        Standing {
+impl StageEntry {
+    pub fn new(stage: StageState) -> StageEntry {
+        StageEntry {
             stage,
             worktree: None,
             worktrees: 0,
@@ -115,7 +116,7 @@ impl Standing {
             is_preparing: false,
             is_briefed: false,
             briefs: 0,
-            brief: Brief::Stage,
+            brief: BriefKind::Stage,
             session: None,
             spawns: 0,
             claims: 0,
@@ -135,7 +136,7 @@ impl Standing {
             dispute: None,
             waived: Vec::new(),
             bypass: None,
-            sought: Sought::Any,
+            sought: ReviewDemand::Any,
             reviewable: None,
             why: None,
             is_resetting: false,
@@ -148,76 +149,84 @@ impl Standing {
     }
 
     /// What a person says about that which comes next holds whatever the stage is doing.
-    pub(super) fn heed(&mut self, what: &Happened) {
+    pub(super) fn heed(&mut self, what: &StageEvent) {
         match what {
-            Happened::Told(Word::Hold) => self.is_held = !self.stage.is_over(),
-            Happened::Told(Word::Release) => self.is_held = false,
+            StageEvent::Told(PersonAction::Hold) => self.is_held = !self.stage.is_over(),
+            StageEvent::Told(PersonAction::Release) => self.is_held = false,
             _ => {}
         }
     }
 
     /// Takes the next state, and drops what belonged to the one before.
-    pub(super) fn enter(&mut self, to: Stage, what: &Happened) {
-        if let Happened::Told(
-            Word::Retry | Word::GoOn | Word::Merge { .. } | Word::Reset | Word::Skip { .. },
+    pub(super) fn enter(&mut self, to: StageState, what: &StageEvent) {
+        if let StageEvent::Told(
+            PersonAction::Retry
+            | PersonAction::GoOn
+            | PersonAction::Merge { .. }
+            | PersonAction::Reset
+            | PersonAction::Skip { .. },
         ) = what
         {
             self.is_held = false;
         }
         let to = match to {
-            Stage::Ready(turn) => Stage::Ready(Turn { is_held: self.is_held, ..turn }),
+            StageState::Ready(turn) => StageState::Ready(ReadyStage { is_held: self.is_held, ..turn }),
             to => to,
         };
-        if !matches!(to, Stage::Review { .. }) {
+        if !matches!(to, StageState::Review { .. }) {
             self.verified = None;
         }
-        if !matches!(to, Stage::Blocked { .. }) {
+        if !matches!(to, StageState::Blocked { .. }) {
             self.why = None;
         }
-        if let Happened::Told(_) = what {
+        if let StageEvent::Told(_) = what {
             self.handoffs = 0;
         }
-        if !matches!(to, Stage::Conflicted { .. }) {
+        if !matches!(to, StageState::Conflicted { .. }) {
             self.unresolved = None;
         }
         self.brief = match (&self.stage, &to) {
-            (Stage::MergeHeld { .. }, Stage::Ready(_)) => Brief::Merge,
+            (StageState::MergeHeld { .. }, StageState::Ready(_)) => BriefKind::Merge,
             // Whoever tries it again is told the same.
-            (Stage::Conflicted { .. } | Stage::Review { .. }, Stage::Conflicted { .. }) => self.brief,
-            (_, Stage::Conflicted { .. }) => Brief::MergeConflict,
-            (Stage::Waiting { .. }, Stage::Ready(_)) => Brief::Stage,
-            (_, Stage::Ready(turn)) if turn.carry.is_some() => Brief::Stage,
-            (_, Stage::Ready(_) | Stage::Failing { .. }) => Brief::Recovery,
+            (StageState::Conflicted { .. } | StageState::Review { .. }, StageState::Conflicted { .. }) => {
+                self.brief
+            }
+            (_, StageState::Conflicted { .. }) => BriefKind::MergeConflict,
+            (StageState::Waiting { .. }, StageState::Ready(_)) => BriefKind::Stage,
+            (_, StageState::Ready(turn)) if turn.carry.is_some() => BriefKind::Stage,
+            (_, StageState::Ready(_) | StageState::Failing { .. }) => BriefKind::Recovery,
             _ => self.brief,
         };
         match what {
-            Happened::Told(Word::Reset) => {
+            StageEvent::Told(PersonAction::Reset) => {
                 (self.crashes, self.unchanged, self.verified) = (0, 0, None);
                 self.ticked.clear();
                 self.outputs.clear();
                 self.is_resetting = self.worktree.is_some();
-                self.brief = Brief::Stage;
+                self.brief = BriefKind::Stage;
             }
             // A person has looked: what went wrong before counts no more.
-            Happened::Told(_) => (self.crashes, self.unchanged) = (0, 0),
-            Happened::Green { .. } | Happened::Queued { .. } => self.unchanged = 0,
+            StageEvent::Told(_) => (self.crashes, self.unchanged) = (0, 0),
+            StageEvent::Green { .. } | StageEvent::Queued { .. } => self.unchanged = 0,
             _ => {}
         }
         match (&self.stage, &to) {
-            (Stage::MergeHeld { cause, .. }, _) => self.red = Some(cause.clone()),
-            (_, Stage::Merging { .. }) => self.red = None,
+            (StageState::MergeHeld { cause, .. }, _) => self.red = Some(cause.clone()),
+            (_, StageState::Merging { .. }) => self.red = None,
             _ => {}
         }
         self.failed = match what {
-            Happened::Failed { failure, .. } => Some(*failure),
+            StageEvent::Failed { failure, .. } => Some(*failure),
             _ => None,
         };
         self.is_preparing = false;
         self.is_asked = false;
         self.reviewable = None;
-        self.sought = Sought::Any;
+        self.sought = ReviewDemand::Any;
         self.claimed = match (&to, what) {
-            (Stage::Conflicted { resolver, .. }, Happened::Told(Word::Verify)) => resolver.clone(),
+            (StageState::Conflicted { resolver, .. }, StageEvent::Told(PersonAction::Verify)) => {
+                resolver.clone()
+            }
             _ => None,
         };
         self.is_briefed = false;
@@ -227,7 +236,10 @@ impl Standing {
 
     /// Something was done for it that a plan without it would leave behind.
     pub fn is_begun(&self) -> bool {
-        let is_idle = matches!(self.stage, Stage::Waiting { .. } | Stage::Ready(_) | Stage::Skipped { .. });
+        let is_idle = matches!(
+            self.stage,
+            StageState::Waiting { .. } | StageState::Ready(_) | StageState::Skipped { .. }
+        );
         !is_idle || self.worktrees > 0 || self.is_preparing
     }
 
@@ -244,17 +256,17 @@ impl Standing {
     /// An agent is at work for it, or about to be.
     pub fn is_active(&self) -> bool {
         match &self.stage {
-            Stage::Running(_) | Stage::Failing { .. } | Stage::HandingOff { .. } => true,
-            Stage::Conflicted { resolver, .. } => resolver.is_some() || self.is_preparing,
-            Stage::Ready(_) => self.is_preparing,
-            Stage::Waiting { .. }
-            | Stage::Asking { .. }
-            | Stage::Merging { .. }
-            | Stage::MergeHeld { .. }
-            | Stage::Review { .. }
-            | Stage::Blocked { .. }
-            | Stage::Skipped { .. }
-            | Stage::Done { .. } => false,
+            StageState::Running(_) | StageState::Failing { .. } | StageState::HandingOff { .. } => true,
+            StageState::Conflicted { resolver, .. } => resolver.is_some() || self.is_preparing,
+            StageState::Ready(_) => self.is_preparing,
+            StageState::Waiting { .. }
+            | StageState::Asking { .. }
+            | StageState::Merging { .. }
+            | StageState::MergeHeld { .. }
+            | StageState::Review { .. }
+            | StageState::Blocked { .. }
+            | StageState::Skipped { .. }
+            | StageState::Done { .. } => false,
         }
     }
 }

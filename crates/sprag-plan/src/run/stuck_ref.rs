@@ -3,8 +3,8 @@
 
 use sprag_base::text::Text;
 
-use super::record::{self, Effect, Outcome};
-use crate::ids::Key;
+use super::record::{self, Effect, EffectOutcome};
+use crate::ids::EffectKey;
 
 /// Times that it goes wrong before it is told.
 const OFTEN: u32 = 3;
@@ -12,21 +12,21 @@ const OFTEN: u32 = 3;
 const LONGEST: u64 = 15;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stuck {
+pub struct StuckRef {
     times: u32,
     why: Text<300>,
     /// The first effect that went wrong, by which telling of it is known again.
-    since: Key,
+    since: EffectKey,
     pub is_notified: bool,
 }
 
-impl Stuck {
+impl StuckRef {
     /// What there is after an effect that moves a reference.
-    pub fn after(before: Option<Stuck>, key: &Key, outcome: &Outcome) -> Option<Stuck> {
-        let Outcome::Failed { why, .. } = outcome else { return None };
-        let first = || Stuck { times: 0, why: why.clone(), since: key.clone(), is_notified: false };
+    pub fn after(before: Option<StuckRef>, key: &EffectKey, outcome: &EffectOutcome) -> Option<StuckRef> {
+        let EffectOutcome::Failed { why, .. } = outcome else { return None };
+        let first = || StuckRef { times: 0, why: why.clone(), since: key.clone(), is_notified: false };
         let stuck = before.unwrap_or_else(first);
-        Some(Stuck { times: stuck.times.saturating_add(1), why: why.clone(), ..stuck })
+        Some(StuckRef { times: stuck.times.saturating_add(1), why: why.clone(), ..stuck })
     }
 
     /// In words, once it has gone on for long enough to be told.
@@ -40,7 +40,7 @@ impl Stuck {
     }
 
     /// By which telling somebody is known.
-    pub fn key(&self, run: &Text<64>) -> Key {
+    pub fn key(&self, run: &Text<64>) -> EffectKey {
         record::key(
             run,
             "-",
@@ -50,7 +50,7 @@ impl Stuck {
     }
 
     /// Seconds until it is worth another try.
-    pub fn patience(stuck: Option<&Stuck>) -> u64 {
+    pub fn patience(stuck: Option<&StuckRef>) -> u64 {
         let times = stuck.map_or(0, |stuck| stuck.times);
         1u64.checked_shl(times).unwrap_or(LONGEST).min(LONGEST)
     }
@@ -64,27 +64,28 @@ pub fn moves(effect: &Effect) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::Failure;
+    use crate::stage::StageFailure;
 
     #[test]
     fn it_is_told_when_it_goes_on_and_forgotten_when_it_goes() {
-        let key = |name: &str| Key(Text::new(name));
-        let locked = Outcome::Failed { failure: Failure::Setup, why: Text::new("`x.lock` is there") };
-        let once = Stuck::after(None, &key("1"), &locked);
+        let key = |name: &str| EffectKey(Text::new(name));
+        let locked =
+            EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("`x.lock` is there") };
+        let once = StuckRef::after(None, &key("1"), &locked);
         assert_eq!(
-            (once.as_ref().unwrap().told(), Stuck::patience(None), Stuck::patience(once.as_ref())),
+            (once.as_ref().unwrap().told(), StuckRef::patience(None), StuckRef::patience(once.as_ref())),
             (None, 1, 2)
         );
         let thrice =
-            Stuck::after(Stuck::after(once.clone(), &key("2"), &locked), &key("3"), &locked).unwrap();
+            StuckRef::after(StuckRef::after(once.clone(), &key("2"), &locked), &key("3"), &locked).unwrap();
         assert!(thrice.told().unwrap().ends_with("`x.lock` is there"));
         assert_eq!(
             thrice.key(&Text::new("r")),
             once.as_ref().unwrap().key(&Text::new("r")),
             "it is told once"
         );
-        let long = Stuck { times: u32::MAX, ..thrice.clone() };
-        assert_eq!(Stuck::patience(Some(&long)), LONGEST);
-        assert_eq!(Stuck::after(Some(thrice), &key("4"), &Outcome::Done), None);
+        let long = StuckRef { times: u32::MAX, ..thrice.clone() };
+        assert_eq!(StuckRef::patience(Some(&long)), LONGEST);
+        assert_eq!(StuckRef::after(Some(thrice), &key("4"), &EffectOutcome::Done), None);
     }
 }

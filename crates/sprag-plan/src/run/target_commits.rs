@@ -2,41 +2,44 @@
 
 use sprag_base::text::Text;
 
-use super::{Run, Standing};
-use crate::ids::{Commit, StageId};
-use crate::merge::{Cause, Verified, Whose};
-use crate::run::record::{Brief, TargetHeld};
-use crate::run::target_stage::Base;
-use crate::stage::{Happened, Stage};
+use super::{Run, StageEntry};
+use crate::ids::{CommitId, StageId};
+use crate::merge::merge_failure::MergeFailure;
+use crate::merge::{QueueOwner, Verified};
+use crate::run::record::{BriefKind, TargetHeld};
+use crate::run::target_stage::TargetStage;
+use crate::stage::{StageEvent, StageState};
 
 impl Run {
-    pub(super) fn take_foreign(&mut self, head: &Commit) {
-        self.queue.withdraw(&Whose::Target);
+    pub(super) fn take_foreign(&mut self, head: &CommitId) {
+        self.queue.withdraw(&QueueOwner::Target);
         self.foreign = Some(head.clone());
         self.target_held = None;
         let verified =
             Verified { attempt: 0, head: head.clone(), tree: head.clone(), base: self.target.clone() };
-        self.queue.offer(Whose::Target, verified);
+        self.queue.offer(QueueOwner::Target, verified);
     }
 
     /// What became of commits that others put on the target. What does not go is held against the target, and not
     /// asked again before that is somewhere else.
-    pub(super) fn merged_foreign(&mut self, what: Happened) {
+    pub(super) fn merged_foreign(&mut self, what: StageEvent) {
         let Some(head) = self.foreign.clone() else { return };
         match what {
-            Happened::Landed { .. } => {
+            StageEvent::Landed { .. } => {
                 self.target = head;
                 self.foreign = None;
                 self.overtake();
             }
-            Happened::Conflicted { paths, .. } => {
+            StageEvent::Conflicted { paths, .. } => {
                 self.resolve(&head, &paths);
                 self.target_held = Some(TargetHeld::Conflicted { head, paths });
             }
-            Happened::MergeRed { cause } => {
+            StageEvent::MergeRed { cause } => {
                 let report = match cause {
-                    Cause::Red { report } => report,
-                    Cause::Pair { with } => Text::new(format!("red together with `{}`", with.as_str())),
+                    MergeFailure::Red { report } => report,
+                    MergeFailure::Pair { with } => {
+                        Text::new(format!("red together with `{}`", with.as_str()))
+                    }
                 };
                 self.target_held = Some(TargetHeld::Red { head, report });
             }
@@ -45,11 +48,11 @@ impl Run {
     }
 
     /// Begins a stage that merges both sides; one at a time, since the next one builds on what this one makes.
-    fn resolve(&mut self, head: &Commit, paths: &[Text<400>]) {
+    fn resolve(&mut self, head: &CommitId, paths: &[Text<400>]) {
         if self.resolving().is_some() {
             return;
         }
-        let base = Base::new(self, self.bases.len() + 1, head, paths);
+        let base = TargetStage::new(self, self.bases.len() + 1, head, paths);
         let Some((base, plan)) = base.and_then(|base| {
             let plan = self.plan.with_stage(base.spec.clone())?;
             Some((base, plan))
@@ -57,7 +60,7 @@ impl Run {
             return;
         };
         let stage = base.stage(self.queue.trunk(), paths.to_vec());
-        let standing = Standing { brief: Brief::BaseConflict, moves: 1, ..Standing::new(stage) };
+        let standing = StageEntry { brief: BriefKind::BaseConflict, moves: 1, ..StageEntry::new(stage) };
         self.standings.insert(base.spec.id.clone(), standing);
         self.bases.push(base);
         self.plan = plan;
@@ -74,20 +77,20 @@ impl Run {
     /// Somebody has merged both sides on the target: there is nothing left to resolve.
     fn overtake(&mut self) {
         if let Some(id) = self.resolving() {
-            self.queue.withdraw(&Whose::Stage(id.clone()));
-            self.happen(&id, &Happened::Overtaken);
+            self.queue.withdraw(&QueueOwner::Stage(id.clone()));
+            self.happen(&id, &StageEvent::Overtaken);
         }
     }
 
     /// A stage of ours may have landed: then the target can follow, or has moved on and is looked at again.
     pub(super) fn resolved(&mut self, id: &StageId) {
-        let is_done = |standing: &Standing| matches!(standing.stage, Stage::Done { .. });
+        let is_done = |standing: &StageEntry| matches!(standing.stage, StageState::Done { .. });
         let Some(owed) = self.owed(id).cloned().filter(|_| self.standings.get(id).is_some_and(is_done))
         else {
             return;
         };
         self.target = owed;
-        if !self.queue.entries().iter().any(|entry| entry.whose == Whose::Target) {
+        if !self.queue.entries().iter().any(|entry| entry.whose == QueueOwner::Target) {
             (self.foreign, self.target_held) = (None, None);
         }
     }

@@ -2,31 +2,31 @@
 //! agent, checks and at last a person, as every stage does: so it is a stage, of which no plan knows.
 
 use sprag_base::text::Text;
-use sprag_intent::Sharing;
+use sprag_intent::IntentSharing;
 
 use super::Run;
-use crate::ids::{Commit, StageId};
+use crate::ids::{CommitId, StageId};
 use crate::merge::Verified;
-use crate::spec::values::Branch;
-use crate::spec::{Empty, Kind, Plan, Scope, StageSpec};
-use crate::stage::Stage;
+use crate::spec::values::BranchName;
+use crate::spec::{EmptyWork, Plan, StageKind, StageScope, StageSpec};
+use crate::stage::StageState;
 
 /// Paths that are named to whoever resolves it.
 const NAMED: usize = 20;
 
 /// A stage that brings commits of others and the trunk together.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Base {
+pub struct TargetStage {
     pub spec: StageSpec,
     /// What the target had, and what has to be in the work of the stage.
-    pub owed: Commit,
+    pub owed: CommitId,
 }
 
-impl Base {
+impl TargetStage {
     /// `None`: the plan has nobody who could do it.
-    pub fn new(run: &Run, number: usize, owed: &Commit, paths: &[Text<400>]) -> Option<Base> {
+    pub fn new(run: &Run, number: usize, owed: &CommitId, paths: &[Text<400>]) -> Option<TargetStage> {
         let like = like(run, paths)?;
-        let target = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or("the target");
+        let target = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or("the target");
         let named: Vec<String> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
         let description = format!(
             "Somebody has put `{}` on `{target}`, and it does not merge with what this plan has landed: {}. Merge it into this \
@@ -40,23 +40,23 @@ impl Base {
             description: Text::new(description),
             dependencies: Vec::new(),
             parallel_group: None,
-            kind: Kind::Standard,
+            kind: StageKind::Standard,
             // Whatever others have changed comes with it.
-            scope: Scope::default(),
+            scope: StageScope::default(),
             before_stage: Vec::new(),
             tasks: Vec::new(),
-            empty: Empty::Refused,
-            sharing: Sharing::Shared,
+            empty: EmptyWork::Refused,
+            sharing: IntentSharing::Shared,
             outputs: Vec::new(),
             ..like.clone()
         };
-        Some(Base { spec, owed: owed.clone() })
+        Some(TargetStage { spec, owed: owed.clone() })
     }
 
     /// How it begins: its work is what is on the trunk, and does not merge.
-    pub fn stage(&self, trunk: &Commit, paths: Vec<Text<400>>) -> Stage {
+    pub fn stage(&self, trunk: &CommitId, paths: Vec<Text<400>>) -> StageState {
         let verified = Verified { attempt: 1, head: trunk.clone(), tree: trunk.clone(), base: trunk.clone() };
-        Stage::Conflicted { verified, against: self.owed.clone(), paths, resolver: None, tries: 0 }
+        StageState::Conflicted { verified, against: self.owed.clone(), paths, resolver: None, tries: 0 }
     }
 }
 
@@ -86,11 +86,11 @@ pub fn is_base_of(id: &StageId, plan: &str) -> bool {
 /// The stage whose client, walls and checks it has: one whose work is in conflict, as far as that can be told.
 fn like<'a>(run: &'a Run, paths: &[Text<400>]) -> Option<&'a StageSpec> {
     let has_agent = |spec: &&StageSpec| match spec.kind {
-        Kind::Standard | Kind::IntegrationVerify => !is_base(&spec.id),
-        Kind::Knowledge | Kind::KnowledgeDistill => false,
+        StageKind::Standard | StageKind::IntegrationVerify => !is_base(&spec.id),
+        StageKind::Knowledge | StageKind::KnowledgeDistill => false,
     };
     let is_merged = |spec: &&StageSpec| {
-        run.standing(&spec.id).is_some_and(|standing| matches!(standing.stage, Stage::Done { .. }))
+        run.standing(&spec.id).is_some_and(|standing| matches!(standing.stage, StageState::Done { .. }))
     };
     let is_in_it = |spec: &&StageSpec| paths.iter().any(|path| spec.scope.holds(path.as_str()));
     let plan: &Plan = run.plan();

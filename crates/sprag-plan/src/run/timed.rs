@@ -7,8 +7,8 @@ use sprag_base::time::Timestamp;
 
 use super::Run;
 use super::effect::stage_of;
-use super::record::{Effect, Recorded};
-use crate::ids::{Key, StageId};
+use super::record::{Effect, RunRecord};
+use crate::ids::{EffectKey, StageId};
 
 /// A run, and when what a screen shows of it happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,20 +17,20 @@ pub struct Timed {
     pub began: Timestamp,
     /// The last record.
     pub moved: Timestamp,
-    stages: BTreeMap<StageId, Span>,
-    sessions: BTreeMap<Key, Timestamp>,
+    stages: BTreeMap<StageId, StageTimes>,
+    sessions: BTreeMap<EffectKey, Timestamp>,
 }
 
 /// From the first thing done for a stage to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct StageTimes {
     pub begun: Timestamp,
     pub ended: Option<Timestamp>,
 }
 
 impl Timed {
     /// `None`: it is not the start of a run.
-    pub fn begin(record: &Recorded, at: Timestamp) -> Option<Timed> {
+    pub fn begin(record: &RunRecord, at: Timestamp) -> Option<Timed> {
         let run = Run::fold([record])?;
         Some(Timed { run, began: at, moved: at, stages: BTreeMap::new(), sessions: BTreeMap::new() })
     }
@@ -43,30 +43,30 @@ impl Timed {
         self.run
     }
 
-    pub fn span(&self, stage: &StageId) -> Option<Span> {
+    pub fn span(&self, stage: &StageId) -> Option<StageTimes> {
         self.stages.get(stage).copied()
     }
 
     /// When the agent of a session was asked for.
-    pub fn session(&self, session: &Key) -> Option<Timestamp> {
+    pub fn session(&self, session: &EffectKey) -> Option<Timestamp> {
         self.sessions.get(session).copied()
     }
 
-    pub fn apply(&mut self, record: &Recorded, at: Timestamp) {
+    pub fn apply(&mut self, record: &RunRecord, at: Timestamp) {
         // Looked up before: an outcome closes the effect that tells whose it is.
         let stage = self.stage_of(record).cloned();
         self.run.apply(record);
         // A clock that was set back makes nothing older than what came before it.
         let at = at.max(self.moved);
         self.moved = at;
-        if let Recorded::Intent { key, effect: Effect::Spawn { .. }, .. } = record {
+        if let RunRecord::Intent { key, effect: Effect::Spawn { .. }, .. } = record {
             self.sessions.entry(key.clone()).or_insert(at);
         }
         let Some(stage) = stage else { return };
         let is_over = self.run.standing(&stage).is_some_and(|standing| standing.stage.is_over());
-        let is_work = matches!(record, Recorded::Intent { effect, .. } if is_work(effect));
+        let is_work = matches!(record, RunRecord::Intent { effect, .. } if is_work(effect));
         if is_work || is_over {
-            let span = self.stages.entry(stage).or_insert(Span { begun: at, ended: None });
+            let span = self.stages.entry(stage).or_insert(StageTimes { begun: at, ended: None });
             match is_over {
                 true => span.ended = span.ended.or(Some(at)),
                 false => span.ended = None,
@@ -74,11 +74,11 @@ impl Timed {
         }
     }
 
-    fn stage_of<'a>(&'a self, record: &'a Recorded) -> Option<&'a StageId> {
+    fn stage_of<'a>(&'a self, record: &'a RunRecord) -> Option<&'a StageId> {
         match record {
-            Recorded::Happened { stage, .. } | Recorded::Ended { stage, .. } => Some(stage),
-            Recorded::Intent { effect, .. } => stage_of(&self.run, effect),
-            Recorded::Outcome { key, .. } => stage_of(&self.run, self.run.open().get(key)?),
+            RunRecord::Happened { stage, .. } | RunRecord::Ended { stage, .. } => Some(stage),
+            RunRecord::Intent { effect, .. } => stage_of(&self.run, effect),
+            RunRecord::Outcome { key, .. } => stage_of(&self.run, self.run.open().get(key)?),
             _ => None,
         }
     }
@@ -94,7 +94,7 @@ mod tests {
     use sprag_base::text::Text;
 
     use super::*;
-    use crate::stage::{Happened, Word};
+    use crate::stage::{PersonAction, StageEvent};
     use crate::testing::{begin, commit, now, plan, start};
 
     #[test]
@@ -104,20 +104,20 @@ mod tests {
         let at = |seconds| now().plus_seconds(seconds);
         assert_eq!(timed.span(&a), None);
         let effect = Effect::AddWorktree { stage: a.clone(), base: commit("t") };
-        let key = Key(Text::new("r/a/1/worktree.0"));
-        timed.apply(&Recorded::Intent { key, epoch: 1, effect }, at(5));
-        assert_eq!(timed.span(&a), Some(Span { begun: at(5), ended: None }));
+        let key = EffectKey(Text::new("r/a/1/worktree.0"));
+        timed.apply(&RunRecord::Intent { key, epoch: 1, effect }, at(5));
+        assert_eq!(timed.span(&a), Some(StageTimes { begun: at(5), ended: None }));
         let spawn = Effect::Spawn { stage: a.clone() };
-        let key = Key(Text::new("r/a/1/spawn.0"));
-        timed.apply(&Recorded::Intent { key: key.clone(), epoch: 1, effect: spawn }, at(9));
+        let key = EffectKey(Text::new("r/a/1/spawn.0"));
+        timed.apply(&RunRecord::Intent { key: key.clone(), epoch: 1, effect: spawn }, at(9));
         assert_eq!((timed.session(&key), timed.moved), (Some(at(9)), at(9)));
-        let failed = Happened::Failed { failure: crate::stage::Failure::Setup, again: None };
-        timed.apply(&Recorded::Happened { stage: a.clone(), what: failed }, at(10));
-        let skip = Word::Skip { by: Text::new("u"), why: Text::new("no need") };
-        timed.apply(&Recorded::Happened { stage: a.clone(), what: Happened::Told(skip) }, at(3));
+        let failed = StageEvent::Failed { failure: crate::stage::StageFailure::Setup, again: None };
+        timed.apply(&RunRecord::Happened { stage: a.clone(), what: failed }, at(10));
+        let skip = PersonAction::Skip { by: Text::new("u"), why: Text::new("no need") };
+        timed.apply(&RunRecord::Happened { stage: a.clone(), what: StageEvent::Told(skip) }, at(3));
         assert_eq!(
             timed.span(&a),
-            Some(Span { begun: at(5), ended: Some(at(10)) }),
+            Some(StageTimes { begun: at(5), ended: Some(at(10)) }),
             "no clock runs backwards"
         );
     }
@@ -130,7 +130,7 @@ mod tests {
         let mut timed = Timed::begin(&started, now()).unwrap();
         let effect = Effect::AddWorktree { stage: StageId::new("a"), base: commit("t") };
         let key = crate::run::record::key(&run.id, "a", 1, "worktree.0");
-        timed.apply(&Recorded::Intent { key, epoch: 1, effect }, now());
+        timed.apply(&RunRecord::Intent { key, epoch: 1, effect }, now());
         assert_eq!(*timed.run(), run);
     }
 }

@@ -2,12 +2,12 @@
 
 use sprag_base::time::Timestamp;
 
-use crate::ids::{Key, StageId};
-use crate::stage::{Case, Failure};
+use crate::ids::{EffectKey, StageId};
+use crate::stage::{ReviewReason, StageFailure};
 
 /// Why a stage that could start does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum StartBlocker {
     /// By a person.
     Told,
     Until(Timestamp),
@@ -22,19 +22,19 @@ pub enum Held {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Why {
+pub enum WaitingReason {
     /// What it builds on is not merged.
     Waits {
         on: Vec<StageId>,
     },
-    Held(Held),
+    Held(StartBlocker),
     /// Something is being done for it.
     Doing {
-        key: Key,
+        key: EffectKey,
     },
     /// An agent is at work.
     Agent {
-        session: Key,
+        session: EffectKey,
     },
     /// Others are before it in the queue.
     Queued {
@@ -43,10 +43,10 @@ pub enum Why {
     /// A person is asked.
     Asked,
     Reviewed {
-        case: Case,
+        case: ReviewReason,
     },
     Blocked {
-        failure: Failure,
+        failure: StageFailure,
     },
     /// The next look at it changes that.
     Next,

@@ -1,7 +1,7 @@
 //! What lies in a user's home: keys to other places, which no agent needs, and what each client keeps about itself,
 //! which its own agent cannot do without.
 
-use crate::spec::client::Known;
+use crate::spec::client::ClientName;
 
 /// What a client needs of a home. Its settings, hooks and commands are read and never written: the user's next
 /// session would run what was put there.
@@ -15,9 +15,9 @@ pub struct Home {
     pub hosts: &'static [&'static str],
 }
 
-pub fn home_of(client: Known) -> Home {
+pub fn home_of(client: ClientName) -> Home {
     match client {
-        Known::Claude => Home {
+        ClientName::Claude => Home {
             reads: &[".claude", ".claude.json"],
             writes: &[
                 ".claude/projects",
@@ -38,7 +38,7 @@ pub fn home_of(client: Known) -> Home {
             pins: &[],
             hosts: &["api.anthropic.com", "platform.claude.com", "console.anthropic.com"],
         },
-        Known::Codex => Home {
+        ClientName::Codex => Home {
             reads: &[],
             // Its databases lie beside its settings.
             writes: &[".codex"],
@@ -52,7 +52,7 @@ pub fn home_of(client: Known) -> Home {
             ],
             hosts: &["api.openai.com", "chatgpt.com", "auth.openai.com"],
         },
-        Known::Gemini => Home {
+        ClientName::Gemini => Home {
             reads: &[".gemini"],
             writes: &[".gemini/tmp", ".gemini/history"],
             pins: &[],
@@ -62,13 +62,13 @@ pub fn home_of(client: Known) -> Home {
                 "oauth2.googleapis.com",
             ],
         },
-        Known::Copilot => Home {
+        ClientName::Copilot => Home {
             reads: &[".copilot", ".config/github-copilot"],
             writes: &[".copilot/session-state", ".copilot/logs", ".copilot/history-session-state"],
             pins: &[],
             hosts: &["api.github.com", "*.githubcopilot.com"],
         },
-        Known::OpenCode => Home {
+        ClientName::OpenCode => Home {
             reads: &[".config/opencode", ".local/share/opencode"],
             writes: &[
                 ".local/share/opencode/storage",
@@ -81,7 +81,7 @@ pub fn home_of(client: Known) -> Home {
             // It has a model of the user's choice: `network` has to name where that is.
             hosts: &[],
         },
-        Known::Cursor => Home {
+        ClientName::Cursor => Home {
             reads: &[".cursor", ".config/cursor"],
             writes: &[".cursor/chats", ".cursor/projects"],
             pins: &[],

@@ -9,47 +9,47 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::client::{Client, Known};
-use super::spec::{Confine, Network, Sandbox};
+use super::spec::client::{ClientName, StageClient};
+use super::spec::{Network, SandboxLevel, SandboxSettings};
 pub use homes::{CREDENTIALS, Home, home_of};
 
 /// The walls around one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confined {
-    pub by: Wall,
+pub struct SandboxPolicy {
+    pub by: SandboxBackend,
     /// Of two that a path is below, the longer one counts.
-    pub rules: Vec<Rule>,
-    pub reach: Reach,
+    pub rules: Vec<SandboxRule>,
+    pub reach: NetworkAccess,
 }
 
 /// What the walls are made of. From strong to weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wall {
+pub enum SandboxBackend {
     /// A view of the machine of its own, by bubblewrap.
     Bubblewrap,
     /// The kernel says no. It does not see sockets that have a name, nor anything but TCP.
     Landlock,
 }
 
-impl Wall {
+impl SandboxBackend {
     pub fn name(self) -> &'static str {
         match self {
-            Wall::Bubblewrap => "bubblewrap",
-            Wall::Landlock => "Landlock",
+            SandboxBackend::Bubblewrap => "bubblewrap",
+            SandboxBackend::Landlock => "Landlock",
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rule {
+pub struct SandboxRule {
     pub path: PathBuf,
-    pub access: Access,
+    pub access: PathAccess,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum PathAccess {
     Hidden,
     /// Hidden, and in its place one that is empty and the agent's own.
     Private,
@@ -63,7 +63,7 @@ pub enum Access {
 /// Whom an agent may talk to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum NetworkAccess {
     Anybody,
     /// These, by a go-between of ours.
     Hosts(Vec<String>),
@@ -72,7 +72,7 @@ pub enum Reach {
 
 /// Where a stage is worked at. Every path is absolute and has no link in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Grounds<'a> {
+pub struct SandboxPaths<'a> {
     /// The user's checkout.
     pub root: &'a Path,
     pub worktree: &'a Path,
@@ -105,7 +105,7 @@ pub struct Grounds<'a> {
 
 /// Where a command of the plan looks at work: in a stage's worktree, or in that of a candidate.
 #[derive(Clone, Copy, Debug)]
-pub struct Bench<'a> {
+pub struct ScratchPaths<'a> {
     pub root: &'a Path,
     pub worktree: &'a Path,
     pub common: &'a Path,
@@ -126,111 +126,116 @@ const NAMES: [&str; 5] = [
     "/run/wrappers",
 ];
 
-impl Confined {
-    pub fn new(by: Wall, grounds: &Grounds<'_>, client: &Client, network: &Network) -> Confined {
+impl SandboxPolicy {
+    pub fn new(
+        by: SandboxBackend,
+        grounds: &SandboxPaths<'_>,
+        client: &StageClient,
+        network: &Network,
+    ) -> SandboxPolicy {
         let home = match client {
-            Client::Known(known) => home_of(*known),
-            Client::Command { .. } => NOTHING,
+            StageClient::Known(known) => home_of(*known),
+            StageClient::Command { .. } => NOTHING,
         };
         let mut rules = machine(grounds.home, &home);
-        let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
-        put(grounds.root.to_path_buf(), Access::Read);
-        put(grounds.program.to_path_buf(), Access::Read);
-        grounds.tools.iter().for_each(|path| put(path.clone(), Access::Read));
+        let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
+        put(grounds.root.to_path_buf(), PathAccess::Read);
+        put(grounds.program.to_path_buf(), PathAccess::Read);
+        grounds.tools.iter().for_each(|path| put(path.clone(), PathAccess::Read));
         grounds.git().into_iter().for_each(|rule| put(rule.path, rule.access));
-        put(grounds.store.to_path_buf(), Access::Write);
+        put(grounds.store.to_path_buf(), PathAccess::Write);
         // What other sessions did is not its to say. A wall that cannot take a part out of what is written lets it be.
-        put(grounds.store.join("journal"), Access::Pinned);
-        grounds.journals.parent().into_iter().for_each(|all| put(all.to_path_buf(), Access::Pinned));
-        put(grounds.journals.to_path_buf(), Access::Write);
-        put(grounds.run.to_path_buf(), Access::Hidden);
-        put(grounds.site.to_path_buf(), Access::Read);
-        put(grounds.site.join("tmp"), Access::Write);
-        put(grounds.brief.to_path_buf(), Access::Read);
-        put(grounds.brief.with_extension("json"), Access::Read);
+        put(grounds.store.join("journal"), PathAccess::Pinned);
+        grounds.journals.parent().into_iter().for_each(|all| put(all.to_path_buf(), PathAccess::Pinned));
+        put(grounds.journals.to_path_buf(), PathAccess::Write);
+        put(grounds.run.to_path_buf(), PathAccess::Hidden);
+        put(grounds.site.to_path_buf(), PathAccess::Read);
+        put(grounds.site.join("tmp"), PathAccess::Write);
+        put(grounds.brief.to_path_buf(), PathAccess::Read);
+        put(grounds.brief.with_extension("json"), PathAccess::Read);
         // Its commands and hooks find in them what its stage is doing.
-        put(grounds.run.join("plans"), Access::Read);
-        put(grounds.door.to_path_buf(), Access::Read);
-        grounds.own.iter().for_each(|path| put(path.clone(), Access::Write));
-        put(grounds.worktree.to_path_buf(), Access::Write);
+        put(grounds.run.join("plans"), PathAccess::Read);
+        put(grounds.door.to_path_buf(), PathAccess::Read);
+        grounds.own.iter().for_each(|path| put(path.clone(), PathAccess::Write));
+        put(grounds.worktree.to_path_buf(), PathAccess::Write);
         // Whoever could point it elsewhere would choose which configuration git obeys outside.
-        put(grounds.worktree.join(".git"), Access::Pinned);
-        grounds.shared.iter().for_each(|path| put(path.clone(), Access::Write));
-        Confined { by, rules, reach: reach(network, home.hosts) }
+        put(grounds.worktree.join(".git"), PathAccess::Pinned);
+        grounds.shared.iter().for_each(|path| put(path.clone(), PathAccess::Write));
+        SandboxPolicy { by, rules, reach: reach(network, home.hosts) }
     }
 
     /// The walls around a command of the plan that looks at work: it runs what the agent wrote, so it reaches no more
     /// than the agent did, and of git and of runs less. It commits nothing, and nobody is told anything by it.
-    pub fn of_check(by: Wall, bench: &Bench<'_>, network: &Network) -> Confined {
+    pub fn of_check(by: SandboxBackend, bench: &ScratchPaths<'_>, network: &Network) -> SandboxPolicy {
         let mut rules = machine(bench.home, &NOTHING);
-        let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
-        put(bench.root.to_path_buf(), Access::Read);
-        put(bench.common.to_path_buf(), Access::Read);
-        put(bench.common.join("hooks"), Access::Hidden);
-        put(bench.store.to_path_buf(), Access::Hidden);
-        put(bench.temporary.to_path_buf(), Access::Write);
-        put(bench.worktree.to_path_buf(), Access::Write);
-        put(bench.worktree.join(".git"), Access::Pinned);
-        bench.shared.iter().for_each(|path| put(path.clone(), Access::Write));
-        Confined { by, rules, reach: reach(network, NOTHING.hosts) }
+        let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
+        put(bench.root.to_path_buf(), PathAccess::Read);
+        put(bench.common.to_path_buf(), PathAccess::Read);
+        put(bench.common.join("hooks"), PathAccess::Hidden);
+        put(bench.store.to_path_buf(), PathAccess::Hidden);
+        put(bench.temporary.to_path_buf(), PathAccess::Write);
+        put(bench.worktree.to_path_buf(), PathAccess::Write);
+        put(bench.worktree.join(".git"), PathAccess::Pinned);
+        bench.shared.iter().for_each(|path| put(path.clone(), PathAccess::Write));
+        SandboxPolicy { by, rules, reach: reach(network, NOTHING.hosts) }
     }
 
     /// The walls around a reviewer: it reads the work and what its own client needs, and writes nothing but its verdict.
     /// `tools` are what it is made of.
     pub fn of_review(
-        by: Wall,
-        bench: &Bench<'_>,
-        client: Known,
+        by: SandboxBackend,
+        bench: &ScratchPaths<'_>,
+        client: ClientName,
         tools: &[PathBuf],
         network: &Network,
-    ) -> Confined {
+    ) -> SandboxPolicy {
         let home = home_of(client);
         let mut rules = machine(bench.home, &home);
-        let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
-        put(bench.root.to_path_buf(), Access::Read);
-        tools.iter().for_each(|path| put(path.clone(), Access::Read));
-        put(bench.common.to_path_buf(), Access::Read);
-        put(bench.common.join("hooks"), Access::Hidden);
-        put(bench.store.to_path_buf(), Access::Hidden);
-        put(bench.worktree.to_path_buf(), Access::Read);
-        put(bench.temporary.to_path_buf(), Access::Write);
-        Confined { by, rules, reach: reach(network, home.hosts) }
+        let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
+        put(bench.root.to_path_buf(), PathAccess::Read);
+        tools.iter().for_each(|path| put(path.clone(), PathAccess::Read));
+        put(bench.common.to_path_buf(), PathAccess::Read);
+        put(bench.common.join("hooks"), PathAccess::Hidden);
+        put(bench.store.to_path_buf(), PathAccess::Hidden);
+        put(bench.worktree.to_path_buf(), PathAccess::Read);
+        put(bench.temporary.to_path_buf(), PathAccess::Write);
+        SandboxPolicy { by, rules, reach: reach(network, home.hosts) }
     }
 
     /// What holds for a path: the longest rule it is below, and of two for the same path the stricter one.
-    pub fn access(&self, path: &Path) -> Access {
+    pub fn access(&self, path: &Path) -> PathAccess {
         let above = self.rules.iter().filter(|rule| path.starts_with(&rule.path));
         above
             .max_by_key(|rule| (rule.path.components().count(), std::cmp::Reverse(strictness(rule.access))))
-            .map_or(Access::Hidden, |rule| rule.access)
+            .map_or(PathAccess::Hidden, |rule| rule.access)
     }
 
     /// One rule for each path, those above before those below.
-    pub fn ordered(&self) -> Vec<Rule> {
+    pub fn ordered(&self) -> Vec<SandboxRule> {
         let mut paths: Vec<&PathBuf> = self.rules.iter().map(|rule| &rule.path).collect();
         paths.sort_by_key(|path| (path.components().count(), *path));
         paths.dedup();
-        paths.into_iter().map(|path| Rule { path: path.clone(), access: self.access(path) }).collect()
+        paths.into_iter().map(|path| SandboxRule { path: path.clone(), access: self.access(path) }).collect()
     }
 }
 
 /// What holds for everybody on this machine.
-fn machine(user: Option<&Path>, own: &Home) -> Vec<Rule> {
+fn machine(user: Option<&Path>, own: &Home) -> Vec<SandboxRule> {
     let mut rules = Vec::new();
-    let mut put = |path: PathBuf, access| rules.push(Rule { path, access });
-    put("/".into(), Access::Read);
+    let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
+    put("/".into(), PathAccess::Read);
     // Sockets of the user's session are there: by one of them a command is run outside.
-    put("/run".into(), Access::Hidden);
-    ["/tmp", "/var/tmp"].into_iter().for_each(|path| put(path.into(), Access::Private));
-    NAMES.into_iter().for_each(|path| put(path.into(), Access::Read));
+    put("/run".into(), PathAccess::Hidden);
+    ["/tmp", "/var/tmp"].into_iter().for_each(|path| put(path.into(), PathAccess::Private));
+    NAMES.into_iter().for_each(|path| put(path.into(), PathAccess::Read));
     if let Some(user) = user {
-        put(user.to_path_buf(), Access::Read);
+        put(user.to_path_buf(), PathAccess::Read);
         let is_own = |name: &str| own.reads.contains(&name) || own.writes.contains(&name);
         let foreign = CREDENTIALS.iter().filter(|name| !is_own(name));
-        foreign.for_each(|name| put(user.join(name), Access::Hidden));
-        own.reads.iter().for_each(|name| put(user.join(name), Access::Read));
-        own.writes.iter().for_each(|name| put(user.join(name), Access::Write));
-        own.pins.iter().for_each(|name| put(user.join(name), Access::Pinned));
+        foreign.for_each(|name| put(user.join(name), PathAccess::Hidden));
+        own.reads.iter().for_each(|name| put(user.join(name), PathAccess::Read));
+        own.writes.iter().for_each(|name| put(user.join(name), PathAccess::Write));
+        own.pins.iter().for_each(|name| put(user.join(name), PathAccess::Pinned));
     }
     rules
 }
@@ -238,34 +243,34 @@ fn machine(user: Option<&Path>, own: &Home) -> Vec<Rule> {
 /// Of a home, for whoever is no client.
 const NOTHING: Home = Home { reads: &[], writes: &[], pins: &[], hosts: &[] };
 
-fn strictness(access: Access) -> u8 {
+fn strictness(access: PathAccess) -> u8 {
     match access {
-        Access::Hidden => 0,
-        Access::Private => 1,
-        Access::Read => 2,
-        Access::Pinned => 3,
-        Access::Write => 4,
+        PathAccess::Hidden => 0,
+        PathAccess::Private => 1,
+        PathAccess::Read => 2,
+        PathAccess::Pinned => 3,
+        PathAccess::Write => 4,
     }
 }
 
-impl Grounds<'_> {
+impl SandboxPaths<'_> {
     /// Committing on its own branch, and nothing else, takes this much of a repository.
-    fn git(&self) -> Vec<Rule> {
-        let rule = |path: PathBuf, access| Rule { path, access };
+    fn git(&self) -> Vec<SandboxRule> {
+        let rule = |path: PathBuf, access| SandboxRule { path, access };
         let common = |name: &str| self.common.join(name);
         vec![
-            rule(self.common.to_path_buf(), Access::Read),
-            rule(common("hooks"), Access::Hidden),
-            rule(common("objects"), Access::Write),
+            rule(self.common.to_path_buf(), PathAccess::Read),
+            rule(common("hooks"), PathAccess::Hidden),
+            rule(common("objects"), PathAccess::Write),
             // Loose objects are written; what was packed is the history of everybody else.
-            rule(common("objects/pack"), Access::Read),
-            rule(common("objects/info"), Access::Read),
-            rule(self.references(), Access::Write),
-            rule(self.reference_logs(), Access::Write),
-            rule(self.git_dir.to_path_buf(), Access::Write),
+            rule(common("objects/pack"), PathAccess::Read),
+            rule(common("objects/info"), PathAccess::Read),
+            rule(self.references(), PathAccess::Write),
+            rule(self.reference_logs(), PathAccess::Write),
+            rule(self.git_dir.to_path_buf(), PathAccess::Write),
             // They say where the configuration is.
-            rule(self.git_dir.join("commondir"), Access::Pinned),
-            rule(self.git_dir.join("gitdir"), Access::Pinned),
+            rule(self.git_dir.join("commondir"), PathAccess::Pinned),
+            rule(self.git_dir.join("gitdir"), PathAccess::Pinned),
         ]
     }
 
@@ -282,13 +287,15 @@ impl Grounds<'_> {
 }
 
 /// A client that cannot reach its model does nothing at all.
-fn reach(network: &Network, model: &[&str]) -> Reach {
+fn reach(network: &Network, model: &[&str]) -> NetworkAccess {
     let model = || model.iter().map(|host| (*host).to_owned());
     match network {
-        Network::Open => Reach::Anybody,
-        Network::None if model().next().is_none() => Reach::Nobody,
-        Network::None => Reach::Hosts(model().collect()),
-        Network::Hosts(hosts) => Reach::Hosts(model().chain(hosts.iter().map(ToString::to_string)).collect()),
+        Network::Open => NetworkAccess::Anybody,
+        Network::None if model().next().is_none() => NetworkAccess::Nobody,
+        Network::None => NetworkAccess::Hosts(model().collect()),
+        Network::Hosts(hosts) => {
+            NetworkAccess::Hosts(model().chain(hosts.iter().map(ToString::to_string)).collect())
+        }
     }
 }
 
@@ -306,35 +313,35 @@ pub fn is_among(hosts: &[String], host: &str) -> bool {
 
 /// What a machine can build walls of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Offer {
-    pub bubblewrap: Can,
-    pub landlock: Can,
+pub struct SandboxOffer {
+    pub bubblewrap: SandboxSupport,
+    pub landlock: SandboxSupport,
     /// Whether the kernel can tell to whom a TCP connection may be made.
-    pub ports: Can,
+    pub ports: SandboxSupport,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Can {
+pub enum SandboxSupport {
     Yes,
     No { why: String },
 }
 
-impl Default for Can {
-    fn default() -> Can {
-        Can::No { why: "nobody has looked".to_owned() }
+impl Default for SandboxSupport {
+    fn default() -> SandboxSupport {
+        SandboxSupport::No { why: "nobody has looked".to_owned() }
     }
 }
 
 /// How a stage is kept here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum SandboxChoice {
     /// The plan says so.
     Off,
     /// There is nothing to build walls of, and the plan does not insist.
     Bare {
         why: String,
     },
-    Within(Wall),
+    Within(SandboxBackend),
     /// The plan insists: nothing is started.
     Refused {
         why: String,
@@ -342,44 +349,49 @@ pub enum Choice {
 }
 
 /// How an agent of this client is kept.
-pub fn choose(sandbox: &Sandbox, client: &Client, offer: &Offer) -> Choice {
+pub fn choose(sandbox: &SandboxSettings, client: &StageClient, offer: &SandboxOffer) -> SandboxChoice {
     match client {
-        Client::Command { .. } => chosen(sandbox, Wanted::Nobody, offer),
-        Client::Known(_) => chosen(sandbox, Wanted::Model, offer),
+        StageClient::Command { .. } => chosen(sandbox, RequiredHost::Nobody, offer),
+        StageClient::Known(_) => chosen(sandbox, RequiredHost::Model, offer),
     }
 }
 
 /// How a command of the plan is kept that looks at work.
-pub fn choose_for_check(sandbox: &Sandbox, offer: &Offer) -> Choice {
-    chosen(sandbox, Wanted::Nobody, offer)
+pub fn choose_for_check(sandbox: &SandboxSettings, offer: &SandboxOffer) -> SandboxChoice {
+    chosen(sandbox, RequiredHost::Nobody, offer)
 }
 
 /// Who has to be reached although the network is closed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum RequiredHost {
     Model,
     Nobody,
 }
 
 /// A network that is not open is insisted on: half a wall would pass for one.
-fn chosen(sandbox: &Sandbox, wanted: Wanted, offer: &Offer) -> Choice {
+fn chosen(sandbox: &SandboxSettings, wanted: RequiredHost, offer: &SandboxOffer) -> SandboxChoice {
     let insists = match (sandbox.confine, &sandbox.network) {
-        (Confine::Off, _) => return Choice::Off,
-        (Confine::Required, _) | (Confine::Auto, Network::Hosts(_) | Network::None) => true,
-        (Confine::Auto, Network::Open) => false,
+        (SandboxLevel::Off, _) => return SandboxChoice::Off,
+        (SandboxLevel::Required, _) | (SandboxLevel::Auto, Network::Hosts(_) | Network::None) => true,
+        (SandboxLevel::Auto, Network::Open) => false,
     };
-    let without = |why: String| if insists { Choice::Refused { why } } else { Choice::Bare { why } };
+    let without =
+        |why: String| if insists { SandboxChoice::Refused { why } } else { SandboxChoice::Bare { why } };
     let wall = match (&offer.bubblewrap, &offer.landlock) {
-        (Can::Yes, _) => Wall::Bubblewrap,
-        (Can::No { .. }, Can::Yes) => Wall::Landlock,
-        (Can::No { why }, Can::No { why: other }) => {
+        (SandboxSupport::Yes, _) => SandboxBackend::Bubblewrap,
+        (SandboxSupport::No { .. }, SandboxSupport::Yes) => SandboxBackend::Landlock,
+        (SandboxSupport::No { why }, SandboxSupport::No { why: other }) => {
             return without(format!("no bubblewrap: {why}; no Landlock: {other}"));
         }
     };
     match (&sandbox.network, wall, &offer.ports) {
-        (Network::Open, _, _) | (_, _, Can::Yes) => Choice::Within(wall),
-        (Network::None, Wall::Bubblewrap, Can::No { .. }) if wanted == Wanted::Nobody => Choice::Within(wall),
-        (Network::None | Network::Hosts(_), _, Can::No { why }) => {
+        (Network::Open, _, _) | (_, _, SandboxSupport::Yes) => SandboxChoice::Within(wall),
+        (Network::None, SandboxBackend::Bubblewrap, SandboxSupport::No { .. })
+            if wanted == RequiredHost::Nobody =>
+        {
+            SandboxChoice::Within(wall)
+        }
+        (Network::None | Network::Hosts(_), _, SandboxSupport::No { why }) => {
             without(format!("the network cannot be narrowed: {why}"))
         }
     }

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct NotifySettings {
     pub command: Vec<String>,
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "notify",
     defaults: "\
 # Being told when a stage of a run needs a person.
@@ -17,5 +17,5 @@ pub const SECTION: Section = Section {
 # The program and its arguments; what is to be told comes after them as one more. Empty: `sprag status --live` rings.
 command = []
 ",
-    keys: &[Key { name: "command", tighten: Tighten::Never }],
+    keys: &[SettingKey { name: "command", tighten: Tighten::Never }],
 };

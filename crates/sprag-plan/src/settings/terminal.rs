@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct TerminalSettings {
     pub command: Vec<String>,
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "terminal",
     defaults: "\
 # Windows that Sprag opens when it is asked to (`sprag attach STAGE --window`).
@@ -17,7 +17,7 @@ pub const SECTION: Section = Section {
 # The program and its arguments; what is to run in the window comes after them. Empty: the first one known.
 command = []
 ",
-    keys: &[Key { name: "command", tighten: Tighten::Never }],
+    keys: &[SettingKey { name: "command", tighten: Tighten::Never }],
 };
 
 /// Programs that open a window, and what comes before a command there.

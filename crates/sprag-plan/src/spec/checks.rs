@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
-use super::values::{Command, FileGlob, Pattern, RelPath, Seconds, choices};
+use super::values::{FileGlob, RegexText, RelPath, Seconds, ShellLine, choices};
 
 /// Patterns of artifacts at most.
 pub const ARTIFACTS: usize = 100;
 
 /// All that is looked at when a stage says that it is done, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Checks {
-    pub acceptance: Vec<Check>,
-    pub after_stage: Vec<Check>,
+pub struct StageChecks {
+    pub acceptance: Vec<StageCheck>,
+    pub after_stage: Vec<StageCheck>,
     /// Each has to be there, not empty, and no stub.
     pub artifacts: Vec<FileGlob>,
     pub wiring: Vec<Wiring>,
-    pub wiring_tests: Vec<Check>,
-    pub truths: Vec<Check>,
+    pub wiring_tests: Vec<StageCheck>,
+    pub truths: Vec<StageCheck>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_code_check: Option<DeadCode>,
     /// There if the stage mends something.
@@ -29,23 +29,23 @@ pub struct Checks {
 
 /// A command, and what has to come of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Check {
-    pub command: Command,
+pub struct StageCheck {
+    pub command: ShellLine,
     pub exit_code: u8,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stdout_contains: Vec<Text<500>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stdout_not_contains: Vec<Text<500>>,
-    pub stderr: Stderr,
+    pub stderr: StderrCheck,
     pub timeout: Seconds,
-    pub cache: Cache,
-    #[serde(default = "Walls::usual", skip_serializing_if = "Walls::are_up")]
-    pub walls: Walls,
+    pub cache: CheckCache,
+    #[serde(default = "CheckSandbox::usual", skip_serializing_if = "CheckSandbox::are_up")]
+    pub walls: CheckSandbox,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stderr {
+pub enum StderrCheck {
     #[default]
     Any,
     Empty,
@@ -55,29 +55,29 @@ pub enum Stderr {
 /// Whether a pass counts for every run on the same tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cache {
+pub enum CheckCache {
     ByTree,
     Never,
 }
 
 choices! {
     /// Whether a check is run behind the walls of its stage's agent, where that has any.
-    Walls {
+    CheckSandbox {
         Up "up",
         /// It needs what no agent may have, such as a container daemon; whoever trusts the plan is told.
         Off "off",
     }
 }
 
-impl Walls {
+impl CheckSandbox {
     /// What holds where nothing is said.
-    fn usual() -> Walls {
-        Walls::Up
+    fn usual() -> CheckSandbox {
+        CheckSandbox::Up
     }
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
     fn are_up(&self) -> bool {
-        *self == Walls::Up
+        *self == CheckSandbox::Up
     }
 }
 
@@ -85,15 +85,15 @@ impl Walls {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wiring {
     pub source: RelPath,
-    pub pattern: Pattern,
+    pub pattern: RegexText,
     pub description: Text<300>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadCode {
-    pub command: Command,
-    pub fail_patterns: Vec<Pattern>,
-    pub ignore_patterns: Vec<Pattern>,
+    pub command: ShellLine,
+    pub fail_patterns: Vec<RegexText>,
+    pub ignore_patterns: Vec<RegexText>,
     pub timeout: Seconds,
 }
 
@@ -104,10 +104,10 @@ pub struct Regression {
     pub must_contain: Vec<Text<500>>,
 }
 
-impl Checks {
+impl StageChecks {
     /// Nothing looks at the result.
     pub fn is_empty(&self) -> bool {
-        *self == Checks::default()
+        *self == StageChecks::default()
     }
 
     /// Whether one of them is called this, as reports call it.
@@ -143,30 +143,30 @@ impl Checks {
     }
 
     /// Those that start something, which a person is shown before they trust a plan.
-    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+    pub fn commands(&self) -> impl Iterator<Item = &ShellLine> {
         self.started().map(|(command, _)| command)
     }
 
     /// The same, and whether each is run behind walls.
-    pub fn started(&self) -> impl Iterator<Item = (&Command, Walls)> {
+    pub fn started(&self) -> impl Iterator<Item = (&ShellLine, CheckSandbox)> {
         let checks = [&self.acceptance, &self.after_stage, &self.wiring_tests, &self.truths];
-        let dead_code = self.dead_code_check.iter().map(|check| (&check.command, Walls::Up));
+        let dead_code = self.dead_code_check.iter().map(|check| (&check.command, CheckSandbox::Up));
         checks.into_iter().flatten().map(|check| (&check.command, check.walls)).chain(dead_code)
     }
 }
 
-impl Check {
+impl StageCheck {
     /// A command that has to end well.
-    pub fn plain(command: Command, timeout: Seconds) -> Check {
-        Check {
+    pub fn plain(command: ShellLine, timeout: Seconds) -> StageCheck {
+        StageCheck {
             command,
             exit_code: 0,
             stdout_contains: Vec::new(),
             stdout_not_contains: Vec::new(),
-            stderr: Stderr::Any,
+            stderr: StderrCheck::Any,
             timeout,
-            cache: Cache::ByTree,
-            walls: Walls::Up,
+            cache: CheckCache::ByTree,
+            walls: CheckSandbox::Up,
         }
     }
 

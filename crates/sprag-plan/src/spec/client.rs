@@ -8,12 +8,12 @@ use crate::spec::values::choices;
 
 choices! {
     /// Whose form it has what a program prints about itself.
-    Stream {
+    StreamFormat {
         Claude "claude",
         Codex "codex",
     }
     /// Clients that bring an agent along.
-    Known {
+    ClientName {
         Claude "claude",
         Codex "codex",
         Gemini "gemini",
@@ -25,23 +25,23 @@ choices! {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Client {
-    Known(Known),
+pub enum StageClient {
+    Known(ClientName),
     /// Any program: it finds its brief by the environment. Its exit code counts, and what it prints where that has
     /// a form we know.
     Command {
         command: Vec<Text<1000>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        stream: Option<Stream>,
+        stream: Option<StreamFormat>,
     },
 }
 
-impl Client {
+impl StageClient {
     /// For people: a client by its name, a command by the name of its program.
     pub fn word(&self) -> &str {
         match self {
-            Client::Known(known) => known.name(),
-            Client::Command { command, .. } => {
+            StageClient::Known(known) => known.name(),
+            StageClient::Command { command, .. } => {
                 let program = command.first().map(Text::as_str).unwrap_or_default();
                 program.rsplit('/').next().unwrap_or(program)
             }

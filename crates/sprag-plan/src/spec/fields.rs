@@ -1,8 +1,8 @@
 //! The fields of a plan, as one table: what is unknown is told by it, and the document is made from it.
 
-use super::checks::Walls;
-use super::client::{Known, Stream};
-use super::{Caching, Confine, Effort, Kind, Mode, OnExceed};
+use super::checks::CheckSandbox;
+use super::client::{ClientName, StreamFormat};
+use super::{AgentMode, BudgetAction, Caching, Effort, SandboxLevel, StageKind};
 
 /// One field of a map.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +17,12 @@ pub struct Field {
 
 /// A map of a plan: what it is called in sentences, and what may stand in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table {
+pub struct FieldTable {
     pub name: &'static str,
     pub fields: &'static [Field],
 }
 
-impl Table {
+impl FieldTable {
     pub fn names(&self) -> Vec<&'static str> {
         self.fields.iter().map(|field| field.name).collect()
     }
@@ -30,7 +30,7 @@ impl Table {
 
 macro_rules! table {
     ($const:ident $name:literal: $($field:ident $takes:literal $default:literal $about:literal,)+) => {
-        pub const $const: Table = Table {
+        pub const $const: FieldTable = FieldTable {
             name: $name,
             fields: &[$(Field { name: stringify!($field), takes: $takes, default: $default, about: $about }),+],
         };
@@ -158,18 +158,18 @@ table! { CLIENT "client":
 }
 
 /// All of them, the outermost first.
-pub const TABLES: &[Table] =
+pub const TABLES: &[FieldTable] =
     &[ROOT, STAGE, CHECK, WIRING, DEAD_CODE, REGRESSION, TASK, BUDGET, SANDBOX, GROUP, OUTPUT, CLIENT, CACHE];
 
 /// Names that stand in the tables as prose, so that a test can compare them.
 pub const CHOICES: &[(&str, &[&str])] = &[
-    ("type", Kind::NAMES),
-    ("client", Known::NAMES),
-    ("mode", Mode::NAMES),
+    ("type", StageKind::NAMES),
+    ("client", ClientName::NAMES),
+    ("mode", AgentMode::NAMES),
     ("effort", Effort::NAMES),
-    ("on_exceed", OnExceed::NAMES),
-    ("confine", Confine::NAMES),
-    ("stream", Stream::NAMES),
+    ("on_exceed", BudgetAction::NAMES),
+    ("confine", SandboxLevel::NAMES),
+    ("stream", StreamFormat::NAMES),
     ("how", Caching::NAMES),
-    ("walls", Walls::NAMES),
+    ("walls", CheckSandbox::NAMES),
 ];

@@ -13,16 +13,16 @@ pub struct Graph {
 
 /// A way that comes back to where it began; the first is not said again at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Circle(pub Vec<usize>);
+pub struct DependencyCycle(pub Vec<usize>);
 
 /// For every stage all that come before it.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct StageOrder {
     width: usize,
     rows: Vec<u64>,
 }
 
-impl Order {
+impl StageOrder {
     pub fn are_ordered(&self, a: usize, b: usize) -> bool {
         a == b || self.is_before(a, b) || self.is_before(b, a)
     }
@@ -35,7 +35,7 @@ impl Order {
 
 impl Graph {
     /// Numbers that are no stage are left out.
-    pub fn new(needs: Vec<Vec<usize>>) -> Result<Graph, Circle> {
+    pub fn new(needs: Vec<Vec<usize>>) -> Result<Graph, DependencyCycle> {
         let count = needs.len();
         let needs: Vec<Vec<usize>> = needs
             .into_iter()
@@ -121,7 +121,7 @@ impl Graph {
     }
 
     /// The same for all pairs, at the cost of a bit for each.
-    pub fn order_known(&self) -> Order {
+    pub fn order_known(&self) -> StageOrder {
         let width = self.needs.len().div_ceil(64);
         let mut rows = vec![0u64; width * self.needs.len()];
         for &stage in &self.order {
@@ -132,7 +132,7 @@ impl Graph {
                 rows[stage * width + need / 64] |= 1 << (need % 64);
             }
         }
-        Order { width, rows }
+        StageOrder { width, rows }
     }
 
     fn reaches(&self, from: usize, to: usize) -> bool {
@@ -151,7 +151,7 @@ impl Graph {
 }
 
 /// Of what is left, every stage waits for one that is left too: following that comes back.
-fn circle(needs: &[Vec<usize>], open: &[usize]) -> Circle {
+fn circle(needs: &[Vec<usize>], open: &[usize]) -> DependencyCycle {
     let is_left = |stage: &usize| open[*stage] > 0;
     let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
     let mut path = Vec::new();
@@ -161,13 +161,13 @@ fn circle(needs: &[Vec<usize>], open: &[usize]) -> Circle {
             // Said in the order of the work: who is needed comes first.
             let mut circle = path.split_off(from);
             circle.reverse();
-            return Circle(circle);
+            return DependencyCycle(circle);
         }
         seen.insert(stage, path.len());
         path.push(stage);
         next = needs[stage].iter().copied().find(is_left);
     }
-    Circle(path)
+    DependencyCycle(path)
 }
 
 #[cfg(test)]
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn a_circle_is_told_as_a_way() {
-        assert_eq!(Graph::new(vec![vec![2], vec![0], vec![1], vec![]]), Err(Circle(vec![1, 2, 0])));
-        assert_eq!(Graph::new(vec![vec![0]]), Err(Circle(vec![0])));
+        assert_eq!(Graph::new(vec![vec![2], vec![0], vec![1], vec![]]), Err(DependencyCycle(vec![1, 2, 0])));
+        assert_eq!(Graph::new(vec![vec![0]]), Err(DependencyCycle(vec![0])));
     }
 
     proptest! {
@@ -203,7 +203,7 @@ mod tests {
                         }
                     }
                 }
-                Err(Circle(way)) => prop_assert!(!way.is_empty()),
+                Err(DependencyCycle(way)) => prop_assert!(!way.is_empty()),
             }
         }
     }

@@ -16,24 +16,24 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
-use sprag_base::glob::Folding;
+use sprag_base::glob::CaseFolding;
 use sprag_base::text::Text;
 use sprag_check::Profile;
-use sprag_intent::{Owned, Reach, Sharing};
+use sprag_intent::{IntentSharing, Ownership, WriteReach};
 
 use super::ids::StageId;
-use super::spec::checks::{Check, Checks};
+use super::spec::checks::{StageCheck, StageChecks};
 use super::spec::graph::Graph;
-use super::spec::values::{Branch, Command, Cost, FileGlob, Label, RelPath, Seconds, Slug, choices};
-use crate::spec::client::Client;
+use super::spec::values::{BranchName, Cost, FileGlob, Label, RelPath, Seconds, ShellLine, Slug, choices};
+use crate::spec::client::StageClient;
 
 /// Stages of a plan at most.
 pub const STAGES: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Frozen", into = "Frozen")]
+#[serde(try_from = "FrozenPlan", into = "FrozenPlan")]
 pub struct Plan {
-    pub head: Head,
+    pub head: PlanHead,
     stages: Vec<StageSpec>,
     graph: Graph,
     places: BTreeMap<String, usize>,
@@ -43,19 +43,19 @@ pub struct Plan {
 
 /// What holds for all stages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Head {
+pub struct PlanHead {
     pub name: Slug,
     /// Where merged work goes; nothing said: the branch that is checked out when it starts.
-    pub target: Option<Branch>,
+    pub target: Option<BranchName>,
     /// Run on every candidate, whatever its stage.
-    pub gates: Vec<Check>,
+    pub gates: Vec<StageCheck>,
     /// Agents at work at once.
     pub slots: u16,
     /// Before a stage that failed is started again, the first time.
     #[serde(default = "usual_backoff")]
     pub backoff: Seconds,
-    pub budget: Budget,
-    pub sandbox: Sandbox,
+    pub budget: RunBudget,
+    pub sandbox: SandboxSettings,
     /// What is written around the fence: it is told to every agent.
     pub overview: Text<20_000>,
 }
@@ -72,35 +72,35 @@ pub struct StageSpec {
     pub name: Text<200>,
     pub description: Text<8000>,
     pub dependencies: Vec<StageId>,
-    pub parallel_group: Option<Group>,
+    pub parallel_group: Option<StageGroup>,
     #[serde(rename = "type")]
-    pub kind: Kind,
-    pub scope: Scope,
+    pub kind: StageKind,
+    pub scope: StageScope,
     pub working_dir: RelPath,
-    pub setup: Vec<Command>,
+    pub setup: Vec<ShellLine>,
     /// Before an agent starts, and only on a base that nobody has touched.
-    pub before_stage: Vec<Check>,
+    pub before_stage: Vec<StageCheck>,
     #[serde(flatten)]
-    pub checks: Checks,
-    pub tasks: Vec<Task>,
+    pub checks: StageChecks,
+    pub tasks: Vec<StageTask>,
     /// Per cent of a context that may be used before the next agent takes over.
     pub context_budget: u8,
     #[serde(flatten)]
-    pub agent: Agent,
-    pub sandbox: Sandbox,
-    pub budget: Budget,
+    pub agent: StageAgent,
+    pub sandbox: SandboxSettings,
+    pub budget: RunBudget,
     /// How often it is started again after a failure.
     pub retries: u8,
-    pub merge: Merging,
-    pub empty: Empty,
-    pub sharing: Sharing,
-    pub outputs: Vec<Output>,
+    pub merge: MergeMode,
+    pub empty: EmptyWork,
+    pub sharing: IntentSharing,
+    pub outputs: Vec<StageOutput>,
     pub verify: Profile,
     /// Files of the user's checkout that no commit has and that its worktree gets. They are never committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy: Vec<RelPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub caches: Vec<Cached>,
+    pub caches: Vec<CacheSpec>,
 }
 
 impl StageSpec {
@@ -126,14 +126,14 @@ impl StageSpec {
 
 /// Something that can be made again and takes long, such as what a build leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cached {
+pub struct CacheSpec {
     pub path: RelPath,
     pub how: Caching,
 }
 
 choices! {
     /// What a stage is for.
-    Kind {
+    StageKind {
         Standard "standard",
         /// Looks around in a worktree of the trunk, and commits nothing.
         Knowledge "knowledge",
@@ -142,7 +142,7 @@ choices! {
         KnowledgeDistill "knowledge-distill",
     }
     /// How an agent is run.
-    Mode {
+    AgentMode {
         Headless "headless",
         Tmux "tmux",
     }
@@ -154,12 +154,12 @@ choices! {
         Max "max",
     }
     /// What happens when a budget is used up.
-    OnExceed {
+    BudgetAction {
         Pause "pause",
         Stop "stop",
     }
     /// Whether agents are kept in a sandbox; from loose to strict.
-    Confine {
+    SandboxLevel {
         Off "off",
         /// Where the machine has one.
         Auto "auto",
@@ -177,9 +177,9 @@ choices! {
 
 /// Who does the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Agent {
-    pub client: Client,
-    pub mode: Mode,
+pub struct StageAgent {
+    pub client: StageClient,
+    pub mode: AgentMode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Label>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,7 +188,7 @@ pub struct Agent {
 
 /// Stages of a group run at the same time, so many at most.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct StageGroup {
     pub name: Slug,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u16>,
@@ -196,14 +196,14 @@ pub struct Group {
 
 /// Where a stage may change something.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scope {
+pub struct StageScope {
     pub intents: Vec<Text<64>>,
     pub files: Vec<FileGlob>,
     /// Those of the intents, as they were when the plan was checked, and then the files.
     pub globs: Vec<FileGlob>,
 }
 
-impl Scope {
+impl StageScope {
     /// Nothing is said, so that anything may be changed.
     pub fn is_open(&self) -> bool {
         self.intents.is_empty() && self.files.is_empty()
@@ -212,44 +212,45 @@ impl Scope {
     /// Whether a file may be changed. As in intents, the last pattern that fits decides.
     pub fn holds(&self, path: &str) -> bool {
         let globs = || self.globs.iter().map(ToString::to_string).collect();
-        self.is_open() || Owned::Globs(globs()).holds(path, Reach::Path, Folding::Exact)
+        self.is_open() || Ownership::Globs(globs()).holds(path, WriteReach::Path, CaseFolding::Exact)
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Task {
+pub struct StageTask {
     pub id: Slug,
     pub text: Text<500>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<Check>,
+    pub check: Option<StageCheck>,
 }
 
 /// Something a stage leaves for those that build on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct StageOutput {
     pub name: Slug,
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub description: Text<300>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
+pub struct RunBudget {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Seconds>,
-    pub on_exceed: OnExceed,
+    pub on_exceed: BudgetAction,
 }
 
-impl Budget {
-    pub const UNBOUNDED: Budget = Budget { tokens: None, cost: None, time: None, on_exceed: OnExceed::Pause };
+impl RunBudget {
+    pub const UNBOUNDED: RunBudget =
+        RunBudget { tokens: None, cost: None, time: None, on_exceed: BudgetAction::Pause };
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sandbox {
-    pub confine: Confine,
+pub struct SandboxSettings {
+    pub confine: SandboxLevel,
     pub network: Network,
 }
 
@@ -262,11 +263,12 @@ pub enum Network {
     None,
 }
 
-impl Sandbox {
-    pub const USUAL: Sandbox = Sandbox { confine: Confine::Auto, network: Network::Open };
+impl SandboxSettings {
+    pub const USUAL: SandboxSettings =
+        SandboxSettings { confine: SandboxLevel::Auto, network: Network::Open };
 
     /// Whether nothing is allowed here that is not allowed there.
-    pub fn is_within(&self, other: &Sandbox) -> bool {
+    pub fn is_within(&self, other: &SandboxSettings) -> bool {
         let is_network_within = match (&self.network, &other.network) {
             (_, Network::Open) | (Network::None, _) => true,
             (Network::Hosts(mine), Network::Hosts(theirs)) => mine.iter().all(|host| theirs.contains(host)),
@@ -279,7 +281,7 @@ impl Sandbox {
 /// Who says that verified work is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Merging {
+pub enum MergeMode {
     Auto,
     Person,
 }
@@ -287,7 +289,7 @@ pub enum Merging {
 /// Whether a stage may end without a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Empty {
+pub enum EmptyWork {
     Refused,
     Allowed,
 }
@@ -295,7 +297,7 @@ pub enum Empty {
 impl Plan {
     /// By [`super::validate::validate`], which looks at all else, and from a record of it. `None`: no stage at
     /// all, an id that is nobody's or two's, or a circle.
-    pub(super) fn new(head: Head, stages: Vec<StageSpec>) -> Option<Plan> {
+    pub(super) fn new(head: PlanHead, stages: Vec<StageSpec>) -> Option<Plan> {
         let named = stages.iter().enumerate().map(|(at, stage)| (stage.id.as_str().to_owned(), at));
         let places: BTreeMap<String, usize> = named.collect();
         if places.len() < stages.len() || stages.is_empty() || stages.len() > STAGES {
@@ -313,7 +315,7 @@ impl Plan {
 
     /// The same, with merged work going there; `None` if that is no name of a branch.
     pub fn with_target(mut self, branch: &str) -> Option<Plan> {
-        self.head.target = Some(Branch::try_from(branch.to_owned()).ok()?);
+        self.head.target = Some(BranchName::try_from(branch.to_owned()).ok()?);
         Some(self)
     }
 
@@ -323,7 +325,13 @@ impl Plan {
     }
 
     /// What shows that a stage is done, from here on.
-    pub(super) fn set_checks(&mut self, id: &str, checks: Checks, tasks: Vec<Task>, verify: Profile) {
+    pub(super) fn set_checks(
+        &mut self,
+        id: &str,
+        checks: StageChecks,
+        tasks: Vec<StageTask>,
+        verify: Profile,
+    ) {
         if let Some(place) = self.place(id) {
             let stage = &mut self.stages[place];
             (stage.checks, stage.tasks, stage.verify) = (checks, tasks, verify);
@@ -361,22 +369,22 @@ impl Plan {
 
 /// A plan as it stands in a record.
 #[derive(Clone, Serialize, Deserialize)]
-struct Frozen {
+struct FrozenPlan {
     #[serde(flatten)]
-    head: Head,
+    head: PlanHead,
     stages: Vec<StageSpec>,
 }
 
-impl From<Plan> for Frozen {
-    fn from(plan: Plan) -> Frozen {
-        Frozen { head: plan.head, stages: plan.stages }
+impl From<Plan> for FrozenPlan {
+    fn from(plan: Plan) -> FrozenPlan {
+        FrozenPlan { head: plan.head, stages: plan.stages }
     }
 }
 
-impl TryFrom<Frozen> for Plan {
+impl TryFrom<FrozenPlan> for Plan {
     type Error = &'static str;
 
-    fn try_from(frozen: Frozen) -> Result<Plan, &'static str> {
+    fn try_from(frozen: FrozenPlan) -> Result<Plan, &'static str> {
         Plan::new(frozen.head, frozen.stages).ok_or("the stages of the plan do not fit together")
     }
 }
@@ -387,7 +395,7 @@ mod tests {
 
     #[test]
     fn of_a_scope_the_last_pattern_that_fits_decides() {
-        let scope = |globs: &[&str]| -> Scope {
+        let scope = |globs: &[&str]| -> StageScope {
             serde_json::from_value(serde_json::json!({"intents": [], "files": globs, "globs": globs}))
                 .unwrap()
         };

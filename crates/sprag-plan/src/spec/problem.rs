@@ -4,14 +4,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use sprag_base::document::At;
+use sprag_base::document::Position;
 use sprag_base::text::{Text, one_line};
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub at: At,
-    pub code: Code,
+pub struct PlanProblem {
+    pub at: Position,
+    pub code: ProblemCode,
     pub what: Text<400>,
     pub fix: Text<300>,
 }
@@ -19,7 +19,7 @@ pub struct Problem {
 /// Whether a plan may run in spite of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weight {
+pub enum Severity {
     Error,
     Warning,
 }
@@ -29,15 +29,15 @@ const MOST: usize = 300;
 
 /// A problem in the place where values are read, before anybody knows where they stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    pub code: Code,
+pub struct ValueProblem {
+    pub code: ProblemCode,
     pub what: String,
     pub fix: String,
 }
 
-impl Wrong {
-    pub fn value(what: impl Into<String>, fix: impl Into<String>) -> Wrong {
-        Wrong { code: Code::BadValue, what: what.into(), fix: fix.into() }
+impl ValueProblem {
+    pub fn value(what: impl Into<String>, fix: impl Into<String>) -> ValueProblem {
+        ValueProblem { code: ProblemCode::BadValue, what: what.into(), fix: fix.into() }
     }
 }
 
@@ -45,21 +45,21 @@ impl Wrong {
 macro_rules! codes {
     ($($code:ident $name:literal $weight:ident $about:literal,)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Code { $($code),+ }
+        pub enum ProblemCode { $($code),+ }
 
-        impl Code {
-            pub const ALL: &[Code] = &[$(Code::$code),+];
+        impl ProblemCode {
+            pub const ALL: &[ProblemCode] = &[$(ProblemCode::$code),+];
 
             pub fn name(self) -> &'static str {
-                match self { $(Code::$code => $name),+ }
+                match self { $(ProblemCode::$code => $name),+ }
             }
 
-            pub fn weight(self) -> Weight {
-                match self { $(Code::$code => Weight::$weight),+ }
+            pub fn weight(self) -> Severity {
+                match self { $(ProblemCode::$code => Severity::$weight),+ }
             }
 
             pub fn about(self) -> &'static str {
-                match self { $(Code::$code => $about),+ }
+                match self { $(ProblemCode::$code => $about),+ }
             }
         }
     };
@@ -94,13 +94,13 @@ codes! {
     NotCompared "not-compared" Warning "more scopes to compare, or more that overlap, than are told",
 }
 
-impl Problem {
-    pub fn new(at: At, code: Code, what: impl AsRef<str>, fix: impl AsRef<str>) -> Problem {
+impl PlanProblem {
+    pub fn new(at: Position, code: ProblemCode, what: impl AsRef<str>, fix: impl AsRef<str>) -> PlanProblem {
         let (what, fix) = (Text::new(one_line(what.as_ref())), Text::new(one_line(fix.as_ref())));
-        Problem { at, code, what, fix }
+        PlanProblem { at, code, what, fix }
     }
 
-    pub fn weight(&self) -> Weight {
+    pub fn weight(&self) -> Severity {
         self.code.weight()
     }
 
@@ -110,7 +110,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PlanProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}, {}", self.code.name(), self.what, self.fix)
     }
@@ -119,25 +119,25 @@ impl fmt::Display for Problem {
 /// All that was found so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    found: Vec<Problem>,
+    found: Vec<PlanProblem>,
     more: usize,
     errors: usize,
     warnings: usize,
 }
 
 impl Problems {
-    pub fn say(&mut self, at: At, code: Code, what: impl AsRef<str>, fix: impl AsRef<str>) {
+    pub fn say(&mut self, at: Position, code: ProblemCode, what: impl AsRef<str>, fix: impl AsRef<str>) {
         // Errors are not lost behind warnings: each has a room of its own.
         let count = match code.weight() {
-            Weight::Error => &mut self.errors,
-            Weight::Warning => &mut self.warnings,
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
         };
         *count += 1;
         if *count > MOST {
             self.more += 1;
             return;
         }
-        self.found.push(Problem::new(at, code, what, fix));
+        self.found.push(PlanProblem::new(at, code, what, fix));
     }
 
     pub fn has_errors(&self) -> bool {
@@ -145,16 +145,16 @@ impl Problems {
     }
 
     /// In the order of the file.
-    pub fn sorted(mut self) -> Found {
+    pub fn sorted(mut self) -> ProblemList {
         self.found.sort_by_key(|problem| (problem.at, problem.code));
-        Found { problems: self.found, more: self.more }
+        ProblemList { problems: self.found, more: self.more }
     }
 }
 
 /// What was found, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    pub problems: Vec<Problem>,
+pub struct ProblemList {
+    pub problems: Vec<PlanProblem>,
     /// How many are not listed.
     pub more: usize,
 }

@@ -1,8 +1,8 @@
 //! Whether two stages may want to change the same file. A yes may be one too many, a no is certain.
 
-use sprag_base::glob::{Folding, Glob};
+use sprag_base::glob::{CaseFolding, Glob};
 
-use super::Scope;
+use super::StageScope;
 use super::graph::Graph;
 use super::values::FileGlob;
 
@@ -14,13 +14,13 @@ const SIGNS: [char; 3] = ['*', '?', '{'];
 
 /// A scope, made ready to be compared.
 #[derive(Clone, Debug, Default)]
-pub struct Compared {
+pub(crate) struct ScopeShape {
     /// In their order: what takes away counts for those before it.
-    parts: Vec<Part>,
+    parts: Vec<ScopePart>,
 }
 
 #[derive(Clone, Debug)]
-struct Part {
+struct ScopePart {
     text: FileGlob,
     glob: Glob,
     /// The directory that is named before the first star.
@@ -29,19 +29,19 @@ struct Part {
     is_plain: bool,
 }
 
-impl Compared {
-    pub fn new(scope: &Scope) -> Compared {
-        let part = |text: &FileGlob| Part {
+impl ScopeShape {
+    pub(crate) fn new(scope: &StageScope) -> ScopeShape {
+        let part = |text: &FileGlob| ScopePart {
             glob: text.glob(),
             start: start(text.as_str().trim_start_matches('!')),
             is_plain: !text.as_str().contains(SIGNS) && !text.as_str().ends_with('/'),
             text: text.clone(),
         };
-        Compared { parts: scope.globs.iter().map(part).collect() }
+        ScopeShape { parts: scope.globs.iter().map(part).collect() }
     }
 
     /// Two patterns that fit the same path. `None`: it would cost too much to say.
-    pub fn meets(&self, other: &Compared, steps: &mut u32) -> Option<Option<(FileGlob, FileGlob)>> {
+    pub(crate) fn meets(&self, other: &ScopeShape, steps: &mut u32) -> Option<Option<(FileGlob, FileGlob)>> {
         for (at, one) in self.adding() {
             for (place, two) in other.adding() {
                 *steps = steps.checked_sub(1)?;
@@ -57,16 +57,17 @@ impl Compared {
         Some(None)
     }
 
-    fn adding(&self) -> impl Iterator<Item = (usize, &Part)> {
+    fn adding(&self) -> impl Iterator<Item = (usize, &ScopePart)> {
         self.parts.iter().enumerate().filter(|(_, part)| !part.text.is_exclusion())
     }
 
     /// Whether all that the other names is taken away again behind this place. Who adds it once more is
     /// compared by itself.
-    fn lets_go(&self, at: usize, other: &Part) -> bool {
+    fn lets_go(&self, at: usize, other: &ScopePart) -> bool {
         self.parts[at + 1..].iter().filter(|part| part.text.is_exclusion()).any(|part| {
-            let is_all_below = !other.start.is_empty() && part.glob.fits_tree(&other.start, Folding::Exact);
-            is_all_below || other.is_plain && part.glob.fits(other.text.as_str(), Folding::Exact)
+            let is_all_below =
+                !other.start.is_empty() && part.glob.fits_tree(&other.start, CaseFolding::Exact);
+            is_all_below || other.is_plain && part.glob.fits(other.text.as_str(), CaseFolding::Exact)
         })
     }
 }
@@ -74,7 +75,7 @@ impl Compared {
 /// Two stages that may run at once and change the same file, by their places in the plan, and the patterns by
 /// which.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overlap {
+pub(crate) struct Overlap {
     pub one: usize,
     pub other: usize,
     pub by: (FileGlob, FileGlob),
@@ -82,20 +83,20 @@ pub struct Overlap {
 
 /// What a comparison of all stages came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overlaps {
+pub(crate) struct Overlaps {
     pub pairs: Vec<Overlap>,
     pub extent: Extent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub(crate) enum Extent {
     All,
     /// There were too many to compare them all, or to tell.
     Some,
 }
 
 /// Compares all stages that do not wait for each other; so many pairs are told at most.
-pub fn overlaps(scopes: &[Compared], graph: &Graph, most: usize) -> Overlaps {
+pub(crate) fn overlaps(scopes: &[ScopeShape], graph: &Graph, most: usize) -> Overlaps {
     let order = graph.order_known();
     let mut steps = STEPS;
     let mut pairs = Vec::new();
@@ -137,9 +138,9 @@ mod tests {
     use super::*;
     use crate::spec::values::Readable as _;
 
-    fn scope(globs: &[&str]) -> Compared {
+    fn scope(globs: &[&str]) -> ScopeShape {
         let globs = globs.iter().map(|glob| FileGlob::read(glob).unwrap()).collect();
-        Compared::new(&Scope { globs, ..Scope::default() })
+        ScopeShape::new(&StageScope { globs, ..StageScope::default() })
     }
 
     fn meet(one: &[&str], other: &[&str]) -> bool {

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::glob::{BadGlob, Glob};
 use sprag_base::text::{Text, quoted};
-use sprag_intent::Owned;
+use sprag_intent::Ownership;
 
-use super::problem::{Code, Wrong, did_you_mean};
+use super::problem::{ProblemCode, ValueProblem, did_you_mean};
 use crate::ids::StageId;
 
 /// A value that is written as a text.
 pub trait Readable: Sized {
-    fn read(text: &str) -> Result<Self, Wrong>;
+    fn read(text: &str) -> Result<Self, ValueProblem>;
 }
 
 /// A type that is written as text in records, too, and read back by the same rule.
@@ -73,11 +73,11 @@ texts! {
     /// A pattern of files; one that starts with `!` takes away.
     FileGlob,
     /// A regular expression that says something: it does not fit the empty text.
-    Pattern,
+    RegexText,
     /// A line for the shell. No `Text`: half a command is another one.
-    Command,
+    ShellLine,
     /// A branch, by its short name.
-    Branch,
+    BranchName,
     /// A name of ours: part of branches, refs and directories, so it means nothing to any of them.
     Slug,
     /// A name of somebody else's, such as a model's: one word, and no option.
@@ -100,7 +100,7 @@ macro_rules! choices {
         }
 
         impl crate::spec::values::Readable for $type {
-            fn read(text: &str) -> Result<$type, crate::spec::problem::Wrong> {
+            fn read(text: &str) -> Result<$type, crate::spec::problem::ValueProblem> {
                 match text {
                     $($name => Ok($type::$variant),)+
                     _ => Err(crate::spec::values::no_choice(text, $type::NAMES)),
@@ -111,8 +111,8 @@ macro_rules! choices {
 }
 pub(super) use choices;
 
-pub(crate) fn no_choice(text: &str, known: &[&str]) -> Wrong {
-    Wrong::value(format!("`{}` is none of its values", quoted(text)), did_you_mean(text, known))
+pub(crate) fn no_choice(text: &str, known: &[&str]) -> ValueProblem {
+    ValueProblem::value(format!("`{}` is none of its values", quoted(text)), did_you_mean(text, known))
 }
 
 /// A length of time, in whole seconds and of at least one.
@@ -140,10 +140,10 @@ impl Seconds {
 }
 
 impl Readable for Seconds {
-    fn read(text: &str) -> Result<Seconds, Wrong> {
+    fn read(text: &str) -> Result<Seconds, ValueProblem> {
         let wrong = || {
             let what = format!("`{}` is no length of time from 1 second to 7 days", quoted(text));
-            Wrong::value(what, "write `300s`, `5m` or `1h30m`")
+            ValueProblem::value(what, "write `300s`, `5m` or `1h30m`")
         };
         let (mut total, mut rest, mut units) = (0u32, text.trim(), UNITS.as_slice());
         if let Ok(seconds) = rest.parse::<u32>() {
@@ -191,10 +191,10 @@ impl Cost {
 }
 
 impl Readable for Cost {
-    fn read(text: &str) -> Result<Cost, Wrong> {
+    fn read(text: &str) -> Result<Cost, ValueProblem> {
         let wrong = || {
             let what = format!("`{}` is no amount between 0 and a million", quoted(text));
-            Wrong::value(what, "write `12.50`")
+            ValueProblem::value(what, "write `12.50`")
         };
         let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -226,16 +226,16 @@ impl RelPath {
 }
 
 impl Readable for RelPath {
-    fn read(text: &str) -> Result<RelPath, Wrong> {
+    fn read(text: &str) -> Result<RelPath, ValueProblem> {
         let shown = quoted(&Text::<80>::from(text).to_string());
         if text.is_empty() || text.len() > 500 || text.contains(['\0', '\n']) {
-            return Err(Wrong::value(format!("`{shown}` is no path"), "write one of 1 to 500 bytes"));
+            return Err(ValueProblem::value(format!("`{shown}` is no path"), "write one of 1 to 500 bytes"));
         }
         let leaves = text.starts_with(['/', '~']) || text.split(['/', '\\']).any(|name| name == "..");
         if leaves {
             let what = format!("`{shown}` leads out of the worktree");
-            return Err(Wrong {
-                code: Code::Traversal,
+            return Err(ValueProblem {
+                code: ProblemCode::Traversal,
                 what,
                 fix: "write it relative and without `..`".to_owned(),
             });
@@ -249,13 +249,14 @@ impl Readable for RelPath {
 }
 
 impl Readable for FileGlob {
-    fn read(text: &str) -> Result<FileGlob, Wrong> {
-        match Owned::check(text) {
+    fn read(text: &str) -> Result<FileGlob, ValueProblem> {
+        match Ownership::check(text) {
             Ok(()) => Ok(FileGlob(text.to_owned())),
             Err(bad) => {
-                let code = if bad == BadGlob::Outside { Code::Traversal } else { Code::BadPattern };
+                let code =
+                    if bad == BadGlob::Outside { ProblemCode::Traversal } else { ProblemCode::BadPattern };
                 let what = format!("`{}`: {bad}", quoted(&Text::<80>::from(text).to_string()));
-                Err(Wrong { code, what, fix: "write it as in `src/**`".to_owned() })
+                Err(ValueProblem { code, what, fix: "write it as in `src/**`".to_owned() })
             }
         }
     }
@@ -274,7 +275,7 @@ impl FileGlob {
 
 const PATTERN: usize = 500;
 
-impl Pattern {
+impl RegexText {
     /// Lines are matched one by one with `^` and `$`.
     pub fn regex(&self) -> regex_lite::Regex {
         compiled(&self.0).expect("it was compiled when it was read")
@@ -285,35 +286,43 @@ fn compiled(text: &str) -> Result<regex_lite::Regex, regex_lite::Error> {
     regex_lite::RegexBuilder::new(text).multi_line(true).size_limit(1 << 20).nest_limit(50).build()
 }
 
-impl Readable for Pattern {
-    fn read(text: &str) -> Result<Pattern, Wrong> {
+impl Readable for RegexText {
+    fn read(text: &str) -> Result<RegexText, ValueProblem> {
         let shown = quoted(&Text::<80>::from(text).to_string());
         if text.is_empty() || text.chars().count() > PATTERN {
             let what = format!("`{shown}` is no pattern of 1 to {PATTERN} characters");
-            return Err(Wrong { code: Code::BadPattern, what, fix: "write a shorter one".to_owned() });
+            return Err(ValueProblem {
+                code: ProblemCode::BadPattern,
+                what,
+                fix: "write a shorter one".to_owned(),
+            });
         }
-        let regex = compiled(text).map_err(|error| Wrong {
-            code: Code::BadPattern,
+        let regex = compiled(text).map_err(|error| ValueProblem {
+            code: ProblemCode::BadPattern,
             what: format!("`{shown}` is no regular expression: {error}"),
             fix: "put a `\\` before signs that mean themselves".to_owned(),
         })?;
         // Some that do not fit nothing itself fit it between two letters, as `\b` does.
         if regex.is_match("") || regex.find_iter("a 0\n\n_-").any(|found| found.range().is_empty()) {
             let what = format!("`{shown}` fits the empty text, and so any file");
-            return Err(Wrong { code: Code::WeakPattern, what, fix: "name what has to be there".to_owned() });
+            return Err(ValueProblem {
+                code: ProblemCode::WeakPattern,
+                what,
+                fix: "name what has to be there".to_owned(),
+            });
         }
-        Ok(Pattern(text.to_owned()))
+        Ok(RegexText(text.to_owned()))
     }
 }
 
 const COMMAND: usize = 4000;
 
-impl Readable for Command {
-    fn read(text: &str) -> Result<Command, Wrong> {
+impl Readable for ShellLine {
+    fn read(text: &str) -> Result<ShellLine, ValueProblem> {
         let is_good = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= COMMAND;
         match is_good {
-            true => Ok(Command(text.to_owned())),
-            false => Err(Wrong::value(
+            true => Ok(ShellLine(text.to_owned())),
+            false => Err(ValueProblem::value(
                 format!("`{}` is no command", quoted(&Text::<80>::from(text).to_string())),
                 format!("write a line for the shell of 1 to {COMMAND} characters"),
             )),
@@ -321,8 +330,8 @@ impl Readable for Command {
     }
 }
 
-impl Readable for Branch {
-    fn read(text: &str) -> Result<Branch, Wrong> {
+impl Readable for BranchName {
+    fn read(text: &str) -> Result<BranchName, ValueProblem> {
         // What git itself would refuse, and what could pass for an option.
         let is_bad_char =
             |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\`'\"$;|&<>(){}".contains(c);
@@ -337,8 +346,8 @@ impl Readable for Branch {
             && text != "@"
             && text != "HEAD";
         match is_good {
-            true => Ok(Branch(text.to_owned())),
-            false => Err(Wrong::value(
+            true => Ok(BranchName(text.to_owned())),
+            false => Err(ValueProblem::value(
                 format!("`{}` is no branch", quoted(&Text::<80>::from(text).to_string())),
                 "write its short name, as in `main`",
             )),
@@ -353,7 +362,7 @@ impl Slug {
 }
 
 impl Readable for Slug {
-    fn read(text: &str) -> Result<Slug, Wrong> {
+    fn read(text: &str) -> Result<Slug, ValueProblem> {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let is_good = (1..=63).contains(&text.len())
             && text.bytes().all(|byte| is_plain(byte) || byte == b'-')
@@ -363,18 +372,18 @@ impl Readable for Slug {
         }
         let what = format!("`{}` is no id", quoted(&Text::<80>::from(text).to_string()));
         let fix = "write 1 to 63 of `a-z`, `0-9` and `-`, the first no `-`".to_owned();
-        Err(Wrong { code: Code::BadId, what, fix })
+        Err(ValueProblem { code: ProblemCode::BadId, what, fix })
     }
 }
 
 impl Readable for Label {
-    fn read(text: &str) -> Result<Label, Wrong> {
+    fn read(text: &str) -> Result<Label, ValueProblem> {
         let is_good = (1..=100).contains(&text.len())
             && !text.starts_with('-')
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/@+[]-".contains(&byte));
         match is_good {
             true => Ok(Label(text.to_owned())),
-            false => Err(Wrong::value(
+            false => Err(ValueProblem::value(
                 format!("`{}` is no name", quoted(&Text::<80>::from(text).to_string())),
                 "write one word of letters, digits and `._:/@+-`",
             )),

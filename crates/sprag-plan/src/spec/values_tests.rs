@@ -40,21 +40,21 @@ fn paths_stay_within() {
         assert_eq!(RelPath::read(text).unwrap().as_str(), path);
     }
     for bad in ["..", "a/../b", "/a", "~/a", "~", "a\\..\\b"] {
-        assert_eq!(RelPath::read(bad).unwrap_err().code, Code::Traversal, "{bad}");
+        assert_eq!(RelPath::read(bad).unwrap_err().code, ProblemCode::Traversal, "{bad}");
     }
-    assert_eq!(RelPath::read("").unwrap_err().code, Code::BadValue);
+    assert_eq!(RelPath::read("").unwrap_err().code, ProblemCode::BadValue);
 }
 
 #[test]
 fn branches_and_names_are_no_options() {
     for good in ["main", "release/1.0", "a-b_c"] {
-        assert!(Branch::read(good).is_ok(), "{good}");
+        assert!(BranchName::read(good).is_ok(), "{good}");
     }
     for bad in [
         "", "-f", "a b", "a..b", "a/", "/a", "a//b", "x.lock", "a@{1}", "HEAD", "@", "a~1", "$(x)", "a/.b",
         "a.",
     ] {
-        assert!(Branch::read(bad).is_err(), "{bad}");
+        assert!(BranchName::read(bad).is_err(), "{bad}");
     }
     assert!(
         Label::read("gpt-5.1:high/x@2").is_ok() && Label::read("-x").is_err() && Label::read("a b").is_err()
@@ -64,13 +64,13 @@ fn branches_and_names_are_no_options() {
 #[test]
 fn a_pattern_that_fits_nothing_fits_anything() {
     for weak in ["x*", "", ".*", "a|", "(?:)", "^", "$", "\\b|x", "^$"] {
-        let code = Pattern::read(weak).unwrap_err().code;
-        assert!(matches!(code, Code::WeakPattern | Code::BadPattern), "{weak}");
+        let code = RegexText::read(weak).unwrap_err().code;
+        assert!(matches!(code, ProblemCode::WeakPattern | ProblemCode::BadPattern), "{weak}");
     }
-    assert!(Pattern::read("^use auth;$").unwrap().regex().is_match("mod a;\nuse auth;\n"));
+    assert!(RegexText::read("^use auth;$").unwrap().regex().is_match("mod a;\nuse auth;\n"));
     // What would take long to compile is refused.
-    assert!(Pattern::read("((a{100}){100}){100}").is_err());
-    assert!(Pattern::read(&"(".repeat(200)).is_err());
+    assert!(RegexText::read("((a{100}){100}){100}").is_err());
+    assert!(RegexText::read(&"(".repeat(200)).is_err());
 }
 
 proptest! {
@@ -85,9 +85,9 @@ proptest! {
         back::<Cost>(&text);
         back::<RelPath>(&text);
         back::<FileGlob>(&text);
-        back::<Pattern>(&text);
-        back::<Command>(&text);
-        back::<Branch>(&text);
+        back::<RegexText>(&text);
+        back::<ShellLine>(&text);
+        back::<BranchName>(&text);
         back::<Slug>(&text);
         back::<Label>(&text);
     }

@@ -12,32 +12,33 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::merge::merged_commit::MergedCommit;
-use crate::ids::{Commit, Key, StageId};
-use crate::merge::{Cause, Verified};
-pub use transition::{FIXES, Stepped, TRIES, step};
+use crate::ids::{CommitId, EffectKey, StageId};
+use crate::merge::Verified;
+use crate::merge::merge_failure::MergeFailure;
+pub use transition::{FIXES, TRIES, Transition, step};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Stage {
+pub enum StageState {
     /// Something it builds on is not merged yet.
     Waiting {
         on: Vec<StageId>,
     },
-    Ready(Turn),
-    Running(Work),
+    Ready(ReadyStage),
+    Running(StageWork),
     /// Its agent has asked a person something.
     Asking {
-        work: Work,
+        work: StageWork,
         question: Text<1000>,
     },
     /// Its agent's context is full, and the next one is told where it was.
     HandingOff {
-        work: Work,
+        work: StageWork,
         why: Text<300>,
     },
     /// Its checks have failed, and its agent is to mend it.
     Failing {
-        work: Work,
+        work: StageWork,
         report: Text<4000>,
     },
     Merging {
@@ -46,24 +47,24 @@ pub enum Stage {
     },
     Conflicted {
         verified: Verified,
-        against: Commit,
+        against: CommitId,
         paths: Vec<Text<400>>,
-        resolver: Option<Key>,
+        resolver: Option<EffectKey>,
         tries: u8,
     },
     /// Merged with what is there it is red.
     MergeHeld {
         verified: Verified,
-        cause: Cause,
+        cause: MergeFailure,
     },
     /// A person decides.
     Review {
-        case: Case,
-        back: Box<Stage>,
+        case: ReviewReason,
+        back: Box<StageState>,
     },
     Blocked {
         attempt: u32,
-        failure: Failure,
+        failure: StageFailure,
     },
     Skipped {
         by: Text<64>,
@@ -76,7 +77,7 @@ pub enum Stage {
 
 /// A stage that may start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct ReadyStage {
     /// From 1.
     pub attempt: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,11 +91,11 @@ pub struct Turn {
 
 /// A stage that an agent works at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct StageWork {
     pub attempt: u32,
-    pub session: Key,
+    pub session: EffectKey,
     /// What it started from.
-    pub base: Commit,
+    pub base: CommitId,
     pub phase: Phase,
     /// How often checks have sent it back.
     pub fixes: u8,
@@ -111,7 +112,7 @@ pub enum Phase {
 /// Why a person is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Case {
+pub enum ReviewReason {
     /// The plan says that a person merges.
     Merge,
     /// Sent back too often.
@@ -133,7 +134,7 @@ pub enum Case {
 /// Why a stage cannot go on. Found from exit codes, streams and hooks, never from prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Failure {
+pub enum StageFailure {
     Crash,
     Timeout,
     Overload,
@@ -153,12 +154,12 @@ pub enum Failure {
 /// Something that was found out or done, as the log has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "happened", rename_all = "snake_case")]
-pub enum Happened {
+pub enum StageEvent {
     /// All it builds on is merged.
     Freed,
     Started {
-        session: Key,
-        base: Commit,
+        session: EffectKey,
+        base: CommitId,
     },
     Asked {
         question: Text<1000>,
@@ -173,7 +174,7 @@ pub enum Happened {
     },
     /// The report was handed to its agent, or to a new one.
     SentBack {
-        session: Key,
+        session: EffectKey,
     },
     Green {
         verified: Verified,
@@ -188,7 +189,7 @@ pub enum Happened {
     },
     /// The agent is gone; it may be tried again then.
     Failed {
-        failure: Failure,
+        failure: StageFailure,
         again: Option<Timestamp>,
     },
     /// The agent is gone for no fault of its own: this attempt goes on later.
@@ -196,15 +197,15 @@ pub enum Happened {
         until: Option<Timestamp>,
     },
     Conflicted {
-        against: Commit,
+        against: CommitId,
         paths: Vec<Text<400>>,
     },
     ResolverStarted {
-        session: Key,
+        session: EffectKey,
     },
     ResolverFailed,
     MergeRed {
-        cause: Cause,
+        cause: MergeFailure,
     },
     Landed {
         merged: MergedCommit,
@@ -215,17 +216,17 @@ pub enum Happened {
         entry: u64,
     },
     Raised {
-        case: Case,
+        case: ReviewReason,
     },
     /// What it was for is done by somebody else.
     Overtaken,
-    Told(Word),
+    Told(PersonAction),
 }
 
 /// What a person says of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum PersonAction {
     Hold,
     Release,
     Retry,
@@ -247,72 +248,72 @@ pub enum Word {
     Reset,
 }
 
-impl Stage {
+impl StageState {
     /// How often it was tried, this time included.
     pub fn attempt(&self) -> u32 {
         match self {
-            Stage::Waiting { .. } | Stage::Skipped { .. } | Stage::Done { .. } => 0,
-            Stage::Ready(turn) => turn.attempt,
-            Stage::Running(work)
-            | Stage::Asking { work, .. }
-            | Stage::HandingOff { work, .. }
-            | Stage::Failing { work, .. } => work.attempt,
-            Stage::Merging { verified, .. }
-            | Stage::Conflicted { verified, .. }
-            | Stage::MergeHeld { verified, .. } => verified.attempt,
-            Stage::Review { back, .. } => back.attempt(),
-            Stage::Blocked { attempt, .. } => *attempt,
+            StageState::Waiting { .. } | StageState::Skipped { .. } | StageState::Done { .. } => 0,
+            StageState::Ready(turn) => turn.attempt,
+            StageState::Running(work)
+            | StageState::Asking { work, .. }
+            | StageState::HandingOff { work, .. }
+            | StageState::Failing { work, .. } => work.attempt,
+            StageState::Merging { verified, .. }
+            | StageState::Conflicted { verified, .. }
+            | StageState::MergeHeld { verified, .. } => verified.attempt,
+            StageState::Review { back, .. } => back.attempt(),
+            StageState::Blocked { attempt, .. } => *attempt,
         }
     }
 
     /// The agent at work, if one is.
-    pub fn session(&self) -> Option<&Key> {
+    pub fn session(&self) -> Option<&EffectKey> {
         match self {
-            Stage::Running(work)
-            | Stage::Asking { work, .. }
-            | Stage::HandingOff { work, .. }
-            | Stage::Failing { work, .. } => Some(&work.session),
-            Stage::Conflicted { resolver, .. } => resolver.as_ref(),
-            Stage::Review { back, .. } => back.session(),
-            Stage::Waiting { .. }
-            | Stage::Ready(_)
-            | Stage::Merging { .. }
-            | Stage::MergeHeld { .. }
-            | Stage::Blocked { .. }
-            | Stage::Skipped { .. }
-            | Stage::Done { .. } => None,
+            StageState::Running(work)
+            | StageState::Asking { work, .. }
+            | StageState::HandingOff { work, .. }
+            | StageState::Failing { work, .. } => Some(&work.session),
+            StageState::Conflicted { resolver, .. } => resolver.as_ref(),
+            StageState::Review { back, .. } => back.session(),
+            StageState::Waiting { .. }
+            | StageState::Ready(_)
+            | StageState::Merging { .. }
+            | StageState::MergeHeld { .. }
+            | StageState::Blocked { .. }
+            | StageState::Skipped { .. }
+            | StageState::Done { .. } => None,
         }
     }
 
     /// Nothing changes it any more.
     pub fn is_over(&self) -> bool {
-        matches!(self, Stage::Skipped { .. } | Stage::Done { .. })
+        matches!(self, StageState::Skipped { .. } | StageState::Done { .. })
     }
 
     /// Nothing happens before a person says something.
     pub fn is_a_persons(&self) -> bool {
         match self {
-            Stage::Asking { .. } | Stage::Review { .. } | Stage::Blocked { .. } => true,
-            Stage::Ready(turn) => turn.is_held,
+            StageState::Asking { .. } | StageState::Review { .. } | StageState::Blocked { .. } => true,
+            StageState::Ready(turn) => turn.is_held,
             _ => false,
         }
     }
 
     pub fn name(&self) -> &'static str {
         match self {
-            Stage::Waiting { .. } => "waiting",
-            Stage::Ready(_) => "ready",
-            Stage::Running(_) => "running",
-            Stage::Asking { .. } => "asking",
-            Stage::HandingOff { .. } => "handing off",
-            Stage::Failing { .. } => "failing",
-            Stage::Merging { .. } => "merging",
-            Stage::Conflicted { .. } => "conflicted",
-            Stage::MergeHeld { .. } => "merge held",
-            Stage::Review { .. } => "review",
-            Stage::Blocked { .. } => "blocked",
-            Stage::Skipped { .. } => "skipped",
-            Stage::Done { .. } => "done",
+            StageState::Waiting { .. } => "waiting",
+            StageState::Ready(_) => "ready",
+            StageState::Running(_) => "running",
+            StageState::Asking { .. } => "asking",
+            StageState::HandingOff { .. } => "handing off",
+            StageState::Failing { .. } => "failing",
+            StageState::Merging { .. } => "merging",
+            StageState::Conflicted { .. } => "conflicted",
+            StageState::MergeHeld { .. } => "merge held",
+            StageState::Review { .. } => "review",
+            StageState::Blocked { .. } => "blocked",
+            StageState::Skipped { .. } => "skipped",
+            StageState::Done { .. } => "done",
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::transition_table::{Move, happenings, moves, states, work};
+use super::transition_table::{TransitionRow, happenings, moves, states, work};
 use super::*;
 
 #[test]
 fn these_moves_there_are_and_no_others() {
     let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for Move { from, to, .. } in moves() {
+    for TransitionRow { from, to, .. } in moves() {
         found.entry(from).or_default().insert(to);
     }
     let told: Vec<String> = found
@@ -36,27 +36,29 @@ fn these_moves_there_are_and_no_others() {
 #[test]
 fn every_state_is_come_to() {
     let to: BTreeSet<&str> = moves().iter().map(|it| it.to).collect();
-    let never: Vec<&str> = states().iter().map(Stage::name).filter(|name| !to.contains(name)).collect();
+    let never: Vec<&str> = states().iter().map(StageState::name).filter(|name| !to.contains(name)).collect();
     assert_eq!(never, ["waiting"], "which is where it begins");
 }
 
 #[test]
 fn what_is_over_stays_so() {
-    let merged = MergedCommit::landed(Commit(Text::new("c")), Commit(Text::new("t")));
-    for stage in [Stage::Done { merged }, Stage::Skipped { by: Text::new("p"), why: Text::new("w") }] {
+    let merged = MergedCommit::landed(CommitId(Text::new("c")), CommitId(Text::new("t")));
+    for stage in
+        [StageState::Done { merged }, StageState::Skipped { by: Text::new("p"), why: Text::new("w") }]
+    {
         assert!(stage.is_over());
-        assert!(happenings().iter().all(|happened| step(&stage, happened) == Stepped::Ignored));
+        assert!(happenings().iter().all(|happened| step(&stage, happened) == Transition::Ignored));
     }
 }
 
 #[test]
 fn checks_send_back_three_times() {
-    let mut stage = Stage::Running(work(Phase::Verify));
+    let mut stage = StageState::Running(work(Phase::Verify));
     let mut sent = 0;
-    while let Stepped::To(failing) = step(&stage, &Happened::Red { report: Text::new("red") }) {
-        let session = Key(Text::new("r/s/1/1"));
-        let Stepped::To(again) = step(&failing, &Happened::SentBack { session }) else { break };
-        let Stepped::To(claimed) = step(&again, &Happened::Claimed) else { break };
+    while let Transition::To(failing) = step(&stage, &StageEvent::Red { report: Text::new("red") }) {
+        let session = EffectKey(Text::new("r/s/1/1"));
+        let Transition::To(again) = step(&failing, &StageEvent::SentBack { session }) else { break };
+        let Transition::To(claimed) = step(&again, &StageEvent::Claimed) else { break };
         stage = claimed;
         sent += 1;
     }

@@ -2,12 +2,12 @@
 
 use sprag_base::text::Text;
 
-use super::{Case, Failure, Happened, Phase, Stage, Turn, Word, Work};
+use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageState, StageWork};
 
 /// What became of a stage.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stepped {
-    To(Stage),
+pub enum Transition {
+    To(StageState),
     /// It means nothing here.
     Ignored,
 }
@@ -18,53 +18,63 @@ pub const FIXES: u8 = 3;
 pub const TRIES: u8 = 3;
 
 /// The one relation between states.
-pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
-    use Happened as H;
+pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
+    use StageEvent as H;
     let to = match (stage, happened) {
-        (Stage::Waiting { .. }, H::Freed) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+        (StageState::Waiting { .. }, H::Freed) => {
+            StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() })
+        }
 
-        (Stage::Ready(turn), H::Started { session, base }) if !turn.is_held => Stage::Running(Work {
-            attempt: turn.attempt,
-            session: session.clone(),
-            base: base.clone(),
-            phase: Phase::Work,
-            fixes: 0,
+        (StageState::Ready(turn), H::Started { session, base }) if !turn.is_held => {
+            StageState::Running(StageWork {
+                attempt: turn.attempt,
+                session: session.clone(),
+                base: base.clone(),
+                phase: Phase::Work,
+                fixes: 0,
+            })
+        }
+        (StageState::Ready(turn), H::Told(PersonAction::Hold)) => {
+            StageState::Ready(ReadyStage { is_held: true, ..turn.clone() })
+        }
+        (StageState::Ready(turn), H::Told(PersonAction::Release)) => {
+            StageState::Ready(ReadyStage { is_held: false, ..turn.clone() })
+        }
+        (StageState::Ready(turn), H::Told(PersonAction::GoOn)) => {
+            StageState::Ready(ReadyStage { is_held: false, not_before: None, ..turn.clone() })
+        }
+        (StageState::Ready(turn), H::Failed { failure, again: None }) => blocked(turn.attempt, *failure),
+
+        (StageState::Running(work), H::Asked { question }) if work.phase == Phase::Work => {
+            StageState::Asking { work: work.clone(), question: question.clone() }
+        }
+        (StageState::Running(work), H::Claimed) if work.phase == Phase::Work => in_phase(work, Phase::Verify),
+        (StageState::Running(work), H::WentOn) if work.phase == Phase::Verify => in_phase(work, Phase::Work),
+        (StageState::Running(work), H::Red { report }) if work.phase == Phase::Verify => {
+            StageState::Failing { work: work.clone(), report: report.clone() }
+        }
+        (StageState::Running(work), H::Green { verified, entry }) if work.phase == Phase::Verify => {
+            StageState::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (StageState::Running(work), H::ContextFull { why }) => {
+            StageState::HandingOff { work: work.clone(), why: why.clone() }
+        }
+        (StageState::Asking { work, .. }, H::Answered) => StageState::Running(work.clone()),
+        (StageState::Asking { work, .. }, H::ContextFull { why }) => {
+            StageState::HandingOff { work: work.clone(), why: why.clone() }
+        }
+        (StageState::HandingOff { work, .. }, H::HandedOff { carry }) => StageState::Ready(ReadyStage {
+            attempt: work.attempt,
+            carry: Some(carry.clone()),
+            ..ReadyStage::default()
         }),
-        (Stage::Ready(turn), H::Told(Word::Hold)) => Stage::Ready(Turn { is_held: true, ..turn.clone() }),
-        (Stage::Ready(turn), H::Told(Word::Release)) => Stage::Ready(Turn { is_held: false, ..turn.clone() }),
-        (Stage::Ready(turn), H::Told(Word::GoOn)) => {
-            Stage::Ready(Turn { is_held: false, not_before: None, ..turn.clone() })
-        }
-        (Stage::Ready(turn), H::Failed { failure, again: None }) => blocked(turn.attempt, *failure),
-
-        (Stage::Running(work), H::Asked { question }) if work.phase == Phase::Work => {
-            Stage::Asking { work: work.clone(), question: question.clone() }
-        }
-        (Stage::Running(work), H::Claimed) if work.phase == Phase::Work => in_phase(work, Phase::Verify),
-        (Stage::Running(work), H::WentOn) if work.phase == Phase::Verify => in_phase(work, Phase::Work),
-        (Stage::Running(work), H::Red { report }) if work.phase == Phase::Verify => {
-            Stage::Failing { work: work.clone(), report: report.clone() }
-        }
-        (Stage::Running(work), H::Green { verified, entry }) if work.phase == Phase::Verify => {
-            Stage::Merging { verified: verified.clone(), entry: *entry }
-        }
-        (Stage::Running(work), H::ContextFull { why }) => {
-            Stage::HandingOff { work: work.clone(), why: why.clone() }
-        }
-        (Stage::Asking { work, .. }, H::Answered) => Stage::Running(work.clone()),
-        (Stage::Asking { work, .. }, H::ContextFull { why }) => {
-            Stage::HandingOff { work: work.clone(), why: why.clone() }
-        }
-        (Stage::HandingOff { work, .. }, H::HandedOff { carry }) => {
-            Stage::Ready(Turn { attempt: work.attempt, carry: Some(carry.clone()), ..Turn::default() })
-        }
 
         // It heard what is red where it claimed, and was quicker than whoever hands the report over.
-        (Stage::Failing { work, .. }, H::Claimed) if work.fixes < FIXES => {
-            Stage::Running(Work { phase: Phase::Verify, fixes: work.fixes + 1, ..work.clone() })
+        (StageState::Failing { work, .. }, H::Claimed) if work.fixes < FIXES => {
+            StageState::Running(StageWork { phase: Phase::Verify, fixes: work.fixes + 1, ..work.clone() })
         }
-        (Stage::Failing { work, .. }, H::SentBack { session }) if work.fixes < FIXES => {
-            Stage::Running(Work {
+        (StageState::Failing { work, .. }, H::SentBack { session }) if work.fixes < FIXES => {
+            StageState::Running(StageWork {
                 session: session.clone(),
                 phase: Phase::Work,
                 fixes: work.fixes + 1,
@@ -73,161 +83,184 @@ pub fn step(stage: &Stage, happened: &Happened) -> Stepped {
         }
 
         (
-            Stage::Running(work) | Stage::Asking { work, .. } | Stage::Failing { work, .. },
+            StageState::Running(work) | StageState::Asking { work, .. } | StageState::Failing { work, .. },
             H::Failed { again: Some(at), .. },
-        ) => Stage::Ready(Turn { attempt: work.attempt + 1, not_before: Some(*at), ..Turn::default() }),
+        ) => StageState::Ready(ReadyStage {
+            attempt: work.attempt + 1,
+            not_before: Some(*at),
+            ..ReadyStage::default()
+        }),
         (
-            Stage::Running(work)
-            | Stage::Asking { work, .. }
-            | Stage::Failing { work, .. }
-            | Stage::HandingOff { work, .. },
+            StageState::Running(work)
+            | StageState::Asking { work, .. }
+            | StageState::Failing { work, .. }
+            | StageState::HandingOff { work, .. },
             H::Failed { failure, again: None },
         ) => blocked(work.attempt, *failure),
         (
-            Stage::Running(work) | Stage::Asking { work, .. } | Stage::Failing { work, .. },
+            StageState::Running(work) | StageState::Asking { work, .. } | StageState::Failing { work, .. },
             H::Paused { until },
-        ) => Stage::Ready(Turn { attempt: work.attempt, not_before: *until, ..Turn::default() }),
+        ) => StageState::Ready(ReadyStage {
+            attempt: work.attempt,
+            not_before: *until,
+            ..ReadyStage::default()
+        }),
 
-        (Stage::Merging { .. }, H::Landed { merged }) => Stage::Done { merged: merged.clone() },
-        (Stage::Merging { verified, .. }, H::Conflicted { against, paths }) => Stage::Conflicted {
+        (StageState::Merging { .. }, H::Landed { merged }) => StageState::Done { merged: merged.clone() },
+        (StageState::Merging { verified, .. }, H::Conflicted { against, paths }) => StageState::Conflicted {
             verified: verified.clone(),
             against: against.clone(),
             paths: paths.clone(),
             resolver: None,
             tries: 0,
         },
-        (Stage::Merging { verified, .. }, H::MergeRed { cause }) => {
-            Stage::MergeHeld { verified: verified.clone(), cause: cause.clone() }
+        (StageState::Merging { verified, .. }, H::MergeRed { cause }) => {
+            StageState::MergeHeld { verified: verified.clone(), cause: cause.clone() }
         }
         (
-            Stage::Conflicted { verified, against, paths, resolver: None, tries },
+            StageState::Conflicted { verified, against, paths, resolver: None, tries },
             H::ResolverStarted { session },
-        ) if *tries < TRIES => Stage::Conflicted {
+        ) if *tries < TRIES => StageState::Conflicted {
             verified: verified.clone(),
             against: against.clone(),
             paths: paths.clone(),
             resolver: Some(session.clone()),
             tries: tries + 1,
         },
-        (Stage::Conflicted { verified, against, paths, resolver: Some(_), tries }, H::ResolverFailed) => {
-            Stage::Conflicted {
-                verified: verified.clone(),
-                against: against.clone(),
-                paths: paths.clone(),
-                resolver: None,
-                tries: *tries,
-            }
-        }
-        (Stage::Conflicted { verified, .. }, H::Failed { failure, again: None }) => {
+        (
+            StageState::Conflicted { verified, against, paths, resolver: Some(_), tries },
+            H::ResolverFailed,
+        ) => StageState::Conflicted {
+            verified: verified.clone(),
+            against: against.clone(),
+            paths: paths.clone(),
+            resolver: None,
+            tries: *tries,
+        },
+        (StageState::Conflicted { verified, .. }, H::Failed { failure, again: None }) => {
             blocked(verified.attempt, *failure)
         }
-        (Stage::Conflicted { .. } | Stage::MergeHeld { .. }, H::Queued { verified, entry }) => {
-            Stage::Merging { verified: verified.clone(), entry: *entry }
+        (StageState::Conflicted { .. } | StageState::MergeHeld { .. }, H::Queued { verified, entry }) => {
+            StageState::Merging { verified: verified.clone(), entry: *entry }
         }
-        (Stage::MergeHeld { verified, .. }, H::Failed { again: Some(at), .. }) => {
-            Stage::Ready(Turn { attempt: verified.attempt + 1, not_before: Some(*at), ..Turn::default() })
+        (StageState::MergeHeld { verified, .. }, H::Failed { again: Some(at), .. }) => {
+            StageState::Ready(ReadyStage {
+                attempt: verified.attempt + 1,
+                not_before: Some(*at),
+                ..ReadyStage::default()
+            })
         }
 
         (
-            Stage::Running(_) | Stage::Failing { .. } | Stage::Conflicted { .. } | Stage::MergeHeld { .. },
+            StageState::Running(_)
+            | StageState::Failing { .. }
+            | StageState::Conflicted { .. }
+            | StageState::MergeHeld { .. },
             H::Raised { case },
-        ) => Stage::Review { case: *case, back: Box::new(stage.clone()) },
-        (Stage::Running(work) | Stage::Failing { work, .. }, H::Told(Word::Verify)) => {
+        ) => StageState::Review { case: *case, back: Box::new(stage.clone()) },
+        (StageState::Running(work) | StageState::Failing { work, .. }, H::Told(PersonAction::Verify)) => {
             in_phase(work, Phase::Verify)
         }
         (
-            Stage::Ready(_)
-            | Stage::Running(_)
-            | Stage::Asking { .. }
-            | Stage::HandingOff { .. }
-            | Stage::Failing { .. }
-            | Stage::Merging { .. }
-            | Stage::Conflicted { .. }
-            | Stage::MergeHeld { .. }
-            | Stage::Review { .. }
-            | Stage::Blocked { .. },
-            H::Told(Word::Reset),
-        ) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+            StageState::Ready(_)
+            | StageState::Running(_)
+            | StageState::Asking { .. }
+            | StageState::HandingOff { .. }
+            | StageState::Failing { .. }
+            | StageState::Merging { .. }
+            | StageState::Conflicted { .. }
+            | StageState::MergeHeld { .. }
+            | StageState::Review { .. }
+            | StageState::Blocked { .. },
+            H::Told(PersonAction::Reset),
+        ) => StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
         (
-            Stage::Ready(_)
-            | Stage::Running(_)
-            | Stage::Asking { .. }
-            | Stage::HandingOff { .. }
-            | Stage::Failing { .. },
-            H::Told(Word::Block),
-        ) => blocked(stage.attempt(), Failure::Told),
-        (Stage::Review { case: Case::Held, back }, H::Told(Word::Release | Word::GoOn)) => (**back).clone(),
+            StageState::Ready(_)
+            | StageState::Running(_)
+            | StageState::Asking { .. }
+            | StageState::HandingOff { .. }
+            | StageState::Failing { .. },
+            H::Told(PersonAction::Block),
+        ) => blocked(stage.attempt(), StageFailure::Told),
+        (
+            StageState::Review { case: ReviewReason::Held, back },
+            H::Told(PersonAction::Release | PersonAction::GoOn),
+        ) => (**back).clone(),
         // It is let go, and a person is asked something else now.
-        (Stage::Review { case: Case::Held, back }, H::Raised { case }) => {
-            Stage::Review { case: *case, back: back.clone() }
+        (StageState::Review { case: ReviewReason::Held, back }, H::Raised { case }) => {
+            StageState::Review { case: *case, back: back.clone() }
         }
-        (Stage::Review { back, .. }, H::Told(word)) => match reviewed(back, word) {
+        (StageState::Review { back, .. }, H::Told(word)) => match reviewed(back, word) {
             Some(to) => to,
-            None => return Stepped::Ignored,
+            None => return Transition::Ignored,
         },
 
         // Whoever said that it cannot go on is answered.
-        (Stage::Blocked { attempt, failure: Failure::Told }, H::Told(Word::GoOn)) => {
-            Stage::Ready(Turn { attempt: *attempt, ..Turn::default() })
+        (StageState::Blocked { attempt, failure: StageFailure::Told }, H::Told(PersonAction::GoOn)) => {
+            StageState::Ready(ReadyStage { attempt: *attempt, ..ReadyStage::default() })
         }
-        (Stage::Blocked { attempt, .. }, H::Told(Word::Retry)) => {
-            Stage::Ready(Turn { attempt: attempt + 1, ..Turn::default() })
+        (StageState::Blocked { attempt, .. }, H::Told(PersonAction::Retry)) => {
+            StageState::Ready(ReadyStage { attempt: attempt + 1, ..ReadyStage::default() })
         }
         (
-            Stage::Waiting { .. } | Stage::Ready(_) | Stage::Blocked { .. },
-            H::Told(Word::Skip { by, why }),
-        ) => Stage::Skipped { by: by.clone(), why: why.clone() },
+            StageState::Waiting { .. } | StageState::Ready(_) | StageState::Blocked { .. },
+            H::Told(PersonAction::Skip { by, why }),
+        ) => StageState::Skipped { by: by.clone(), why: why.clone() },
 
         (stage, H::Overtaken) if !stage.is_over() => {
-            Stage::Skipped { by: Text::new("sprag"), why: Text::new("it was done by others") }
+            StageState::Skipped { by: Text::new("sprag"), why: Text::new("it was done by others") }
         }
 
         (
-            Stage::Waiting { .. }
-            | Stage::Ready(_)
-            | Stage::Running(_)
-            | Stage::Asking { .. }
-            | Stage::HandingOff { .. }
-            | Stage::Failing { .. }
-            | Stage::Merging { .. }
-            | Stage::Conflicted { .. }
-            | Stage::MergeHeld { .. }
-            | Stage::Review { .. }
-            | Stage::Blocked { .. }
-            | Stage::Skipped { .. }
-            | Stage::Done { .. },
+            StageState::Waiting { .. }
+            | StageState::Ready(_)
+            | StageState::Running(_)
+            | StageState::Asking { .. }
+            | StageState::HandingOff { .. }
+            | StageState::Failing { .. }
+            | StageState::Merging { .. }
+            | StageState::Conflicted { .. }
+            | StageState::MergeHeld { .. }
+            | StageState::Review { .. }
+            | StageState::Blocked { .. }
+            | StageState::Skipped { .. }
+            | StageState::Done { .. },
             _,
-        ) => return Stepped::Ignored,
+        ) => return Transition::Ignored,
     };
     // One that is ready may have work in its worktree: to begin anew means something there, too.
-    let is_reset = matches!(happened, H::Told(Word::Reset));
-    if to == *stage && !is_reset { Stepped::Ignored } else { Stepped::To(to) }
+    let is_reset = matches!(happened, H::Told(PersonAction::Reset));
+    if to == *stage && !is_reset { Transition::Ignored } else { Transition::To(to) }
 }
 
-fn blocked(attempt: u32, failure: Failure) -> Stage {
-    Stage::Blocked { attempt, failure }
+fn blocked(attempt: u32, failure: StageFailure) -> StageState {
+    StageState::Blocked { attempt, failure }
 }
 
-fn in_phase(work: &Work, phase: Phase) -> Stage {
-    Stage::Running(Work { phase, ..work.clone() })
+fn in_phase(work: &StageWork, phase: Phase) -> StageState {
+    StageState::Running(StageWork { phase, ..work.clone() })
 }
 
 /// Where a person's word leads from a review; `None`: nowhere.
-fn reviewed(back: &Stage, word: &Word) -> Option<Stage> {
-    let again = || Turn { attempt: back.attempt() + 1, ..Turn::default() };
+fn reviewed(back: &StageState, word: &PersonAction) -> Option<StageState> {
+    let again = || ReadyStage { attempt: back.attempt() + 1, ..ReadyStage::default() };
     Some(match (word, back) {
-        (Word::GoOn, Stage::Running(work) | Stage::Failing { work, .. }) => {
-            Stage::Running(Work { phase: Phase::Work, fixes: 0, ..work.clone() })
+        (PersonAction::GoOn, StageState::Running(work) | StageState::Failing { work, .. }) => {
+            StageState::Running(StageWork { phase: Phase::Work, fixes: 0, ..work.clone() })
         }
-        (Word::Verify, Stage::Running(work) | Stage::Failing { work, .. }) => in_phase(work, Phase::Verify),
-        (Word::Verify, Stage::Conflicted { resolver: Some(_), .. }) => back.clone(),
-        (Word::Verify, _) => return None,
-        (Word::Merge { verified, entry }, _) => Stage::Merging { verified: verified.clone(), entry: *entry },
-        (Word::Block, back) => blocked(back.attempt(), Failure::Told),
-        (Word::Skip { by, why }, _) => Stage::Skipped { by: by.clone(), why: why.clone() },
+        (PersonAction::Verify, StageState::Running(work) | StageState::Failing { work, .. }) => {
+            in_phase(work, Phase::Verify)
+        }
+        (PersonAction::Verify, StageState::Conflicted { resolver: Some(_), .. }) => back.clone(),
+        (PersonAction::Verify, _) => return None,
+        (PersonAction::Merge { verified, entry }, _) => {
+            StageState::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (PersonAction::Block, back) => blocked(back.attempt(), StageFailure::Told),
+        (PersonAction::Skip { by, why }, _) => StageState::Skipped { by: by.clone(), why: why.clone() },
         // What cannot simply go on starts again.
-        (Word::GoOn | Word::Retry, _) => Stage::Ready(again()),
-        (Word::Hold | Word::Release, _) => return None,
-        (Word::Reset, _) => Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
+        (PersonAction::GoOn | PersonAction::Retry, _) => StageState::Ready(again()),
+        (PersonAction::Hold | PersonAction::Release, _) => return None,
+        (PersonAction::Reset, _) => StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
     })
 }

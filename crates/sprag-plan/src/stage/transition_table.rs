@@ -3,15 +3,16 @@
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::transition::{Stepped, step};
-use super::{Case, Failure, Happened, Phase, Stage, Turn, Word, Work};
-use crate::ids::{Commit, Key, StageId};
+use super::transition::{Transition, step};
+use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageState, StageWork};
+use crate::ids::{CommitId, EffectKey, StageId};
+use crate::merge::Verified;
+use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
-use crate::merge::{Cause, Verified};
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
+pub struct TransitionRow {
     pub from: &'static str,
     /// What happened, as the records call it.
     pub what: String,
@@ -19,14 +20,14 @@ pub struct Move {
 }
 
 /// All of them, by the states they start from.
-pub fn moves() -> Vec<Move> {
+pub fn moves() -> Vec<TransitionRow> {
     let mut found = Vec::new();
     for stage in states() {
         for happened in happenings() {
-            if let Stepped::To(to) = step(&stage, &happened)
+            if let Transition::To(to) = step(&stage, &happened)
                 && to.name() != stage.name()
             {
-                let one = Move { from: stage.name(), what: called(&happened), to: to.name() };
+                let one = TransitionRow { from: stage.name(), what: called(&happened), to: to.name() };
                 if !found.contains(&one) {
                     found.push(one);
                 }
@@ -41,18 +42,18 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
     let mut found: Vec<(&str, &str)> = Vec::new();
     for stage in states() {
         let elsewhere = match stage {
-            Stage::Waiting { .. } => "WaitingForDeps",
-            Stage::Ready(_) => "Queued",
-            Stage::Running(_) => "Executing",
-            Stage::Asking { .. } => "WaitingForInput",
-            Stage::HandingOff { .. } => "NeedsHandoff",
-            Stage::Failing { .. } => "CompletedWithFailures",
-            Stage::Conflicted { .. } => "MergeConflict",
-            Stage::MergeHeld { .. } => "MergeBlocked",
-            Stage::Blocked { .. } => "Blocked",
-            Stage::Skipped { .. } => "Skipped",
-            Stage::Done { .. } => "Completed, merged",
-            Stage::Merging { .. } | Stage::Review { .. } => "",
+            StageState::Waiting { .. } => "WaitingForDeps",
+            StageState::Ready(_) => "Queued",
+            StageState::Running(_) => "Executing",
+            StageState::Asking { .. } => "WaitingForInput",
+            StageState::HandingOff { .. } => "NeedsHandoff",
+            StageState::Failing { .. } => "CompletedWithFailures",
+            StageState::Conflicted { .. } => "MergeConflict",
+            StageState::MergeHeld { .. } => "MergeBlocked",
+            StageState::Blocked { .. } => "Blocked",
+            StageState::Skipped { .. } => "Skipped",
+            StageState::Done { .. } => "Completed, merged",
+            StageState::Merging { .. } | StageState::Review { .. } => "",
         };
         if !found.iter().any(|(name, _)| *name == stage.name()) {
             found.push((stage.name(), elsewhere));
@@ -61,11 +62,11 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
     found
 }
 
-fn called(happened: &Happened) -> String {
+fn called(happened: &StageEvent) -> String {
     let written = serde_json::to_value(happened).unwrap_or_default();
     let name = |value: &serde_json::Value| value.as_str().unwrap_or_default().replace('_', " ");
     match happened {
-        Happened::Told(word) => {
+        StageEvent::Told(word) => {
             let word = serde_json::to_value(word).unwrap_or_default();
             let inner = word.as_object().and_then(|fields| fields.keys().next().cloned());
             format!("a person says `{}`", inner.unwrap_or_else(|| name(&word)))
@@ -74,84 +75,87 @@ fn called(happened: &Happened) -> String {
     }
 }
 
-pub(crate) fn work(phase: Phase) -> Work {
-    let session = Key(Text::new("r/s/1/1"));
-    Work { attempt: 1, session, base: Commit(Text::new("b")), phase, fixes: 0 }
+pub(crate) fn work(phase: Phase) -> StageWork {
+    let session = EffectKey(Text::new("r/s/1/1"));
+    StageWork { attempt: 1, session, base: CommitId(Text::new("b")), phase, fixes: 0 }
 }
 
 fn verified() -> Verified {
-    let commit = |name: &str| Commit(Text::new(name));
+    let commit = |name: &str| CommitId(Text::new(name));
     Verified { attempt: 1, head: commit("h"), tree: commit("t"), base: commit("b") }
 }
 
-pub(crate) fn states() -> Vec<Stage> {
-    let conflicted = |resolver| Stage::Conflicted {
+pub(crate) fn states() -> Vec<StageState> {
+    let conflicted = |resolver| StageState::Conflicted {
         verified: verified(),
-        against: Commit(Text::new("x")),
+        against: CommitId(Text::new("x")),
         paths: Vec::new(),
         resolver,
         tries: 1,
     };
     vec![
-        Stage::Waiting { on: Vec::new() },
-        Stage::Ready(Turn { attempt: 1, ..Turn::default() }),
-        Stage::Running(work(Phase::Work)),
-        Stage::Running(work(Phase::Verify)),
-        Stage::Asking { work: work(Phase::Work), question: Text::new("?") },
-        Stage::HandingOff { work: work(Phase::Work), why: Text::new("full") },
-        Stage::Failing { work: work(Phase::Verify), report: Text::new("red") },
-        Stage::Merging { verified: verified(), entry: 1 },
+        StageState::Waiting { on: Vec::new() },
+        StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
+        StageState::Running(work(Phase::Work)),
+        StageState::Running(work(Phase::Verify)),
+        StageState::Asking { work: work(Phase::Work), question: Text::new("?") },
+        StageState::HandingOff { work: work(Phase::Work), why: Text::new("full") },
+        StageState::Failing { work: work(Phase::Verify), report: Text::new("red") },
+        StageState::Merging { verified: verified(), entry: 1 },
         conflicted(None),
-        conflicted(Some(Key(Text::new("r/s/1/2")))),
-        Stage::MergeHeld { verified: verified(), cause: Cause::Red { report: Text::new("red") } },
-        Stage::Review { case: Case::Checks, back: Box::new(Stage::Running(work(Phase::Verify))) },
-        Stage::Review {
-            case: Case::Held,
-            back: Box::new(Stage::Failing { work: work(Phase::Verify), report: Text::new("red") }),
+        conflicted(Some(EffectKey(Text::new("r/s/1/2")))),
+        StageState::MergeHeld { verified: verified(), cause: MergeFailure::Red { report: Text::new("red") } },
+        StageState::Review {
+            case: ReviewReason::Checks,
+            back: Box::new(StageState::Running(work(Phase::Verify))),
         },
-        Stage::Blocked { attempt: 1, failure: Failure::Auth },
-        Stage::Blocked { attempt: 1, failure: Failure::Told },
-        Stage::Skipped { by: Text::new("p"), why: Text::new("w") },
-        Stage::Done { merged: MergedCommit::landed(Commit(Text::new("c")), Commit(Text::new("t"))) },
+        StageState::Review {
+            case: ReviewReason::Held,
+            back: Box::new(StageState::Failing { work: work(Phase::Verify), report: Text::new("red") }),
+        },
+        StageState::Blocked { attempt: 1, failure: StageFailure::Auth },
+        StageState::Blocked { attempt: 1, failure: StageFailure::Told },
+        StageState::Skipped { by: Text::new("p"), why: Text::new("w") },
+        StageState::Done { merged: MergedCommit::landed(CommitId(Text::new("c")), CommitId(Text::new("t"))) },
     ]
 }
 
-pub(crate) fn happenings() -> Vec<Happened> {
+pub(crate) fn happenings() -> Vec<StageEvent> {
     let at = Timestamp::from_millis(0);
-    let session = Key(Text::new("r/s/1/3"));
-    let commit = Commit(Text::new("c"));
+    let session = EffectKey(Text::new("r/s/1/3"));
+    let commit = CommitId(Text::new("c"));
     let merged = MergedCommit::landed(commit.clone(), commit.clone());
     vec![
-        Happened::Freed,
-        Happened::Started { session: session.clone(), base: commit.clone() },
-        Happened::Asked { question: Text::new("?") },
-        Happened::Answered,
-        Happened::Claimed,
-        Happened::WentOn,
-        Happened::Red { report: Text::new("red") },
-        Happened::SentBack { session: session.clone() },
-        Happened::Green { verified: verified(), entry: 2 },
-        Happened::ContextFull { why: Text::new("full") },
-        Happened::HandedOff { carry: Text::new("h") },
-        Happened::Failed { failure: Failure::Crash, again: Some(at) },
-        Happened::Failed { failure: Failure::Auth, again: None },
-        Happened::Paused { until: Some(at) },
-        Happened::Conflicted { against: commit.clone(), paths: Vec::new() },
-        Happened::ResolverStarted { session },
-        Happened::ResolverFailed,
-        Happened::MergeRed { cause: Cause::Pair { with: StageId::new("o") } },
-        Happened::Landed { merged },
-        Happened::Queued { verified: verified(), entry: 3 },
-        Happened::Raised { case: Case::Red },
-        Happened::Overtaken,
-        Happened::Told(Word::Hold),
-        Happened::Told(Word::Release),
-        Happened::Told(Word::Retry),
-        Happened::Told(Word::Block),
-        Happened::Told(Word::Skip { by: Text::new("p"), why: Text::new("w") }),
-        Happened::Told(Word::GoOn),
-        Happened::Told(Word::Merge { verified: verified(), entry: 4 }),
-        Happened::Told(Word::Verify),
-        Happened::Told(Word::Reset),
+        StageEvent::Freed,
+        StageEvent::Started { session: session.clone(), base: commit.clone() },
+        StageEvent::Asked { question: Text::new("?") },
+        StageEvent::Answered,
+        StageEvent::Claimed,
+        StageEvent::WentOn,
+        StageEvent::Red { report: Text::new("red") },
+        StageEvent::SentBack { session: session.clone() },
+        StageEvent::Green { verified: verified(), entry: 2 },
+        StageEvent::ContextFull { why: Text::new("full") },
+        StageEvent::HandedOff { carry: Text::new("h") },
+        StageEvent::Failed { failure: StageFailure::Crash, again: Some(at) },
+        StageEvent::Failed { failure: StageFailure::Auth, again: None },
+        StageEvent::Paused { until: Some(at) },
+        StageEvent::Conflicted { against: commit.clone(), paths: Vec::new() },
+        StageEvent::ResolverStarted { session },
+        StageEvent::ResolverFailed,
+        StageEvent::MergeRed { cause: MergeFailure::Pair { with: StageId::new("o") } },
+        StageEvent::Landed { merged },
+        StageEvent::Queued { verified: verified(), entry: 3 },
+        StageEvent::Raised { case: ReviewReason::Red },
+        StageEvent::Overtaken,
+        StageEvent::Told(PersonAction::Hold),
+        StageEvent::Told(PersonAction::Release),
+        StageEvent::Told(PersonAction::Retry),
+        StageEvent::Told(PersonAction::Block),
+        StageEvent::Told(PersonAction::Skip { by: Text::new("p"), why: Text::new("w") }),
+        StageEvent::Told(PersonAction::GoOn),
+        StageEvent::Told(PersonAction::Merge { verified: verified(), entry: 4 }),
+        StageEvent::Told(PersonAction::Verify),
+        StageEvent::Told(PersonAction::Reset),
     ]
 }

@@ -16,21 +16,21 @@ use serde::{Deserialize, Serialize};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::agent::activity::{Seen, Trouble, Used};
-use super::ids::{Commit, Key, StageId};
-use super::reconcile::observed::World;
+use super::agent::activity::{AgentActivity, AgentTrouble, SessionCost};
+use super::ids::{CommitId, EffectKey, StageId};
+use super::reconcile::observed::Observed;
 use super::reconcile::waiting::why;
-use super::run::record::Purse;
-use super::run::stuck_ref::Stuck;
+use super::run::record::BudgetOwner;
+use super::run::stuck_ref::StuckRef;
 use super::run::timed::Timed;
-use super::sentences::{self, Because};
-use super::stage::Stage;
-pub use partial::Rest;
-pub use state::{State, Tone};
+use super::sentences::{self, Explanation};
+use super::stage::StageState;
+pub use partial::HiddenRows;
+pub use state::{StateLabel, StateTone};
 
 /// What the records of a run tell. It can be written down and read back, for whoever has no time to fold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Board {
+pub struct RunBoard {
     pub plan: Text<64>,
     pub run: Text<64>,
     pub slots: u16,
@@ -45,75 +45,79 @@ pub struct Board {
     pub target_held: Option<Text<300>>,
     /// Budgets of which most is used.
     #[serde(default)]
-    pub nearly: Vec<Purse>,
+    pub nearly: Vec<BudgetOwner>,
     /// Why a reference does not move, if one does not.
     #[serde(default)]
     pub stuck: Option<Text<500>>,
     /// By level, then by id.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StageRow>,
     /// Of stages that have no row here.
-    pub rest: Rest,
+    pub rest: HiddenRows,
 }
 
 /// One stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub struct StageRow {
     pub level: u32,
     pub id: StageId,
     /// Who its agents are, in a word.
     pub client: Text<64>,
-    pub state: State,
+    pub state: StateLabel,
     /// From 1; 0 before its first and where it is over.
     pub attempt: u32,
-    pub merged: Option<Commit>,
+    pub merged: Option<CommitId>,
     /// Why it is not further, or who left it out; `None` for one that is merged.
-    pub why: Option<Because>,
+    pub why: Option<Explanation>,
     #[serde(with = "perhaps_millis")]
     pub begun: Option<Timestamp>,
     #[serde(with = "perhaps_millis")]
     pub ended: Option<Timestamp>,
-    pub agent: Agent,
+    pub agent: AgentView,
     /// Of the agents that are gone.
-    pub past: Past,
+    pub past: RowHistory,
 }
 
 /// The last agent of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Agent {
+pub enum AgentView {
     None,
-    AtWork { session: Key },
-    Gone { session: Key },
+    AtWork { session: EffectKey },
+    Gone { session: EffectKey },
 }
 
-impl Agent {
-    pub fn session(&self) -> Option<&Key> {
+impl AgentView {
+    pub fn session(&self) -> Option<&EffectKey> {
         match self {
-            Agent::None => None,
-            Agent::AtWork { session } | Agent::Gone { session } => Some(session),
+            AgentView::None => None,
+            AgentView::AtWork { session } | AgentView::Gone { session } => Some(session),
         }
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
-    pub used: Option<Used>,
+pub struct RowHistory {
+    pub used: Option<SessionCost>,
     /// Per cent, of the last one.
     pub context: Option<u8>,
 }
 
-impl Board {
+impl RunBoard {
     /// `past` is what was seen of an agent that is gone.
-    pub fn of(timed: &Timed, mut past: impl FnMut(&Key) -> Option<Seen>, now: Timestamp) -> Board {
+    pub fn of(
+        timed: &Timed,
+        mut past: impl FnMut(&EffectKey) -> Option<AgentActivity>,
+        now: Timestamp,
+    ) -> RunBoard {
         let run = timed.run();
-        let mut pasts: BTreeMap<&StageId, Past> = BTreeMap::new();
+        let mut pasts: BTreeMap<&StageId, RowHistory> = BTreeMap::new();
         for (session, stage) in run.sessions().iter().filter(|(key, _)| run.ended(key).is_some()) {
             let Some(seen) = past(session) else { continue };
             let of = pasts.entry(stage).or_default();
             of.used = plus(of.used, seen.used);
             of.context = seen.context.map(|context| context.percent()).or(of.context);
         }
-        let world = World { room: u16::MAX, ..World::default() };
-        let mut whys: BTreeMap<StageId, Because> = why(run, &world, now)
+        let world = Observed { room: u16::MAX, ..Observed::default() };
+        let mut whys: BTreeMap<StageId, Explanation> = why(run, &world, now)
             .into_iter()
             .filter_map(|(id, why)| {
                 let told = sentences::why(run, &id, &why?);
@@ -121,41 +125,43 @@ impl Board {
             })
             .collect();
         let levels = run.plan().graph().levels();
-        let mut rows: Vec<Row> = Vec::with_capacity(levels.len());
+        let mut rows: Vec<StageRow> = Vec::with_capacity(levels.len());
         for (spec, level) in run.plan().stages().iter().zip(levels) {
             let Some(standing) = run.standing(&spec.id) else { continue };
             let span = timed.span(&spec.id);
             let merged = match &standing.stage {
-                Stage::Done { merged } => Some(merged.commit().clone()),
+                StageState::Done { merged } => Some(merged.commit().clone()),
                 _ => None,
             };
             let why = match &standing.stage {
-                Stage::Skipped { by, why } => {
-                    Some(Because { text: Text::new(sentences::left_out(by, why)), until: None })
+                StageState::Skipped { by, why } => {
+                    Some(Explanation { text: Text::new(sentences::left_out(by, why)), until: None })
                 }
                 _ => whys.remove(&spec.id),
             };
             let last = standing.session.as_ref().or(standing.stage.session());
-            rows.push(Row {
+            rows.push(StageRow {
                 level: u32::try_from(level).unwrap_or(u32::MAX),
                 id: spec.id.clone(),
                 client: Text::new(spec.agent.client.word()),
-                state: State::of(&standing.stage),
+                state: StateLabel::of(&standing.stage),
                 attempt: standing.stage.attempt(),
                 merged,
                 why,
                 begun: span.map(|span| span.begun),
                 ended: span.and_then(|span| span.ended),
                 agent: match last {
-                    None => Agent::None,
-                    Some(session) if run.ended(session).is_some() => Agent::Gone { session: session.clone() },
-                    Some(session) => Agent::AtWork { session: session.clone() },
+                    None => AgentView::None,
+                    Some(session) if run.ended(session).is_some() => {
+                        AgentView::Gone { session: session.clone() }
+                    }
+                    Some(session) => AgentView::AtWork { session: session.clone() },
                 },
                 past: pasts.remove(&spec.id).unwrap_or_default(),
             });
         }
         rows.sort_by(|a, b| (a.level, &a.id).cmp(&(b.level, &b.id)));
-        Board {
+        RunBoard {
             plan: Text::new(run.plan().head.name.to_string()),
             run: run.id.clone(),
             slots: run.plan().head.slots,
@@ -164,21 +170,21 @@ impl Board {
             moved: timed.moved,
             target_held: run.target_held().map(|why| Text::new(sentences::target_held(why))),
             nearly: run.nearly().keys().cloned().collect(),
-            stuck: run.stuck().and_then(Stuck::told).map(Text::new),
+            stuck: run.stuck().and_then(StuckRef::told).map(Text::new),
             rows,
-            rest: Rest::default(),
+            rest: HiddenRows::default(),
         }
     }
 
-    pub fn find(&self, stage: &str) -> Option<&Row> {
+    pub fn find(&self, stage: &str) -> Option<&StageRow> {
         self.rows.iter().find(|row| row.id.as_str() == stage)
     }
 
     /// Sessions whose agents are at work, as far as the records know.
-    pub fn at_work(&self) -> impl Iterator<Item = (&Row, &Key)> {
+    pub fn at_work(&self) -> impl Iterator<Item = (&StageRow, &EffectKey)> {
         self.rows.iter().filter_map(|row| match &row.agent {
-            Agent::AtWork { session } => Some((row, session)),
-            Agent::None | Agent::Gone { .. } => None,
+            AgentView::AtWork { session } => Some((row, session)),
+            AgentView::None | AgentView::Gone { .. } => None,
         })
     }
 
@@ -189,22 +195,22 @@ impl Board {
 
 /// What a screen draws.
 #[derive(Clone, Debug, PartialEq)]
-pub struct View<'a> {
-    pub board: &'a Board,
-    pub lines: Vec<Line<'a>>,
+pub struct RunView<'a> {
+    pub board: &'a RunBoard,
+    pub lines: Vec<ViewLine<'a>>,
     /// What a person should know of, the most urgent first.
-    pub attention: Vec<Attention>,
-    pub progress: Progress,
-    pub used: Option<Used>,
+    pub attention: Vec<AttentionItem>,
+    pub progress: RunProgress,
+    pub used: Option<SessionCost>,
     pub now: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line<'a> {
-    pub row: &'a Row,
+pub struct ViewLine<'a> {
+    pub row: &'a StageRow,
     /// Per cent; `None`: nobody knows.
     pub context: Option<u8>,
-    pub used: Option<Used>,
+    pub used: Option<SessionCost>,
     /// Seconds.
     pub elapsed: Option<u64>,
     pub last_tool: Option<&'a str>,
@@ -213,15 +219,15 @@ pub struct Line<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attention {
+pub struct AttentionItem {
     /// `None`: it is about the run.
     pub stage: Option<StageId>,
-    pub tone: Tone,
+    pub tone: StateTone,
     pub text: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct RunProgress {
     pub total: usize,
     pub done: usize,
     pub skipped: usize,
@@ -233,7 +239,7 @@ pub struct Progress {
     pub stuck: usize,
 }
 
-impl Progress {
+impl RunProgress {
     /// Of all stages, how many are over.
     pub fn percent(self) -> u8 {
         let over = (self.done + self.skipped) * 100;
@@ -244,20 +250,20 @@ impl Progress {
         self.done + self.skipped == self.total
     }
 
-    fn count(&mut self, state: State) {
+    fn count(&mut self, state: StateLabel) {
         let counted = match state {
-            State::Done => &mut self.done,
-            State::Skipped => &mut self.skipped,
-            State::Waiting => &mut self.waiting,
-            State::Ready | State::Held => &mut self.ready,
-            State::Asking | State::Review | State::Blocked => &mut self.stuck,
-            State::Running
-            | State::Verifying
-            | State::HandingOff
-            | State::Failing
-            | State::Merging
-            | State::Conflicted
-            | State::MergeHeld => &mut self.active,
+            StateLabel::Done => &mut self.done,
+            StateLabel::Skipped => &mut self.skipped,
+            StateLabel::Waiting => &mut self.waiting,
+            StateLabel::Ready | StateLabel::Held => &mut self.ready,
+            StateLabel::Asking | StateLabel::Review | StateLabel::Blocked => &mut self.stuck,
+            StateLabel::Running
+            | StateLabel::Verifying
+            | StateLabel::HandingOff
+            | StateLabel::Failing
+            | StateLabel::Merging
+            | StateLabel::Conflicted
+            | StateLabel::MergeHeld => &mut self.active,
         };
         *counted += 1;
         self.total += 1;
@@ -267,10 +273,14 @@ impl Progress {
 /// From here on an agent is told to think of its end.
 const NEARLY_FULL: u8 = 75;
 
-impl<'a> View<'a> {
+impl<'a> RunView<'a> {
     /// `seen` is of the sessions at work.
-    pub fn new(board: &'a Board, seen: &'a BTreeMap<Key, Seen>, now: Timestamp) -> View<'a> {
-        let mut view = View {
+    pub fn new(
+        board: &'a RunBoard,
+        seen: &'a BTreeMap<EffectKey, AgentActivity>,
+        now: Timestamp,
+    ) -> RunView<'a> {
+        let mut view = RunView {
             board,
             lines: Vec::with_capacity(board.rows.len()),
             attention: Vec::new(),
@@ -280,17 +290,17 @@ impl<'a> View<'a> {
         };
         for row in &board.rows {
             let live = match &row.agent {
-                Agent::AtWork { session } => seen.get(session),
-                Agent::None | Agent::Gone { .. } => None,
+                AgentView::AtWork { session } => seen.get(session),
+                AgentView::None | AgentView::Gone { .. } => None,
             };
             view.progress.count(row.state);
-            let line = Line {
+            let line = ViewLine {
                 row,
                 context: match &row.agent {
-                    Agent::AtWork { .. } => {
+                    AgentView::AtWork { .. } => {
                         live.and_then(|seen| seen.context).map(|context| context.percent())
                     }
-                    Agent::None | Agent::Gone { .. } => row.past.context,
+                    AgentView::None | AgentView::Gone { .. } => row.past.context,
                 },
                 used: plus(row.past.used, live.and_then(|seen| seen.used)),
                 elapsed: row
@@ -305,65 +315,72 @@ impl<'a> View<'a> {
         }
         for of in &board.nearly {
             let stage = match of {
-                Purse::Run => None,
+                BudgetOwner::Run => None,
                 // What is over has used what it has used.
-                Purse::Stage(stage) if board.find(stage.as_str()).is_none_or(|row| row.state.is_over()) => {
+                BudgetOwner::Stage(stage)
+                    if board.find(stage.as_str()).is_none_or(|row| row.state.is_over()) =>
+                {
                     continue;
                 }
-                Purse::Stage(stage) => Some(stage.clone()),
+                BudgetOwner::Stage(stage) => Some(stage.clone()),
             };
             let text = sentences::nearly(of).to_owned();
-            view.attention.push(Attention { stage, tone: Tone::Warning, text });
+            view.attention.push(AttentionItem { stage, tone: StateTone::Warning, text });
         }
         for text in
             [board.target_held.as_ref().map(Text::to_string), board.stuck.as_ref().map(Text::to_string)]
         {
-            let blocked = |text| Attention { stage: None, tone: Tone::Blocked, text };
+            let blocked = |text| AttentionItem { stage: None, tone: StateTone::Blocked, text };
             view.attention.extend(text.map(blocked));
         }
         // Stable: by level and id within one tone.
-        view.attention.sort_by_key(|attention| attention.tone != Tone::Blocked);
+        view.attention.sort_by_key(|attention| attention.tone != StateTone::Blocked);
         view
     }
 
-    fn attend(&mut self, line: &Line<'_>, live: Option<&Seen>) {
+    fn attend(&mut self, line: &ViewLine<'_>, live: Option<&AgentActivity>) {
         let row = line.row;
         let mut note = |tone, text: String| {
-            self.attention.push(Attention { stage: Some(row.id.clone()), tone, text });
+            self.attention.push(AttentionItem { stage: Some(row.id.clone()), tone, text });
         };
         if row.state.is_a_persons() {
             let why = row.why.as_ref().map_or(row.state.name(), |why| why.text.as_str());
-            note(if row.state == State::Held { Tone::Warning } else { Tone::Blocked }, why.to_owned());
+            note(
+                if row.state == StateLabel::Held { StateTone::Warning } else { StateTone::Blocked },
+                why.to_owned(),
+            );
         }
         match live.and_then(|seen| seen.trouble.as_ref()) {
-            Some(trouble) => note(Tone::Warning, troubled(trouble)),
+            Some(trouble) => note(StateTone::Warning, troubled(trouble)),
             None if line.context.is_some_and(|context| context >= NEARLY_FULL) && live.is_some() => {
-                note(Tone::Warning, format!("its context is {} % full", line.context.unwrap_or(0)));
+                note(StateTone::Warning, format!("its context is {} % full", line.context.unwrap_or(0)));
             }
             None => {}
         }
     }
 }
 
-fn troubled(trouble: &Trouble) -> String {
+fn troubled(trouble: &AgentTrouble) -> String {
     match trouble {
-        Trouble::RateLimit { until: Some(until) } => format!("its account has reached a limit until {until}"),
-        Trouble::RateLimit { until: None } => "its account has reached a limit".to_owned(),
-        Trouble::Auth => "its client is not logged in".to_owned(),
-        Trouble::Overload => "the model is overloaded".to_owned(),
-        Trouble::ContextFull => "its context is full".to_owned(),
-        Trouble::Budget => "its budget is used up".to_owned(),
+        AgentTrouble::RateLimit { until: Some(until) } => {
+            format!("its account has reached a limit until {until}")
+        }
+        AgentTrouble::RateLimit { until: None } => "its account has reached a limit".to_owned(),
+        AgentTrouble::Auth => "its client is not logged in".to_owned(),
+        AgentTrouble::Overload => "the model is overloaded".to_owned(),
+        AgentTrouble::ContextFull => "its context is full".to_owned(),
+        AgentTrouble::Budget => "its budget is used up".to_owned(),
     }
 }
 
 /// What is not known adds nothing and is not zero.
-fn plus(one: Option<Used>, other: Option<Used>) -> Option<Used> {
+fn plus(one: Option<SessionCost>, other: Option<SessionCost>) -> Option<SessionCost> {
     let (Some(a), Some(b)) = (one, other) else { return one.or(other) };
     let micros = match (a.micros, b.micros) {
         (Some(a), Some(b)) => Some(a.saturating_add(b)),
         (a, b) => a.or(b),
     };
-    Some(Used { tokens: a.tokens.saturating_add(b.tokens), micros })
+    Some(SessionCost { tokens: a.tokens.saturating_add(b.tokens), micros })
 }
 
 /// Times as numbers: a board of ten thousand stages is read at every look.
@@ -372,11 +389,11 @@ mod millis {
 
     use sprag_base::time::Timestamp;
 
-    pub fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_i64(at.millis())
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
         i64::deserialize(from).map(Timestamp::from_millis)
     }
 }
@@ -387,11 +404,11 @@ pub(super) mod perhaps_millis {
 
     use sprag_base::time::Timestamp;
 
-    pub fn serialize<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
         at.map(Timestamp::millis).serialize(to)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
         Ok(Option::<i64>::deserialize(from)?.map(Timestamp::from_millis))
     }
 }

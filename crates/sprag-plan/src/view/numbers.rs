@@ -1,6 +1,6 @@
 //! Numbers of a view as people read them. What is not known is `?`, never zero.
 
-use crate::agent::activity::Used;
+use crate::agent::activity::SessionCost;
 
 pub const UNKNOWN: &str = "?";
 
@@ -9,14 +9,14 @@ pub fn percent(percent: Option<u8>) -> String {
 }
 
 /// Money where the client says so, else tokens.
-pub fn cost(used: Option<Used>) -> String {
+pub fn cost(used: Option<SessionCost>) -> String {
     match used {
         None => UNKNOWN.to_owned(),
-        Some(Used { micros: Some(micros), .. }) => {
+        Some(SessionCost { micros: Some(micros), .. }) => {
             let cents = micros.saturating_add(5_000) / 10_000;
             format!("${}.{:02}", cents / 100, cents % 100)
         }
-        Some(Used { tokens, micros: None }) => format!("{} tokens", count(tokens)),
+        Some(SessionCost { tokens, micros: None }) => format!("{} tokens", count(tokens)),
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_unknown_ones_are_not_zero() {
-        let used = |tokens, micros| Some(Used { tokens, micros });
+        let used = |tokens, micros| Some(SessionCost { tokens, micros });
         assert_eq!([percent(None), percent(Some(0)), percent(Some(75))], ["?", "0%", "75%"]);
         assert_eq!(
             [cost(None), cost(used(1, Some(0))), cost(used(1, Some(1_234_999))), cost(used(9_999, None))],

@@ -3,35 +3,35 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Board, Progress, Row, Tone, plus};
-use crate::agent::activity::Used;
+use super::{RunBoard, RunProgress, StageRow, StateTone, plus};
+use crate::agent::activity::SessionCost;
 
 /// Of so many stages all are told of.
 const FEW: usize = 200;
 
 /// Rows that a board leaves out, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rest {
-    pub progress: Progress,
-    pub used: Option<Used>,
+pub struct HiddenRows {
+    pub progress: RunProgress,
+    pub used: Option<SessionCost>,
 }
 
-impl Row {
+impl StageRow {
     /// Somebody may want to know of it: somebody is at it, or should be.
     pub fn is_telling(&self) -> bool {
-        matches!(self.state.tone(), Tone::Running | Tone::Blocked | Tone::Warning)
+        matches!(self.state.tone(), StateTone::Running | StateTone::Blocked | StateTone::Warning)
             || self.state.is_a_persons()
     }
 }
 
-impl Board {
+impl RunBoard {
     /// Parts with the rows that nobody asks for first.
     #[must_use]
-    pub fn split(mut self) -> (Board, Vec<Row>) {
+    pub fn split(mut self) -> (RunBoard, Vec<StageRow>) {
         if self.rows.len() <= FEW {
             return (self, Vec::new());
         }
-        let (telling, rest) = std::mem::take(&mut self.rows).into_iter().partition(Row::is_telling);
+        let (telling, rest) = std::mem::take(&mut self.rows).into_iter().partition(StageRow::is_telling);
         self.rows = telling;
         for row in &rest {
             self.rest.progress.count(row.state);
@@ -42,10 +42,10 @@ impl Board {
 
     /// Takes them back.
     #[must_use]
-    pub fn joined(mut self, rest: Vec<Row>) -> Board {
+    pub fn joined(mut self, rest: Vec<StageRow>) -> RunBoard {
         self.rows.extend(rest);
         self.rows.sort_by(|a, b| (a.level, &a.id).cmp(&(b.level, &b.id)));
-        self.rest = Rest::default();
+        self.rest = HiddenRows::default();
         self
     }
 }

@@ -5,23 +5,23 @@ use sprag_base::redact;
 use sprag_base::text::plain;
 
 use crate::ids::StageId;
-use crate::run::command::{Name, Role, meant};
-use crate::run::{Run, Standing, open_tasks};
+use crate::run::command::{CommandRole, StageCommandKind, meant};
+use crate::run::{Run, StageEntry, open_tasks};
 use crate::sentences::{case_of, failed, left_out};
-use crate::stage::{Case, Failure, Stage};
+use crate::stage::{ReviewReason, StageFailure, StageState};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReviewRequest {
     /// What has happened, the first line in short.
     pub what: Vec<String>,
-    pub look: Vec<Look>,
+    pub look: Vec<WhereToLook>,
     /// Those for people.
-    pub words: Vec<Name>,
+    pub words: Vec<StageCommandKind>,
 }
 
 /// Where there is something to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum WhereToLook {
     /// What its agents have printed, and what was written down of it.
     Logs,
     Worktree,
@@ -32,7 +32,7 @@ pub enum Look {
 }
 
 /// `None`: there is no such stage.
-pub fn asked(run: &Run, id: &StageId) -> Option<Asked> {
+pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
     let standing = run.standing(id)?;
     let (mut what, mut look) = of(standing);
     let open: Vec<String> = open_tasks(run, id).iter().map(|task| format!("`{task}`")).collect();
@@ -40,133 +40,138 @@ pub fn asked(run: &Run, id: &StageId) -> Option<Asked> {
         what.push(format!("open tasks: {}", open.join(", ")));
     }
     what.extend(standing.bypass.as_ref().map(|why| format!("its checks are passed by: {why}")));
-    if standing.is_held && !matches!(standing.stage, Stage::Ready(_) | Stage::Review { .. }) {
+    if standing.is_held && !matches!(standing.stage, StageState::Ready(_) | StageState::Review { .. }) {
         what.push(
             "a person holds what comes next: nobody new is started for it, and it is not merged".to_owned(),
         );
     }
     // What is not there shows nothing.
     look.retain(|look| match look {
-        Look::Worktree | Look::Work => standing.worktree.is_some(),
-        Look::Logs | Look::Machine => true,
+        WhereToLook::Worktree | WhereToLook::Work => standing.worktree.is_some(),
+        WhereToLook::Logs | WhereToLook::Machine => true,
     });
     // Much of it is what agents have said, and records may be older than what is kept from them.
     let what = what.iter().map(|line| redact::text(&plain(line)).into_inner().into_owned()).collect();
-    let words = meant(run, standing).into_iter().filter(|word| word.least() >= Role::User).collect();
-    Some(Asked { what, look, words })
+    let words = meant(run, standing).into_iter().filter(|word| word.least() >= CommandRole::User).collect();
+    Some(ReviewRequest { what, look, words })
 }
 
-fn of(standing: &Standing) -> (Vec<String>, Vec<Look>) {
-    let one = |line: String, look: &[Look]| (vec![line], look.to_vec());
+fn of(standing: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
+    let one = |line: String, look: &[WhereToLook]| (vec![line], look.to_vec());
     match &standing.stage {
-        Stage::Waiting { on } => {
+        StageState::Waiting { on } => {
             let on: Vec<String> = on.iter().map(|id| format!("`{}`", id.as_str())).collect();
             one(format!("it builds on {}, not merged yet", on.join(", ")), &[])
         }
-        Stage::Ready(turn) if turn.is_held => one("a person holds it".to_owned(), &[]),
-        Stage::Ready(_) => one("it may start".to_owned(), &[]),
-        Stage::Running(_) => {
-            one("its agent is at work, or what it did is being checked".to_owned(), &[Look::Logs])
+        StageState::Ready(turn) if turn.is_held => one("a person holds it".to_owned(), &[]),
+        StageState::Ready(_) => one("it may start".to_owned(), &[]),
+        StageState::Running(_) => {
+            one("its agent is at work, or what it did is being checked".to_owned(), &[WhereToLook::Logs])
         }
-        Stage::Asking { question, .. } => one(format!("it asks: {question}"), &[Look::Logs]),
-        Stage::HandingOff { .. } => {
-            one("its agent ends, and what the next one needs is written down".to_owned(), &[Look::Logs])
+        StageState::Asking { question, .. } => one(format!("it asks: {question}"), &[WhereToLook::Logs]),
+        StageState::HandingOff { .. } => one(
+            "its agent ends, and what the next one needs is written down".to_owned(),
+            &[WhereToLook::Logs],
+        ),
+        StageState::Failing { report, .. } => {
+            one(format!("its checks say:\n{report}"), &[WhereToLook::Logs, WhereToLook::Worktree])
         }
-        Stage::Failing { report, .. } => {
-            one(format!("its checks say:\n{report}"), &[Look::Logs, Look::Worktree])
+        StageState::Merging { .. } => one("it is in the merge queue".to_owned(), &[WhereToLook::Work]),
+        StageState::Conflicted { .. } => (conflicts(&standing.stage), vec![WhereToLook::Worktree]),
+        StageState::MergeHeld { .. } => {
+            one("merged with what is there it is red".to_owned(), &[WhereToLook::Work])
         }
-        Stage::Merging { .. } => one("it is in the merge queue".to_owned(), &[Look::Work]),
-        Stage::Conflicted { .. } => (conflicts(&standing.stage), vec![Look::Worktree]),
-        Stage::MergeHeld { .. } => one("merged with what is there it is red".to_owned(), &[Look::Work]),
-        Stage::Review { case, back } => reviewed(standing, *case, back),
-        Stage::Blocked { failure, .. } => blocked(standing, *failure),
-        Stage::Skipped { by, why } => one(left_out(by, why), &[]),
-        Stage::Done { merged } => one(format!("it is merged as `{}`", merged.commit().0), &[]),
+        StageState::Review { case, back } => reviewed(standing, *case, back),
+        StageState::Blocked { failure, .. } => blocked(standing, *failure),
+        StageState::Skipped { by, why } => one(left_out(by, why), &[]),
+        StageState::Done { merged } => one(format!("it is merged as `{}`", merged.commit().0), &[]),
     }
 }
 
-fn blocked(standing: &Standing, failure: Failure) -> (Vec<String>, Vec<Look>) {
+fn blocked(standing: &StageEntry, failure: StageFailure) -> (Vec<String>, Vec<WhereToLook>) {
     let line = match (failure, &standing.why) {
         // Whoever stopped it has said why.
-        (Failure::Told, Some(why)) => format!("it was blocked: {why}"),
+        (StageFailure::Told, Some(why)) => format!("it was blocked: {why}"),
         (failure, Some(why)) => format!("{}: {why}", failed(failure)),
-        (Failure::Crash, None) if standing.crashes > 1 => {
+        (StageFailure::Crash, None) if standing.crashes > 1 => {
             format!("{}, {} times in a row without a commit", failed(failure), standing.crashes)
         }
         (failure, None) => failed(failure).to_owned(),
     };
     let look = match failure {
-        Failure::Crash | Failure::Timeout | Failure::Wedged | Failure::Unknown => {
-            vec![Look::Logs, Look::Worktree]
+        StageFailure::Crash | StageFailure::Timeout | StageFailure::Wedged | StageFailure::Unknown => {
+            vec![WhereToLook::Logs, WhereToLook::Worktree]
         }
-        Failure::Overload | Failure::Auth | Failure::Budget => vec![Look::Logs],
-        Failure::Sandbox => vec![Look::Machine, Look::Logs],
-        Failure::Setup | Failure::Told | Failure::Context => vec![Look::Logs, Look::Worktree],
-        Failure::Conflict => vec![Look::Worktree],
+        StageFailure::Overload | StageFailure::Auth | StageFailure::Budget => vec![WhereToLook::Logs],
+        StageFailure::Sandbox => vec![WhereToLook::Machine, WhereToLook::Logs],
+        StageFailure::Setup | StageFailure::Told | StageFailure::Context => {
+            vec![WhereToLook::Logs, WhereToLook::Worktree]
+        }
+        StageFailure::Conflict => vec![WhereToLook::Worktree],
     };
     (vec![line], look)
 }
 
-fn reviewed(standing: &Standing, case: Case, back: &Stage) -> (Vec<String>, Vec<Look>) {
+fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> (Vec<String>, Vec<WhereToLook>) {
     let mut what = vec![case_of(case).to_owned()];
     let look = match case {
-        Case::Merge => {
+        ReviewReason::Merge => {
             let head = standing.verified.as_ref().map(|verified| format!(" as `{}`", verified.head.0));
             what = vec![format!(
                 "its checks are good{}, and a person has to say that it is merged (`auto_merge: false`)",
                 head.unwrap_or_default()
             )];
-            vec![Look::Work]
+            vec![WhereToLook::Work]
         }
-        Case::Checks => vec![Look::Logs, Look::Worktree],
-        Case::Disputed => {
+        ReviewReason::Checks => vec![WhereToLook::Logs, WhereToLook::Worktree],
+        ReviewReason::Disputed => {
             what.extend(standing.dispute.as_ref().map(|dispute| {
                 format!("the check `{}` is said to be wrong: {}", dispute.check, dispute.why)
             }));
-            vec![Look::Logs, Look::Work]
+            vec![WhereToLook::Logs, WhereToLook::Work]
         }
-        Case::NoChange => {
+        ReviewReason::NoChange => {
             what = vec![
                 "its agent said twice that it was done, and had committed nothing or left files that no commit has"
                     .to_owned(),
             ];
-            vec![Look::Worktree, Look::Logs]
+            vec![WhereToLook::Worktree, WhereToLook::Logs]
         }
-        Case::Unreviewed => {
+        ReviewReason::Unreviewed => {
             what = vec!["its checks are good, and nobody but its author has looked at it".to_owned()];
             what.extend(standing.why.as_ref().map(ToString::to_string));
-            vec![Look::Work, Look::Logs]
+            vec![WhereToLook::Work, WhereToLook::Logs]
         }
-        Case::Protected => vec![Look::Work],
-        Case::Conflict => vec![Look::Worktree, Look::Logs],
-        Case::Red => vec![Look::Work],
-        Case::Held => {
+        ReviewReason::Protected => vec![WhereToLook::Work],
+        ReviewReason::Conflict => vec![WhereToLook::Worktree, WhereToLook::Logs],
+        ReviewReason::Red => vec![WhereToLook::Work],
+        ReviewReason::Held => {
             if standing.verified.is_some() {
                 what = vec!["its checks are good, and a person holds it".to_owned()];
             }
-            vec![Look::Work]
+            vec![WhereToLook::Work]
         }
     };
     match back {
-        Stage::Failing { report, .. } => what.push(format!("its checks say:\n{report}")),
-        Stage::Conflicted { .. } => what.extend(conflicts(back)),
-        Stage::MergeHeld { cause, .. } => what.push(red(cause)),
+        StageState::Failing { report, .. } => what.push(format!("its checks say:\n{report}")),
+        StageState::Conflicted { .. } => what.extend(conflicts(back)),
+        StageState::MergeHeld { cause, .. } => what.push(red(cause)),
         _ => {}
     }
     (what, look)
 }
 
-fn red(cause: &crate::merge::Cause) -> String {
+fn red(cause: &crate::merge::merge_failure::MergeFailure) -> String {
     match cause {
-        crate::merge::Cause::Red { report } => format!("the gates say:\n{report}"),
-        crate::merge::Cause::Pair { with } => {
+        crate::merge::merge_failure::MergeFailure::Red { report } => format!("the gates say:\n{report}"),
+        crate::merge::merge_failure::MergeFailure::Pair { with } => {
             format!("green by itself, and red together with stage `{}`", with.as_str())
         }
     }
 }
 
-fn conflicts(stage: &Stage) -> Vec<String> {
-    let Stage::Conflicted { paths, against, .. } = stage else { return Vec::new() };
+fn conflicts(stage: &StageState) -> Vec<String> {
+    let StageState::Conflicted { paths, against, .. } = stage else { return Vec::new() };
     let mut lines = vec![format!("it does not go with `{}`", against.0)];
     lines.extend(paths.iter().map(|path| format!("conflict in `{path}`")));
     lines

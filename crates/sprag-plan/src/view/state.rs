@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stage::{Phase, Stage};
+use crate::stage::{Phase, StageState};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
+pub enum StateLabel {
     Waiting,
     Ready,
     /// Ready, and a person says not yet.
@@ -27,7 +27,7 @@ pub enum State {
 
 /// What a state comes to for somebody who glances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
+pub enum StateTone {
     Running,
     Done,
     Blocked,
@@ -36,104 +36,106 @@ pub enum Tone {
     Warning,
 }
 
-impl State {
-    pub const ALL: [State; 15] = [
-        State::Waiting,
-        State::Ready,
-        State::Held,
-        State::Running,
-        State::Verifying,
-        State::Asking,
-        State::HandingOff,
-        State::Failing,
-        State::Merging,
-        State::Conflicted,
-        State::MergeHeld,
-        State::Review,
-        State::Blocked,
-        State::Skipped,
-        State::Done,
+impl StateLabel {
+    pub const ALL: [StateLabel; 15] = [
+        StateLabel::Waiting,
+        StateLabel::Ready,
+        StateLabel::Held,
+        StateLabel::Running,
+        StateLabel::Verifying,
+        StateLabel::Asking,
+        StateLabel::HandingOff,
+        StateLabel::Failing,
+        StateLabel::Merging,
+        StateLabel::Conflicted,
+        StateLabel::MergeHeld,
+        StateLabel::Review,
+        StateLabel::Blocked,
+        StateLabel::Skipped,
+        StateLabel::Done,
     ];
 
-    pub fn of(stage: &Stage) -> State {
+    pub fn of(stage: &StageState) -> StateLabel {
         match stage {
-            Stage::Waiting { .. } => State::Waiting,
-            Stage::Ready(turn) if turn.is_held => State::Held,
-            Stage::Ready(_) => State::Ready,
-            Stage::Running(work) if work.phase == Phase::Verify => State::Verifying,
-            Stage::Running(_) => State::Running,
-            Stage::Asking { .. } => State::Asking,
-            Stage::HandingOff { .. } => State::HandingOff,
-            Stage::Failing { .. } => State::Failing,
-            Stage::Merging { .. } => State::Merging,
-            Stage::Conflicted { .. } => State::Conflicted,
-            Stage::MergeHeld { .. } => State::MergeHeld,
-            Stage::Review { .. } => State::Review,
-            Stage::Blocked { .. } => State::Blocked,
-            Stage::Skipped { .. } => State::Skipped,
-            Stage::Done { .. } => State::Done,
+            StageState::Waiting { .. } => StateLabel::Waiting,
+            StageState::Ready(turn) if turn.is_held => StateLabel::Held,
+            StageState::Ready(_) => StateLabel::Ready,
+            StageState::Running(work) if work.phase == Phase::Verify => StateLabel::Verifying,
+            StageState::Running(_) => StateLabel::Running,
+            StageState::Asking { .. } => StateLabel::Asking,
+            StageState::HandingOff { .. } => StateLabel::HandingOff,
+            StageState::Failing { .. } => StateLabel::Failing,
+            StageState::Merging { .. } => StateLabel::Merging,
+            StageState::Conflicted { .. } => StateLabel::Conflicted,
+            StageState::MergeHeld { .. } => StateLabel::MergeHeld,
+            StageState::Review { .. } => StateLabel::Review,
+            StageState::Blocked { .. } => StateLabel::Blocked,
+            StageState::Skipped { .. } => StateLabel::Skipped,
+            StageState::Done { .. } => StateLabel::Done,
         }
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            State::Waiting => "waiting",
-            State::Ready => "ready",
-            State::Held => "held",
-            State::Running => "running",
-            State::Verifying => "verifying",
-            State::Asking => "asking",
-            State::HandingOff => "handing off",
-            State::Failing => "failing",
-            State::Merging => "merging",
-            State::Conflicted => "conflicted",
-            State::MergeHeld => "merge held",
-            State::Review => "review",
-            State::Blocked => "blocked",
-            State::Skipped => "skipped",
-            State::Done => "done",
+            StateLabel::Waiting => "waiting",
+            StateLabel::Ready => "ready",
+            StateLabel::Held => "held",
+            StateLabel::Running => "running",
+            StateLabel::Verifying => "verifying",
+            StateLabel::Asking => "asking",
+            StateLabel::HandingOff => "handing off",
+            StateLabel::Failing => "failing",
+            StateLabel::Merging => "merging",
+            StateLabel::Conflicted => "conflicted",
+            StateLabel::MergeHeld => "merge held",
+            StateLabel::Review => "review",
+            StateLabel::Blocked => "blocked",
+            StateLabel::Skipped => "skipped",
+            StateLabel::Done => "done",
         }
     }
 
     pub fn icon(self) -> char {
         match self {
-            State::Waiting => '○',
-            State::Ready => '◎',
-            State::Held => '‖',
-            State::Running => '●',
-            State::Verifying => '◉',
-            State::Asking => '?',
-            State::HandingOff => '»',
-            State::Failing => '!',
-            State::Merging => '◆',
-            State::Conflicted => '≠',
-            State::MergeHeld => '◇',
-            State::Review => '?',
-            State::Blocked => '✗',
-            State::Skipped => '-',
-            State::Done => '✓',
+            StateLabel::Waiting => '○',
+            StateLabel::Ready => '◎',
+            StateLabel::Held => '‖',
+            StateLabel::Running => '●',
+            StateLabel::Verifying => '◉',
+            StateLabel::Asking => '?',
+            StateLabel::HandingOff => '»',
+            StateLabel::Failing => '!',
+            StateLabel::Merging => '◆',
+            StateLabel::Conflicted => '≠',
+            StateLabel::MergeHeld => '◇',
+            StateLabel::Review => '?',
+            StateLabel::Blocked => '✗',
+            StateLabel::Skipped => '-',
+            StateLabel::Done => '✓',
         }
     }
 
-    pub fn tone(self) -> Tone {
+    pub fn tone(self) -> StateTone {
         match self {
-            State::Waiting | State::Skipped => Tone::Waiting,
-            State::Ready => Tone::Ready,
-            State::Running | State::Verifying | State::Merging => Tone::Running,
-            State::Held | State::HandingOff | State::Failing | State::Conflicted | State::MergeHeld => {
-                Tone::Warning
-            }
-            State::Asking | State::Review | State::Blocked => Tone::Blocked,
-            State::Done => Tone::Done,
+            StateLabel::Waiting | StateLabel::Skipped => StateTone::Waiting,
+            StateLabel::Ready => StateTone::Ready,
+            StateLabel::Running | StateLabel::Verifying | StateLabel::Merging => StateTone::Running,
+            StateLabel::Held
+            | StateLabel::HandingOff
+            | StateLabel::Failing
+            | StateLabel::Conflicted
+            | StateLabel::MergeHeld => StateTone::Warning,
+            StateLabel::Asking | StateLabel::Review | StateLabel::Blocked => StateTone::Blocked,
+            StateLabel::Done => StateTone::Done,
         }
     }
 
     pub fn is_over(self) -> bool {
-        matches!(self, State::Skipped | State::Done)
+        matches!(self, StateLabel::Skipped | StateLabel::Done)
     }
 
     /// Nothing happens before a person says something.
     pub fn is_a_persons(self) -> bool {
-        matches!(self, State::Asking | State::Review | State::Blocked | State::Held)
+        matches!(self, StateLabel::Asking | StateLabel::Review | StateLabel::Blocked | StateLabel::Held)
     }
 }

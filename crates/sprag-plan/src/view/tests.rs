@@ -1,9 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::agent::activity::Context;
-use crate::run::record::{Effect, Ended, Outcome, Recorded, key};
-use crate::stage::{Case, Failure, Happened, Word};
+use crate::agent::activity::ContextUsage;
+use crate::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome, key};
+use crate::stage::{PersonAction, ReviewReason, StageEvent, StageFailure};
 use crate::testing::{commit, now, plan, start};
 
 struct Story {
@@ -16,59 +16,59 @@ impl Story {
         Story { timed: Timed::begin(&start(plan(stages)), now()).unwrap(), seconds: 0 }
     }
 
-    fn then(&mut self, record: Recorded) -> &mut Story {
+    fn then(&mut self, record: RunRecord) -> &mut Story {
         self.seconds += 10;
         self.timed.apply(&record, now().plus_seconds(self.seconds));
         self
     }
 
-    fn happened(&mut self, stage: &str, what: Happened) -> &mut Story {
-        self.then(Recorded::Happened { stage: StageId::new(stage), what })
+    fn happened(&mut self, stage: &str, what: StageEvent) -> &mut Story {
+        self.then(RunRecord::Happened { stage: StageId::new(stage), what })
     }
 
-    fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: Outcome) -> Key {
+    fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: EffectOutcome) -> EffectKey {
         let key = key(&self.timed.run().id, stage, 1, step);
-        self.then(Recorded::Intent { key: key.clone(), epoch: 1, effect });
-        self.then(Recorded::Outcome { key: key.clone(), outcome });
+        self.then(RunRecord::Intent { key: key.clone(), epoch: 1, effect });
+        self.then(RunRecord::Outcome { key: key.clone(), outcome });
         key
     }
 
     /// Its agent runs.
-    fn start(&mut self, stage: &str) -> Key {
+    fn start(&mut self, stage: &str) -> EffectKey {
         let id = StageId::new(stage);
         let base = commit("t");
         self.effect(
             stage,
             "worktree.0",
             Effect::AddWorktree { stage: id.clone(), base: base.clone() },
-            Outcome::Worktree { base },
+            EffectOutcome::Worktree { base },
         );
-        self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, Outcome::Spawned)
+        self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, EffectOutcome::Spawned)
     }
 
-    fn end(&mut self, stage: &str, session: &Key, ended: Ended) -> &mut Story {
+    fn end(&mut self, stage: &str, session: &EffectKey, ended: SessionOutcome) -> &mut Story {
         let at = now().plus_seconds(self.seconds);
-        self.then(Recorded::Ended { stage: StageId::new(stage), session: session.clone(), at, ended })
+        self.then(RunRecord::Ended { stage: StageId::new(stage), session: session.clone(), at, ended })
     }
 
-    fn board(&self, past: &BTreeMap<Key, Seen>) -> Board {
-        Board::of(&self.timed, |key| past.get(key).cloned(), now().plus_seconds(self.seconds))
+    fn board(&self, past: &BTreeMap<EffectKey, AgentActivity>) -> RunBoard {
+        RunBoard::of(&self.timed, |key| past.get(key).cloned(), now().plus_seconds(self.seconds))
     }
 }
 
-fn seen(percent: u64, micros: u64) -> Seen {
-    Seen {
-        context: Some(Context { tokens: percent, window: 100 }),
-        used: Some(Used { tokens: 1000, micros: Some(micros) }),
+fn seen(percent: u64, micros: u64) -> AgentActivity {
+    AgentActivity {
+        context: Some(ContextUsage { tokens: percent, window: 100 }),
+        used: Some(SessionCost { tokens: 1000, micros: Some(micros) }),
         last_tool: Some(Text::new("Bash")),
         at: Some(now()),
-        ..Seen::default()
+        ..AgentActivity::default()
     }
 }
 
-fn drawn(board: &Board, live: &BTreeMap<Key, Seen>, seconds: i64) -> Vec<String> {
-    let view = View::new(board, live, now().plus_seconds(seconds));
-    let line = |line: &Line<'_>| {
+fn drawn(board: &RunBoard, live: &BTreeMap<EffectKey, AgentActivity>, seconds: i64) -> Vec<String> {
+    let view = RunView::new(board, live, now().plus_seconds(seconds));
+    let line = |line: &ViewLine<'_>| {
         let context = line.context.map_or("?".to_owned(), |percent| percent.to_string());
         let why = line.row.why.as_ref().map_or("", |why| why.text.as_str());
         let state = line.row.state;
@@ -106,34 +106,37 @@ fn rows_stand_by_level_then_id_and_say_why_they_are_not_further() {
 fn what_agents_that_are_gone_have_used_is_not_forgotten() {
     let mut story = Story::new(&[("a", "", "a/**")]);
     let first = story.start("a");
-    let failed = Ended::Failed { failure: Failure::Crash, progress: crate::run::record::Progress::Committed };
+    let failed = SessionOutcome::Failed {
+        failure: StageFailure::Crash,
+        progress: crate::run::record::CommitProgress::Committed,
+    };
     story.end("a", &first, failed);
     let again = Some(now().plus_seconds(60));
-    story.happened("a", Happened::Failed { failure: Failure::Crash, again });
+    story.happened("a", StageEvent::Failed { failure: StageFailure::Crash, again });
     let stage = StageId::new("a");
-    let second = story.effect("a", "spawn.1", Effect::Spawn { stage }, Outcome::Spawned);
+    let second = story.effect("a", "spawn.1", Effect::Spawn { stage }, EffectOutcome::Spawned);
     let past = BTreeMap::from([(first, seen(90, 100))]);
     let board = story.board(&past);
     assert_eq!(drawn(&board, &BTreeMap::new(), 100), ["● 0 a running ?% 100 90 its agent is at work"]);
     let live = BTreeMap::from([(second, seen(5, 11))]);
     assert_eq!(drawn(&board, &live, 100), ["● 0 a running 5% 111 90 its agent is at work"]);
-    let view = View::new(&board, &live, now());
-    assert_eq!(view.used, Some(Used { tokens: 2000, micros: Some(111) }));
+    let view = RunView::new(&board, &live, now());
+    assert_eq!(view.used, Some(SessionCost { tokens: 2000, micros: Some(111) }));
 }
 
 #[test]
 fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
     let mut story = Story::new(&[("a", "", "a/**"), ("b", "", "b/**"), ("c", "", "c/**"), ("d", "", "d/**")]);
-    story.happened("a", Happened::Told(Word::Hold));
+    story.happened("a", StageEvent::Told(PersonAction::Hold));
     story.start("b");
-    story.happened("b", Happened::Raised { case: Case::Protected });
-    story.happened("c", Happened::Failed { failure: Failure::Auth, again: None });
+    story.happened("b", StageEvent::Raised { case: ReviewReason::Protected });
+    story.happened("c", StageEvent::Failed { failure: StageFailure::Auth, again: None });
     let session = story.start("d");
-    story.then(Recorded::TargetHeld { why: crate::run::record::TargetHeld::Gone });
+    story.then(RunRecord::TargetHeld { why: crate::run::record::TargetHeld::Gone });
     let live = BTreeMap::from([(session, seen(80, 1))]);
     let board = story.board(&BTreeMap::new());
-    let view = View::new(&board, &live, now());
-    let whose = |it: &Attention| it.stage.as_ref().map_or("-".to_owned(), |id| id.as_str().to_owned());
+    let view = RunView::new(&board, &live, now());
+    let whose = |it: &AttentionItem| it.stage.as_ref().map_or("-".to_owned(), |id| id.as_str().to_owned());
     let told: Vec<String> =
         view.attention.iter().map(|it| format!("{} {:?} {}", whose(it), it.tone, it.text)).collect();
     assert_eq!(
@@ -146,7 +149,7 @@ fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
             "d Warning its context is 80 % full",
         ]
     );
-    let progress = Progress { total: 4, active: 1, ready: 1, stuck: 2, ..Progress::default() };
+    let progress = RunProgress { total: 4, active: 1, ready: 1, stuck: 2, ..RunProgress::default() };
     assert_eq!((view.progress, view.progress.percent()), (progress, 0));
 }
 
@@ -155,19 +158,19 @@ fn names_of_states_are_those_of_the_stages() {
     let mut story = Story::new(&[("a", "", "a/**")]);
     let name = |story: &Story| {
         let standing = story.timed.run().standing(&StageId::new("a")).unwrap();
-        (standing.stage.name(), State::of(&standing.stage).name())
+        (standing.stage.name(), StateLabel::of(&standing.stage).name())
     };
     assert_eq!(name(&story), ("ready", "ready"));
-    story.happened("a", Happened::Told(Word::Hold));
+    story.happened("a", StageEvent::Told(PersonAction::Hold));
     assert_eq!(name(&story), ("ready", "held"), "one name more where it says more");
-    story.happened("a", Happened::Told(Word::Release));
+    story.happened("a", StageEvent::Told(PersonAction::Release));
     story.start("a");
     assert_eq!(name(&story), ("running", "running"));
-    story.happened("a", Happened::Claimed);
+    story.happened("a", StageEvent::Claimed);
     assert_eq!(name(&story), ("running", "verifying"));
-    let names: std::collections::BTreeSet<_> = State::ALL.iter().map(|state| state.name()).collect();
-    assert_eq!(names.len(), State::ALL.len());
-    assert!(!State::ALL.iter().any(|state| state.is_over() && state.is_a_persons()));
+    let names: std::collections::BTreeSet<_> = StateLabel::ALL.iter().map(|state| state.name()).collect();
+    assert_eq!(names.len(), StateLabel::ALL.len());
+    assert!(!StateLabel::ALL.iter().any(|state| state.is_over() && state.is_a_persons()));
 }
 
 #[test]
@@ -175,12 +178,12 @@ fn a_board_reads_back_as_it_was() {
     let mut story = Story::new(&[("a", "", "a/**"), ("b", "a", "b/**")]);
     story.start("a");
     let board = story.board(&BTreeMap::new());
-    let read: Board = serde_json::from_value(json!(board)).unwrap();
+    let read: RunBoard = serde_json::from_value(json!(board)).unwrap();
     assert_eq!(read, board);
 }
 
 #[test]
 fn nothing_at_all_is_all_done() {
-    assert_eq!(Progress::default().percent(), 100);
-    assert_eq!(Progress { total: 3, done: 1, skipped: 1, ..Progress::default() }.percent(), 66);
+    assert_eq!(RunProgress::default().percent(), 100);
+    assert_eq!(RunProgress { total: 3, done: 1, skipped: 1, ..RunProgress::default() }.percent(), 66);
 }

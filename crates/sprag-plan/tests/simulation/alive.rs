@@ -2,8 +2,8 @@
 //! they would wait for, with pauses as long as they may be. None of them is taken to be wedged.
 
 use sprag_base::time::Timestamp;
-use sprag_plan::agent::activity::{On, Wait};
-use sprag_plan::agent::liveness::{Liveness, SILENCE, Signs, Tells, Watch};
+use sprag_plan::agent::activity::{AgentWait, WaitTarget};
+use sprag_plan::agent::liveness::{LifeSigns, Liveness, LivenessWatch, SILENCE, Tells};
 
 use super::chance::Chance;
 
@@ -19,8 +19,8 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
         let mut chance = Chance::new(seed);
         // One agent for a day, with habits of its own.
         let every = 1 + chance.below(30) as i64;
-        let mut watch = Watch::new(start);
-        let mut signs = Signs { heard: None, cpu: 0, changed: None, tells: Tells::Waits(None) };
+        let mut watch = LivenessWatch::new(start);
+        let mut signs = LifeSigns { heard: None, cpu: 0, changed: None, tells: Tells::Waits(None) };
         // The first look only says what to compare with.
         watch.look(&signs, start);
         let mut now = 0;
@@ -29,10 +29,10 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
                 // Something that takes long and shows nothing, announced.
                 0 => {
                     let long = 60 + chance.below(3600) as i64;
-                    let on = if chance.once_in(2) { On::Tool } else { On::Model };
+                    let on = if chance.once_in(2) { WaitTarget::Tool } else { WaitTarget::Model };
                     let until = start.plus_seconds(now + long + 1);
                     signs.heard = Some(start.plus_seconds(now));
-                    signs.tells = Tells::Waits(Some(Wait { on, until }));
+                    signs.tells = Tells::Waits(Some(AgentWait { on, until }));
                     (now + long, now)
                 }
                 _ => (now + 1 + chance.below(SILENCE.unsigned_abs() - 2) as i64, now),

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use sprag_plan::spec::Plan;
 
-pub struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Chance {
+    pub(crate) fn new(seed: u64) -> Chance {
         Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635)
     }
 
-    pub fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,17 +20,17 @@ impl Chance {
     }
 
     /// Once in so many times.
-    pub fn once_in(&mut self, times: u64) -> bool {
+    pub(crate) fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    pub fn pick<'a, T>(&mut self, among: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, among: &'a [T]) -> Option<&'a T> {
         let at = usize::try_from(self.below(among.len() as u64)).unwrap();
         among.get(at)
     }
 
     /// Stages that build on some of those before them.
-    pub fn plan(&mut self) -> Plan {
+    pub(crate) fn plan(&mut self) -> Plan {
         let count = 1 + self.below(9);
         let stages: Vec<Value> = (0..count).map(|at| self.stage(at)).collect();
         let plan = json!({

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::reconcile::durations::Durations;
-use sprag_plan::reconcile::observed::{Alive, Mood, Session, World};
-use sprag_plan::reconcile::recovery::Found;
+use sprag_plan::reconcile::observed::{AgentSession, AgentSign, LoopMode, Observed};
+use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::reconcile::waiting::why;
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
-use sprag_plan::run::command::{Role, Said, Speaker, hear};
-use sprag_plan::run::record::{Effect, Ended, Outcome, Recorded};
+use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand, hear};
+use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome};
 use sprag_plan::run::target_stage::is_base;
-use sprag_plan::run::waiting::Why;
-use sprag_plan::stage::{Happened, Stage, Word};
+use sprag_plan::run::waiting::WaitingReason;
+use sprag_plan::stage::{PersonAction, StageEvent, StageState};
 
 use super::chance::Chance;
 use super::scenario::Ends;
@@ -24,18 +24,18 @@ use super::truth::{Truth, is_at_work};
 /// Words out of the blue in one run: a run in which somebody resets for ever has no end.
 const ANYTHING: u32 = 30;
 
-pub struct Daemon {
+pub(crate) struct Daemon {
     pub steps: u64,
     chance: Chance,
     now: Timestamp,
     truth: Truth,
     /// What survives it.
-    records: Vec<Recorded>,
+    records: Vec<RunRecord>,
     run: Run,
-    busy: BTreeMap<Key, Effect>,
-    found: BTreeMap<Key, Found>,
+    busy: BTreeMap<EffectKey, Effect>,
+    found: BTreeMap<EffectKey, EffectTrace>,
     /// Keys of which an outcome was written down.
-    settled: BTreeSet<Key>,
+    settled: BTreeSet<EffectKey>,
     words: u32,
     /// Words that nobody was asked for.
     anything: u32,
@@ -44,13 +44,13 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    pub fn new(seed: u64) -> Daemon {
+    pub(crate) fn new(seed: u64) -> Daemon {
         let mut chance = Chance::new(seed);
         let plan = chance.plan();
         let patience = chance.below(20);
         let truth = Truth::new(&mut chance, &plan);
         let digest = plan.digest();
-        let started = Recorded::Started {
+        let started = RunRecord::Started {
             run: Text::new("r"),
             plan: Box::new(plan),
             digest,
@@ -75,7 +75,7 @@ impl Daemon {
     }
 
     /// Plays until nothing can happen any more.
-    pub fn play(&mut self) {
+    pub(crate) fn play(&mut self) {
         loop {
             self.steps += 1;
             assert!(self.steps < 60_000, "it comes to an end: {:#?}", self.states());
@@ -103,16 +103,16 @@ impl Daemon {
         self.is_well_ended();
     }
 
-    fn write(&mut self, record: Recorded) {
-        if let Recorded::Outcome { key, .. } = &record {
+    fn write(&mut self, record: RunRecord) {
+        if let RunRecord::Outcome { key, .. } = &record {
             assert!(self.settled.insert(key.clone()), "`{key:?}` is settled twice");
         }
         self.run.apply(&record);
         self.records.push(record);
     }
 
-    fn world(&self) -> World {
-        World {
+    fn world(&self) -> Observed {
+        Observed {
             busy: self.busy.keys().cloned().collect(),
             found: self.found.clone(),
             sessions: self
@@ -128,7 +128,7 @@ impl Daemon {
             target: Some(self.truth.stands(self.run.queue().trunk())),
             durations: Durations::default(),
             nearly: self.truth.nearly.clone(),
-            mood: Mood::Going,
+            mood: LoopMode::Going,
         }
     }
 
@@ -153,7 +153,7 @@ impl Daemon {
                     assert!(!self.busy.contains_key(&key), "`{key:?}` is under way already");
                     assert!(!self.settled.contains(&key), "`{key:?}` was done already");
                     self.leaves_nobody_behind(&effect);
-                    self.write(Recorded::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
+                    self.write(RunRecord::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
                     self.busy.insert(key, effect);
                 }
             }
@@ -179,11 +179,11 @@ impl Daemon {
     }
 
     /// Nothing waits without a reason, and nobody is at a stage twice.
-    fn has_reasons(&self, world: &World, actions: &[Action]) {
+    fn has_reasons(&self, world: &Observed, actions: &[Action]) {
         for (id, why) in why(&self.run, world, self.now) {
             let why =
                 why.unwrap_or_else(|| panic!("`{}` waits for no reason: {:#?}", id.as_str(), self.states()));
-            let is_next = matches!(why, Why::Next);
+            let is_next = matches!(why, WaitingReason::Next);
             assert!(!is_next || !actions.is_empty(), "`{}` is next and nothing comes", id.as_str());
             assert!(self.truth.alive_of(&id) <= 1, "two agents at `{}`", id.as_str());
         }
@@ -191,7 +191,7 @@ impl Daemon {
 
     /// Somebody who was at an effect is done with it.
     fn finish_one(&mut self) {
-        let keys: Vec<Key> = self.busy.keys().cloned().collect();
+        let keys: Vec<EffectKey> = self.busy.keys().cloned().collect();
         let Some(key) = self.chance.pick(&keys).cloned() else { return };
         let effect = self.busy[&key].clone();
         let outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
@@ -200,13 +200,15 @@ impl Daemon {
             return self.die();
         }
         self.busy.remove(&key);
-        self.write(Recorded::Outcome { key, outcome });
+        self.write(RunRecord::Outcome { key, outcome });
     }
 
     fn let_one_live(&mut self) {
-        let keys: Vec<Key> = self.truth.sessions.keys().cloned().collect();
-        let live: Vec<Key> =
-            keys.into_iter().filter(|key| matches!(self.truth.sessions[key], Session::Alive(_))).collect();
+        let keys: Vec<EffectKey> = self.truth.sessions.keys().cloned().collect();
+        let live: Vec<EffectKey> = keys
+            .into_iter()
+            .filter(|key| matches!(self.truth.sessions[key], AgentSession::Alive(_)))
+            .collect();
         if let Some(key) = self.chance.pick(&live).cloned() {
             self.truth.live(&mut self.chance, &key, self.now);
         }
@@ -236,7 +238,7 @@ impl Daemon {
         self.deaths += 1;
         for (key, effect) in std::mem::take(&mut self.busy) {
             if self.chance.once_in(2) && !is_done_already(&self.truth, &key, &effect) {
-                let _lost: Outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
+                let _lost: EffectOutcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
             }
         }
         let folded = Run::fold(&self.records).unwrap();
@@ -245,7 +247,7 @@ impl Daemon {
         if self.deaths % 20 == 1 {
             let lines: Vec<String> =
                 self.records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
-            let read: Vec<Recorded> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let read: Vec<RunRecord> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert!(Run::fold(&read).unwrap() == folded, "what was written is not what is read");
         }
         self.run = folded;
@@ -264,32 +266,32 @@ impl Daemon {
         let Some(id) = self.chance.pick(&waiting).cloned() else { return false };
         self.words += 1;
         let standing = self.run.standing(&id).unwrap().clone();
-        let skip = Word::Skip { by: Text::new("p"), why: Text::new("w") };
+        let skip = PersonAction::Skip { by: Text::new("p"), why: Text::new("w") };
         let word = match &standing.stage {
-            Stage::Asking { work, .. } => {
-                if let Some(session @ Session::Alive(Alive::Asking { .. })) =
+            StageState::Asking { work, .. } => {
+                if let Some(session @ AgentSession::Alive(AgentSign::Asking { .. })) =
                     self.truth.sessions.get_mut(&work.session)
                 {
-                    *session = Session::Alive(Alive::Working);
+                    *session = AgentSession::Alive(AgentSign::Working);
                 }
                 return true;
             }
             _ if self.words > self.patience => return false,
-            Stage::Review { .. } => match (standing.verified, self.chance.below(5)) {
-                (Some(verified), 0..=2) => Word::Merge { verified, entry: 0 },
-                (_, 3) => Word::Retry,
-                (None, 0..=1) => Word::GoOn,
+            StageState::Review { .. } => match (standing.verified, self.chance.below(5)) {
+                (Some(verified), 0..=2) => PersonAction::Merge { verified, entry: 0 },
+                (_, 3) => PersonAction::Retry,
+                (None, 0..=1) => PersonAction::GoOn,
                 (_, _) => skip,
             },
-            Stage::Ready(_) => Word::Release,
-            Stage::Blocked { .. } if self.chance.once_in(5) => skip,
-            Stage::Blocked { .. } if self.chance.once_in(4) => {
-                self.write(Recorded::Said { stage: id, by: Text::new("p"), said: Said::Reset });
+            StageState::Ready(_) => PersonAction::Release,
+            StageState::Blocked { .. } if self.chance.once_in(5) => skip,
+            StageState::Blocked { .. } if self.chance.once_in(4) => {
+                self.write(RunRecord::Said { stage: id, by: Text::new("p"), said: StageCommand::Reset });
                 return true;
             }
-            _ => Word::Retry,
+            _ => PersonAction::Retry,
         };
-        self.write(Recorded::Happened { stage: id, what: Happened::Told(word) });
+        self.write(RunRecord::Happened { stage: id, what: StageEvent::Told(word) });
         true
     }
 
@@ -298,25 +300,25 @@ impl Daemon {
         let ids: Vec<StageId> = self.run.standings().map(|(id, _)| id.clone()).collect();
         let id = self.chance.pick(&ids).unwrap().clone();
         let words = [
-            Said::Reset,
-            Said::Reset,
-            Said::Hold,
-            Said::Release,
-            Said::Retry,
-            Said::Verify,
-            Said::Resume { answer: None },
-            Said::Block { why: Text::new("w") },
-            Said::Skip { why: Text::new("w") },
+            StageCommand::Reset,
+            StageCommand::Reset,
+            StageCommand::Hold,
+            StageCommand::Release,
+            StageCommand::Retry,
+            StageCommand::Verify,
+            StageCommand::Resume { answer: None },
+            StageCommand::Block { why: Text::new("w") },
+            StageCommand::Skip { why: Text::new("w") },
         ];
         let said = self.chance.pick(&words).unwrap().clone();
         // Who ends things for good is rare.
-        if matches!(said, Said::Skip { .. } | Said::Block { .. }) && !self.chance.once_in(4) {
+        if matches!(said, StageCommand::Skip { .. } | StageCommand::Block { .. }) && !self.chance.once_in(4) {
             return;
         }
         if self.anything >= ANYTHING {
             return;
         }
-        let person = Speaker::Person { name: Text::new("p"), role: Role::User };
+        let person = CommandSender::Person { name: Text::new("p"), role: CommandRole::User };
         if let Ok(record) = hear(&self.run, &person, &id, &said) {
             self.anything += 1;
             self.write(record);
@@ -332,12 +334,12 @@ impl Daemon {
 
     /// Every stage is merged, skipped, a person's, or waits for one that is none of ours to move.
     fn is_well_ended(&self) {
-        let mut merged: Vec<Commit> = Vec::new();
+        let mut merged: Vec<CommitId> = Vec::new();
         for (id, standing) in self.run.standings() {
             match &standing.stage {
-                Stage::Done { merged: commit } => merged.push(commit.commit().clone()),
-                Stage::Skipped { .. } => {}
-                Stage::Waiting { on } => assert!(!on.is_empty()),
+                StageState::Done { merged: commit } => merged.push(commit.commit().clone()),
+                StageState::Skipped { .. } => {}
+                StageState::Waiting { on } => assert!(!on.is_empty()),
                 stage => {
                     assert!(stage.is_a_persons(), "`{}` is left behind: {:#?}", id.as_str(), self.states())
                 }
@@ -355,38 +357,40 @@ impl Daemon {
         self.truth.is_sound(&merged, &self.run);
     }
 
-    pub fn ends(&self) -> Ends {
-        let count = |fits: &dyn Fn(&Stage) -> bool| {
+    pub(crate) fn ends(&self) -> Ends {
+        let count = |fits: &dyn Fn(&StageState) -> bool| {
             u32::try_from(self.run.standings().filter(|(_, standing)| fits(&standing.stage)).count()).unwrap()
         };
-        let of_records = |fits: &dyn Fn(&Recorded) -> bool| {
+        let of_records = |fits: &dyn Fn(&RunRecord) -> bool| {
             u32::try_from(self.records.iter().filter(|record| fits(record)).count()).unwrap()
         };
-        let outcome = |fits: fn(&Outcome) -> bool| {
-            of_records(&|record| matches!(record, Recorded::Outcome { outcome, .. } if fits(outcome)))
+        let outcome = |fits: fn(&EffectOutcome) -> bool| {
+            of_records(&|record| matches!(record, RunRecord::Outcome { outcome, .. } if fits(outcome)))
         };
-        let ended = |fits: fn(&Ended) -> bool| {
-            of_records(&|record| matches!(record, Recorded::Ended { ended, .. } if fits(ended)))
+        let ended = |fits: fn(&SessionOutcome) -> bool| {
+            of_records(&|record| matches!(record, RunRecord::Ended { ended, .. } if fits(ended)))
         };
         Ends {
-            merged: count(&|stage| matches!(stage, Stage::Done { .. })),
-            skipped: count(&|stage| matches!(stage, Stage::Skipped { .. })),
-            persons: count(&Stage::is_a_persons),
-            resets: of_records(&|record| matches!(record, Recorded::Said { said: Said::Reset, .. })),
+            merged: count(&|stage| matches!(stage, StageState::Done { .. })),
+            skipped: count(&|stage| matches!(stage, StageState::Skipped { .. })),
+            persons: count(&StageState::is_a_persons),
+            resets: of_records(&|record| matches!(record, RunRecord::Said { said: StageCommand::Reset, .. })),
             deaths: self.deaths,
-            conflicts: outcome(|outcome| matches!(outcome, Outcome::Conflicted { .. })),
-            reds: outcome(|outcome| matches!(outcome, Outcome::Red { .. })),
-            limits: ended(|ended| matches!(ended, Ended::RateLimited { .. })),
-            crashes: ended(|ended| matches!(ended, Ended::Failed { .. })),
-            overtaken: count(&|stage| matches!(stage, Stage::Skipped { by, .. } if by.as_str() == "sprag")),
+            conflicts: outcome(|outcome| matches!(outcome, EffectOutcome::Conflicted { .. })),
+            reds: outcome(|outcome| matches!(outcome, EffectOutcome::Red { .. })),
+            limits: ended(|ended| matches!(ended, SessionOutcome::RateLimited { .. })),
+            crashes: ended(|ended| matches!(ended, SessionOutcome::Failed { .. })),
+            overtaken: count(
+                &|stage| matches!(stage, StageState::Skipped { by, .. } if by.as_str() == "sprag"),
+            ),
             resolved: u32::try_from(self.run.merged().filter(|(id, _)| is_base(id)).count()).unwrap(),
-            foreign: of_records(&|record| matches!(record, Recorded::Foreign { .. })),
+            foreign: of_records(&|record| matches!(record, RunRecord::Foreign { .. })),
             held: u32::from(self.run.target_held().is_some()),
         }
     }
 }
 
 /// Workers of one daemon do an effect once; a start that has happened is not repeated by the same worker.
-fn is_done_already(truth: &Truth, key: &Key, effect: &Effect) -> bool {
+fn is_done_already(truth: &Truth, key: &EffectKey, effect: &Effect) -> bool {
     matches!(effect, Effect::Spawn { .. }) && truth.sessions.contains_key(key)
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
-use sprag_plan::ids::{Commit, StageId};
-use sprag_plan::merge::{Checked, Left, Queue, Verified, Want, Whose};
+use sprag_plan::ids::{CommitId, StageId};
+use sprag_plan::merge::{CandidateResult, MergeQueue, QueueExit, QueueOwner, QueueWant, Verified};
 
 use super::chance::Chance;
 
@@ -21,17 +21,17 @@ struct Passed {
     red: Vec<(usize, u32)>,
 }
 
-fn commit(name: &str) -> Commit {
-    Commit(Text::new(name))
+fn commit(name: &str) -> CommitId {
+    CommitId(Text::new(name))
 }
 
 /// All stages want to be merged at once; a commit is red that has one of the red ones in it.
 fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
-    let mut queue = Queue::new(commit("t"), depth);
+    let mut queue = MergeQueue::new(commit("t"), depth);
     for stage in 0..count {
         let head = commit(&stage.to_string());
         let verified = Verified { attempt: 1, tree: head.clone(), head, base: commit("t") };
-        queue.offer(Whose::Stage(StageId::new(&stage.to_string())), verified);
+        queue.offer(QueueOwner::Stage(StageId::new(&stage.to_string())), verified);
     }
     let mut contents = BTreeMap::from([(commit("t"), BTreeSet::new())]);
     let mut passed = Passed::default();
@@ -40,7 +40,7 @@ fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
         let mut is_quick = false;
         for want in &wants {
             match want {
-                Want::Make { number, on, head } => {
+                QueueWant::Make { number, on, head } => {
                     is_quick = true;
                     let mut has: BTreeSet<usize> = contents[on].clone();
                     has.insert(head.0.as_str().parse().unwrap());
@@ -48,11 +48,11 @@ fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
                     contents.insert(made.clone(), has);
                     queue.made(*number, on, made.clone(), made);
                 }
-                Want::Land { number, to, .. } => {
+                QueueWant::Land { number, to, .. } => {
                     is_quick = true;
                     passed.take(queue.landed(*number, to));
                 }
-                Want::Check { .. } => {}
+                QueueWant::Check { .. } => {}
             }
         }
         if is_quick {
@@ -63,11 +63,11 @@ fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
         }
         passed.rounds += 1;
         for want in wants {
-            let Want::Check { number, commit, .. } = want else { continue };
+            let QueueWant::Check { number, commit, .. } = want else { continue };
             passed.gates += 1;
             let checked = match contents[&commit].is_disjoint(red) {
-                true => Checked::Green,
-                false => Checked::Red { report: Text::new("red") },
+                true => CandidateResult::Green,
+                false => CandidateResult::Red { report: Text::new("red") },
             };
             passed.take(queue.checked(number, &commit, checked));
         }
@@ -75,15 +75,15 @@ fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
 }
 
 impl Passed {
-    fn take(&mut self, left: Vec<Left>) {
-        let number = |whose: &Whose| whose.stage().unwrap().as_str().parse::<usize>().unwrap();
+    fn take(&mut self, left: Vec<QueueExit>) {
+        let number = |whose: &QueueOwner| whose.stage().unwrap().as_str().parse::<usize>().unwrap();
         for left in left {
             match left {
-                Left::Landed { whose, .. } => {
+                QueueExit::Landed { whose, .. } => {
                     self.landed.insert(number(&whose));
                 }
-                Left::Red { whose, .. } => self.red.push((number(&whose), self.rounds)),
-                Left::Conflicted { .. } => panic!("nothing conflicts here"),
+                QueueExit::Red { whose, .. } => self.red.push((number(&whose), self.rounds)),
+                QueueExit::Conflicted { .. } => panic!("nothing conflicts here"),
             }
         }
     }

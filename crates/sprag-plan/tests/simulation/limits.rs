@@ -7,13 +7,13 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_plan::ids::{Commit, Key};
-use sprag_plan::reconcile::observed::{Alive, Session, Target, World};
+use sprag_plan::ids::{CommitId, EffectKey};
+use sprag_plan::reconcile::observed::{AgentSession, AgentSign, Observed, TargetBranch};
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{Checking, Effect, Ended, Outcome, Recorded};
+use sprag_plan::run::record::{CheckPhase, Effect, EffectOutcome, RunRecord, SessionOutcome};
 use sprag_plan::spec::Plan;
-use sprag_plan::stage::Stage;
+use sprag_plan::stage::StageState;
 
 /// Seconds that a limit holds, that an agent runs into it after, and that one works where there is none.
 const HOLDS: i64 = 3 * 3600;
@@ -23,8 +23,8 @@ const WORKS: i64 = 300;
 const WINDOWS: i64 = 8;
 const PROMISED: i64 = 5;
 
-fn commit(name: &str) -> Commit {
-    Commit(Text::new(name))
+fn commit(name: &str) -> CommitId {
+    CommitId(Text::new(name))
 }
 
 fn plan(stages: usize) -> Plan {
@@ -58,20 +58,20 @@ fn limit(start: Timestamp, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Everything works at once but agents.
-fn perform(effect: &Effect) -> Outcome {
+fn perform(effect: &Effect) -> EffectOutcome {
     match effect {
-        Effect::AddWorktree { base, .. } => Outcome::Worktree { base: base.clone() },
-        Effect::Check { stage, of: Checking::Claim } => {
+        Effect::AddWorktree { base, .. } => EffectOutcome::Worktree { base: base.clone() },
+        Effect::Check { stage, of: CheckPhase::Claim } => {
             let head = commit(&format!("work of {}", stage.as_str()));
-            Outcome::Green { tree: head.clone(), head }
+            EffectOutcome::Green { tree: head.clone(), head }
         }
-        Effect::Spawn { .. } => Outcome::Spawned,
-        Effect::Salvage { .. } => Outcome::Salvaged { carry: Text::new("1") },
+        Effect::Spawn { .. } => EffectOutcome::Spawned,
+        Effect::Salvage { .. } => EffectOutcome::Salvaged { carry: Text::new("1") },
         Effect::Candidate { number, .. } => {
             let made = commit(&format!("candidate {number}"));
-            Outcome::Made { commit: made.clone(), tree: made }
+            EffectOutcome::Made { commit: made.clone(), tree: made }
         }
-        _ => Outcome::Done,
+        _ => EffectOutcome::Done,
     }
 }
 
@@ -80,38 +80,41 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
     let start = Timestamp::from_millis(1_800_000_000_000);
     let plan = plan(60);
     let digest = plan.digest();
-    let started = Recorded::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") };
+    let started =
+        RunRecord::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") };
     let mut run = Run::fold([&started]).unwrap();
     let mut now = start;
     // When each agent that is at work will end.
-    let mut ends: BTreeMap<Key, Timestamp> = BTreeMap::new();
+    let mut ends: BTreeMap<EffectKey, Timestamp> = BTreeMap::new();
     let (mut limited, mut resumed, mut latest) = (0, 0, 0);
     let mut held: Option<Timestamp> = None;
     while !run.is_settled() {
         assert!(now.seconds_since(start) < 30 * 86_400, "it comes to an end");
-        let over = |key: &Key, at: Timestamp| {
+        let over = |key: &EffectKey, at: Timestamp| {
             let ended = match limit(start, at) {
-                Some(until) => Ended::RateLimited { until },
-                None => Ended::Well,
+                Some(until) => SessionOutcome::RateLimited { until },
+                None => SessionOutcome::Well,
             };
-            (key.clone(), Session::Over(ended))
+            (key.clone(), AgentSession::Over(ended))
         };
         let sessions = ends
             .iter()
             .filter(|(key, _)| run.ended(key).is_none())
-            .map(
-                |(key, at)| {
-                    if *at <= now { over(key, *at) } else { (key.clone(), Session::Alive(Alive::Working)) }
-                },
-            )
+            .map(|(key, at)| {
+                if *at <= now {
+                    over(key, *at)
+                } else {
+                    (key.clone(), AgentSession::Alive(AgentSign::Working))
+                }
+            })
             .collect();
         let trunk = run.queue().trunk().clone();
-        let world = World {
+        let world = Observed {
             sessions,
             room: 4,
             trunk: Some(trunk.clone()),
-            target: Some(Target::Behind(trunk)),
-            ..World::default()
+            target: Some(TargetBranch::Behind(trunk)),
+            ..Observed::default()
         };
         let (mut is_moved, mut wake) = (false, None);
         for action in reconcile(&run, &world, now) {
@@ -119,7 +122,7 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
                 Action::WakeAt(at) => wake = Some(at),
                 Action::Record(record) => {
                     is_moved = true;
-                    if let Recorded::Ended { ended: Ended::RateLimited { until }, .. } = &record {
+                    if let RunRecord::Ended { ended: SessionOutcome::RateLimited { until }, .. } = &record {
                         limited += 1;
                         held = Some(*until);
                     }
@@ -136,8 +139,8 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
                         let lasts = if limit(start, now).is_some() { UNTIL_LIMITED } else { WORKS };
                         ends.insert(key.clone(), now.plus_seconds(lasts));
                     }
-                    run.apply(&Recorded::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
-                    run.apply(&Recorded::Outcome { key, outcome: perform(&effect) });
+                    run.apply(&RunRecord::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
+                    run.apply(&RunRecord::Outcome { key, outcome: perform(&effect) });
                 }
             }
         }
@@ -146,8 +149,8 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
             now = next.unwrap_or_else(|| panic!("nothing happens any more: {run:#?}"));
         }
     }
-    assert!(run.standings().all(|(_, standing)| matches!(standing.stage, Stage::Done { .. })));
-    let attempt = |key: &Key| key.0.as_str().split('/').nth(2).map(str::to_owned);
+    assert!(run.standings().all(|(_, standing)| matches!(standing.stage, StageState::Done { .. })));
+    let attempt = |key: &EffectKey| key.0.as_str().split('/').nth(2).map(str::to_owned);
     assert!(run.sessions().keys().all(|key| attempt(key).as_deref() == Some("1")), "no attempt was burnt");
     assert!(limited >= 8 && resumed >= 2, "there were limits: {limited} {resumed}");
     assert!(latest <= PROMISED, "resumed {latest} s after the end of a limit");

@@ -1,28 +1,28 @@
 //! Reviewers: some work is shown to one, and it says this or that, or nothing.
 
 use sprag_base::text::Text;
-use sprag_plan::ids::Commit;
-use sprag_plan::run::record::Outcome;
-use sprag_plan::spec::client::Known;
+use sprag_plan::ids::CommitId;
+use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::spec::client::ClientName;
 
 use super::chance::Chance;
 
 /// What comes of a look at work that is good.
-pub fn claimed(chance: &mut Chance, head: &Commit) -> Outcome {
+pub(crate) fn claimed(chance: &mut Chance, head: &CommitId) -> EffectOutcome {
     let (head, tree) = (head.clone(), head.clone());
     match chance.once_in(3) {
-        true => Outcome::Reviewable { head, tree, by: Known::Claude },
-        false => Outcome::Green { head, tree },
+        true => EffectOutcome::Reviewable { head, tree, by: ClientName::Claude },
+        false => EffectOutcome::Green { head, tree },
     }
 }
 
-pub fn reviewed(chance: &mut Chance, head: &Commit, tree: &Commit) -> Outcome {
+pub(crate) fn reviewed(chance: &mut Chance, head: &CommitId, tree: &CommitId) -> EffectOutcome {
     let (head, tree) = (head.clone(), tree.clone());
     if chance.once_in(8) {
-        return Outcome::Red { report: Text::new("issues") };
+        return EffectOutcome::Red { report: Text::new("issues") };
     }
     match chance.once_in(20) {
-        true => Outcome::Unreviewed { head, tree, why: Text::new("no verdict") },
-        false => Outcome::Green { head, tree },
+        true => EffectOutcome::Unreviewed { head, tree, why: Text::new("no verdict") },
+        false => EffectOutcome::Green { head, tree },
     }
 }

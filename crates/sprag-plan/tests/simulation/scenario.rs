@@ -2,7 +2,7 @@
 
 /// What runs came to.
 #[derive(Clone, Debug, Default)]
-pub struct Ends {
+pub(crate) struct Ends {
     pub merged: u32,
     pub skipped: u32,
     pub persons: u32,
@@ -22,7 +22,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub fn add(&mut self, other: &Ends) {
+    pub(crate) fn add(&mut self, other: &Ends) {
         self.merged += other.merged;
         self.skipped += other.skipped;
         self.persons += other.persons;

@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_plan::ids::{Commit, Key, StageId};
-use sprag_plan::reconcile::observed::{Alive, Session, Target};
-use sprag_plan::reconcile::recovery::{Found, Has};
+use sprag_plan::ids::{CommitId, EffectKey, StageId};
+use sprag_plan::reconcile::observed::{AgentSession, AgentSign, TargetBranch};
+use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{About, Because, Brief, Checking, Effect, Ended, Outcome, Progress, Purse};
+use sprag_plan::run::record::{
+    BriefKind, BudgetOwner, CheckPhase, CommitProgress, Effect, EffectOutcome, KillReason, NudgeTopic,
+    SessionOutcome,
+};
 use sprag_plan::run::target_stage::is_base;
 use sprag_plan::spec::Plan;
-use sprag_plan::stage::Failure;
+use sprag_plan::stage::StageFailure;
 
 use super::chance::Chance;
 use super::reviews;
@@ -41,29 +44,29 @@ enum Quality {
 }
 
 struct Tree {
-    base: Commit,
-    head: Commit,
+    base: CommitId,
+    head: CommitId,
 }
 
-pub struct Truth {
-    commits: BTreeMap<Commit, Contents>,
+pub(crate) struct Truth {
+    commits: BTreeMap<CommitId, Contents>,
     next: u32,
-    pub trunk: Commit,
+    pub trunk: CommitId,
     /// Every commit the trunk has been at.
-    pub history: Vec<Commit>,
-    tested: BTreeSet<Commit>,
-    made: BTreeMap<(Commit, Commit), Commit>,
+    pub history: Vec<CommitId>,
+    tested: BTreeSet<CommitId>,
+    made: BTreeMap<(CommitId, CommitId), CommitId>,
     trees: BTreeMap<StageId, Tree>,
     /// Those whose folder somebody has deleted. Their branches are there.
     pub deleted: BTreeSet<StageId>,
-    pub sessions: BTreeMap<Key, Session>,
+    pub sessions: BTreeMap<EffectKey, AgentSession>,
     /// Budgets of which most is used.
-    pub nearly: BTreeSet<Purse>,
-    whose: BTreeMap<Key, StageId>,
-    progress: BTreeSet<Key>,
-    briefs: BTreeMap<StageId, Brief>,
+    pub nearly: BTreeSet<BudgetOwner>,
+    whose: BTreeMap<EffectKey, StageId>,
+    progress: BTreeSet<EffectKey>,
+    briefs: BTreeMap<StageId, BriefKind>,
     salvaged: BTreeSet<StageId>,
-    pub target: Commit,
+    pub target: CommitId,
     /// Somebody took from the target what it had.
     pub is_rewritten: bool,
     landed: Contents,
@@ -73,13 +76,13 @@ pub struct Truth {
 }
 
 /// Somebody who goes on by itself.
-pub fn is_at_work(session: &Session) -> bool {
-    matches!(session, Session::Alive(Alive::Working | Alive::Filling { .. }))
+pub(crate) fn is_at_work(session: &AgentSession) -> bool {
+    matches!(session, AgentSession::Alive(AgentSign::Working | AgentSign::Filling { .. }))
 }
 
 impl Truth {
-    pub fn new(chance: &mut Chance, plan: &Plan) -> Truth {
-        let start = Commit(Text::new("c0"));
+    pub(crate) fn new(chance: &mut Chance, plan: &Plan) -> Truth {
+        let start = CommitId(Text::new("c0"));
         let stages = plan.stages().iter().map(|stage| stage.id.as_str().to_owned());
         let ids: Vec<String> = stages.chain([FOREIGN.to_owned()]).collect();
         let mut pairs = |times: u64| -> Vec<(String, String)> {
@@ -118,14 +121,14 @@ impl Truth {
         }
     }
 
-    fn commit(&mut self, contents: Contents) -> Commit {
-        let name = Commit(Text::new(format!("c{}", self.next)));
+    fn commit(&mut self, contents: Contents) -> CommitId {
+        let name = CommitId(Text::new(format!("c{}", self.next)));
         self.next += 1;
         self.commits.insert(name.clone(), contents);
         name
     }
 
-    fn joined(&self, one: &Commit, other: &Commit) -> Contents {
+    fn joined(&self, one: &CommitId, other: &CommitId) -> Contents {
         let mut contents = self.commits[one].clone();
         for (stage, change) in &self.commits[other] {
             let known = contents.entry(stage.clone()).or_insert_with(|| change.clone());
@@ -145,7 +148,7 @@ impl Truth {
             && !self.pairs.iter().any(is_clash)
     }
 
-    fn conflict(&self, on: &Commit, head: &Commit) -> bool {
+    fn conflict(&self, on: &CommitId, head: &CommitId) -> bool {
         let (ours, theirs) = (&self.commits[on], &self.commits[head]);
         // A line is changed on both sides, and neither side has seen the other's.
         let is_new = |stage: &String, here: &Contents, there: &Contents| {
@@ -157,29 +160,35 @@ impl Truth {
         })
     }
 
-    pub fn alive_of(&self, stage: &StageId) -> usize {
-        let is_alive = |(key, session): &(&Key, &Session)| {
-            self.whose[*key] == *stage && matches!(session, Session::Alive(_))
+    pub(crate) fn alive_of(&self, stage: &StageId) -> usize {
+        let is_alive = |(key, session): &(&EffectKey, &AgentSession)| {
+            self.whose[*key] == *stage && matches!(session, AgentSession::Alive(_))
         };
         self.sessions.iter().filter(is_alive).count()
     }
 
-    pub fn has_tree(&self, stage: &StageId) -> bool {
+    pub(crate) fn has_tree(&self, stage: &StageId) -> bool {
         self.trees.contains_key(stage) && !self.deleted.contains(stage)
     }
 
-    pub fn use_up(&mut self, chance: &mut Chance, plan: &Plan) {
+    pub(crate) fn use_up(&mut self, chance: &mut Chance, plan: &Plan) {
         let stage = chance.pick(plan.stages()).unwrap().id.clone();
-        self.nearly.insert(if chance.once_in(4) { Purse::Run } else { Purse::Stage(stage) });
+        self.nearly.insert(if chance.once_in(4) { BudgetOwner::Run } else { BudgetOwner::Stage(stage) });
     }
 
-    pub fn delete_a_worktree(&mut self, chance: &mut Chance) {
+    pub(crate) fn delete_a_worktree(&mut self, chance: &mut Chance) {
         let stages: Vec<StageId> = self.trees.keys().cloned().collect();
         self.deleted.extend(chance.pick(&stages).cloned());
     }
 
     /// Does an effect, and says what came of it.
-    pub fn perform(&mut self, chance: &mut Chance, run: &Run, key: &Key, effect: &Effect) -> Outcome {
+    pub(crate) fn perform(
+        &mut self,
+        chance: &mut Chance,
+        run: &Run,
+        key: &EffectKey,
+        effect: &Effect,
+    ) -> EffectOutcome {
         match effect {
             Effect::AddWorktree { stage, base } => {
                 let spec = run.plan().find(stage.as_str()).unwrap();
@@ -193,24 +202,24 @@ impl Truth {
                 let tree = self.trees.entry(stage.clone()).or_insert(Tree { base, head });
                 self.salvaged.remove(stage);
                 self.deleted.remove(stage);
-                Outcome::Worktree { base: tree.base.clone() }
+                EffectOutcome::Worktree { base: tree.base.clone() }
             }
-            Effect::Setup { .. } | Effect::Check { of: Checking::Before, .. } => match chance.once_in(80) {
-                true => Outcome::Failed { failure: Failure::Setup, why: Text::new("no") },
-                false => Outcome::Done,
+            Effect::Setup { .. } | Effect::Check { of: CheckPhase::Before, .. } => match chance.once_in(80) {
+                true => EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("no") },
+                false => EffectOutcome::Done,
             },
             Effect::Check { stage, .. } | Effect::Salvage { stage } if self.deleted.contains(stage) => {
-                Outcome::Failed { failure: Failure::Setup, why: Text::new("there is no worktree") }
+                EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("there is no worktree") }
             }
-            Effect::Check { stage, of: Checking::Claim } => {
+            Effect::Check { stage, of: CheckPhase::Claim } => {
                 let tree = &self.trees[stage];
                 let contents = &self.commits[&tree.head];
                 let has_owed = run.owed(stage).is_none_or(|owed| self.has(&tree.head, owed));
                 match contents.get(stage.as_str()) {
-                    None => Outcome::Unchanged,
-                    Some(_) if !has_owed => Outcome::Red { report: Text::new("theirs is not in it") },
+                    None => EffectOutcome::Unchanged,
+                    Some(_) if !has_owed => EffectOutcome::Red { report: Text::new("theirs is not in it") },
                     Some(change) if change.quality == Quality::Bad || chance.once_in(40) => {
-                        Outcome::Red { report: Text::new("red") }
+                        EffectOutcome::Red { report: Text::new("red") }
                     }
                     Some(_) => reviews::claimed(chance, &tree.head),
                 }
@@ -218,7 +227,7 @@ impl Truth {
             Effect::Review { head, tree, .. } => reviews::reviewed(chance, head, tree),
             Effect::WriteBrief { stage, brief } => {
                 self.briefs.insert(stage.clone(), *brief);
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::Spawn { stage } => {
                 assert!(!self.sessions.contains_key(key), "`{key:?}` is started twice");
@@ -229,44 +238,46 @@ impl Truth {
                     stage.as_str()
                 );
                 if chance.once_in(100) {
-                    return Outcome::Failed { failure: Failure::Sandbox, why: Text::new("no") };
+                    return EffectOutcome::Failed { failure: StageFailure::Sandbox, why: Text::new("no") };
                 }
                 self.whose.insert(key.clone(), stage.clone());
-                self.sessions.insert(key.clone(), Session::Alive(Alive::Working));
-                Outcome::Spawned
+                self.sessions.insert(key.clone(), AgentSession::Alive(AgentSign::Working));
+                EffectOutcome::Spawned
             }
             Effect::Nudge { session, .. } => match self.sessions.get_mut(session) {
-                Some(session @ Session::Alive(_)) => {
-                    *session = Session::Alive(Alive::Working);
-                    Outcome::Done
+                Some(session @ AgentSession::Alive(_)) => {
+                    *session = AgentSession::Alive(AgentSign::Working);
+                    EffectOutcome::Done
                 }
-                _ => Outcome::Failed { failure: Failure::Unknown, why: Text::new("it is gone") },
+                _ => EffectOutcome::Failed { failure: StageFailure::Unknown, why: Text::new("it is gone") },
             },
             Effect::Interrupt { session } => {
                 let found = self.sessions.get_mut(session).unwrap();
-                if *found == Session::Alive(Alive::Wedged) && chance.once_in(2) {
-                    *found = Session::Alive(Alive::Working);
+                if *found == AgentSession::Alive(AgentSign::Wedged) && chance.once_in(2) {
+                    *found = AgentSession::Alive(AgentSign::Working);
                 }
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::Kill { session, because } => {
                 let progress = self.progress_of(session);
                 let found = self.sessions.get_mut(session).unwrap();
-                if let Session::Alive(_) = found {
-                    *found = Session::Over(match because {
-                        Because::Over => Ended::Stopped,
-                        Because::Wedged => Ended::Failed { failure: Failure::Wedged, progress },
+                if let AgentSession::Alive(_) = found {
+                    *found = AgentSession::Over(match because {
+                        KillReason::Over => SessionOutcome::Stopped,
+                        KillReason::Wedged => {
+                            SessionOutcome::Failed { failure: StageFailure::Wedged, progress }
+                        }
                     });
                 }
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::Salvage { stage } => {
                 self.salvaged.insert(stage.clone());
-                Outcome::Salvaged { carry: Text::new("h") }
+                EffectOutcome::Salvaged { carry: Text::new("h") }
             }
             Effect::Candidate { on, head, .. } => {
                 if self.conflict(on, head) {
-                    return Outcome::Conflicted { paths: Vec::new() };
+                    return EffectOutcome::Conflicted { paths: Vec::new() };
                 }
                 // All that makes its name is fixed beforehand.
                 let known = self.made.get(&(on.clone(), head.clone())).cloned();
@@ -275,61 +286,61 @@ impl Truth {
                     self.commit(contents)
                 });
                 self.made.insert((on.clone(), head.clone()), commit.clone());
-                Outcome::Made { tree: commit.clone(), commit }
+                EffectOutcome::Made { tree: commit.clone(), commit }
             }
             Effect::Gate { commit, .. } => {
                 let contents = &self.commits[commit];
                 match self.is_green(contents) && !chance.once_in(25) {
                     true => {
                         self.tested.insert(commit.clone());
-                        Outcome::Done
+                        EffectOutcome::Done
                     }
-                    false => Outcome::Red { report: Text::new("red") },
+                    false => EffectOutcome::Red { report: Text::new("red") },
                 }
             }
             Effect::Land { from, to, .. } => self.land(from, to),
             Effect::Restore { to } => {
                 assert_eq!(self.history.last(), Some(to), "the trunk is put back to where it was");
                 self.trunk = to.clone();
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::Promote { to } => {
                 assert!(self.tested.contains(to), "`{to:?}` reaches the target untested");
-                if !matches!(self.stands(to), Target::Behind(_)) {
-                    return Outcome::Elsewhere { trunk: self.target.clone() };
+                if !matches!(self.stands(to), TargetBranch::Behind(_)) {
+                    return EffectOutcome::Elsewhere { trunk: self.target.clone() };
                 }
                 self.target = to.clone();
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::RemoveWorktree { stage } => {
                 assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
                 assert!(self.salvaged.contains(stage), "a worktree goes with what nobody has kept");
                 self.trees.remove(stage);
-                Outcome::Done
+                EffectOutcome::Done
             }
             Effect::Discard { stage, .. } => {
                 assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
                 self.trees.remove(stage);
                 self.deleted.remove(stage);
-                Outcome::Done
+                EffectOutcome::Done
             }
-            Effect::Notify { .. } => Outcome::Done,
+            Effect::Notify { .. } => EffectOutcome::Done,
         }
     }
 
-    fn land(&mut self, from: &Commit, to: &Commit) -> Outcome {
+    fn land(&mut self, from: &CommitId, to: &CommitId) -> EffectOutcome {
         if self.history.contains(to) {
-            return Outcome::Done;
+            return EffectOutcome::Done;
         }
         if self.trunk != *from {
-            return Outcome::Elsewhere { trunk: self.trunk.clone() };
+            return EffectOutcome::Elsewhere { trunk: self.trunk.clone() };
         }
         assert!(self.tested.contains(to), "`{to:?}` lands untested");
         self.move_to(to.clone());
-        Outcome::Done
+        EffectOutcome::Done
     }
 
-    fn move_to(&mut self, to: Commit) {
+    fn move_to(&mut self, to: CommitId) {
         for (stage, change) in &self.landed {
             let now = self.commits[&to].get(stage).map_or(0, |now| now.number);
             assert!(now >= change.number, "what `{stage}` has landed is lost");
@@ -340,12 +351,12 @@ impl Truth {
     }
 
     /// Somebody else moves what they should leave alone: the trunk.
-    pub fn disturb(&mut self) {
+    pub(crate) fn disturb(&mut self) {
         self.trunk = self.commit(Contents::new());
     }
 
     /// Somebody else puts a commit on the target, or takes from it what it had.
-    pub fn foreign(&mut self, chance: &mut Chance) {
+    pub(crate) fn foreign(&mut self, chance: &mut Chance) {
         if chance.once_in(6) {
             self.is_rewritten = true;
             self.target = self.commit(Contents::new());
@@ -359,7 +370,7 @@ impl Truth {
     }
 
     /// Somebody else merges by hand what we have landed, and what they put on the target.
-    pub fn merge_by_hand(&mut self) {
+    pub(crate) fn merge_by_hand(&mut self) {
         let mut contents = self.joined(&self.target, self.history.last().unwrap());
         let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
         contents.insert(FOREIGN.to_owned(), Change { number, quality: Quality::Fitted });
@@ -367,7 +378,7 @@ impl Truth {
     }
 
     /// Whether all that one commit has is in another.
-    fn has(&self, within: &Commit, commit: &Commit) -> bool {
+    fn has(&self, within: &CommitId, commit: &CommitId) -> bool {
         let there = &self.commits[within];
         let is_there = |(name, change): (&String, &Change)| {
             there.get(name).is_some_and(|known| known.number >= change.number)
@@ -376,73 +387,73 @@ impl Truth {
     }
 
     /// How the target stands to a commit of the trunk.
-    pub fn stands(&self, trunk: &Commit) -> Target {
+    pub(crate) fn stands(&self, trunk: &CommitId) -> TargetBranch {
         let now = self.target.clone();
         match (self.is_rewritten, self.has(trunk, &now)) {
-            (true, _) => Target::Rewritten(now),
-            (false, true) => Target::Behind(now),
-            (false, false) => Target::Ahead(now),
+            (true, _) => TargetBranch::Rewritten(now),
+            (false, true) => TargetBranch::Behind(now),
+            (false, false) => TargetBranch::Ahead(now),
         }
     }
 
     /// What a look at an effect shows of which nobody knows what became.
-    pub fn probe(&self, key: &Key, effect: &Effect) -> Found {
+    pub(crate) fn probe(&self, key: &EffectKey, effect: &Effect) -> EffectTrace {
         match effect {
             Effect::AddWorktree { stage, .. } => match self.trees.get(stage) {
-                Some(_) if self.deleted.contains(stage) => Found::Nothing,
-                Some(tree) => Found::Worktree { base: tree.base.clone() },
-                None => Found::Nothing,
+                Some(_) if self.deleted.contains(stage) => EffectTrace::Nothing,
+                Some(tree) => EffectTrace::Worktree { base: tree.base.clone() },
+                None => EffectTrace::Nothing,
             },
-            Effect::Spawn { .. } if self.sessions.contains_key(key) => Found::Session,
+            Effect::Spawn { .. } if self.sessions.contains_key(key) => EffectTrace::Session,
             Effect::Salvage { stage } if self.salvaged.contains(stage) => {
-                Found::Salvaged { carry: Text::new("h") }
+                EffectTrace::Salvaged { carry: Text::new("h") }
             }
             Effect::Kill { session, .. } => match self.sessions.get(session) {
-                Some(Session::Alive(_)) => Found::Nothing,
-                Some(Session::Over(_)) | None => Found::Gone,
+                Some(AgentSession::Alive(_)) => EffectTrace::Nothing,
+                Some(AgentSession::Over(_)) | None => EffectTrace::Gone,
             },
-            Effect::RemoveWorktree { stage } if !self.has_tree(stage) => Found::Gone,
+            Effect::RemoveWorktree { stage } if !self.has_tree(stage) => EffectTrace::Gone,
             Effect::Land { to, .. } => {
-                let has = if self.history.contains(to) { Has::Candidate } else { Has::Not };
-                Found::Trunk { at: self.trunk.clone(), has }
+                let has = if self.history.contains(to) { TrunkHas::Candidate } else { TrunkHas::Not };
+                EffectTrace::Trunk { at: self.trunk.clone(), has }
             }
             Effect::Promote { to } => {
-                let has = if self.target == *to { Has::Candidate } else { Has::Not };
-                Found::Trunk { at: self.target.clone(), has }
+                let has = if self.target == *to { TrunkHas::Candidate } else { TrunkHas::Not };
+                EffectTrace::Trunk { at: self.target.clone(), has }
             }
-            _ => Found::Nothing,
+            _ => EffectTrace::Nothing,
         }
     }
 
-    fn progress_of(&self, session: &Key) -> Progress {
-        if self.progress.contains(session) { Progress::Committed } else { Progress::Nothing }
+    fn progress_of(&self, session: &EffectKey) -> CommitProgress {
+        if self.progress.contains(session) { CommitProgress::Committed } else { CommitProgress::Nothing }
     }
 
     /// An agent does something: works, and ends in one of many ways.
-    pub fn live(&mut self, chance: &mut Chance, session: &Key, now: Timestamp) {
+    pub(crate) fn live(&mut self, chance: &mut Chance, session: &EffectKey, now: Timestamp) {
         if !self.sessions.get(session).is_some_and(is_at_work) {
             return;
         }
-        let failed = |failure, progress| Session::Over(Ended::Failed { failure, progress });
+        let failed = |failure, progress| AgentSession::Over(SessionOutcome::Failed { failure, progress });
         let progress = self.progress_of(session);
         let next = match chance.below(24) {
             0..=9 => return self.work(chance, session),
-            10..=14 => Session::Alive(Alive::Claiming),
-            15..=16 => Session::Over(Ended::Well),
-            17 => failed(Failure::Crash, progress),
-            18 => failed(Failure::Timeout, progress),
-            19 => {
-                Session::Over(Ended::RateLimited { until: now.plus_seconds(1 + chance.below(4000) as i64) })
-            }
-            20 => Session::Alive(Alive::Asking { question: Text::new("?") }),
-            21 => Session::Alive(Alive::Wedged),
+            10..=14 => AgentSession::Alive(AgentSign::Claiming),
+            15..=16 => AgentSession::Over(SessionOutcome::Well),
+            17 => failed(StageFailure::Crash, progress),
+            18 => failed(StageFailure::Timeout, progress),
+            19 => AgentSession::Over(SessionOutcome::RateLimited {
+                until: now.plus_seconds(1 + chance.below(4000) as i64),
+            }),
+            20 => AgentSession::Alive(AgentSign::Asking { question: Text::new("?") }),
+            21 => AgentSession::Alive(AgentSign::Wedged),
             22 => match chance.below(4) {
-                0 => Session::Over(Ended::ContextFull),
-                1 => failed(Failure::Auth, progress),
-                2 => Session::Alive(Alive::Full),
+                0 => AgentSession::Over(SessionOutcome::ContextFull),
+                1 => failed(StageFailure::Auth, progress),
+                2 => AgentSession::Alive(AgentSign::Full),
                 _ => {
-                    let about = if chance.once_in(2) { About::Notes } else { About::Handoff };
-                    Session::Alive(Alive::Filling { about, percent: 70 })
+                    let about = if chance.once_in(2) { NudgeTopic::Notes } else { NudgeTopic::Handoff };
+                    AgentSession::Alive(AgentSign::Filling { about, percent: 70 })
                 }
             },
             _ => return,
@@ -450,21 +461,25 @@ impl Truth {
         self.sessions.insert(session.clone(), next);
     }
 
-    fn work(&mut self, chance: &mut Chance, session: &Key) {
+    fn work(&mut self, chance: &mut Chance, session: &EffectKey) {
         let stage = self.whose[session].clone();
         if self.deleted.contains(&stage) {
-            let failed = Ended::Failed { failure: Failure::Crash, progress: self.progress_of(session) };
-            self.sessions.insert(session.clone(), Session::Over(failed));
+            let failed =
+                SessionOutcome::Failed { failure: StageFailure::Crash, progress: self.progress_of(session) };
+            self.sessions.insert(session.clone(), AgentSession::Over(failed));
             return;
         }
-        let brief = self.briefs.get(&stage).copied().unwrap_or(Brief::Stage);
+        let brief = self.briefs.get(&stage).copied().unwrap_or(BriefKind::Stage);
         let tree = &self.trees[&stage];
-        let is_merging = matches!(brief, Brief::Merge | Brief::MergeConflict | Brief::BaseConflict);
+        let is_merging =
+            matches!(brief, BriefKind::Merge | BriefKind::MergeConflict | BriefKind::BaseConflict);
         let mut contents = match brief {
-            Brief::Merge | Brief::MergeConflict => self.joined(&tree.head, self.history.last().unwrap()),
+            BriefKind::Merge | BriefKind::MergeConflict => {
+                self.joined(&tree.head, self.history.last().unwrap())
+            }
             // Whatever is on it by now.
-            Brief::BaseConflict => self.joined(&tree.head, &self.target),
-            Brief::Stage | Brief::Knowledge | Brief::Recovery => self.commits[&tree.head].clone(),
+            BriefKind::BaseConflict => self.joined(&tree.head, &self.target),
+            BriefKind::Stage | BriefKind::Knowledge | BriefKind::Recovery => self.commits[&tree.head].clone(),
         };
         let number = contents.get(stage.as_str()).map_or(0, |change| change.number) + 1;
         let quality = match chance.below(10) {
@@ -484,7 +499,7 @@ impl Truth {
     }
 
     /// What has to hold once all is over.
-    pub fn is_sound(&self, merged: &[Commit], run: &Run) {
+    pub(crate) fn is_sound(&self, merged: &[CommitId], run: &Run) {
         for (stage, commit) in run.merged() {
             let has_owed = run.owed(stage).is_none_or(|owed| self.has(commit, owed));
             assert!(has_owed, "`{}` lands without what others put on the target", stage.as_str());

@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use sprag_base::text::quoted;
 
-use crate::import::command::{self, Rest};
-use crate::import::path::{self, Access};
-use crate::import::{Broken, Draft, Files, Found, Importer, Source};
+use crate::import::command::{self, PatternTail};
+use crate::import::path::{self, ImportAccess};
+use crate::import::{ImportedText, RuleDraft, RuleFiles, RuleImporter, RuleText, UnreadableText};
 use crate::rule::Decision;
 
-pub const IMPORTER: Importer = Importer {
+pub(super) const IMPORTER: RuleImporter = RuleImporter {
     name: "claude",
     title: "Claude Code",
     folder: ".claude",
     folder_variable: "CLAUDE_CONFIG_DIR",
-    user_files: &[Files::One("settings.json")],
-    project_files: &[Files::One("settings.json"), Files::One("settings.local.json")],
+    user_files: &[RuleFiles::One("settings.json")],
+    project_files: &[RuleFiles::One("settings.json"), RuleFiles::One("settings.local.json")],
     read,
 };
 
@@ -34,10 +34,13 @@ const FAMILIES: &[(&str, &str)] = &[
 /// It had one name before and has the other now.
 const AGENT: &str = "{Task,Agent}";
 
-fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
-    let settings: Value = serde_json::from_str(source.text.trim_start_matches('\u{feff}'))
-        .map_err(|error| Broken { line: error.line().max(1), what: without_place(&error.to_string()) })?;
-    let broken = |what: &str| Broken { line: 1, what: what.to_owned() };
+fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
+    let settings: Value =
+        serde_json::from_str(source.text.trim_start_matches('\u{feff}')).map_err(|error| UnreadableText {
+            line: error.line().max(1),
+            what: without_place(&error.to_string()),
+        })?;
+    let broken = |what: &str| UnreadableText { line: 1, what: what.to_owned() };
     let settings = settings.as_object().ok_or_else(|| broken("it is not an object"))?;
     let permissions = match settings.get("permissions") {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -45,7 +48,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
             permissions.as_object().ok_or_else(|| broken("`permissions` is not an object"))?
         }
     };
-    let lines = Lines::of(source.text);
+    let lines = LineNumbers::of(source.text);
     let mut found = Vec::new();
     for &(list, decision) in LISTS {
         match permissions.get(list) {
@@ -55,7 +58,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
             }
             Some(other) => {
                 let (text, why) = (other.to_string(), format!("`{list}` is not a list"));
-                found.push(Found::Other { line: lines.find(list), text, why });
+                found.push(ImportedText::Other { line: lines.find(list), text, why });
             }
         }
     }
@@ -63,7 +66,7 @@ fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
         if !LISTS.iter().any(|(list, _)| list == key) {
             let line = lines.find(key);
             let why = "it is a setting of the client, not a rule".to_owned();
-            found.push(Found::Other { line, text: format!("{key} = {value}"), why });
+            found.push(ImportedText::Other { line, text: format!("{key} = {value}"), why });
         }
     }
     Ok(found)
@@ -75,10 +78,10 @@ fn without_place(error: &str) -> String {
 }
 
 /// Where each text of a file stands first. Their reader forgets it.
-struct Lines<'a>(BTreeMap<&'a str, usize>);
+struct LineNumbers<'a>(BTreeMap<&'a str, usize>);
 
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Lines<'a> {
+impl<'a> LineNumbers<'a> {
+    fn of(text: &'a str) -> LineNumbers<'a> {
         let mut lines = BTreeMap::new();
         let (mut line, mut start) = (1, None);
         let mut is_escaped = false;
@@ -94,7 +97,7 @@ impl<'a> Lines<'a> {
             }
             is_escaped = byte == b'\\' && start.is_some() && !is_escaped;
         }
-        Lines(lines)
+        LineNumbers(lines)
     }
 
     fn find(&self, text: &str) -> Option<usize> {
@@ -102,18 +105,18 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn one(rule: &Value, decision: Decision, source: &Source<'_>, lines: &Lines<'_>) -> Found {
+fn one(rule: &Value, decision: Decision, source: &RuleText<'_>, lines: &LineNumbers<'_>) -> ImportedText {
     let Some(text) = rule.as_str() else {
-        return Found::Other { line: None, text: rule.to_string(), why: "it is no text".to_owned() };
+        return ImportedText::Other { line: None, text: rule.to_string(), why: "it is no text".to_owned() };
     };
     let line = lines.find(text);
     match draft(text.trim(), decision, source) {
-        Ok(draft) => Found::Rule(Draft { line, ..draft }),
-        Err(why) => Found::Other { line, text: text.to_owned(), why },
+        Ok(draft) => ImportedText::Rule(RuleDraft { line, ..draft }),
+        Err(why) => ImportedText::Other { line, text: text.to_owned(), why },
     }
 }
 
-fn draft(text: &str, decision: Decision, source: &Source<'_>) -> Result<Draft, String> {
+fn draft(text: &str, decision: Decision, source: &RuleText<'_>) -> Result<RuleDraft, String> {
     let (tool, specifier) = match text.split_once('(') {
         None => (text, None),
         Some((tool, rest)) => (tool, Some(rest.strip_suffix(')').ok_or("the `)` is missing")?)),
@@ -124,7 +127,7 @@ fn draft(text: &str, decision: Decision, source: &Source<'_>) -> Result<Draft, S
         Decision::Review => "reviewed",
         Decision::Deny => "denied",
     };
-    let mut draft = Draft {
+    let mut draft = RuleDraft {
         line: None,
         text: text.to_owned(),
         about: text.to_owned(),
@@ -146,8 +149,8 @@ fn draft(text: &str, decision: Decision, source: &Source<'_>) -> Result<Draft, S
         }
         ("Bash", Some(line)) => {
             let (line, rest) = match line.strip_suffix(":*") {
-                Some(line) => (line, Rest::Anything),
-                None => (line, Rest::Nothing),
+                Some(line) => (line, PatternTail::Anything),
+                None => (line, PatternTail::Nothing),
             };
             let made = command::of_text(line, rest, decision)?;
             if let Some(narrowed) = made.narrowed {
@@ -160,7 +163,7 @@ fn draft(text: &str, decision: Decision, source: &Source<'_>) -> Result<Draft, S
             draft.tries = vec![format!("@{} {{}}", example_name(name))];
         }
         ("Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Read", Some(path)) => {
-            let access = if tool == "Read" { Access::Read } else { Access::Write };
+            let access = if tool == "Read" { ImportAccess::Read } else { ImportAccess::Write };
             let made = path::of_path(path, access, decision, source)?;
             (draft.any, draft.tries, draft.counter) = (made.any, made.tries, made.counter);
         }
@@ -205,10 +208,10 @@ fn example_name(name: &str) -> String {
     }
 }
 
-type Made = (Vec<String>, Vec<String>, Vec<String>);
+type MadeRule = (Vec<String>, Vec<String>, Vec<String>);
 
 /// A host, wherever an address can name it.
-fn fetched(domain: &str, decision: Decision) -> Result<Made, String> {
+fn fetched(domain: &str, decision: Decision) -> Result<MadeRule, String> {
     if domain == "*" {
         return Ok((vec!["WebFetch".to_owned()], Vec::new(), Vec::new()));
     }

@@ -2,12 +2,12 @@
 
 use sprag_base::text::{one_line, quoted};
 
-use crate::import::command::{self, Rest, shell_line};
-use crate::import::starlark::{self, Call, Statement, Value};
-use crate::import::{Broken, Draft, Files, Found, Importer, Source};
+use crate::import::command::{self, PatternTail, shell_line};
+use crate::import::starlark::{self, StarlarkCall, StarlarkStatement, Value};
+use crate::import::{ImportedText, RuleDraft, RuleFiles, RuleImporter, RuleText, UnreadableText};
 use crate::rule::Decision;
 
-pub const IMPORTER: Importer = Importer {
+pub(super) const IMPORTER: RuleImporter = RuleImporter {
     name: "codex",
     title: "Codex",
     folder: ".codex",
@@ -17,9 +17,9 @@ pub const IMPORTER: Importer = Importer {
     read,
 };
 
-const RULES: &[Files] = &[Files::Each { dir: "rules", ending: ".rules" }];
+const RULES: &[RuleFiles] = &[RuleFiles::Each { dir: "rules", ending: ".rules" }];
 
-fn read(source: &Source<'_>) -> Result<Vec<Found>, Broken> {
+fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
     let statements = starlark::statements(source.text)?;
     Ok(statements
         .into_iter()
@@ -33,19 +33,19 @@ fn is_comment(text: &str) -> bool {
     text.starts_with("\"\"\"") || text.starts_with("'''")
 }
 
-fn one(Statement { line, text, call }: Statement, source: &Source<'_>) -> Found {
+fn one(StarlarkStatement { line, text, call }: StarlarkStatement, source: &RuleText<'_>) -> ImportedText {
     let draft = match call {
         Some(call) if call.name == "prefix_rule" => prefix_rule(call, line, source),
         Some(call) => Err(format!("`{}` is no rule of ours", quoted(&call.name))),
         None => Err("only calls of `prefix_rule` with literal arguments are read".to_owned()),
     };
     match draft {
-        Ok(draft) => Found::Rule(Draft { line: Some(line), text, ..draft }),
-        Err(why) => Found::Other { line: Some(line), text, why },
+        Ok(draft) => ImportedText::Rule(RuleDraft { line: Some(line), text, ..draft }),
+        Err(why) => ImportedText::Other { line: Some(line), text, why },
     }
 }
 
-fn prefix_rule(call: Call, line: usize, source: &Source<'_>) -> Result<Draft, String> {
+fn prefix_rule(call: StarlarkCall, line: usize, source: &RuleText<'_>) -> Result<RuleDraft, String> {
     let mut words = None;
     let mut decision = Decision::Allow;
     let mut justification = None;
@@ -69,7 +69,7 @@ fn prefix_rule(call: Call, line: usize, source: &Source<'_>) -> Result<Draft, St
         }
     }
     let words = words.ok_or("it has no pattern")?;
-    let made = command::of_words(&words, Rest::Anything, decision)?;
+    let made = command::of_words(&words, PatternTail::Anything, decision)?;
     let place = format!("`{}:{line}`", quoted(source.name));
     let mut reason = match (justification, decision) {
         (Some(why), _) => format!("{} ({place})", one_line(&why)),
@@ -81,7 +81,7 @@ fn prefix_rule(call: Call, line: usize, source: &Source<'_>) -> Result<Draft, St
         reason = format!("{reason}; {narrowed}");
     }
     let about: Vec<String> = words.iter().map(|any| any.join(" ")).collect();
-    Ok(Draft {
+    Ok(RuleDraft {
         line: None,
         text: String::new(),
         about: about.join(" "),

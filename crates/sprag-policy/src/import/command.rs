@@ -9,7 +9,7 @@ use crate::rule::Decision;
 
 /// Patterns of commands with what they are tried on.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Commands {
+pub(super) struct Commands {
     pub any: Vec<String>,
     pub tries: Vec<String>,
     pub counter: Vec<String>,
@@ -19,12 +19,12 @@ pub struct Commands {
 
 /// What may follow the words of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub(super) enum PatternTail {
     Nothing,
     Anything,
 }
 
-type Read<T> = Result<T, String>;
+type CommandWords<T> = Result<T, String>;
 
 /// Patterns that one rule of another program may become.
 const MOST: usize = 64;
@@ -32,10 +32,14 @@ const MOST: usize = 64;
 const NARROWED: &str = "only as written, because behind an option anything could follow";
 
 /// Words in order, each with its alternatives; nothing in them is a sign.
-pub fn of_words(words: &[Vec<String>], rest: Rest, decision: Decision) -> Read<Commands> {
+pub(super) fn of_words(
+    words: &[Vec<String>],
+    rest: PatternTail,
+    decision: Decision,
+) -> CommandWords<Commands> {
     let mut tokens = Vec::new();
     for any in words {
-        let literal = any.iter().map(|word| literal(word)).collect::<Read<Vec<String>>>()?;
+        let literal = any.iter().map(|word| literal(word)).collect::<CommandWords<Vec<String>>>()?;
         tokens.push(literal);
     }
     let plain: Vec<String> = words.iter().filter_map(|any| any.first().cloned()).collect();
@@ -43,7 +47,7 @@ pub fn of_words(words: &[Vec<String>], rest: Rest, decision: Decision) -> Read<C
     if decision == Decision::Allow {
         keeps_order(words.iter().map(|any| any.iter().any(|word| is_option(word))))?;
     }
-    let end = if rest == Rest::Anything && !narrow { " *" } else { "" };
+    let end = if rest == PatternTail::Anything && !narrow { " *" } else { "" };
     let sequences = tokens.iter().map(|any| braced(any)).collect::<Vec<_>>();
     let any = product(&sequences)?.into_iter().map(|words| format!("Bash:{words}{end}")).collect();
     let line = shell_line(&plain);
@@ -51,7 +55,7 @@ pub fn of_words(words: &[Vec<String>], rest: Rest, decision: Decision) -> Read<C
 }
 
 /// A command line in which `*` is any text.
-pub fn of_text(text: &str, rest: Rest, decision: Decision) -> Read<Commands> {
+pub(super) fn of_text(text: &str, rest: PatternTail, decision: Decision) -> CommandWords<Commands> {
     if let Some(sign) = text.chars().find(|c| "|&;<>()$`\"'\\#\n".contains(*c)) {
         return Err(format!("it is more than the plain words of one command: `{}`", sign.escape_debug()));
     }
@@ -62,7 +66,7 @@ pub fn of_text(text: &str, rest: Rest, decision: Decision) -> Read<Commands> {
     let stars = text.matches('*').count();
     // Behind a single `*` at the end nothing has to follow.
     let (words, rest) = match words.split_last() {
-        Some((&"*", before)) if stars == 1 && !before.is_empty() => (before, Rest::Anything),
+        Some((&"*", before)) if stars == 1 && !before.is_empty() => (before, PatternTail::Anything),
         _ => (&words[..], rest),
     };
     let narrow = is_narrowed(words.iter().copied(), rest, decision);
@@ -70,7 +74,7 @@ pub fn of_text(text: &str, rest: Rest, decision: Decision) -> Read<Commands> {
         Decision::Allow => allowing(words)?,
         Decision::Ask | Decision::Review | Decision::Deny => restricting(words, rest)?,
     };
-    let end = if rest == Rest::Anything && !narrow { " *" } else { "" };
+    let end = if rest == PatternTail::Anything && !narrow { " *" } else { "" };
     let any = product(&sequences)?.into_iter().map(|words| format!("Bash:{words}{end}")).collect();
     let body = words.join(" ");
     let mut made = commands(any, &body.replace('*', "x"), end, decision, narrow);
@@ -94,10 +98,10 @@ fn commands(any: Vec<String>, line: &str, end: &str, decision: Decision, narrow:
 }
 
 /// Each word in all its forms, so that whatever the text finds is found: a `*` reaches over words.
-fn restricting(words: &[&str], rest: Rest) -> Read<Vec<Vec<String>>> {
+fn restricting(words: &[&str], rest: PatternTail) -> CommandWords<Vec<Vec<String>>> {
     let mut sequences = Vec::new();
     for (at, word) in words.iter().enumerate() {
-        let is_last = at + 1 == words.len() && rest == Rest::Nothing;
+        let is_last = at + 1 == words.len() && rest == PatternTail::Nothing;
         let parts: Vec<&str> = word.split('*').collect();
         let [first, .., last] = parts.as_slice() else {
             sequences.push(vec![literal(word)?]);
@@ -137,7 +141,7 @@ fn restricting(words: &[&str], rest: Rest) -> Read<Vec<Vec<String>>> {
 }
 
 /// Each word in the one form that finds nothing else.
-fn allowing(words: &[&str]) -> Read<Vec<Vec<String>>> {
+fn allowing(words: &[&str]) -> CommandWords<Vec<Vec<String>>> {
     keeps_order(words.iter().map(|word| is_option(word)))?;
     let mut sequences = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -155,7 +159,7 @@ fn allowing(words: &[&str]) -> Read<Vec<Vec<String>>> {
 }
 
 /// Here options stand anywhere: before a word they could change what the word means.
-fn keeps_order(options: impl Iterator<Item = bool>) -> Read<()> {
+fn keeps_order(options: impl Iterator<Item = bool>) -> CommandWords<()> {
     let mut seen = false;
     for is_option in options {
         if seen && !is_option {
@@ -166,8 +170,8 @@ fn keeps_order(options: impl Iterator<Item = bool>) -> Read<()> {
     Ok(())
 }
 
-fn is_narrowed<'a>(mut words: impl Iterator<Item = &'a str>, rest: Rest, decision: Decision) -> bool {
-    decision == Decision::Allow && rest == Rest::Anything && words.any(is_option)
+fn is_narrowed<'a>(mut words: impl Iterator<Item = &'a str>, rest: PatternTail, decision: Decision) -> bool {
+    decision == Decision::Allow && rest == PatternTail::Anything && words.any(is_option)
 }
 
 fn is_option(word: &str) -> bool {
@@ -175,7 +179,7 @@ fn is_option(word: &str) -> bool {
 }
 
 /// A word that stands for itself.
-fn literal(word: &str) -> Read<String> {
+fn literal(word: &str) -> CommandWords<String> {
     if word.contains('*') {
         return Err(format!("the `*` in `{word}` is meant as such, and a pattern has no way to say so"));
     }
@@ -186,7 +190,7 @@ fn literal(word: &str) -> Read<String> {
 }
 
 /// A word in which only `*` is a sign.
-fn starred(word: &str) -> Read<String> {
+fn starred(word: &str) -> CommandWords<String> {
     let is_sign = word.len() > 1 && word.starts_with('!')
         || word.starts_with('<') && word.ends_with('>')
         || word.starts_with("?-")
@@ -211,7 +215,7 @@ fn braced(any: &[String]) -> Vec<String> {
 }
 
 /// Every way through the forms of the words.
-fn product(sequences: &[Vec<String>]) -> Read<Vec<String>> {
+fn product(sequences: &[Vec<String>]) -> CommandWords<Vec<String>> {
     let mut all = vec![String::new()];
     for forms in sequences {
         if all.len() * forms.len() > MOST {
@@ -229,7 +233,7 @@ fn product(sequences: &[Vec<String>]) -> Read<Vec<String>> {
 }
 
 /// Words as a command line.
-pub fn shell_line(words: &[String]) -> String {
+pub(super) fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 

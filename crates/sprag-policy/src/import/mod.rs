@@ -1,5 +1,5 @@
 //! Rules of other programs, read as ours. A source of rules is one file of one shape, an
-//! [`Importer`], and one line in the list below; what it reads is proved here: a rule that does not
+//! [`RuleImporter`], and one line in the list below; what it reads is proved here: a rule that does not
 //! say what its examples say is not imported, and what is not imported is told with the reason.
 //!
 //! Two readings of a pattern are never quite the same. A rule that restricts may find more here than
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line};
-use sprag_shell::{Script, Start};
+use sprag_shell::{Script, ShellStart};
 
 use crate::examples::{EXAMPLE_CWD, EXAMPLE_HOME, check_examples};
 use crate::rule::{Decision, OnDoubt, Rule};
@@ -26,7 +26,7 @@ importers! {
 }
 
 /// A program whose permission rules can be taken over.
-pub struct Importer {
+pub struct RuleImporter {
     /// As in `sprag policy import NAME`.
     pub name: &'static str,
     pub title: &'static str,
@@ -35,47 +35,47 @@ pub struct Importer {
     /// The variable that puts the folder of the home elsewhere.
     pub folder_variable: &'static str,
     /// Below the folder of the home.
-    pub user_files: &'static [Files],
+    pub user_files: &'static [RuleFiles],
     /// Below the folder of a worktree.
-    pub project_files: &'static [Files],
-    pub read: fn(&Source<'_>) -> Result<Vec<Found>, Broken>,
+    pub project_files: &'static [RuleFiles],
+    pub read: fn(&RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText>,
 }
 
 /// Where rules are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Files {
+pub enum RuleFiles {
     One(&'static str),
     Each { dir: &'static str, ending: &'static str },
 }
 
 /// A text with rules.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct RuleText<'a> {
     /// How people find it.
     pub name: &'a str,
     pub text: &'a str,
-    pub owner: Owner,
+    pub owner: RuleOwner,
     /// The directory its paths are relative to, absolute.
     pub base: &'a str,
 }
 
 /// Whose rules they are. Those of a project are about that project only, as far as paths tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum RuleOwner {
     User,
     Project,
 }
 
 /// What a text says, in its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    Rule(Draft),
+pub enum ImportedText {
+    Rule(RuleDraft),
     Other { line: Option<usize>, text: String, why: String },
 }
 
 /// A rule that is still to be proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct RuleDraft {
     pub line: Option<usize>,
     /// As its source has it.
     pub text: String,
@@ -94,7 +94,7 @@ pub struct Draft {
 
 /// A text that cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct UnreadableText {
     pub line: usize,
     pub what: String,
 }
@@ -127,23 +127,23 @@ pub struct Skipped {
 /// More than anybody has written by hand; every one of them is tried.
 const MOST: usize = 2000;
 
-pub fn find(name: &str) -> Option<&'static Importer> {
+pub fn find(name: &str) -> Option<&'static RuleImporter> {
     IMPORTERS.iter().find(|importer| importer.name == name).copied()
 }
 
 /// All rules of these sources. The first source that cannot be read ends it, by its index.
-pub fn import(importer: &Importer, sources: &[Source<'_>]) -> Result<Import, (usize, Broken)> {
+pub fn import(importer: &RuleImporter, sources: &[RuleText<'_>]) -> Result<Import, (usize, UnreadableText)> {
     let mut import = Import::default();
     let mut ids = BTreeSet::new();
     let mut tried = 0;
     for (at, source) in sources.iter().enumerate() {
         for found in (importer.read)(source).map_err(|broken| (at, broken))? {
             let (line, text, proved) = match found {
-                Found::Other { line, text, why } => (line, text, Err(why)),
-                Found::Rule(draft) if tried >= MOST => {
+                ImportedText::Other { line, text, why } => (line, text, Err(why)),
+                ImportedText::Rule(draft) if tried >= MOST => {
                     (draft.line, draft.text, Err(format!("there are more than {MOST} rules")))
                 }
-                Found::Rule(draft) => {
+                ImportedText::Rule(draft) => {
                     tried += 1;
                     (draft.line, draft.text.clone(), prove(draft))
                 }
@@ -169,7 +169,7 @@ pub fn import(importer: &Importer, sources: &[Source<'_>]) -> Result<Import, (us
 }
 
 /// A rule whose examples hold, with what it is about.
-fn prove(draft: Draft) -> Result<(String, Rule), String> {
+fn prove(draft: RuleDraft) -> Result<(String, Rule), String> {
     let mut rule = Rule {
         id: "imported".to_owned(),
         any: draft.any,
@@ -231,7 +231,7 @@ fn failed(rule: &Rule) -> Result<Option<String>, String> {
 
 /// An example, where examples play.
 fn script(text: &str) -> Script {
-    let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+    let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
     Script::parse(text, &start)
 }
 
@@ -272,7 +272,7 @@ macro_rules! importers {
         $(mod $name;)+
 
         /// Every importer, in the order in which they are shown.
-        pub const IMPORTERS: &[&Importer] = &[$(&$name::IMPORTER),+];
+        pub const IMPORTERS: &[&RuleImporter] = &[$(&$name::IMPORTER),+];
     };
 }
 use importers;

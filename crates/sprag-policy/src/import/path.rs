@@ -6,25 +6,25 @@
 use serde_json::json;
 
 use crate::examples::EXAMPLE_HOME;
-use crate::import::{Owner, Source};
+use crate::import::{RuleOwner, RuleText};
 use crate::rule::Decision;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub(super) enum ImportAccess {
     Read,
     Write,
 }
 
 /// Patterns of paths with what they are tried on.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Paths {
+pub(super) struct Paths {
     pub any: Vec<String>,
     pub tries: Vec<String>,
     pub counter: Vec<String>,
 }
 
 /// What a path starts from.
-enum Anchor {
+enum ImportPathBase {
     Root,
     Home,
     /// An absolute directory.
@@ -33,7 +33,12 @@ enum Anchor {
     Here,
 }
 
-pub fn of_path(path: &str, access: Access, decision: Decision, source: &Source<'_>) -> Result<Paths, String> {
+pub(super) fn of_path(
+    path: &str,
+    access: ImportAccess,
+    decision: Decision,
+    source: &RuleText<'_>,
+) -> Result<Paths, String> {
     let path = path.trim();
     let is_foreign = |c: char| "?[]\\".contains(c) || c.is_control() || c >= '\u{F0000}';
     if let Some(sign) = path.chars().find(|c| is_foreign(*c)) {
@@ -44,7 +49,7 @@ pub fn of_path(path: &str, access: Access, decision: Decision, source: &Source<'
     }
     let (anchor, rest) = anchored(path, source)?;
     let rest = rest.trim_start_matches('/');
-    let is_deep = matches!(anchor, Anchor::Here | Anchor::Dir(_))
+    let is_deep = matches!(anchor, ImportPathBase::Here | ImportPathBase::Dir(_))
         && !path.starts_with('/')
         && !rest.trim_end_matches('/').contains('/')
         && (decision != Decision::Allow || !path.starts_with("./"));
@@ -60,8 +65,8 @@ pub fn of_path(path: &str, access: Access, decision: Decision, source: &Source<'
         tails.iter().filter(|tail| tail.contains("/**/")).map(|tail| tail.replace("/**/", "/")).collect();
     tails.extend(short);
     let name = match access {
-        Access::Read => "Read",
-        Access::Write => "Write",
+        ImportAccess::Read => "Read",
+        ImportAccess::Write => "Write",
     };
     let mut places: Vec<String> = Vec::new();
     for tail in &tails {
@@ -74,8 +79,8 @@ pub fn of_path(path: &str, access: Access, decision: Decision, source: &Source<'
     places.dedup();
     let call = |tool: &str, path: String| format!("@{tool} {}", json!({ "file_path": path }));
     let (tool, other) = match access {
-        Access::Read => ("Read", "Edit"),
-        Access::Write => ("Edit", "Read"),
+        ImportAccess::Read => ("Read", "Edit"),
+        ImportAccess::Write => ("Edit", "Read"),
     };
     let example = places.first().map(|place| example(place)).unwrap_or_default();
     Ok(Paths {
@@ -85,18 +90,18 @@ pub fn of_path(path: &str, access: Access, decision: Decision, source: &Source<'
     })
 }
 
-fn anchored<'p>(path: &'p str, source: &Source<'_>) -> Result<(Anchor, &'p str), String> {
+fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase, &'p str), String> {
     let base = || match source.base.contains(['*', '{', '}', '[', ']', '\\']) || !source.base.starts_with('/')
     {
         true => Err(format!("no pattern can name the directory `{}` it is relative to", source.base)),
-        false => Ok(Anchor::Dir(source.base.trim_end_matches('/').to_owned())),
+        false => Ok(ImportPathBase::Dir(source.base.trim_end_matches('/').to_owned())),
     };
     Ok(if let Some(rest) = path.strip_prefix("//") {
-        (Anchor::Root, rest)
+        (ImportPathBase::Root, rest)
     } else if path == "~" {
-        (Anchor::Home, "")
+        (ImportPathBase::Home, "")
     } else if let Some(rest) = path.strip_prefix("~/") {
-        (Anchor::Home, rest)
+        (ImportPathBase::Home, rest)
     } else if path.starts_with('~') {
         return Err("the home of another user is not known".to_owned());
     } else if let Some(rest) = path.strip_prefix('/') {
@@ -104,25 +109,25 @@ fn anchored<'p>(path: &'p str, source: &Source<'_>) -> Result<(Anchor, &'p str),
     } else {
         let rest = path.strip_prefix("./").unwrap_or(path);
         match source.owner {
-            Owner::Project => (base()?, rest),
-            Owner::User => (Anchor::Here, rest),
+            RuleOwner::Project => (base()?, rest),
+            RuleOwner::User => (ImportPathBase::Here, rest),
         }
     })
 }
 
-fn placed(anchor: &Anchor, tail: &str, is_deep: bool, decision: Decision) -> Vec<String> {
+fn placed(anchor: &ImportPathBase, tail: &str, is_deep: bool, decision: Decision) -> Vec<String> {
     let below = |dir: &str| match is_deep {
         true => vec![format!("{dir}/{tail}"), format!("{dir}/**/{tail}")],
         false => vec![format!("{dir}/{tail}")],
     };
     match anchor {
-        Anchor::Root => below(""),
-        Anchor::Home => below("~"),
-        Anchor::Dir(dir) => below(dir),
+        ImportPathBase::Root => below(""),
+        ImportPathBase::Home => below("~"),
+        ImportPathBase::Dir(dir) => below(dir),
         // What restricts may as well hold beyond the worktree: the agent may work anywhere.
-        Anchor::Here if is_deep && decision != Decision::Allow => vec![format!("**/{tail}")],
-        Anchor::Here if is_deep || tail.starts_with("**") => below("."),
-        Anchor::Here => vec![tail.to_owned()],
+        ImportPathBase::Here if is_deep && decision != Decision::Allow => vec![format!("**/{tail}")],
+        ImportPathBase::Here if is_deep || tail.starts_with("**") => below("."),
+        ImportPathBase::Here => vec![tail.to_owned()],
     }
 }
 

@@ -1,31 +1,31 @@
 //! As much of Starlark as a list of literal calls needs. What is more than that (names, functions,
 //! operators) is a statement that is passed over whole, by its lines.
 
-use crate::import::{Broken, line_at};
+use crate::import::{UnreadableText, line_at};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statement {
+pub(super) struct StarlarkStatement {
     pub line: usize,
     pub text: String,
     /// `None`: it is more than a call with literal arguments.
-    pub call: Option<Call>,
+    pub call: Option<StarlarkCall>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub(super) struct StarlarkCall {
     pub name: String,
     /// With the names they are given by.
     pub arguments: Vec<(Option<String>, Value)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub(super) enum Value {
     Text(String),
     List(Vec<Value>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
+enum StarlarkToken {
     Name(String),
     Text(String),
     /// A bracket, a comma, an operator.
@@ -36,8 +36,8 @@ enum Token {
     Unread,
 }
 
-struct Placed {
-    token: Token,
+struct PlacedToken {
+    token: StarlarkToken,
     /// Byte offset.
     at: usize,
     /// It is the first of its line and stands behind blanks: part of a block.
@@ -51,18 +51,20 @@ const MOST: usize = 20_000;
 /// Characters of a statement that are told: its first line may be the whole file.
 const SHOWN: usize = 300;
 
-pub fn statements(text: &str) -> Result<Vec<Statement>, Broken> {
+pub(super) fn statements(text: &str) -> Result<Vec<StarlarkStatement>, UnreadableText> {
     let tokens = tokens(text)?;
-    let mut statements: Vec<Statement> = Vec::new();
+    let mut statements: Vec<StarlarkStatement> = Vec::new();
     let mut rest = tokens.as_slice();
     // Lines are counted once, however many statements there are.
     let (mut line, mut counted) = (1, 0);
     while let Some(first) = rest.first() {
-        if first.token == Token::Newline || first.token == Token::Sign(';') {
+        if first.token == StarlarkToken::Newline || first.token == StarlarkToken::Sign(';') {
             rest = &rest[1..];
             continue;
         }
-        let end = rest.iter().position(|placed| matches!(placed.token, Token::Newline | Token::Sign(';')));
+        let end = rest
+            .iter()
+            .position(|placed| matches!(placed.token, StarlarkToken::Newline | StarlarkToken::Sign(';')));
         let (statement, after) = rest.split_at(end.unwrap_or(rest.len()));
         rest = after;
         // The lines of a block are part of the statement that opened it.
@@ -72,10 +74,10 @@ pub fn statements(text: &str) -> Result<Vec<Statement>, Broken> {
         line += line_at(&text[counted..], first.at - counted) - 1;
         counted = first.at;
         if statements.len() >= MOST {
-            return Err(Broken { line, what: format!("there are more than {MOST} statements") });
+            return Err(UnreadableText { line, what: format!("there are more than {MOST} statements") });
         }
         let shown: String = text[first.at..].chars().take_while(|c| *c != '\n').take(SHOWN).collect();
-        statements.push(Statement {
+        statements.push(StarlarkStatement {
             line,
             text: shown.trim_end().to_owned(),
             call: if first.is_indented { None } else { call(statement) },
@@ -84,60 +86,66 @@ pub fn statements(text: &str) -> Result<Vec<Statement>, Broken> {
     Ok(statements)
 }
 
-fn call(tokens: &[Placed]) -> Option<Call> {
+fn call(tokens: &[PlacedToken]) -> Option<StarlarkCall> {
     let mut tokens = tokens.iter().map(|placed| &placed.token).peekable();
-    let Some(Token::Name(name)) = tokens.next() else {
+    let Some(StarlarkToken::Name(name)) = tokens.next() else {
         return None;
     };
-    (tokens.next()? == &Token::Sign('(')).then_some(())?;
+    (tokens.next()? == &StarlarkToken::Sign('(')).then_some(())?;
     let mut arguments = Vec::new();
     loop {
         let argument = match tokens.next()? {
-            Token::Sign(')') => break,
-            Token::Name(name) => {
-                (tokens.next()? == &Token::Sign('=')).then_some(())?;
+            StarlarkToken::Sign(')') => break,
+            StarlarkToken::Name(name) => {
+                (tokens.next()? == &StarlarkToken::Sign('=')).then_some(())?;
                 (Some(name.clone()), value(tokens.next()?, &mut tokens, 0)?)
             }
             first => (None, value(first, &mut tokens, 0)?),
         };
         arguments.push(argument);
         match tokens.next()? {
-            Token::Sign(',') => {}
-            Token::Sign(')') => break,
+            StarlarkToken::Sign(',') => {}
+            StarlarkToken::Sign(')') => break,
             _ => return None,
         }
     }
-    tokens.next().is_none().then(|| Call { name: name.clone(), arguments })
+    tokens.next().is_none().then(|| StarlarkCall { name: name.clone(), arguments })
 }
 
-fn value<'t>(first: &Token, rest: &mut impl Iterator<Item = &'t Token>, depth: usize) -> Option<Value> {
+fn value<'t>(
+    first: &StarlarkToken,
+    rest: &mut impl Iterator<Item = &'t StarlarkToken>,
+    depth: usize,
+) -> Option<Value> {
     match first {
-        Token::Text(text) => Some(Value::Text(text.clone())),
-        Token::Sign('[') if depth < DEEPEST => {
+        StarlarkToken::Text(text) => Some(Value::Text(text.clone())),
+        StarlarkToken::Sign('[') if depth < DEEPEST => {
             let mut items = Vec::new();
             loop {
                 match rest.next()? {
-                    Token::Sign(']') => break,
+                    StarlarkToken::Sign(']') => break,
                     item => items.push(value(item, rest, depth + 1)?),
                 }
                 match rest.next()? {
-                    Token::Sign(',') => {}
-                    Token::Sign(']') => break,
+                    StarlarkToken::Sign(',') => {}
+                    StarlarkToken::Sign(']') => break,
                     _ => return None,
                 }
             }
             Some(Value::List(items))
         }
-        Token::Sign(_) | Token::Name(_) | Token::Newline | Token::Unread => None,
+        StarlarkToken::Sign(_) | StarlarkToken::Name(_) | StarlarkToken::Newline | StarlarkToken::Unread => {
+            None
+        }
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<Placed>, Broken> {
-    let mut tokens: Vec<Placed> = Vec::new();
+fn tokens(text: &str) -> Result<Vec<PlacedToken>, UnreadableText> {
+    let mut tokens: Vec<PlacedToken> = Vec::new();
     let mut open: Vec<(char, usize)> = Vec::new();
     let mut at = 0;
     let (mut line_start, mut is_first) = (0, true);
-    let broken = |at: usize, what: String| Broken { line: line_at(text, at), what };
+    let broken = |at: usize, what: String| UnreadableText { line: line_at(text, at), what };
     while let Some(c) = text[at..].chars().next() {
         let start = at;
         at += c.len_utf8();
@@ -145,7 +153,7 @@ fn tokens(text: &str) -> Result<Vec<Placed>, Broken> {
             '\n' => {
                 (line_start, is_first) = (at, true);
                 match open.is_empty() {
-                    true => Token::Newline,
+                    true => StarlarkToken::Newline,
                     false => continue,
                 }
             }
@@ -181,26 +189,28 @@ fn tokens(text: &str) -> Result<Vec<Placed>, Broken> {
                         at = end;
                         token
                     }
-                    _ => Token::Name(name.to_owned()),
+                    _ => StarlarkToken::Name(name.to_owned()),
                 }
             }
             '(' | '[' | '{' => {
                 open.push((c, start));
-                Token::Sign(c)
+                StarlarkToken::Sign(c)
             }
             ')' | ']' | '}' => match (open.pop(), c) {
-                (Some(('(', _)), ')') | (Some(('[', _)), ']') | (Some(('{', _)), '}') => Token::Sign(c),
+                (Some(('(', _)), ')') | (Some(('[', _)), ']') | (Some(('{', _)), '}') => {
+                    StarlarkToken::Sign(c)
+                }
                 (Some((opened, place)), _) => {
                     let line = line_at(text, place);
                     return Err(broken(start, format!("`{c}` does not close the `{opened}` of line {line}")));
                 }
                 (None, _) => return Err(broken(start, format!("`{c}` closes nothing"))),
             },
-            _ => Token::Sign(c),
+            _ => StarlarkToken::Sign(c),
         };
         let is_indented = is_first && start > line_start;
-        is_first = token == Token::Newline;
-        tokens.push(Placed { token, at: start, is_indented });
+        is_first = token == StarlarkToken::Newline;
+        tokens.push(PlacedToken { token, at: start, is_indented });
     }
     match open.pop() {
         Some((opened, place)) => Err(broken(place, format!("the `{opened}` that starts here has no end"))),
@@ -215,7 +225,7 @@ enum Escapes {
 }
 
 /// The text whose first quotation mark is at `start`, and where it ends.
-fn quoted(text: &str, start: usize, escapes: Escapes) -> Option<(Token, usize)> {
+fn quoted(text: &str, start: usize, escapes: Escapes) -> Option<(StarlarkToken, usize)> {
     let mark = text[start..].chars().next()?;
     let three: String = [mark; 3].iter().collect();
     let is_long = text[start..].starts_with(&three);
@@ -225,7 +235,7 @@ fn quoted(text: &str, start: usize, escapes: Escapes) -> Option<(Token, usize)> 
     let mut is_read = true;
     loop {
         if text[at..].starts_with(close) {
-            let token = if is_read { Token::Text(read) } else { Token::Unread };
+            let token = if is_read { StarlarkToken::Text(read) } else { StarlarkToken::Unread };
             return Some((token, at + close.len()));
         }
         let c = text[at..].chars().next()?;

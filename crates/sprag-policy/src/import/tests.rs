@@ -3,20 +3,20 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::pattern::subject::{Outcome, Subject};
-use crate::rule_set::{RuleSet, Said, Strictness, rule_outcome};
-use crate::{Ground, check_examples};
+use crate::pattern::subject::{MatchLevel, Subject};
+use crate::rule_set::{RuleDecision, RuleSet, Strictness, rule_outcome};
+use crate::{KnownPaths, check_examples};
 
-fn source(text: &str, owner: Owner) -> Source<'_> {
-    Source { name: "/p/file", text, owner, base: "/p" }
+fn source(text: &str, owner: RuleOwner) -> RuleText<'_> {
+    RuleText { name: "/p/file", text, owner, base: "/p" }
 }
 
-fn imported(name: &str, text: &str, owner: Owner) -> Import {
+fn imported(name: &str, text: &str, owner: RuleOwner) -> Import {
     import(find(name).unwrap(), &[source(text, owner)]).unwrap()
 }
 
 /// The patterns of one rule of Claude Code, or why there are none.
-fn claude(list: &str, rule: &str, owner: Owner) -> Result<Vec<String>, String> {
+fn claude(list: &str, rule: &str, owner: RuleOwner) -> Result<Vec<String>, String> {
     let text = serde_json::json!({"permissions": {list: [rule]}}).to_string();
     let mut import = imported("claude", &text, owner);
     match import.rules.pop() {
@@ -26,7 +26,7 @@ fn claude(list: &str, rule: &str, owner: Owner) -> Result<Vec<String>, String> {
 }
 
 fn codex(text: &str) -> Import {
-    imported("codex", text, Owner::User)
+    imported("codex", text, RuleOwner::User)
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn commands_of_claude() {
         ("allow", "Bash(ls -la:*)", &["Bash:ls -la"]),
         ("ask", "Bash(./scripts/*.sh)", &["Bash:./scripts/*.sh", "Bash:./scripts/* ** *.sh"]),
     ] {
-        assert_eq!(claude(list, rule, Owner::User).unwrap(), wanted, "{list} {rule}");
+        assert_eq!(claude(list, rule, RuleOwner::User).unwrap(), wanted, "{list} {rule}");
     }
-    let found = claude("deny", "Bash(git push *--force*)", Owner::User).unwrap();
+    let found = claude("deny", "Bash(git push *--force*)", RuleOwner::User).unwrap();
     assert!(found.contains(&"Bash:git push ** --force*".to_owned()), "{found:?}");
     for (list, rule, why) in [
         ("deny", "Bash(curl * | sh)", "it is more than the plain words of one command: `|`"),
@@ -67,24 +67,24 @@ fn commands_of_claude() {
         ("allow", "Bash(npm run test:*)", "no allow rule covers what is not looked into: npm run test"),
         ("deny", "Bash(FOO=1 x)", "of its example `FOO=1 x`: it does not match"),
     ] {
-        assert_eq!(claude(list, rule, Owner::User).unwrap_err(), why, "{list} {rule}");
+        assert_eq!(claude(list, rule, RuleOwner::User).unwrap_err(), why, "{list} {rule}");
     }
 }
 
 #[test]
 fn paths_of_claude() {
     for (list, rule, owner, wanted) in [
-        ("deny", "Edit(src/**)", Owner::User, &["Write:src/**"][..]),
-        ("deny", "Write(/out/**)", Owner::Project, &["Write:/p/out/**"]),
-        ("deny", "Edit(src/**)", Owner::Project, &["Write:/p/src/**"]),
-        ("deny", "Read(~/.ssh/**)", Owner::User, &["Read:~/.ssh/**"]),
-        ("deny", "Read(//etc/passwd)", Owner::User, &["Read:/etc/passwd", "Read:/etc/passwd/**"]),
-        ("deny", "Read(.env)", Owner::User, &["Read:**/.env", "Read:**/.env/**"]),
-        ("deny", "Read(./secrets/)", Owner::User, &["Read:**/secrets/**"]),
-        ("allow", "Edit(docs/)", Owner::User, &["Write:./docs/**", "Write:./**/docs/**"]),
-        ("allow", "Edit(/docs/*.md)", Owner::Project, &["Write:/p/docs/*.md", "Write:/p/docs/*.md/**"]),
-        ("deny", "Edit(a/**/b/**)", Owner::User, &["Write:a/**/b/**", "Write:a/b/**"]),
-        ("deny", "Edit(**)", Owner::User, &["Write:./**"]),
+        ("deny", "Edit(src/**)", RuleOwner::User, &["Write:src/**"][..]),
+        ("deny", "Write(/out/**)", RuleOwner::Project, &["Write:/p/out/**"]),
+        ("deny", "Edit(src/**)", RuleOwner::Project, &["Write:/p/src/**"]),
+        ("deny", "Read(~/.ssh/**)", RuleOwner::User, &["Read:~/.ssh/**"]),
+        ("deny", "Read(//etc/passwd)", RuleOwner::User, &["Read:/etc/passwd", "Read:/etc/passwd/**"]),
+        ("deny", "Read(.env)", RuleOwner::User, &["Read:**/.env", "Read:**/.env/**"]),
+        ("deny", "Read(./secrets/)", RuleOwner::User, &["Read:**/secrets/**"]),
+        ("allow", "Edit(docs/)", RuleOwner::User, &["Write:./docs/**", "Write:./**/docs/**"]),
+        ("allow", "Edit(/docs/*.md)", RuleOwner::Project, &["Write:/p/docs/*.md", "Write:/p/docs/*.md/**"]),
+        ("deny", "Edit(a/**/b/**)", RuleOwner::User, &["Write:a/**/b/**", "Write:a/b/**"]),
+        ("deny", "Edit(**)", RuleOwner::User, &["Write:./**"]),
     ] {
         assert_eq!(claude(list, rule, owner).unwrap(), wanted, "{list} {rule}");
     }
@@ -93,7 +93,7 @@ fn paths_of_claude() {
         ("Read(../x)", "a pattern of paths has neither `!` nor `..`"),
         ("Read(~root/x)", "the home of another user is not known"),
     ] {
-        assert_eq!(claude("deny", rule, Owner::User).unwrap_err(), why, "{rule}");
+        assert_eq!(claude("deny", rule, RuleOwner::User).unwrap_err(), why, "{rule}");
     }
 }
 
@@ -110,7 +110,7 @@ fn other_tools_of_claude() {
         ("ask", "Task(Explore)", "{Task,Agent}(subagent_type=Explore)"),
         ("deny", "Edit", "{Edit,MultiEdit,Write,NotebookEdit,apply_patch}"),
     ] {
-        assert_eq!(claude(list, rule, Owner::User).unwrap(), [wanted], "{list} {rule}");
+        assert_eq!(claude(list, rule, RuleOwner::User).unwrap(), [wanted], "{list} {rule}");
     }
     for (list, rule) in [
         ("allow", "*"),
@@ -120,14 +120,14 @@ fn other_tools_of_claude() {
         ("deny", "mcp__a__b(c)"),
         ("deny", ""),
     ] {
-        assert!(claude(list, rule, Owner::User).is_err(), "{list} {rule}");
+        assert!(claude(list, rule, RuleOwner::User).is_err(), "{list} {rule}");
     }
 }
 
 #[test]
 fn a_rule_has_a_stable_id_its_source_and_examples() {
     let text = "{\n  \"permissions\": {\n    \"deny\": [\"Bash(git push:*)\", \"Bash(git push)\"],\n    \"defaultMode\": \"plan\",\n    \"ask\": [7]\n  }\n}\n";
-    let import = imported("claude", text, Owner::User);
+    let import = imported("claude", text, RuleOwner::User);
     let ids: Vec<&str> = import.rules.iter().map(|found| found.rule.id.as_str()).collect();
     assert_eq!(ids[0], "claude-deny-bash-git-push");
     assert!(ids[1].starts_with("claude-deny-bash-git-push-") && ids.len() == 2, "{ids:?}");
@@ -146,13 +146,13 @@ fn a_rule_has_a_stable_id_its_source_and_examples() {
 }
 
 fn import_two(one: &str, two: &str) -> Import {
-    import(find("claude").unwrap(), &[source(one, Owner::User), source(two, Owner::User)]).unwrap()
+    import(find("claude").unwrap(), &[source(one, RuleOwner::User), source(two, RuleOwner::User)]).unwrap()
 }
 
 #[test]
 fn what_cannot_be_read_is_told_with_its_line() {
     let told =
-        |name: &str, text: &str| import(find(name).unwrap(), &[source(text, Owner::User)]).unwrap_err().1;
+        |name: &str, text: &str| import(find(name).unwrap(), &[source(text, RuleOwner::User)]).unwrap_err().1;
     assert_eq!(told("claude", "{\n  \"permissions\": [,\n}").line, 2);
     assert_eq!(told("claude", "[]").what, "it is not an object");
     assert_eq!(told("claude", "").line, 1);
@@ -165,7 +165,7 @@ fn what_cannot_be_read_is_told_with_its_line() {
 
 #[test]
 fn work_is_bounded_however_long_a_line_is() {
-    let read = |name: &str, text: &str| import(find(name).unwrap(), &[source(text, Owner::User)]);
+    let read = |name: &str, text: &str| import(find(name).unwrap(), &[source(text, RuleOwner::User)]);
     assert_eq!(
         read("codex", &"a;".repeat(100_000)).unwrap_err().1.what,
         "there are more than 20000 statements"
@@ -265,7 +265,7 @@ proptest! {
     #[test]
     fn any_text_is_imported_or_told(text in "\\PC{0,80}") {
         for importer in IMPORTERS {
-            for owner in [Owner::User, Owner::Project] {
+            for owner in [RuleOwner::User, RuleOwner::Project] {
                 if let Err((_, broken)) = import(importer, &[source(&text, owner)]) {
                     prop_assert!(broken.line >= 1 && !broken.what.is_empty());
                 }
@@ -279,7 +279,7 @@ proptest! {
         rule in "(Bash|Edit|Read|WebFetch|Task|mcp__a|\\PC{0,4})(\\((domain:)?[-a-c*/~.:{}!<>\\[\\]= \"]{0,16}\\))?",
     ) {
         let text = serde_json::json!({"permissions": {list: [rule]}}).to_string();
-        let import = imported("claude", &text, Owner::User);
+        let import = imported("claude", &text, RuleOwner::User);
         prop_assert_eq!(import.rules.len() + import.skipped.len(), 1);
         for Imported { rule, .. } in &import.rules {
             prop_assert!(RuleSet::new([rule], Strictness::Usual).is_ok());
@@ -291,7 +291,7 @@ proptest! {
     fn any_rules_file_is_read_to_its_end(
         text in "(prefix_rule\\(|pattern ?= ?|decision=|\\[|\\]|\\)|,|\"[a-c*-]{0,3}\"|'''|#|\n| |;|x|=){0,24}",
     ) {
-        if let Err((_, broken)) = import(find("codex").unwrap(), &[source(&text, Owner::User)]) {
+        if let Err((_, broken)) = import(find("codex").unwrap(), &[source(&text, RuleOwner::User)]) {
             prop_assert!(broken.line <= text.matches('\n').count() + 1);
         }
     }
@@ -303,13 +303,13 @@ proptest! {
         line in "[abc]{1,2}( (a|b|ab|-f|-fx|axb)){0,4}",
     ) {
         if text_fits(&pattern, &line) {
-            let any = claude("deny", &format!("Bash({pattern})"), Owner::User);
+            let any = claude("deny", &format!("Bash({pattern})"), RuleOwner::User);
             if let Ok(any) = any {
-                let ground = Ground::default();
-                let script = Script::parse(&line, &Start::default());
+                let ground = KnownPaths::default();
+                let script = Script::parse(&line, &ShellStart::default());
                 let rule = crate::tests::rule("x", Decision::Deny, &any.iter().map(String::as_str).collect::<Vec<_>>());
                 let outcome = rule_outcome(&rule.ready().unwrap(), &Subject::script(&script, &ground));
-                prop_assert_eq!(outcome, Outcome::Match, "{:?}", any);
+                prop_assert_eq!(outcome, MatchLevel::Match, "{:?}", any);
             }
         }
     }
@@ -320,12 +320,12 @@ proptest! {
         pattern in "[abc]{1,2}( (a|b|\\*|a\\*|\\*b|a\\*b)){0,3}",
         line in "[abc]{1,2}( (a|b|ab|-f|axb)){0,4}",
     ) {
-        if let Ok(any) = claude("allow", &format!("Bash({pattern})"), Owner::User) {
-            let ground = Ground::default();
-            let script = Script::parse(&line, &Start::default());
+        if let Ok(any) = claude("allow", &format!("Bash({pattern})"), RuleOwner::User) {
+            let ground = KnownPaths::default();
+            let script = Script::parse(&line, &ShellStart::default());
             let rule = crate::tests::rule("x", Decision::Allow, &any.iter().map(String::as_str).collect::<Vec<_>>());
             let set = RuleSet::new([&rule], Strictness::Usual).unwrap();
-            if set.judge(&Subject::script(&script, &ground)).verdict == Said::Allow {
+            if set.judge(&Subject::script(&script, &ground)).verdict == RuleDecision::Allow {
                 prop_assert!(text_fits(&pattern, &line), "{:?}", any);
             }
         }

@@ -3,13 +3,13 @@
 
 use sprag_shell::{Carrier, Command, Word};
 
-use crate::pattern::location::Ground;
-use crate::pattern::word_glob::{Fit, Glob, Letter, letters};
-use crate::pattern::{Class, Rest, Sense, Slot, Tokens, Trait};
+use crate::pattern::location::KnownPaths;
+use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, letters};
+use crate::pattern::{CommandPattern, OperandClass, OperandTrait, PatternSense, PatternSlot, TrailingWords};
 
 /// Why it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub(crate) enum MatchPurpose {
     /// Could this be the command? Options before a word, and their values, are passed over.
     Find,
     /// Is this the command and nothing more? What is not named is not passed over.
@@ -20,23 +20,23 @@ pub enum Look {
 
 /// A command, taken apart once for all patterns.
 #[derive(Debug)]
-pub struct Line<'a> {
+pub(crate) struct CommandLine<'a> {
     pub command: &'a Command,
-    pub(super) items: Vec<Item<'a>>,
-    program: Program<'a>,
+    pub(super) items: Vec<CommandItem<'a>>,
+    program: ProgramPattern<'a>,
     /// Options are letters after one dash, which may be written together.
     pub(super) clusters: bool,
     fed: bool,
 }
 
 #[derive(Debug)]
-pub(crate) struct Item<'a> {
-    pub kind: Kind,
+pub(crate) struct CommandItem<'a> {
+    pub kind: ArgumentKind,
     pub word: &'a Word,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ArgumentKind {
     Operand,
     /// Known to start with a dash.
     Flag,
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug)]
-pub enum Program<'a> {
+pub(crate) enum ProgramPattern<'a> {
     /// Its base name, and the word as it is written.
     Named {
         base: &'a str,
@@ -100,59 +100,59 @@ const STANDARD: &[&str] = &[
     "/usr/local/sbin/",
 ];
 
-impl<'a> Line<'a> {
-    pub fn new(command: &'a Command, fed: bool) -> Line<'a> {
+impl<'a> CommandLine<'a> {
+    pub(crate) fn new(command: &'a Command, fed: bool) -> CommandLine<'a> {
         let program = match command.argv.first() {
-            None => Program::None,
+            None => ProgramPattern::None,
             Some(Word::Known(word)) => {
-                Program::Named { base: base(word), written: Some(word), folded: folded(base(word)) }
+                ProgramPattern::Named { base: base(word), written: Some(word), folded: folded(base(word)) }
             }
             Some(Word::Partly(parts)) => match parts.last() {
                 // `$DIR/rm` is rm.
                 Some(Some(last)) if last.contains('/') => {
-                    Program::Named { base: base(last), written: None, folded: folded(base(last)) }
+                    ProgramPattern::Named { base: base(last), written: None, folded: folded(base(last)) }
                 }
-                _ => Program::Unnamed,
+                _ => ProgramPattern::Unnamed,
             },
-            Some(Word::Many) => Program::Unnamed,
+            Some(Word::Many) => ProgramPattern::Unnamed,
         };
         let clusters = match &program {
-            Program::Named { base, .. } => !WORDY.contains(base),
-            Program::Unnamed | Program::None => true,
+            ProgramPattern::Named { base, .. } => !WORDY.contains(base),
+            ProgramPattern::Unnamed | ProgramPattern::None => true,
         };
         let mut options = true;
         let items = command.argv.iter().enumerate().map(|(at, word)| {
             let kind = match word {
-                _ if at == 0 || !options => Kind::Operand,
+                _ if at == 0 || !options => ArgumentKind::Operand,
                 Word::Known(text) if text == "--" => {
                     options = false;
-                    Kind::End
+                    ArgumentKind::End
                 }
-                Word::Known(text) if is_flag(text) => Kind::Flag,
+                Word::Known(text) if is_flag(text) => ArgumentKind::Flag,
                 Word::Partly(parts) if matches!(parts.first(), Some(Some(text)) if text.starts_with('-')) => {
-                    Kind::Flag
+                    ArgumentKind::Flag
                 }
-                _ => Kind::Operand,
+                _ => ArgumentKind::Operand,
             };
-            Item { kind, word }
+            CommandItem { kind, word }
         });
-        Line { items: items.collect(), program, clusters, fed, command }
+        CommandLine { items: items.collect(), program, clusters, fed, command }
     }
 
-    pub fn program(&self) -> &Program<'a> {
+    pub(crate) fn program(&self) -> &ProgramPattern<'a> {
         &self.program
     }
 
-    pub fn fit(&self, tokens: &Tokens, ground: &Ground, look: Look) -> Fit {
+    pub(crate) fn fit(&self, tokens: &CommandPattern, ground: &KnownPaths, look: MatchPurpose) -> GlobFit {
         if self.lacks_a_word(tokens) {
-            return Fit::No;
+            return GlobFit::No;
         }
-        let mut fit = Fit::Yes;
+        let mut fit = GlobFit::Yes;
         for wanted in &tokens.traits {
             fit = fit.min(self.has(*wanted));
         }
         for flag in &tokens.flags {
-            if fit == Fit::No {
+            if fit == GlobFit::No {
                 return fit;
             }
             fit = fit.min(self.flag_test(flag, look));
@@ -160,89 +160,96 @@ impl<'a> Line<'a> {
         if let Some(only) = &tokens.only {
             fit = fit.min(self.only(only, tokens, look));
         }
-        if fit == Fit::No {
+        if fit == GlobFit::No {
             return fit;
         }
         fit.min(self.slots(tokens, ground, look))
     }
 
     /// Most patterns of a program are about another subcommand: one look tells.
-    fn lacks_a_word(&self, tokens: &Tokens) -> bool {
+    fn lacks_a_word(&self, tokens: &CommandPattern) -> bool {
         tokens.slots.iter().skip(1).any(|slot| match slot {
-            Slot::Word { any, sense: Sense::Is } => {
-                !self.items.iter().any(|item| any.iter().any(|glob| glob.fit_word(item.word) != Fit::No))
+            PatternSlot::Word { any, sense: PatternSense::Is } => {
+                !self.items.iter().any(|item| any.iter().any(|glob| glob.fit_word(item.word) != GlobFit::No))
             }
-            Slot::Word { .. } | Slot::Class { .. } | Slot::Gap | Slot::End => false,
+            PatternSlot::Word { .. } | PatternSlot::Class { .. } | PatternSlot::Gap | PatternSlot::End => {
+                false
+            }
         })
     }
 
-    fn has(&self, wanted: Trait) -> Fit {
+    fn has(&self, wanted: OperandTrait) -> GlobFit {
         match wanted {
-            Trait::Fed => (self.fed && matches!(self.program, Program::Named { .. })).into(),
-            Trait::Again => match &self.program {
-                Program::Named { base, .. } => {
+            OperandTrait::Fed => (self.fed && matches!(self.program, ProgramPattern::Named { .. })).into(),
+            OperandTrait::Again => match &self.program {
+                ProgramPattern::Named { base, .. } => {
                     let inside = |via: &Carrier| matches!(via, Carrier::Function(name) if name == base);
                     self.command.via.iter().any(inside).into()
                 }
-                Program::Unnamed | Program::None => Fit::No,
+                ProgramPattern::Unnamed | ProgramPattern::None => GlobFit::No,
             },
         }
     }
 
     /// The words of the pattern in order, from its end to its start: `row[j]` is how well what is
     /// left of the pattern fits what is left of the command from word `j` on.
-    fn slots(&self, tokens: &Tokens, ground: &Ground, look: Look) -> Fit {
-        let mut row: Vec<Fit> = self.ends(tokens);
+    fn slots(&self, tokens: &CommandPattern, ground: &KnownPaths, look: MatchPurpose) -> GlobFit {
+        let mut row: Vec<GlobFit> = self.ends(tokens);
         for (i, slot) in tokens.slots.iter().enumerate().rev() {
-            let mut new = vec![Fit::No; row.len()];
+            let mut new = vec![GlobFit::No; row.len()];
             for j in (0..row.len()).rev() {
                 new[j] = match self.items.get(j) {
                     None => {
-                        if *slot == Slot::Gap {
+                        if *slot == PatternSlot::Gap {
                             row[j]
                         } else {
-                            Fit::No
+                            GlobFit::No
                         }
                     }
-                    Some(item) => {
-                        self.slot(slot, item, At { i, j, row: &row, new: &new }, tokens, ground, look)
-                    }
+                    Some(item) => self.slot(
+                        slot,
+                        item,
+                        MatchPosition { i, j, row: &row, new: &new },
+                        tokens,
+                        ground,
+                        look,
+                    ),
                 };
             }
             row = new;
         }
-        row.first().copied().unwrap_or(Fit::No)
+        row.first().copied().unwrap_or(GlobFit::No)
     }
 
     fn slot(
         &self,
-        slot: &Slot,
-        item: &Item<'_>,
-        at: At<'_>,
-        tokens: &Tokens,
-        ground: &Ground,
-        look: Look,
-    ) -> Fit {
-        let At { i, j, row, new } = at;
+        slot: &PatternSlot,
+        item: &CommandItem<'_>,
+        at: MatchPosition<'_>,
+        tokens: &CommandPattern,
+        ground: &KnownPaths,
+        look: MatchPurpose,
+    ) -> GlobFit {
+        let MatchPosition { i, j, row, new } = at;
         let taken = row[j + 1];
-        let passed = if i == 0 { Fit::No } else { new[j + 1] };
-        if *slot == Slot::Gap {
+        let passed = if i == 0 { GlobFit::No } else { new[j + 1] };
+        if *slot == PatternSlot::Gap {
             return row[j].max(new[j + 1]);
         }
         match item.kind {
-            Kind::End if *slot == Slot::End => taken,
-            Kind::End => passed,
-            Kind::Flag => match look {
-                Look::Cover if self.named(item.word, tokens) => passed,
-                Look::Cover => Fit::No,
+            ArgumentKind::End if *slot == PatternSlot::End => taken,
+            ArgumentKind::End => passed,
+            ArgumentKind::Flag => match look {
+                MatchPurpose::Cover if self.named(item.word, tokens) => passed,
+                MatchPurpose::Cover => GlobFit::No,
                 // Its value is passed over with it.
-                Look::Find | Look::Exempt => match self.items.get(j + 1) {
-                    Some(Item { kind: Kind::Operand, .. }) if i > 0 => passed.max(new[j + 2]),
+                MatchPurpose::Find | MatchPurpose::Exempt => match self.items.get(j + 1) {
+                    Some(CommandItem { kind: ArgumentKind::Operand, .. }) if i > 0 => passed.max(new[j + 2]),
                     _ => passed,
                 },
             },
-            Kind::Operand if *slot == Slot::End => Fit::No,
-            Kind::Operand => {
+            ArgumentKind::Operand if *slot == PatternSlot::End => GlobFit::No,
+            ArgumentKind::Operand => {
                 let fit = if j == 0 {
                     self.program_fit(slot, look)
                 } else {
@@ -250,14 +257,21 @@ impl<'a> Line<'a> {
                 };
                 match item.word {
                     // Not to know whether there is an operand is not to know the operand.
-                    Word::Many if matches!(slot, Slot::Class { class: Class::Unknown, sense: Sense::Is }) => {
+                    Word::Many
+                        if matches!(
+                            slot,
+                            PatternSlot::Class { class: OperandClass::Unknown, sense: PatternSense::Is }
+                        ) =>
+                    {
                         fit.min(taken)
                     }
                     // Any number of words: none, this one, or this one and more.
-                    Word::Many => Fit::Maybe.min(taken.min(fit).max(row[j].min(fit)).max(passed)),
+                    Word::Many => GlobFit::Maybe.min(taken.min(fit).max(row[j].min(fit)).max(passed)),
                     // One unknown word may also be an option.
-                    Word::Partly(parts) if matches!(parts.first(), Some(None)) && look == Look::Find => {
-                        fit.min(taken).max(Fit::Maybe.min(passed))
+                    Word::Partly(parts)
+                        if matches!(parts.first(), Some(None)) && look == MatchPurpose::Find =>
+                    {
+                        fit.min(taken).max(GlobFit::Maybe.min(passed))
                     }
                     _ => fit.min(taken),
                 }
@@ -266,53 +280,53 @@ impl<'a> Line<'a> {
     }
 
     /// How well nothing more fits what is left from each word on.
-    fn ends(&self, tokens: &Tokens) -> Vec<Fit> {
-        let mut ends = vec![Fit::Yes; self.items.len() + 1];
-        if tokens.rest == Rest::Anything {
+    fn ends(&self, tokens: &CommandPattern) -> Vec<GlobFit> {
+        let mut ends = vec![GlobFit::Yes; self.items.len() + 1];
+        if tokens.rest == TrailingWords::Anything {
             return ends;
         }
         for (j, item) in self.items.iter().enumerate().rev() {
             let alone = match item.kind {
-                Kind::End => Fit::Yes,
-                Kind::Flag => self.named(item.word, tokens).into(),
-                Kind::Operand if *item.word == Word::Many => Fit::Maybe,
-                Kind::Operand => Fit::No,
+                ArgumentKind::End => GlobFit::Yes,
+                ArgumentKind::Flag => self.named(item.word, tokens).into(),
+                ArgumentKind::Operand if *item.word == Word::Many => GlobFit::Maybe,
+                ArgumentKind::Operand => GlobFit::No,
             };
             ends[j] = ends[j + 1].min(alone);
         }
         ends
     }
 
-    fn program_fit(&self, slot: &Slot, look: Look) -> Fit {
-        let Slot::Word { any, sense } = slot else {
-            return Fit::No;
+    fn program_fit(&self, slot: &PatternSlot, look: MatchPurpose) -> GlobFit {
+        let PatternSlot::Word { any, sense } = slot else {
+            return GlobFit::No;
         };
-        let best = |fit: &dyn Fn(&Glob) -> Fit| any.iter().map(fit).max().unwrap_or(Fit::No);
+        let best = |fit: &dyn Fn(&WordGlob) -> GlobFit| any.iter().map(fit).max().unwrap_or(GlobFit::No);
         let fit = match &self.program {
-            Program::None => Fit::No,
-            Program::Unnamed if look == Look::Cover => Fit::No,
-            Program::Unnamed => best(&|glob| match glob {
-                Glob::Any => Fit::Yes,
-                _ => self.command.argv.first().map_or(Fit::No, |word| match word {
+            ProgramPattern::None => GlobFit::No,
+            ProgramPattern::Unnamed if look == MatchPurpose::Cover => GlobFit::No,
+            ProgramPattern::Unnamed => best(&|glob| match glob {
+                WordGlob::Any => GlobFit::Yes,
+                _ => self.command.argv.first().map_or(GlobFit::No, |word| match word {
                     // `/bin/r?` is in a directory, and known by what it is called there.
                     Word::Partly(parts) => {
                         let whole = letters(parts);
                         let from = whole.iter().rposition(|letter| *letter == Letter::Char('/'));
-                        let named = from.map_or(Fit::No, |at| glob.fit(&whole[at + 1..]));
-                        Fit::Maybe.min(named).max(glob.fit(&whole))
+                        let named = from.map_or(GlobFit::No, |at| glob.fit(&whole[at + 1..]));
+                        GlobFit::Maybe.min(named).max(glob.fit(&whole))
                     }
                     word => glob.fit_word(word),
                 }),
             }),
-            Program::Named { base, written, folded } => {
+            ProgramPattern::Named { base, written, folded } => {
                 let path = written.filter(|written| written.contains('/'));
                 let standard = path.is_none_or(|path| {
                     STANDARD
                         .iter()
                         .any(|place| path.strip_prefix(place).is_some_and(|name| !name.contains('/')))
                 });
-                let by_name = look != Look::Cover || (standard && written.is_some());
-                let folded = folded.as_deref().filter(|_| look == Look::Find);
+                let by_name = look != MatchPurpose::Cover || (standard && written.is_some());
+                let folded = folded.as_deref().filter(|_| look == MatchPurpose::Find);
                 best(&|glob| {
                     (folded.is_some_and(|folded| glob.fits(folded))
                         || by_name
@@ -326,37 +340,37 @@ impl<'a> Line<'a> {
         in_sense(*sense, fit)
     }
 
-    fn word_fit(&self, slot: &Slot, word: &Word, ground: &Ground) -> Fit {
+    fn word_fit(&self, slot: &PatternSlot, word: &Word, ground: &KnownPaths) -> GlobFit {
         match slot {
-            Slot::Word { any, sense } => {
-                in_sense(*sense, any.iter().map(|glob| glob.fit_word(word)).max().unwrap_or(Fit::No))
+            PatternSlot::Word { any, sense } => {
+                in_sense(*sense, any.iter().map(|glob| glob.fit_word(word)).max().unwrap_or(GlobFit::No))
             }
-            Slot::Class { class: Class::Root, sense } => {
+            PatternSlot::Class { class: OperandClass::Root, sense } => {
                 in_sense(*sense, ground.root(word, &self.command.cwd))
             }
-            Slot::Class { class: Class::System, sense } => {
+            PatternSlot::Class { class: OperandClass::System, sense } => {
                 in_sense(*sense, ground.system(word, &self.command.cwd))
             }
-            Slot::Class { class: Class::Unknown, sense } => {
+            PatternSlot::Class { class: OperandClass::Unknown, sense } => {
                 in_sense(*sense, ground.unknown(word, &self.command.cwd))
             }
-            Slot::Gap | Slot::End => Fit::No,
+            PatternSlot::Gap | PatternSlot::End => GlobFit::No,
         }
     }
 }
 
 /// Where the walk is: pattern word, command word, the rows of the next and of this pattern word.
-struct At<'a> {
+struct MatchPosition<'a> {
     i: usize,
     j: usize,
-    row: &'a [Fit],
-    new: &'a [Fit],
+    row: &'a [GlobFit],
+    new: &'a [GlobFit],
 }
 
-pub(crate) fn in_sense(sense: Sense, fit: Fit) -> Fit {
+pub(crate) fn in_sense(sense: PatternSense, fit: GlobFit) -> GlobFit {
     match sense {
-        Sense::Is => fit,
-        Sense::IsNot => fit.negated(),
+        PatternSense::Is => fit,
+        PatternSense::IsNot => fit.negated(),
     }
 }
 
@@ -371,6 +385,6 @@ pub(crate) fn folded(base: &str) -> Option<String> {
     })
 }
 
-pub fn base(path: &str) -> &str {
+pub(crate) fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

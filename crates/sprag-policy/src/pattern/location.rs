@@ -1,13 +1,13 @@
 //! Where a command stands: which directory an operand names, and whether losing that directory
 //! would be a disaster. Only texts are compared; links are a matter of facts.
 
-use sprag_shell::{Place, Word};
+use sprag_shell::{Word, WorkingDir};
 
-use crate::pattern::word_glob::{Fit, Glob, Letter, Sign};
+use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, WordGlobChar};
 
 /// The places that paths are measured against, each absolute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ground {
+pub struct KnownPaths {
     /// Where the shell was started.
     pub start: String,
     /// The root of the worktree.
@@ -22,9 +22,9 @@ const LONGEST: usize = 4096;
 const UNKNOWN_REPO: &str = "/\u{F0000}/\u{F0000}repo";
 const UNKNOWN_HOME: &str = "/\u{F0000}home";
 
-impl Default for Ground {
-    fn default() -> Ground {
-        Ground::new(None, None)
+impl Default for KnownPaths {
+    fn default() -> KnownPaths {
+        KnownPaths::new(None, None)
     }
 }
 
@@ -89,24 +89,24 @@ const PERSONAL: &[&str] = &[
     "Pictures",
 ];
 
-impl Ground {
-    pub fn new(start: Option<&str>, home: Option<&str>) -> Ground {
+impl KnownPaths {
+    pub fn new(start: Option<&str>, home: Option<&str>) -> KnownPaths {
         let place = |path: Option<&str>, unknown: &str| match path {
             Some(path) if path.starts_with('/') => normal(path),
             _ => unknown.to_owned(),
         };
         let start = place(start, UNKNOWN_REPO);
-        Ground { repo: start.clone(), home: place(home, UNKNOWN_HOME), start }
+        KnownPaths { repo: start.clone(), home: place(home, UNKNOWN_HOME), start }
     }
 
     /// The same, in a worktree whose root is known.
-    pub fn in_repo(self, root: &str) -> Ground {
-        if root.starts_with('/') { Ground { repo: normal(root), ..self } } else { self }
+    pub fn in_repo(self, root: &str) -> KnownPaths {
+        if root.starts_with('/') { KnownPaths { repo: normal(root), ..self } } else { self }
     }
 
     /// The absolute path of a word as letters. What is relative to an unknown place starts with
     /// a hole.
-    pub fn resolve(&self, word: &Word, cwd: &Place) -> Vec<Letter> {
+    pub fn resolve(&self, word: &Word, cwd: &WorkingDir) -> Vec<Letter> {
         if length(word) > LONGEST {
             return vec![Letter::Hole];
         }
@@ -130,57 +130,59 @@ impl Ground {
         normal_letters(&path)
     }
 
-    fn place(&self, cwd: &Place) -> Vec<Letter> {
+    fn place(&self, cwd: &WorkingDir) -> Vec<Letter> {
         match cwd {
-            Place::Unknown => vec![Letter::Hole],
-            Place::At(path) if path.starts_with('/') => chars(path).collect(),
-            Place::At(path) if path == "~" || path.starts_with("~/") => {
+            WorkingDir::Unknown => vec![Letter::Hole],
+            WorkingDir::At(path) if path.starts_with('/') => chars(path).collect(),
+            WorkingDir::At(path) if path == "~" || path.starts_with("~/") => {
                 chars(&self.home).chain(chars(&path[1..])).collect()
             }
-            Place::At(path) => chars(&self.start).chain([Letter::Char('/')]).chain(chars(path)).collect(),
+            WorkingDir::At(path) => {
+                chars(&self.start).chain([Letter::Char('/')]).chain(chars(path)).collect()
+            }
         }
     }
 
     /// Whether an operand is a root: `/`, a directory of the system, a home or what cannot be had
     /// back in it, the worktree or what contains it, its `.git`; or would be one if its unknown
     /// parts were empty, which is how roots are lost.
-    pub fn root(&self, word: &Word, cwd: &Place) -> Fit {
+    pub fn root(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
         if matches!(word, Word::Known(text) if text.is_empty()) {
-            return Fit::No;
+            return GlobFit::No;
         }
         let path = self.resolve(word, cwd);
         let holes = path.contains(&Letter::Hole);
         if path.first() == Some(&Letter::Hole) {
             // Nothing is known of where it starts: it is a root if the known rest is one.
             return match text(&path) {
-                rest if rest.is_empty() || rest == "/" => Fit::Maybe,
-                rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => Fit::Maybe,
-                rest if rest.split('/').any(|part| part == ".git") => Fit::Maybe,
-                _ => Fit::No,
+                rest if rest.is_empty() || rest == "/" => GlobFit::Maybe,
+                rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => GlobFit::Maybe,
+                rest if rest.split('/').any(|part| part == ".git") => GlobFit::Maybe,
+                _ => GlobFit::No,
             };
         }
         let whole = text(&path);
         // `/tmp/*` is what is in it.
         if holes && TEMPORARY.contains(&whole.trim_end_matches('/')) && path.last() == Some(&Letter::Hole) {
-            return Fit::No;
+            return GlobFit::No;
         }
         if self.is_root(&normal(&whole)) {
-            return Fit::Yes;
+            return GlobFit::Yes;
         }
         match word {
-            _ if !holes || !self.finds_root(&path) => Fit::No,
+            _ if !holes || !self.finds_root(&path) => GlobFit::No,
             // A shell looks for what is there, and these are.
-            Word::Known(_) => Fit::Yes,
-            Word::Partly(_) | Word::Many => Fit::Maybe,
+            Word::Known(_) => GlobFit::Yes,
+            Word::Partly(_) | Word::Many => GlobFit::Maybe,
         }
     }
 
     /// The same, with the worktree left out: who owns it is nobody's loss.
-    pub fn system(&self, word: &Word, cwd: &Place) -> Fit {
+    pub fn system(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
         let path = self.resolve(word, cwd);
         let whole = normal(&text(&path));
         if path.first() != Some(&Letter::Hole) && below(&whole, &self.repo).is_some() {
-            return Fit::No;
+            return GlobFit::No;
         }
         self.root(word, cwd)
     }
@@ -189,10 +191,10 @@ impl Ground {
     fn finds_root(&self, path: &[Letter]) -> bool {
         let signs = |path: &[Letter]| {
             let sign = |letter: &Letter| match letter {
-                Letter::Char(c) => Sign::Char(*c),
-                Letter::Hole => Sign::Star,
+                Letter::Char(c) => WordGlobChar::Char(*c),
+                Letter::Hole => WordGlobChar::Star,
             };
-            Glob::Signs(path.iter().map(sign).collect())
+            WordGlob::Signs(path.iter().map(sign).collect())
         };
         // A directory of which nothing is known may as well be none: `find . -name '.g*'`.
         let mut parts: Vec<&[Letter]> = path.split(|letter| *letter == Letter::Char('/')).collect();
@@ -242,9 +244,9 @@ impl Ground {
 
     /// Whether nothing is known of an operand, or nothing but that it is relative to a place of
     /// which nothing is known.
-    pub fn unknown(&self, word: &Word, cwd: &Place) -> Fit {
+    pub fn unknown(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
         if matches!(word, Word::Many) {
-            return Fit::Yes;
+            return GlobFit::Yes;
         }
         let path = self.resolve(word, cwd);
         (path.first() == Some(&Letter::Hole) && text(&path).chars().all(|c| matches!(c, '/' | '.'))).into()
@@ -295,7 +297,7 @@ fn chars(text: &str) -> impl Iterator<Item = Letter> {
 }
 
 /// The known letters alone.
-pub fn text(path: &[Letter]) -> String {
+pub(crate) fn text(path: &[Letter]) -> String {
     path.iter()
         .filter_map(|letter| match letter {
             Letter::Char(c) => Some(*c),

@@ -1,52 +1,52 @@
 use super::*;
 use crate::tests::word;
 
-fn ground() -> Ground {
-    Ground::new(Some("/home/ann/work/app"), Some("/home/ann"))
+fn ground() -> KnownPaths {
+    KnownPaths::new(Some("/home/ann/work/app"), Some("/home/ann"))
 }
 
 #[test]
 fn a_glob_is_what_is_there() {
     for (path, fit) in [
-        ("*", Fit::Yes),
-        ("./*", Fit::Yes),
-        ("/*", Fit::Yes),
-        ("~/*", Fit::Yes),
-        (".*", Fit::Yes),
-        ("*.log", Fit::No),
-        ("/tmp/*", Fit::No),
-        ("build/*", Fit::No),
-        ("/etc/[a-c]*", Fit::Yes),
-        ("[x", Fit::No),
-        ("/e*", Fit::Yes),
-        ("/u?r", Fit::Yes),
-        (".g*", Fit::Yes),
-        (".gi[t]", Fit::Yes),
-        ("../a*", Fit::Yes),
-        ("~/.s*", Fit::Yes),
-        ("/tmp/x*", Fit::No),
-        (".cache*", Fit::No),
-        ("src*", Fit::No),
+        ("*", GlobFit::Yes),
+        ("./*", GlobFit::Yes),
+        ("/*", GlobFit::Yes),
+        ("~/*", GlobFit::Yes),
+        (".*", GlobFit::Yes),
+        ("*.log", GlobFit::No),
+        ("/tmp/*", GlobFit::No),
+        ("build/*", GlobFit::No),
+        ("/etc/[a-c]*", GlobFit::Yes),
+        ("[x", GlobFit::No),
+        ("/e*", GlobFit::Yes),
+        ("/u?r", GlobFit::Yes),
+        (".g*", GlobFit::Yes),
+        (".gi[t]", GlobFit::Yes),
+        ("../a*", GlobFit::Yes),
+        ("~/.s*", GlobFit::Yes),
+        ("/tmp/x*", GlobFit::No),
+        (".cache*", GlobFit::No),
+        ("src*", GlobFit::No),
     ] {
         assert_eq!(ground().root(&known(path), &at("")), fit, "{path}");
     }
-    assert_eq!(ground().root(&known("*"), &at("/tmp/x")), Fit::No);
-    assert_eq!(ground().unknown(&known("*"), &at("")), Fit::No);
-    assert_eq!(ground().unknown(&known("*"), &Place::Unknown), Fit::Yes);
-    assert_eq!(ground().unknown(&word("?/*"), &at("")), Fit::Yes);
-    assert_eq!(ground().root(&word("?/.git"), &at("")), Fit::Maybe);
-    assert_eq!(ground().root(&word("./?/.g*"), &at("")), Fit::Maybe);
-    assert_eq!(ground().root(&word("./?/x.*"), &at("")), Fit::No);
-    assert_eq!(ground().system(&known("."), &at("")), Fit::No);
-    assert_eq!(ground().system(&known("/etc"), &at("")), Fit::Yes);
+    assert_eq!(ground().root(&known("*"), &at("/tmp/x")), GlobFit::No);
+    assert_eq!(ground().unknown(&known("*"), &at("")), GlobFit::No);
+    assert_eq!(ground().unknown(&known("*"), &WorkingDir::Unknown), GlobFit::Yes);
+    assert_eq!(ground().unknown(&word("?/*"), &at("")), GlobFit::Yes);
+    assert_eq!(ground().root(&word("?/.git"), &at("")), GlobFit::Maybe);
+    assert_eq!(ground().root(&word("./?/.g*"), &at("")), GlobFit::Maybe);
+    assert_eq!(ground().root(&word("./?/x.*"), &at("")), GlobFit::No);
+    assert_eq!(ground().system(&known("."), &at("")), GlobFit::No);
+    assert_eq!(ground().system(&known("/etc"), &at("")), GlobFit::Yes);
 }
 
 fn known(text: &str) -> Word {
     Word::Known(text.to_owned())
 }
 
-fn at(path: &str) -> Place {
-    Place::At(path.to_owned())
+fn at(path: &str) -> WorkingDir {
+    WorkingDir::At(path.to_owned())
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn roots_are_known_by_every_name() {
         "/usr/local/bin",
         "~bob",
     ] {
-        assert_eq!(ground().root(&word(path), &at("")), Fit::Yes, "{path}");
+        assert_eq!(ground().root(&word(path), &at("")), GlobFit::Yes, "{path}");
     }
 }
 
@@ -118,52 +118,60 @@ fn everything_else_is_no_root() {
         "/data/old",
         "777",
     ] {
-        assert_eq!(ground().root(&word(path), &at("")), Fit::No, "{path}");
+        assert_eq!(ground().root(&word(path), &at("")), GlobFit::No, "{path}");
     }
 }
 
 #[test]
 fn a_place_is_what_cd_made_it() {
     for (cwd, path, fit) in [
-        ("src", "..", Fit::Yes),
-        ("src/deep", "..", Fit::No),
-        ("/", "etc", Fit::Yes),
-        ("/tmp/x", ".", Fit::No),
-        ("..", "app", Fit::Yes),
-        ("~", ".", Fit::Yes),
+        ("src", "..", GlobFit::Yes),
+        ("src/deep", "..", GlobFit::No),
+        ("/", "etc", GlobFit::Yes),
+        ("/tmp/x", ".", GlobFit::No),
+        ("..", "app", GlobFit::Yes),
+        ("~", ".", GlobFit::Yes),
     ] {
         assert_eq!(ground().root(&word(path), &at(cwd)), fit, "{cwd} {path}");
     }
-    assert_eq!(ground().root(&word("."), &Place::Unknown), Fit::Maybe);
-    assert_eq!(ground().root(&word("build"), &Place::Unknown), Fit::No);
-    assert_eq!(ground().root(&word("?/usr"), &at("")), Fit::Maybe, "an empty variable");
+    assert_eq!(ground().root(&word("."), &WorkingDir::Unknown), GlobFit::Maybe);
+    assert_eq!(ground().root(&word("build"), &WorkingDir::Unknown), GlobFit::No);
+    assert_eq!(ground().root(&word("?/usr"), &at("")), GlobFit::Maybe, "an empty variable");
 }
 
 #[test]
 fn a_worktree_below_tmp_is_a_worktree() {
-    let ground = Ground::new(Some("/tmp/app"), None);
-    assert_eq!(ground.root(&word("."), &at("")), Fit::Yes);
-    assert_eq!(ground.root(&word("/tmp/other"), &at("")), Fit::No);
+    let ground = KnownPaths::new(Some("/tmp/app"), None);
+    assert_eq!(ground.root(&word("."), &at("")), GlobFit::Yes);
+    assert_eq!(ground.root(&word("/tmp/other"), &at("")), GlobFit::No);
 }
 
 #[test]
 fn without_a_place_names_still_tell() {
-    let ground = Ground::default();
-    for (path, fit) in
-        [(".", Fit::Yes), ("..", Fit::Yes), ("~", Fit::Yes), ("/", Fit::Yes), ("build", Fit::No)]
-    {
+    let ground = KnownPaths::default();
+    for (path, fit) in [
+        (".", GlobFit::Yes),
+        ("..", GlobFit::Yes),
+        ("~", GlobFit::Yes),
+        ("/", GlobFit::Yes),
+        ("build", GlobFit::No),
+    ] {
         assert_eq!(ground.root(&word(path), &at("")), fit, "{path}");
     }
 }
 
 #[test]
 fn unknown_is_what_tells_nothing() {
-    for (path, fit) in
-        [("?", Fit::Yes), ("?/", Fit::Yes), ("?/?", Fit::Yes), ("?/x", Fit::No), ("x", Fit::No)]
-    {
+    for (path, fit) in [
+        ("?", GlobFit::Yes),
+        ("?/", GlobFit::Yes),
+        ("?/?", GlobFit::Yes),
+        ("?/x", GlobFit::No),
+        ("x", GlobFit::No),
+    ] {
         assert_eq!(ground().unknown(&word(path), &at("")), fit, "{path}");
     }
-    assert_eq!(ground().unknown(&Word::Many, &at("")), Fit::Yes);
-    assert_eq!(ground().unknown(&word("."), &Place::Unknown), Fit::Yes);
-    assert_eq!(ground().unknown(&word("build"), &Place::Unknown), Fit::No);
+    assert_eq!(ground().unknown(&Word::Many, &at("")), GlobFit::Yes);
+    assert_eq!(ground().unknown(&word("."), &WorkingDir::Unknown), GlobFit::Yes);
+    assert_eq!(ground().unknown(&word("build"), &WorkingDir::Unknown), GlobFit::No);
 }

@@ -8,7 +8,7 @@
 //! Bash:sort ?{-n,-r,--key} *  no options but these
 //! Bash:curl -X=DELETE *       an option with this value: `-X DELETE`, `-XDELETE`, `-X=DELETE`
 //! Bash:git checkout -- *      after `--` there are no options
-//! Bash:rm -r ** <root> *      a word of a class, see [`Class`]
+//! Bash:rm -r ** <root> *      a word of a class, see [`OperandClass`]
 //! Bash:<fed> *                a command that gets its code from elsewhere at run time
 //! Bash:<again> *              a function that calls itself
 //! Via:timeout *               what a command was unwrapped from, as written
@@ -28,47 +28,47 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pattern::word_glob::Glob;
+use crate::pattern::word_glob::WordGlob;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pattern {
-    Shell(Tokens),
-    Via(Tokens),
+    Shell(CommandPattern),
+    Via(CommandPattern),
     Path(PathPattern),
     Tool(ToolPattern),
 }
 
 /// A command, by its words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct CommandPattern {
     /// In order, the program first.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<PatternSlot>,
     /// In any order.
     pub flags: Vec<FlagTest>,
     /// If there is a list, no others.
     pub only: Option<Vec<Flag>>,
-    pub traits: Vec<Trait>,
-    pub rest: Rest,
+    pub traits: Vec<OperandTrait>,
+    pub rest: TrailingWords,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Slot {
+pub enum PatternSlot {
     /// `**`
     Gap,
     /// `--`
     End,
     Word {
-        any: Vec<Glob>,
-        sense: Sense,
+        any: Vec<WordGlob>,
+        sense: PatternSense,
     },
     Class {
-        class: Class,
-        sense: Sense,
+        class: OperandClass,
+        sense: PatternSense,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sense {
+pub enum PatternSense {
     Is,
     /// `!`
     IsNot,
@@ -76,7 +76,7 @@ pub enum Sense {
 
 /// What no text can say about an operand, because it depends on where the command stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Class {
+pub enum OperandClass {
     /// A directory whose loss is a disaster: `Ground::root`.
     Root,
     /// An operand nobody can tell: `Ground::unknown`.
@@ -87,7 +87,7 @@ pub enum Class {
 
 /// What no word can say about a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Trait {
+pub enum OperandTrait {
     /// A known program gets its code from elsewhere at run time (`curl … | sh`).
     Fed,
     /// A function calls itself.
@@ -97,20 +97,20 @@ pub enum Trait {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagTest {
     pub any: Vec<Flag>,
-    pub sense: Sense,
+    pub sense: PatternSense,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
     /// With its dashes.
-    pub name: Glob,
+    pub name: WordGlob,
     /// The name as written, if it has no `*`: for clusters and abbreviations.
     pub text: Option<String>,
-    pub value: Option<Glob>,
+    pub value: Option<WordGlob>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Rest {
+pub enum TrailingWords {
     /// Nothing may follow.
     Nothing,
     Anything,
@@ -118,19 +118,19 @@ pub enum Rest {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathPattern {
-    pub access: Access,
-    pub any: Vec<(Anchor, Glob)>,
+    pub access: PatternAccess,
+    pub any: Vec<(PathBase, WordGlob)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Access {
+pub enum PatternAccess {
     Read,
     Write,
 }
 
 /// What a path pattern is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Anchor {
+pub enum PathBase {
     /// The whole path, from `/` or, after `**/`, from anywhere.
     Whole,
     Repo,
@@ -139,8 +139,8 @@ pub enum Anchor {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolPattern {
-    pub name: Vec<Glob>,
-    pub members: Vec<(String, Vec<Glob>)>,
+    pub name: Vec<WordGlob>,
+    pub members: Vec<(String, Vec<WordGlob>)>,
 }
 
 /// A pattern that means nothing.
@@ -168,20 +168,20 @@ const OPEN: &str = "\u{F0000}";
 const CLOSE: &str = "\u{F0001}";
 const SPACE: &str = "\u{F0002}";
 
-type Parsed<T> = Result<T, &'static str>;
+type PatternResult<T> = Result<T, &'static str>;
 
 impl Pattern {
     pub fn parse(pattern: &str) -> Result<Pattern, BadPattern> {
         let parsed = if pattern.len() > LONGEST {
             Err("it is too long")
         } else if let Some(tokens) = pattern.strip_prefix("Bash:") {
-            Tokens::read(tokens).and_then(Tokens::with_a_program).map(Pattern::Shell)
+            CommandPattern::read(tokens).and_then(CommandPattern::with_a_program).map(Pattern::Shell)
         } else if let Some(tokens) = pattern.strip_prefix("Via:") {
-            Tokens::read(tokens).and_then(Tokens::with_a_program).map(Pattern::Via)
+            CommandPattern::read(tokens).and_then(CommandPattern::with_a_program).map(Pattern::Via)
         } else if let Some(path) = pattern.strip_prefix("Write:") {
-            PathPattern::read(Access::Write, path).map(Pattern::Path)
+            PathPattern::read(PatternAccess::Write, path).map(Pattern::Path)
         } else if let Some(path) = pattern.strip_prefix("Read:") {
-            PathPattern::read(Access::Read, path).map(Pattern::Path)
+            PathPattern::read(PatternAccess::Read, path).map(Pattern::Path)
         } else {
             ToolPattern::read(pattern).map(Pattern::Tool)
         };
@@ -189,29 +189,30 @@ impl Pattern {
     }
 
     /// Words that exempt a command a rule has found: an `unless`.
-    pub fn parse_exemption(pattern: &str) -> Result<Tokens, BadPattern> {
-        let mut parsed = if pattern.len() > LONGEST { Err("it is too long") } else { Tokens::read(pattern) };
+    pub fn parse_exemption(pattern: &str) -> Result<CommandPattern, BadPattern> {
+        let mut parsed =
+            if pattern.len() > LONGEST { Err("it is too long") } else { CommandPattern::read(pattern) };
         if let Ok(tokens) = &mut parsed {
             // Its words may stand anywhere behind the program.
             let words = std::mem::take(&mut tokens.slots);
-            tokens.slots.push(Slot::Word { any: vec![Glob::Any], sense: Sense::Is });
+            tokens.slots.push(PatternSlot::Word { any: vec![WordGlob::Any], sense: PatternSense::Is });
             for word in words {
-                tokens.slots.extend([Slot::Gap, word]);
+                tokens.slots.extend([PatternSlot::Gap, word]);
             }
-            tokens.rest = Rest::Anything;
+            tokens.rest = TrailingWords::Anything;
         }
         parsed.map_err(|why| BadPattern { pattern: pattern.chars().take(200).collect(), why })
     }
 }
 
-impl Tokens {
-    fn read(text: &str) -> Parsed<Tokens> {
-        let mut tokens = Tokens {
+impl CommandPattern {
+    fn read(text: &str) -> PatternResult<CommandPattern> {
+        let mut tokens = CommandPattern {
             slots: Vec::new(),
             flags: Vec::new(),
             only: None,
             traits: Vec::new(),
-            rest: Rest::Nothing,
+            rest: TrailingWords::Nothing,
         };
         let mut options = true;
         let text = text.replace("\\ ", SPACE);
@@ -222,14 +223,14 @@ impl Tokens {
         while let Some(token) = words.next() {
             let last = words.peek().is_none();
             if last && token.ends_with('*') {
-                tokens.rest = Rest::Anything;
+                tokens.rest = TrailingWords::Anything;
             }
             match token {
                 "*" | "**" if last => {}
-                "**" => tokens.slots.push(Slot::Gap),
+                "**" => tokens.slots.push(PatternSlot::Gap),
                 "--" if options => {
                     options = false;
-                    tokens.slots.push(Slot::End);
+                    tokens.slots.push(PatternSlot::End);
                 }
                 _ => tokens.token(token, options)?,
             }
@@ -237,19 +238,19 @@ impl Tokens {
         Ok(tokens)
     }
 
-    fn token(&mut self, token: &str, options: bool) -> Parsed<()> {
+    fn token(&mut self, token: &str, options: bool) -> PatternResult<()> {
         let (sense, text) = match token.strip_prefix('!') {
             // `!` alone is a word of `find` and `test`.
-            Some(text) if !text.is_empty() => (Sense::IsNot, text),
-            _ => (Sense::Is, token),
+            Some(text) if !text.is_empty() => (PatternSense::IsNot, text),
+            _ => (PatternSense::Is, token),
         };
         if let Some(name) = text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) {
             match (name, sense) {
-                ("root", _) => self.slots.push(Slot::Class { class: Class::Root, sense }),
-                ("system", _) => self.slots.push(Slot::Class { class: Class::System, sense }),
-                ("unknown", _) => self.slots.push(Slot::Class { class: Class::Unknown, sense }),
-                ("fed", Sense::Is) => self.traits.push(Trait::Fed),
-                ("again", Sense::Is) => self.traits.push(Trait::Again),
+                ("root", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Root, sense }),
+                ("system", _) => self.slots.push(PatternSlot::Class { class: OperandClass::System, sense }),
+                ("unknown", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Unknown, sense }),
+                ("fed", PatternSense::Is) => self.traits.push(OperandTrait::Fed),
+                ("again", PatternSense::Is) => self.traits.push(OperandTrait::Again),
                 _ => return Err("there is no such class; there are <root>, <unknown>, <fed> and <again>"),
             }
             return Ok(());
@@ -265,7 +266,10 @@ impl Tokens {
         let any = alternatives(text)?;
         let flags = any.iter().filter(|text| options && text.len() > 1 && text.starts_with('-')).count();
         if flags == 0 {
-            self.slots.push(Slot::Word { any: any.iter().map(|text| Glob::token(text)).collect(), sense });
+            self.slots.push(PatternSlot::Word {
+                any: any.iter().map(|text| WordGlob::token(text)).collect(),
+                sense,
+            });
         } else if flags == any.len() {
             self.flags.push(FlagTest { any: any.iter().map(|text| Flag::read(text)).collect(), sense });
         } else {
@@ -274,26 +278,26 @@ impl Tokens {
         Ok(())
     }
 
-    fn with_a_program(self) -> Parsed<Tokens> {
+    fn with_a_program(self) -> PatternResult<CommandPattern> {
         match self.slots.first() {
             None if !self.flags.is_empty() || self.only.is_some() => {
                 Err("an option needs a command before it")
             }
-            Some(Slot::Class { .. } | Slot::End) => Err("it starts with no program"),
-            Some(Slot::Word { .. } | Slot::Gap) | None => Ok(self),
+            Some(PatternSlot::Class { .. } | PatternSlot::End) => Err("it starts with no program"),
+            Some(PatternSlot::Word { .. } | PatternSlot::Gap) | None => Ok(self),
         }
     }
 
     /// The programs it can be about, if it names them.
     pub fn programs(&self) -> Option<impl Iterator<Item = &str>> {
-        let Some(Slot::Word { any, sense: Sense::Is }) = self.slots.first() else {
+        let Some(PatternSlot::Word { any, sense: PatternSense::Is }) = self.slots.first() else {
             return None;
         };
-        let exact = |glob: &Glob| matches!(glob, Glob::Exact(_));
+        let exact = |glob: &WordGlob| matches!(glob, WordGlob::Exact(_));
         any.iter().all(exact).then(|| {
             any.iter().filter_map(|glob| match glob {
-                Glob::Exact(text) => Some(text.as_str()),
-                Glob::Any | Glob::Signs(_) => None,
+                WordGlob::Exact(text) => Some(text.as_str()),
+                WordGlob::Any | WordGlob::Signs(_) => None,
             })
         })
     }
@@ -302,34 +306,34 @@ impl Tokens {
 impl Flag {
     fn read(text: &str) -> Flag {
         let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(Glob::token(value))),
+            Some((name, value)) => (name, Some(WordGlob::token(value))),
             None => (text, None),
         };
-        Flag { name: Glob::token(name), text: (!name.contains('*')).then(|| name.to_owned()), value }
+        Flag { name: WordGlob::token(name), text: (!name.contains('*')).then(|| name.to_owned()), value }
     }
 }
 
 impl PathPattern {
-    fn read(access: Access, text: &str) -> Parsed<PathPattern> {
+    fn read(access: PatternAccess, text: &str) -> PatternResult<PathPattern> {
         if text.trim().is_empty() {
             return Err("it names no path");
         }
         let mut any = Vec::new();
         for path in alternatives(text.trim())? {
             let (anchor, path) = match path.as_str() {
-                "~" => (Anchor::Home, ""),
-                path if path.starts_with('/') || path.starts_with("**") => (Anchor::Whole, path),
+                "~" => (PathBase::Home, ""),
+                path if path.starts_with('/') || path.starts_with("**") => (PathBase::Whole, path),
                 path => match path.strip_prefix("~/") {
-                    Some(inner) => (Anchor::Home, inner),
-                    None => (Anchor::Repo, path.strip_prefix("./").unwrap_or(path)),
+                    Some(inner) => (PathBase::Home, inner),
+                    None => (PathBase::Repo, path.strip_prefix("./").unwrap_or(path)),
                 },
             };
-            any.push((anchor, Glob::path(path)));
+            any.push((anchor, WordGlob::path(path)));
             // A directory is part of what is in it: who replaces `a` replaces `a/**`.
             if let Some(directory) = path.strip_suffix("/**")
                 && !directory.is_empty()
             {
-                any.push((anchor, Glob::path(directory)));
+                any.push((anchor, WordGlob::path(directory)));
             }
         }
         Ok(PathPattern { access, any })
@@ -337,7 +341,7 @@ impl PathPattern {
 }
 
 impl ToolPattern {
-    fn read(text: &str) -> Parsed<ToolPattern> {
+    fn read(text: &str) -> PatternResult<ToolPattern> {
         let text = text.trim();
         let (name, members) = match text.split_once('(') {
             None => (text, None),
@@ -349,8 +353,8 @@ impl ToolPattern {
         if name.is_empty() || name.contains(|c: char| c.is_whitespace() || ":)".contains(c)) {
             return Err("it is neither `Bash:…`, `Via:…`, `Write:…`, `Read:…` nor the name of a tool");
         }
-        let globs = |text: &str| -> Parsed<Vec<Glob>> {
-            Ok(alternatives(text)?.iter().map(|text| Glob::token(text)).collect())
+        let globs = |text: &str| -> PatternResult<Vec<WordGlob>> {
+            Ok(alternatives(text)?.iter().map(|text| WordGlob::token(text)).collect())
         };
         let mut read = Vec::new();
         for member in split_outside_braces(members.unwrap_or_default()) {
@@ -387,7 +391,7 @@ fn split_outside_braces(text: &str) -> Vec<&str> {
 }
 
 /// Writes `{a,b}` out. Braces do not nest: who needs that writes two patterns.
-fn alternatives(text: &str) -> Parsed<Vec<String>> {
+fn alternatives(text: &str) -> PatternResult<Vec<String>> {
     if text.find('[').is_some_and(|open| text[open + 1..].contains(']')) {
         return Err("`[…]` is no class of characters here; write `{a,b}`");
     }

@@ -2,9 +2,11 @@
 
 use sprag_shell::Word;
 
-use crate::pattern::command::{Item, Kind, Line, Look, Program, in_sense};
-use crate::pattern::word_glob::Fit;
-use crate::pattern::{Flag, FlagTest, Sense, Tokens};
+use crate::pattern::command::{
+    ArgumentKind, CommandItem, CommandLine, MatchPurpose, ProgramPattern, in_sense,
+};
+use crate::pattern::word_glob::GlobFit;
+use crate::pattern::{CommandPattern, Flag, FlagTest, PatternSense};
 
 /// Which spellings of an option count.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,37 +67,40 @@ const LETTERS: &str = "adfhinpqruvxzADRSWX46";
 /// Programs that on some systems look for options only in front of their operands.
 const FIRST: &[&str] = &["rm", "grm", "chmod", "chown", "chgrp", "mv", "shred", "srm", "setfacl"];
 
-impl Line<'_> {
+impl CommandLine<'_> {
     /// Whether the pattern asks for this option.
-    pub(super) fn named(&self, word: &Word, tokens: &Tokens) -> bool {
-        let asked = tokens.flags.iter().filter(|test| test.sense == Sense::Is).flat_map(|test| &test.any);
+    pub(super) fn named(&self, word: &Word, tokens: &CommandPattern) -> bool {
+        let asked =
+            tokens.flags.iter().filter(|test| test.sense == PatternSense::Is).flat_map(|test| &test.any);
         let wanted = asked.chain(tokens.only.iter().flatten());
         let Word::Known(text) = word else {
             return false;
         };
-        wanted.into_iter().any(|flag| self.is(flag, text, Spelling::Full) != Fit::No)
+        wanted.into_iter().any(|flag| self.is(flag, text, Spelling::Full) != GlobFit::No)
     }
 
-    pub(super) fn flag_test(&self, test: &FlagTest, look: Look) -> Fit {
+    pub(super) fn flag_test(&self, test: &FlagTest, look: MatchPurpose) -> GlobFit {
         // To miss an option that forbids is worse than to see one too many; with one that permits it
         // is the other way round.
         let spelling = match (look, test.sense) {
-            (Look::Cover, Sense::IsNot) => Spelling::Start,
-            (Look::Find, _) => Spelling::Any,
-            (Look::Cover, Sense::Is) => Spelling::Full,
+            (MatchPurpose::Cover, PatternSense::IsNot) => Spelling::Start,
+            (MatchPurpose::Find, _) => Spelling::Any,
+            (MatchPurpose::Cover, PatternSense::Is) => Spelling::Full,
             // What may be a value has been left out already.
-            (Look::Exempt, _) => Spelling::Written,
+            (MatchPurpose::Exempt, _) => Spelling::Written,
         };
         // `--dry-run --no-dry-run` is no dry run.
         let from = match look {
-            Look::Exempt => test.any.iter().filter_map(|flag| self.taken_back(flag)).max().unwrap_or(0),
-            Look::Find | Look::Cover => 0,
+            MatchPurpose::Exempt => {
+                test.any.iter().filter_map(|flag| self.taken_back(flag)).max().unwrap_or(0)
+            }
+            MatchPurpose::Find | MatchPurpose::Cover => 0,
         };
         let fit = test.any.iter().map(|flag| self.flag(flag, look, spelling, from)).max();
-        in_sense(test.sense, fit.unwrap_or(Fit::No))
+        in_sense(test.sense, fit.unwrap_or(GlobFit::No))
     }
 
-    fn flag(&self, flag: &Flag, look: Look, spelling: Spelling, from: usize) -> Fit {
+    fn flag(&self, flag: &Flag, look: MatchPurpose, spelling: Spelling, from: usize) -> GlobFit {
         // A pattern of several letters is a word or a cluster that is spread over several words.
         if self.clusters
             && flag.value.is_none()
@@ -103,32 +108,34 @@ impl Line<'_> {
             && letters.chars().count() > 1
             && letters.chars().all(|letter| self.has_letter(letter))
         {
-            return Fit::Yes;
+            return GlobFit::Yes;
         }
-        let mut best = Fit::No;
+        let mut best = GlobFit::No;
         for (j, item) in self.items.iter().enumerate().skip(from) {
-            if look == Look::Exempt && !self.is_option(flag, j) {
+            if look == MatchPurpose::Exempt && !self.is_option(flag, j) {
                 continue;
             }
             let fit = match (item.kind, item.word) {
-                (Kind::Flag, Word::Known(text)) => match self.is(flag, text, spelling) {
-                    Fit::No => Fit::No,
+                (ArgumentKind::Flag, Word::Known(text)) => match self.is(flag, text, spelling) {
+                    GlobFit::No => GlobFit::No,
                     _ => self.value(flag, text, j),
                 },
-                (Kind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
+                (ArgumentKind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
                 // What follows a remote is a branch.
-                (Kind::Operand, Word::Many) if look == Look::Find && self.is_branch(j) => Fit::No,
-                (Kind::Operand, Word::Many) if j > 0 && self.options_at(j) => Fit::Maybe,
+                (ArgumentKind::Operand, Word::Many) if look == MatchPurpose::Find && self.is_branch(j) => {
+                    GlobFit::No
+                }
+                (ArgumentKind::Operand, Word::Many) if j > 0 && self.options_at(j) => GlobFit::Maybe,
                 // A quoted variable is hardly ever an option, but it can be.
-                (Kind::Operand, Word::Partly(parts))
+                (ArgumentKind::Operand, Word::Partly(parts))
                     if j > 0 && matches!(parts.first(), Some(None)) && self.options_at(j) =>
                 {
                     match look {
-                        Look::Find | Look::Exempt => Fit::No,
-                        Look::Cover => Fit::Maybe,
+                        MatchPurpose::Find | MatchPurpose::Exempt => GlobFit::No,
+                        MatchPurpose::Cover => GlobFit::Maybe,
                     }
                 }
-                _ => Fit::No,
+                _ => GlobFit::No,
             };
             best = best.max(fit);
         }
@@ -138,8 +145,8 @@ impl Line<'_> {
     /// Where the opposite of an option stands last.
     fn taken_back(&self, flag: &Flag) -> Option<usize> {
         let name = flag.text.as_deref()?.strip_prefix("--")?;
-        let opposite = |item: &Item<'_>| match item.word {
-            Word::Known(text) if item.kind == Kind::Flag => {
+        let opposite = |item: &CommandItem<'_>| match item.word {
+            Word::Known(text) if item.kind == ArgumentKind::Flag => {
                 let taken = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
                 taken.strip_prefix("--no-").is_some_and(|taken| name.starts_with(taken))
             }
@@ -163,28 +170,28 @@ impl Line<'_> {
         }
         let before = &self.items[1.min(at)..at];
         let behind = match before.last() {
-            Some(Item { kind: Kind::Flag, word: Word::Known(text) }) => match short(text) {
+            Some(CommandItem { kind: ArgumentKind::Flag, word: Word::Known(text) }) => match short(text) {
                 Some(cluster) => self.clusters && self.takes_no_value(cluster),
                 None => text.contains('=') || text.starts_with("--no-") || LONE.contains(&text.as_str()),
             },
-            Some(Item { kind: Kind::Flag, .. }) => false,
+            Some(CommandItem { kind: ArgumentKind::Flag, .. }) => false,
             Some(_) | None => true,
         };
         // Not every program looks for options behind its operands.
         let strict = self.command.assigns.iter().any(|(name, _)| name == "POSIXLY_CORRECT")
-            || matches!(self.program(), Program::Named { base, .. } if FIRST.contains(base));
-        behind && !(strict && before.iter().any(|item| item.kind == Kind::Operand))
+            || matches!(self.program(), ProgramPattern::Named { base, .. } if FIRST.contains(base));
+        behind && !(strict && before.iter().any(|item| item.kind == ArgumentKind::Operand))
     }
 
     /// Whether a word stands where `git push REMOTE` has its branch.
     fn is_branch(&self, at: usize) -> bool {
-        let operands = |item: &&Item<'_>| item.kind == Kind::Operand;
+        let operands = |item: &&CommandItem<'_>| item.kind == ArgumentKind::Operand;
         let mut before = self.items[..at].iter().filter(operands).skip(1);
         let mut known = || match before.next().map(|item| item.word) {
             Some(Word::Known(text)) => Some(text.as_str()),
             Some(Word::Partly(_) | Word::Many) | None => None,
         };
-        matches!(self.program(), Program::Named { base: "git", .. })
+        matches!(self.program(), ProgramPattern::Named { base: "git", .. })
             && known() == Some("push")
             && known().is_some()
     }
@@ -192,22 +199,22 @@ impl Line<'_> {
     /// Whether none of these letters can be followed by a value.
     fn takes_no_value(&self, letters: &str) -> bool {
         let values = match self.program() {
-            Program::Named { base: "rsync", .. } => "f",
-            Program::Named { .. } | Program::Unnamed | Program::None => "",
+            ProgramPattern::Named { base: "rsync", .. } => "f",
+            ProgramPattern::Named { .. } | ProgramPattern::Unnamed | ProgramPattern::None => "",
         };
         letters.chars().all(|letter| LETTERS.contains(letter) && !values.contains(letter))
     }
 
     /// Whether all options are among these or asked for anyway.
-    pub(super) fn only(&self, allowed: &[Flag], tokens: &Tokens, look: Look) -> Fit {
+    pub(super) fn only(&self, allowed: &[Flag], tokens: &CommandPattern, look: MatchPurpose) -> GlobFit {
         let known = |text: &str| {
             let wanted =
-                tokens.flags.iter().filter(|test| test.sense == Sense::Is).flat_map(|test| &test.any);
+                tokens.flags.iter().filter(|test| test.sense == PatternSense::Is).flat_map(|test| &test.any);
             let all = allowed.iter().chain(wanted);
             let whole = all.clone().any(|flag| {
                 let name = text.split_once('=').map_or(text, |(name, _)| name);
                 flag.name.fits(name)
-                    && (flag.value.is_none() || self.is(flag, text, Spelling::Full) == Fit::Yes)
+                    && (flag.value.is_none() || self.is(flag, text, Spelling::Full) == GlobFit::Yes)
             });
             // In a cluster every letter counts, and what follows must look like no further letter.
             whole
@@ -227,21 +234,23 @@ impl Line<'_> {
                             && !value.contains(char::is_alphabetic)
                     }))
         };
-        let mut fit = Fit::Yes;
+        let mut fit = GlobFit::Yes;
         for (j, item) in self.items.iter().enumerate().skip(1) {
             let one = match (item.kind, item.word) {
-                (Kind::Flag, Word::Known(text)) => known(text).into(),
-                (Kind::Flag, Word::Partly(parts)) => match parts.first() {
-                    Some(Some(start)) if start.contains('=') && known(start) => Fit::Yes,
-                    _ => Fit::Maybe,
+                (ArgumentKind::Flag, Word::Known(text)) => known(text).into(),
+                (ArgumentKind::Flag, Word::Partly(parts)) => match parts.first() {
+                    Some(Some(start)) if start.contains('=') && known(start) => GlobFit::Yes,
+                    _ => GlobFit::Maybe,
                 },
-                (Kind::Operand, Word::Many) if self.options_at(j) => Fit::Maybe,
-                (Kind::Operand, Word::Partly(parts))
-                    if matches!(parts.first(), Some(None)) && look == Look::Cover && self.options_at(j) =>
+                (ArgumentKind::Operand, Word::Many) if self.options_at(j) => GlobFit::Maybe,
+                (ArgumentKind::Operand, Word::Partly(parts))
+                    if matches!(parts.first(), Some(None))
+                        && look == MatchPurpose::Cover
+                        && self.options_at(j) =>
                 {
-                    Fit::Maybe
+                    GlobFit::Maybe
                 }
-                _ => Fit::Yes,
+                _ => GlobFit::Yes,
             };
             fit = fit.min(one);
         }
@@ -250,24 +259,24 @@ impl Line<'_> {
 
     /// Whether a word can be an option where it stands.
     fn options_at(&self, at: usize) -> bool {
-        !self.items.iter().take(at).any(|item| item.kind == Kind::End)
+        !self.items.iter().take(at).any(|item| item.kind == ArgumentKind::End)
     }
 
     fn has_letter(&self, letter: char) -> bool {
-        let known = self.items.iter().filter(|item| item.kind == Kind::Flag);
+        let known = self.items.iter().filter(|item| item.kind == ArgumentKind::Flag);
         known
             .filter_map(|item| if let Word::Known(text) = item.word { short(text) } else { None })
             .any(|cluster| letters(cluster).contains(letter))
     }
 
     /// Whether a word of the command is this option, whatever its value.
-    fn is(&self, flag: &Flag, text: &str, spelling: Spelling) -> Fit {
+    fn is(&self, flag: &Flag, text: &str, spelling: Spelling) -> GlobFit {
         let name = text.split_once('=').map_or(text, |(name, _)| name);
         if flag.name.fits(name) {
-            return Fit::Yes;
+            return GlobFit::Yes;
         }
         let Some(wanted) = flag.text.as_deref() else {
-            return Fit::No;
+            return GlobFit::No;
         };
         match (wanted.strip_prefix("--"), name.strip_prefix("--")) {
             (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Start => {
@@ -279,25 +288,25 @@ impl Line<'_> {
             }
             (None, None) if self.clusters => match (short(wanted), short(text)) {
                 // What is long may be a value: `-enode_modules`.
-                (Some(_), Some(cluster)) if spelling == Spelling::Full && cluster.len() > 4 => Fit::No,
+                (Some(_), Some(cluster)) if spelling == Spelling::Full && cluster.len() > 4 => GlobFit::No,
                 (Some(wanted), Some(cluster)) if wanted.chars().count() == 1 => {
                     letters(cluster).contains(wanted).into()
                 }
-                _ => Fit::No,
+                _ => GlobFit::No,
             },
-            _ => Fit::No,
+            _ => GlobFit::No,
         }
     }
 
     /// An option that was found, with the value that is asked for.
-    fn value(&self, flag: &Flag, text: &str, at: usize) -> Fit {
+    fn value(&self, flag: &Flag, text: &str, at: usize) -> GlobFit {
         let Some(wanted) = &flag.value else {
-            return Fit::Yes;
+            return GlobFit::Yes;
         };
         if let Some((_, value)) = text.split_once('=')
             && wanted.fits(value)
         {
-            return Fit::Yes;
+            return GlobFit::Yes;
         }
         if let (Some(letter), Some(cluster)) = (flag.text.as_deref().and_then(short), short(text))
             && let Some((_, value)) = cluster.split_once(letter)
@@ -307,20 +316,20 @@ impl Line<'_> {
         }
         match self.items.get(at + 1) {
             Some(next) if !text.contains('=') => wanted.fit_word(next.word),
-            _ => Fit::No,
+            _ => GlobFit::No,
         }
     }
 
-    fn partly(&self, flag: &Flag, parts: &[Option<String>]) -> Fit {
+    fn partly(&self, flag: &Flag, parts: &[Option<String>]) -> GlobFit {
         let word = Word::Partly(parts.to_vec());
         let Some(Some(start)) = parts.first() else {
-            return Fit::No;
+            return GlobFit::No;
         };
         // `--output=$X` is known up to its value.
         if let Some((name, value)) = start.split_once('=') {
             return match &flag.value {
-                _ if self.is(flag, name, Spelling::Any) == Fit::No => Fit::No,
-                None => Fit::Yes,
+                _ if self.is(flag, name, Spelling::Any) == GlobFit::No => GlobFit::No,
+                None => GlobFit::Yes,
                 Some(wanted) => {
                     let mut rest = parts.to_vec();
                     rest[0] = Some(value.to_owned());
@@ -328,12 +337,12 @@ impl Line<'_> {
                 }
             };
         }
-        if self.is(flag, start, Spelling::Any) == Fit::Yes && self.clusters && short(start).is_some() {
-            return if flag.value.is_none() { Fit::Yes } else { Fit::Maybe };
+        if self.is(flag, start, Spelling::Any) == GlobFit::Yes && self.clusters && short(start).is_some() {
+            return if flag.value.is_none() { GlobFit::Yes } else { GlobFit::Maybe };
         }
         let single =
             flag.text.as_deref().and_then(short).is_some() && short(start).is_some() && self.clusters;
-        if single { Fit::Maybe } else { Fit::Maybe.min(flag.name.fit_word(&word)) }
+        if single { GlobFit::Maybe } else { GlobFit::Maybe.min(flag.name.fit_word(&word)) }
     }
 }
 

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-use sprag_shell::{Doubt, DoubtKind, PathUse, Place, Script, Word};
+use sprag_shell::{Doubt, DoubtKind, PathUse, Script, Word, WorkingDir};
 
-use crate::call::{Effect, ToolCall};
-use crate::pattern::command::{Line, Look};
-use crate::pattern::location::Ground;
-use crate::pattern::word_glob::{Fit, Glob, Letter};
-use crate::pattern::{Access, Anchor, PathPattern, Pattern, Tokens, ToolPattern};
+use crate::call::{ToolCall, ToolEffect};
+use crate::pattern::command::{CommandLine, MatchPurpose};
+use crate::pattern::location::KnownPaths;
+use crate::pattern::word_glob::{GlobFit, Letter, WordGlob};
+use crate::pattern::{CommandPattern, PathBase, PathPattern, Pattern, PatternAccess, ToolPattern};
 
 /// Whether a pattern is about a call. From least to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum MatchLevel {
     No,
     /// Not in what can be seen, but a file that is not looked into runs.
     OpaqueOnly,
@@ -21,12 +21,12 @@ pub enum Outcome {
     Match,
 }
 
-impl From<Fit> for Outcome {
-    fn from(fit: Fit) -> Outcome {
+impl From<GlobFit> for MatchLevel {
+    fn from(fit: GlobFit) -> MatchLevel {
         match fit {
-            Fit::No => Outcome::No,
-            Fit::Maybe => Outcome::Uncertain,
-            Fit::Yes => Outcome::Match,
+            GlobFit::No => MatchLevel::No,
+            GlobFit::Maybe => MatchLevel::Uncertain,
+            GlobFit::Yes => MatchLevel::Match,
         }
     }
 }
@@ -35,18 +35,18 @@ impl From<Fit> for Outcome {
 pub struct Subject<'a> {
     tool: &'a str,
     input: &'a Value,
-    reads: Vec<Touch>,
-    writes: Vec<Touch>,
+    reads: Vec<TouchedPath>,
+    writes: Vec<TouchedPath>,
     pub(crate) script: Option<&'a Script>,
-    pub(crate) ground: &'a Ground,
+    pub(crate) ground: &'a KnownPaths,
     /// The commands of the script, and behind them what they were unwrapped from.
-    pub(crate) lines: Vec<Line<'a>>,
-    pub(crate) doubt: Hidden<'a>,
+    pub(crate) lines: Vec<CommandLine<'a>>,
+    pub(crate) doubt: HiddenPart<'a>,
 }
 
 /// A path that is read or written, made absolute.
 #[derive(Debug)]
-struct Touch {
+struct TouchedPath {
     path: Vec<Letter>,
     /// Index of its command.
     command: Option<usize>,
@@ -54,8 +54,8 @@ struct Touch {
 
 /// The doubt that could hide any command at all.
 #[derive(Debug, Clone, Copy)]
-pub struct Hidden<'a> {
-    pub most: Outcome,
+pub(crate) struct HiddenPart<'a> {
+    pub most: MatchLevel,
     pub doubt: Option<&'a Doubt>,
 }
 
@@ -64,53 +64,55 @@ const SHELL: &str = "Bash";
 
 impl<'a> Subject<'a> {
     /// A command line alone.
-    pub fn script(script: &'a Script, ground: &'a Ground) -> Subject<'a> {
-        Subject::new(SHELL, &Value::Null, Effect::Exec, &[], Some(script), ground)
+    pub fn script(script: &'a Script, ground: &'a KnownPaths) -> Subject<'a> {
+        Subject::new(SHELL, &Value::Null, ToolEffect::Exec, &[], Some(script), ground)
     }
 
     /// Any call; `script` is its command line, read, if it is a shell's.
-    pub fn call(call: &'a ToolCall, script: Option<&'a Script>, ground: &'a Ground) -> Subject<'a> {
+    pub fn call(call: &'a ToolCall, script: Option<&'a Script>, ground: &'a KnownPaths) -> Subject<'a> {
         Subject::new(call.name.as_str(), &call.input, call.effect, &call.paths, script, ground)
     }
 
     fn new(
         tool: &'a str,
         input: &'a Value,
-        effect: Effect,
+        effect: ToolEffect,
         paths: &'a [String],
         script: Option<&'a Script>,
-        ground: &'a Ground,
+        ground: &'a KnownPaths,
     ) -> Subject<'a> {
         let mut lines = Vec::new();
-        let here = Place::At(String::new());
+        let here = WorkingDir::At(String::new());
         let named = paths.iter().map(|path| Word::Known(path.clone()));
-        let named = named.map(|path| Touch { path: ground.resolve(&path, &here), command: None });
-        let touched = |uses: &[PathUse]| -> Vec<Touch> {
-            let touch =
-                |used: &PathUse| Touch { path: ground.resolve(&used.path, &used.cwd), command: used.command };
+        let named = named.map(|path| TouchedPath { path: ground.resolve(&path, &here), command: None });
+        let touched = |uses: &[PathUse]| -> Vec<TouchedPath> {
+            let touch = |used: &PathUse| TouchedPath {
+                path: ground.resolve(&used.path, &used.cwd),
+                command: used.command,
+            };
             uses.iter().map(touch).collect()
         };
         let mut reads = script.map(|script| touched(&script.reads)).unwrap_or_default();
         let mut writes = script.map(|script| touched(&script.writes)).unwrap_or_default();
         match effect {
-            Effect::Read => reads.extend(named),
-            Effect::Write | Effect::Exec => writes.extend(named),
-            Effect::Net | Effect::Delegate => {}
+            ToolEffect::Read => reads.extend(named),
+            ToolEffect::Write | ToolEffect::Exec => writes.extend(named),
+            ToolEffect::Net | ToolEffect::Delegate => {}
         }
-        let mut doubt = Hidden { most: Outcome::No, doubt: None };
+        let mut doubt = HiddenPart { most: MatchLevel::No, doubt: None };
         if let Some(script) = script {
             let dynamic = |at: Option<usize>| {
                 script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Dynamic && doubt.command == at)
             };
             let commands = script.commands.iter().enumerate();
-            lines.extend(commands.map(|(at, command)| Line::new(command, dynamic(Some(at)))));
+            lines.extend(commands.map(|(at, command)| CommandLine::new(command, dynamic(Some(at)))));
             // Code of which nothing is known leaves only the carrier that was to run it.
             let fed = dynamic(None);
-            lines.extend(script.wrappers.iter().map(|command| Line::new(command, fed)));
+            lines.extend(script.wrappers.iter().map(|command| CommandLine::new(command, fed)));
             for found in &script.doubts {
                 let most = hides(found, script);
                 if most > doubt.most {
-                    doubt = Hidden { most, doubt: Some(found) };
+                    doubt = HiddenPart { most, doubt: Some(found) };
                 }
             }
         }
@@ -118,7 +120,7 @@ impl<'a> Subject<'a> {
     }
 
     /// What a pattern finds in this call. A command that one of `unless` fits is passed over.
-    pub fn outcome(&self, pattern: &Pattern, unless: &[Tokens]) -> Outcome {
+    pub fn outcome(&self, pattern: &Pattern, unless: &[CommandPattern]) -> MatchLevel {
         let found = self.found(pattern, unless);
         match pattern {
             Pattern::Tool(_) => found,
@@ -127,12 +129,12 @@ impl<'a> Subject<'a> {
     }
 
     /// The same, with what doubt may hide left out.
-    pub(crate) fn found(&self, pattern: &Pattern, unless: &[Tokens]) -> Outcome {
-        let in_lines = |lines: &[Line<'_>], tokens: &Tokens| {
-            let mut best = Fit::No;
+    pub(crate) fn found(&self, pattern: &Pattern, unless: &[CommandPattern]) -> MatchLevel {
+        let in_lines = |lines: &[CommandLine<'_>], tokens: &CommandPattern| {
+            let mut best = GlobFit::No;
             for line in lines {
                 best = best.max(self.line_fit(line, tokens, unless));
-                if best == Fit::Yes {
+                if best == GlobFit::Yes {
                     break;
                 }
             }
@@ -148,44 +150,49 @@ impl<'a> Subject<'a> {
     }
 
     /// One command against one pattern.
-    pub(crate) fn line_fit(&self, line: &Line<'_>, tokens: &Tokens, unless: &[Tokens]) -> Fit {
-        match line.fit(tokens, self.ground, Look::Find) {
-            Fit::No => Fit::No,
-            _ if self.excused(line, unless) => Fit::No,
+    pub(crate) fn line_fit(
+        &self,
+        line: &CommandLine<'_>,
+        tokens: &CommandPattern,
+        unless: &[CommandPattern],
+    ) -> GlobFit {
+        match line.fit(tokens, self.ground, MatchPurpose::Find) {
+            GlobFit::No => GlobFit::No,
+            _ if self.excused(line, unless) => GlobFit::No,
             fit => fit,
         }
     }
 
-    pub(crate) fn commands(&self) -> &[Line<'a>] {
+    pub(crate) fn commands(&self) -> &[CommandLine<'a>] {
         &self.lines[..self.script.map_or(0, |script| script.commands.len())]
     }
 
     /// What the commands were unwrapped from.
-    pub(crate) fn wrappers(&self) -> &[Line<'a>] {
+    pub(crate) fn wrappers(&self) -> &[CommandLine<'a>] {
         &self.lines[self.script.map_or(0, |script| script.commands.len())..]
     }
 
     /// Whether a command is none that the rule allows: in whatever spelling.
-    pub(crate) fn exempt(&self, line: &Line<'_>, unless: &[Tokens]) -> bool {
-        unless.iter().any(|tokens| line.fit(tokens, self.ground, Look::Find) == Fit::Yes)
+    pub(crate) fn exempt(&self, line: &CommandLine<'_>, unless: &[CommandPattern]) -> bool {
+        unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Find) == GlobFit::Yes)
     }
 
     /// Whether a command is none that the rule is about: only what is written out counts.
-    fn excused(&self, line: &Line<'_>, unless: &[Tokens]) -> bool {
-        unless.iter().any(|tokens| line.fit(tokens, self.ground, Look::Exempt) == Fit::Yes)
+    fn excused(&self, line: &CommandLine<'_>, unless: &[CommandPattern]) -> bool {
+        unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Exempt) == GlobFit::Yes)
     }
 
-    fn path_fit(&self, pattern: &PathPattern, unless: &[Tokens]) -> Fit {
+    fn path_fit(&self, pattern: &PathPattern, unless: &[CommandPattern]) -> GlobFit {
         let touched = match pattern.access {
-            Access::Read => &self.reads,
-            Access::Write => &self.writes,
+            PatternAccess::Read => &self.reads,
+            PatternAccess::Write => &self.writes,
         };
-        let mut best = Fit::No;
+        let mut best = GlobFit::No;
         for touch in touched {
             let mut fit = self.place_fit(pattern, &touch.path);
             // Much that is read is unknown, and hardly any of it is the file in question: what
             // counts is whether the known part names it.
-            if fit == Fit::Maybe && pattern.access == Access::Read {
+            if fit == GlobFit::Maybe && pattern.access == PatternAccess::Read {
                 let known: Vec<Letter> =
                     touch.path.iter().copied().filter(|letter| *letter != Letter::Hole).collect();
                 fit = fit.min(self.place_fit(pattern, &known));
@@ -198,26 +205,26 @@ impl<'a> Subject<'a> {
         best
     }
 
-    fn place_fit(&self, pattern: &PathPattern, path: &[Letter]) -> Fit {
-        let fit = |(anchor, glob): &(Anchor, Glob)| match anchor {
-            Anchor::Whole => glob.fit(path),
-            Anchor::Repo => anchored(glob, path, &self.ground.repo),
-            Anchor::Home => anchored(glob, path, &self.ground.home),
+    fn place_fit(&self, pattern: &PathPattern, path: &[Letter]) -> GlobFit {
+        let fit = |(anchor, glob): &(PathBase, WordGlob)| match anchor {
+            PathBase::Whole => glob.fit(path),
+            PathBase::Repo => anchored(glob, path, &self.ground.repo),
+            PathBase::Home => anchored(glob, path, &self.ground.home),
         };
-        pattern.any.iter().map(fit).max().unwrap_or(Fit::No)
+        pattern.any.iter().map(fit).max().unwrap_or(GlobFit::No)
     }
 
     /// Whether every path that is written is harmless.
     pub(crate) fn writes_only(&self, harmless: impl Fn(&dyn Fn(&PathPattern) -> bool) -> bool) -> bool {
         self.writes.iter().all(|touch| {
             let null = "/dev/null".chars().map(Letter::Char).eq(touch.path.iter().copied());
-            null || harmless(&|pattern| self.place_fit(pattern, &touch.path) == Fit::Yes)
+            null || harmless(&|pattern| self.place_fit(pattern, &touch.path) == GlobFit::Yes)
         })
     }
 
-    fn tool_fit(&self, pattern: &ToolPattern) -> Fit {
+    fn tool_fit(&self, pattern: &ToolPattern) -> GlobFit {
         let named = pattern.name.iter().any(|name| name.fits(self.tool));
-        let member = |(key, any): &(String, Vec<Glob>)| {
+        let member = |(key, any): &(String, Vec<WordGlob>)| {
             let text = match self.input.get(key) {
                 Some(Value::String(text)) => text.clone(),
                 Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
@@ -230,36 +237,36 @@ impl<'a> Subject<'a> {
 }
 
 /// How much a doubt hides. Where only the program is unknown, its words still tell.
-fn hides(doubt: &Doubt, script: &Script) -> Outcome {
+fn hides(doubt: &Doubt, script: &Script) -> MatchLevel {
     match doubt.kind {
-        DoubtKind::Parse | DoubtKind::Limit | DoubtKind::OddChar => Outcome::Uncertain,
-        DoubtKind::Opaque => Outcome::OpaqueOnly,
+        DoubtKind::Parse | DoubtKind::Limit | DoubtKind::OddChar => MatchLevel::Uncertain,
+        DoubtKind::Opaque => MatchLevel::OpaqueOnly,
         DoubtKind::Dynamic => {
             let command = doubt.command.and_then(|at| script.commands.get(at));
             match command.and_then(|command| command.argv.first()) {
-                Some(Word::Partly(_) | Word::Many) => Outcome::No,
-                Some(Word::Known(_)) | None => Outcome::Uncertain,
+                Some(Word::Partly(_) | Word::Many) => MatchLevel::No,
+                Some(Word::Known(_)) | None => MatchLevel::Uncertain,
             }
         }
     }
 }
 
 /// A path pattern that is relative to a place.
-fn anchored(glob: &Glob, path: &[Letter], place: &str) -> Fit {
+fn anchored(glob: &WordGlob, path: &[Letter], place: &str) -> GlobFit {
     if path.first() == Some(&Letter::Hole) {
-        return Fit::Maybe.min(glob.fit(path));
+        return GlobFit::Maybe.min(glob.fit(path));
     }
     let mut rest = path;
     for c in place.chars() {
         match rest.split_first() {
             Some((Letter::Char(found), after)) if *found == c => rest = after,
-            Some((Letter::Hole, _)) => return Fit::Maybe,
-            _ => return Fit::No,
+            Some((Letter::Hole, _)) => return GlobFit::Maybe,
+            _ => return GlobFit::No,
         }
     }
     match rest.split_first() {
         None => glob.fit(&[]),
         Some((Letter::Char('/'), inner)) => glob.fit(inner),
-        _ => Fit::No,
+        _ => GlobFit::No,
     }
 }

@@ -8,7 +8,7 @@ use sprag_shell::Word;
 /// How well a pattern fits. The order counts: the best of alternatives is `max`, the whole of
 /// parts is `min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fit {
+pub enum GlobFit {
     No,
     /// For some content of the holes.
     Maybe,
@@ -16,32 +16,32 @@ pub enum Fit {
     Yes,
 }
 
-impl Fit {
-    pub fn negated(self) -> Fit {
+impl GlobFit {
+    pub fn negated(self) -> GlobFit {
         match self {
-            Fit::No => Fit::Yes,
-            Fit::Maybe => Fit::Maybe,
-            Fit::Yes => Fit::No,
+            GlobFit::No => GlobFit::Yes,
+            GlobFit::Maybe => GlobFit::Maybe,
+            GlobFit::Yes => GlobFit::No,
         }
     }
 }
 
-impl From<bool> for Fit {
-    fn from(fits: bool) -> Fit {
-        if fits { Fit::Yes } else { Fit::No }
+impl From<bool> for GlobFit {
+    fn from(fits: bool) -> GlobFit {
+        if fits { GlobFit::Yes } else { GlobFit::No }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Glob {
+pub enum WordGlob {
     /// Most of them: no `*` at all.
     Exact(String),
     Any,
-    Signs(Vec<Sign>),
+    Signs(Vec<WordGlobChar>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sign {
+pub enum WordGlobChar {
     Char(char),
     /// Anything within one directory.
     Star,
@@ -56,24 +56,24 @@ pub enum Letter {
     Hole,
 }
 
-impl Glob {
+impl WordGlob {
     /// For a token: `*` is anything.
-    pub fn token(text: &str) -> Glob {
-        Glob::signs(text, |stars| if stars == 0 { None } else { Some(Sign::Stars) })
+    pub fn token(text: &str) -> WordGlob {
+        WordGlob::signs(text, |stars| if stars == 0 { None } else { Some(WordGlobChar::Stars) })
     }
 
     /// For a path: `*` stays within one directory, `**` does not.
-    pub fn path(text: &str) -> Glob {
-        Glob::signs(text, |stars| match stars {
+    pub fn path(text: &str) -> WordGlob {
+        WordGlob::signs(text, |stars| match stars {
             0 => None,
-            1 => Some(Sign::Star),
-            _ => Some(Sign::Stars),
+            1 => Some(WordGlobChar::Star),
+            _ => Some(WordGlobChar::Stars),
         })
     }
 
-    fn signs(text: &str, sign: impl Fn(usize) -> Option<Sign>) -> Glob {
+    fn signs(text: &str, sign: impl Fn(usize) -> Option<WordGlobChar>) -> WordGlob {
         if !text.contains('*') {
-            return Glob::Exact(text.to_owned());
+            return WordGlob::Exact(text.to_owned());
         }
         let mut signs = Vec::new();
         let mut stars = 0;
@@ -84,60 +84,60 @@ impl Glob {
             }
             signs.extend(sign(stars));
             stars = 0;
-            signs.push(Sign::Char(c));
+            signs.push(WordGlobChar::Char(c));
         }
         signs.extend(sign(stars));
-        if signs == [Sign::Stars] { Glob::Any } else { Glob::Signs(signs) }
+        if signs == [WordGlobChar::Stars] { WordGlob::Any } else { WordGlob::Signs(signs) }
     }
 
     pub fn fits(&self, text: &str) -> bool {
         match self {
-            Glob::Any => true,
-            Glob::Exact(exact) => exact == text,
-            Glob::Signs(signs) if signs.contains(&Sign::Star) => {
+            WordGlob::Any => true,
+            WordGlob::Exact(exact) => exact == text,
+            WordGlob::Signs(signs) if signs.contains(&WordGlobChar::Star) => {
                 run(signs, text.chars().map(Letter::Char), Holes::Closed)
             }
-            Glob::Signs(signs) => walk(signs, text),
+            WordGlob::Signs(signs) => walk(signs, text),
         }
     }
 
-    pub fn fit_word(&self, word: &Word) -> Fit {
+    pub fn fit_word(&self, word: &Word) -> GlobFit {
         match word {
             Word::Known(text) => self.fits(text).into(),
             Word::Many => match self {
-                Glob::Any => Fit::Yes,
-                _ => Fit::Maybe,
+                WordGlob::Any => GlobFit::Yes,
+                _ => GlobFit::Maybe,
             },
             Word::Partly(parts) => self.fit(&letters(parts)),
         }
     }
 
-    pub fn fit(&self, word: &[Letter]) -> Fit {
-        let owned: Vec<Sign>;
-        let signs: &[Sign] = match self {
-            Glob::Any => return Fit::Yes,
-            Glob::Exact(text) => {
-                owned = text.chars().map(Sign::Char).collect();
+    pub fn fit(&self, word: &[Letter]) -> GlobFit {
+        let owned: Vec<WordGlobChar>;
+        let signs: &[WordGlobChar] = match self {
+            WordGlob::Any => return GlobFit::Yes,
+            WordGlob::Exact(text) => {
+                owned = text.chars().map(WordGlobChar::Char).collect();
                 &owned
             }
-            Glob::Signs(signs) => signs,
+            WordGlob::Signs(signs) => signs,
         };
         // The ends tell most words apart without looking at the middle.
         if differs(signs.iter(), word.iter()) || differs(signs.iter().rev(), word.iter().rev()) {
-            Fit::No
+            GlobFit::No
         } else if run(signs, word.iter().copied(), Holes::Closed) {
-            Fit::Yes
+            GlobFit::Yes
         } else if !word.contains(&Letter::Hole) {
-            Fit::No
+            GlobFit::No
         } else if run(signs, word.iter().copied(), Holes::Open) {
-            Fit::Maybe
+            GlobFit::Maybe
         } else {
-            Fit::No
+            GlobFit::No
         }
     }
 }
 
-pub fn letters(parts: &[Option<String>]) -> Vec<Letter> {
+pub(crate) fn letters(parts: &[Option<String>]) -> Vec<Letter> {
     let mut letters = Vec::new();
     for part in parts {
         match part {
@@ -149,18 +149,18 @@ pub fn letters(parts: &[Option<String>]) -> Vec<Letter> {
 }
 
 /// Known text against signs whose stars are all alike: only the last star has to be tried again.
-fn walk(signs: &[Sign], text: &str) -> bool {
+fn walk(signs: &[WordGlobChar], text: &str) -> bool {
     let (mut at, mut rest) = (0, text.chars());
     let mut again: Option<(usize, std::str::Chars<'_>)> = None;
     loop {
         let before = rest.clone();
         match (signs.get(at), rest.next()) {
-            (Some(Sign::Star | Sign::Stars), _) => {
+            (Some(WordGlobChar::Star | WordGlobChar::Stars), _) => {
                 at += 1;
                 rest = before.clone();
                 again = Some((at, before));
             }
-            (Some(Sign::Char(want)), Some(c)) if *want == c => at += 1,
+            (Some(WordGlobChar::Char(want)), Some(c)) if *want == c => at += 1,
             (None, None) => return true,
             (_, None) => return false,
             (_, Some(_)) => match &mut again {
@@ -177,16 +177,18 @@ fn walk(signs: &[Sign], text: &str) -> bool {
 
 /// Whether two ends are plainly different, before the first star or hole.
 fn differs<'a>(
-    mut signs: impl Iterator<Item = &'a Sign>,
+    mut signs: impl Iterator<Item = &'a WordGlobChar>,
     mut word: impl Iterator<Item = &'a Letter>,
 ) -> bool {
     loop {
         match (signs.next(), word.next()) {
-            (Some(Sign::Char(want)), Some(Letter::Char(c))) if want == c => {}
-            (Some(Sign::Char(_)), Some(Letter::Char(_)) | None) | (None, Some(Letter::Char(_))) => {
+            (Some(WordGlobChar::Char(want)), Some(Letter::Char(c))) if want == c => {}
+            (Some(WordGlobChar::Char(_)), Some(Letter::Char(_)) | None) | (None, Some(Letter::Char(_))) => {
                 return true;
             }
-            (Some(Sign::Star | Sign::Stars), _) | (_, Some(Letter::Hole)) | (None, None) => return false,
+            (Some(WordGlobChar::Star | WordGlobChar::Stars), _) | (_, Some(Letter::Hole)) | (None, None) => {
+                return false;
+            }
         }
     }
 }
@@ -199,7 +201,7 @@ enum Holes {
 }
 
 /// All places of the pattern at once, letter by letter: no backtracking, so no input is slow.
-fn run(signs: &[Sign], word: impl Iterator<Item = Letter>, holes: Holes) -> bool {
+fn run(signs: &[WordGlobChar], word: impl Iterator<Item = Letter>, holes: Holes) -> bool {
     let mut at = vec![false; signs.len() + 1];
     let mut next = vec![false; signs.len() + 1];
     at[0] = true;
@@ -208,9 +210,9 @@ fn run(signs: &[Sign], word: impl Iterator<Item = Letter>, holes: Holes) -> bool
         next.fill(false);
         for (i, sign) in signs.iter().enumerate().filter(|(i, _)| at[*i]) {
             match (sign, letter) {
-                (Sign::Char(want), Letter::Char(c)) if *want == c => next[i + 1] = true,
-                (Sign::Star, Letter::Char(c)) if c != '/' => next[i] = true,
-                (Sign::Stars, _) => next[i] = true,
+                (WordGlobChar::Char(want), Letter::Char(c)) if *want == c => next[i + 1] = true,
+                (WordGlobChar::Star, Letter::Char(c)) if c != '/' => next[i] = true,
+                (WordGlobChar::Stars, _) => next[i] = true,
                 _ => {}
             }
         }
@@ -229,9 +231,9 @@ fn run(signs: &[Sign], word: impl Iterator<Item = Letter>, holes: Holes) -> bool
     at[signs.len()]
 }
 
-fn pass_stars(signs: &[Sign], at: &mut [bool]) {
+fn pass_stars(signs: &[WordGlobChar], at: &mut [bool]) {
     for (i, sign) in signs.iter().enumerate() {
-        if at[i] && !matches!(sign, Sign::Char(_)) {
+        if at[i] && !matches!(sign, WordGlobChar::Char(_)) {
             at[i + 1] = true;
         }
     }
@@ -271,7 +273,7 @@ mod tests {
             ("a*a", "a", false),
             ("**x", "yx", true),
         ] {
-            assert_eq!(Glob::token(glob).fits(text), fits, "{glob} {text}");
+            assert_eq!(WordGlob::token(glob).fits(text), fits, "{glob} {text}");
         }
     }
 
@@ -285,26 +287,26 @@ mod tests {
             ("*", "a", true),
             ("*", "a/b", false),
         ] {
-            assert_eq!(Glob::path(glob).fits(text), fits, "{glob} {text}");
+            assert_eq!(WordGlob::path(glob).fits(text), fits, "{glob} {text}");
         }
     }
 
     #[test]
     fn a_hole_may_be_anything() {
         for (glob, word, fit) in [
-            ("issue", "?", Fit::Maybe),
-            ("issue", "i?e", Fit::Maybe),
-            ("issue", "x?", Fit::No),
-            ("i*", "i?", Fit::Yes),
-            ("i*", "?", Fit::Maybe),
-            ("*", "?", Fit::Yes),
-            ("*.sh", "?.sh", Fit::Yes),
-            ("*.sh", "?.py", Fit::No),
+            ("issue", "?", GlobFit::Maybe),
+            ("issue", "i?e", GlobFit::Maybe),
+            ("issue", "x?", GlobFit::No),
+            ("i*", "i?", GlobFit::Yes),
+            ("i*", "?", GlobFit::Maybe),
+            ("*", "?", GlobFit::Yes),
+            ("*.sh", "?.sh", GlobFit::Yes),
+            ("*.sh", "?.py", GlobFit::No),
         ] {
-            assert_eq!(Glob::token(glob).fit_word(&partly(word)), fit, "{glob} {word}");
+            assert_eq!(WordGlob::token(glob).fit_word(&partly(word)), fit, "{glob} {word}");
         }
-        assert_eq!(Glob::path("src/*").fit_word(&partly("src/?")), Fit::Maybe, "it may hold a slash");
-        assert_eq!(Glob::path("src/**").fit_word(&partly("src/?")), Fit::Yes);
-        assert_eq!(Glob::token("x").fit_word(&Word::Many), Fit::Maybe);
+        assert_eq!(WordGlob::path("src/*").fit_word(&partly("src/?")), GlobFit::Maybe, "it may hold a slash");
+        assert_eq!(WordGlob::path("src/**").fit_word(&partly("src/?")), GlobFit::Yes);
+        assert_eq!(WordGlob::token("x").fit_word(&Word::Many), GlobFit::Maybe);
     }
 }

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use sprag_shell::{Carrier, Command, Host, Script};
 
-use crate::pattern::command::{Line, Look, Program};
-use crate::pattern::location::Ground;
-use crate::pattern::subject::{Outcome, Subject};
-use crate::pattern::word_glob::Fit;
-use crate::pattern::{Access, PathPattern, Pattern};
-use crate::prefilter::Watch;
-use crate::rule::{BadRule, Decision, OnDoubt, Ready, Rule};
+use crate::pattern::command::{CommandLine, MatchPurpose, ProgramPattern};
+use crate::pattern::location::KnownPaths;
+use crate::pattern::subject::{MatchLevel, Subject};
+use crate::pattern::word_glob::GlobFit;
+use crate::pattern::{PathPattern, Pattern, PatternAccess};
+use crate::prefilter::RuleFilter;
+use crate::rule::{BadRule, Decision, LoadedRule, OnDoubt, Rule};
 
 /// What the rules say about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged {
-    pub verdict: Said,
+pub struct RuleVerdict {
+    pub verdict: RuleDecision,
     /// The decision behind the verdict: a review is held like a deny.
     pub decision: Option<Decision>,
     /// The deciding rule.
@@ -34,20 +34,20 @@ pub struct Judged {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum RuleDecision {
     Allow,
     Ask,
     Deny,
     None,
 }
 
-impl Said {
+impl RuleDecision {
     pub fn name(self) -> &'static str {
         match self {
-            Said::Allow => "allow",
-            Said::Ask => "ask",
-            Said::Deny => "deny",
-            Said::None => "none",
+            RuleDecision::Allow => "allow",
+            RuleDecision::Ask => "ask",
+            RuleDecision::Deny => "deny",
+            RuleDecision::None => "none",
         }
     }
 }
@@ -65,31 +65,31 @@ pub enum Strictness {
 /// The union of all layers. Order only decides which of two equally strict rules is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSet {
-    rules: Vec<Ready>,
+    rules: Vec<LoadedRule>,
     strictness: Strictness,
-    restricting: Index,
-    allowing: Index,
+    restricting: PatternIndex,
+    allowing: PatternIndex,
 }
 
 /// Patterns by the program they are about: most rules say nothing about most commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Index {
-    by_program: BTreeMap<String, Vec<Entry>>,
+struct PatternIndex {
+    by_program: BTreeMap<String, Vec<PatternRef>>,
     /// Patterns of commands that name no program.
-    any_program: Vec<Entry>,
+    any_program: Vec<PatternRef>,
     /// Patterns of paths and tools.
-    others: Vec<Entry>,
+    others: Vec<PatternRef>,
 }
 
 /// A pattern by its place in `any` of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct PatternRef {
     rule: usize,
     pattern: usize,
 }
 
-impl Index {
-    fn add(&mut self, entry: Entry, pattern: &Pattern) {
+impl PatternIndex {
+    fn add(&mut self, entry: PatternRef, pattern: &Pattern) {
         match pattern {
             Pattern::Path(_) | Pattern::Tool(_) => self.others.push(entry),
             Pattern::Shell(tokens) | Pattern::Via(tokens) => match tokens.programs() {
@@ -107,12 +107,12 @@ impl Index {
     }
 
     /// The patterns of commands that can fit this one, in no order.
-    fn about<'s>(&'s self, line: &'s Line<'_>) -> impl Iterator<Item = Entry> + 's {
+    fn about<'s>(&'s self, line: &'s CommandLine<'_>) -> impl Iterator<Item = PatternRef> + 's {
         let named = |name: &str| self.by_program.get(name).into_iter().flatten();
         let (all, base, bare, path) = match line.program() {
-            Program::Unnamed => (true, "", None, None),
-            Program::None => (false, "", None, None),
-            Program::Named { base, written, folded } => (
+            ProgramPattern::Unnamed => (true, "", None, None),
+            ProgramPattern::None => (false, "", None, None),
+            ProgramPattern::Named { base, written, folded } => (
                 false,
                 *base,
                 folded.as_deref().or_else(|| base.strip_suffix(".exe")),
@@ -134,25 +134,25 @@ impl RuleSet {
         rules: impl IntoIterator<Item = &'r Rule>,
         strictness: Strictness,
     ) -> Result<RuleSet, BadRule> {
-        let rules = rules.into_iter().map(Rule::ready).collect::<Result<Vec<Ready>, BadRule>>()?;
+        let rules = rules.into_iter().map(Rule::ready).collect::<Result<Vec<LoadedRule>, BadRule>>()?;
         Ok(RuleSet::of_ready(rules, strictness))
     }
 
-    pub(super) fn of_ready(rules: Vec<Ready>, strictness: Strictness) -> RuleSet {
-        let (mut restricting, mut allowing) = (Index::default(), Index::default());
+    pub(super) fn of_ready(rules: Vec<LoadedRule>, strictness: Strictness) -> RuleSet {
+        let (mut restricting, mut allowing) = (PatternIndex::default(), PatternIndex::default());
         for (at, rule) in rules.iter().enumerate() {
             let index = match rule.decision {
                 Decision::Allow => &mut allowing,
                 Decision::Ask | Decision::Review | Decision::Deny => &mut restricting,
             };
             for (pattern, read) in rule.any.iter().enumerate() {
-                index.add(Entry { rule: at, pattern }, read);
+                index.add(PatternRef { rule: at, pattern }, read);
             }
         }
         RuleSet { rules, strictness, restricting, allowing }
     }
 
-    pub(super) fn rules(&self) -> &[Ready] {
+    pub(super) fn rules(&self) -> &[LoadedRule] {
         &self.rules
     }
 
@@ -174,23 +174,23 @@ impl RuleSet {
     }
 
     /// What these rules are about.
-    pub fn watch(&self) -> Watch {
-        Watch::new(&self.rules, self.strictness == Strictness::Strict)
+    pub fn watch(&self) -> RuleFilter {
+        RuleFilter::new(&self.rules, self.strictness == Strictness::Strict)
     }
 
-    pub fn judge(&self, subject: &Subject<'_>) -> Judged {
+    pub fn judge(&self, subject: &Subject<'_>) -> RuleVerdict {
         let outcomes = self.outcomes(subject);
-        let mut found: Option<Found<'_>> = None;
+        let mut found: Option<RuleHit<'_>> = None;
         let mut uncertain = false;
         for (rule, outcome) in self.rules.iter().zip(outcomes) {
             let decision = match outcome {
-                Outcome::No => continue,
-                Outcome::Match => Some(rule.decision),
-                Outcome::Uncertain => {
+                MatchLevel::No => continue,
+                MatchLevel::Match => Some(rule.decision),
+                MatchLevel::Uncertain => {
                     uncertain = true;
                     rule.on_uncertain.decision()
                 }
-                Outcome::OpaqueOnly => {
+                MatchLevel::OpaqueOnly => {
                     uncertain = true;
                     match self.strictness {
                         Strictness::Usual => rule.on_opaque.decision(),
@@ -199,7 +199,7 @@ impl RuleSet {
                 }
             };
             if let Some(decision) = decision {
-                let new = Found { decision, matched: outcome == Outcome::Match, rule };
+                let new = RuleHit { decision, matched: outcome == MatchLevel::Match, rule };
                 if found.as_ref().is_none_or(|old| (old.decision, old.matched) < (new.decision, new.matched))
                 {
                     found = Some(new);
@@ -210,8 +210,8 @@ impl RuleSet {
             return found.judged(subject, uncertain);
         }
         let allowed = self.covered(subject);
-        Judged {
-            verdict: if allowed.is_some() { Said::Allow } else { Said::None },
+        RuleVerdict {
+            verdict: if allowed.is_some() { RuleDecision::Allow } else { RuleDecision::None },
             decision: allowed.map(|rule| rule.decision),
             rule: allowed.map(|rule| rule.id.clone()),
             reason: allowed.map(|rule| rule.reason.clone()),
@@ -223,24 +223,24 @@ impl RuleSet {
     }
 
     /// What every rule that restricts finds, by its place; allowing ones find nothing.
-    fn outcomes(&self, subject: &Subject<'_>) -> Vec<Outcome> {
-        let mut outcomes = vec![Outcome::No; self.rules.len()];
+    fn outcomes(&self, subject: &Subject<'_>) -> Vec<MatchLevel> {
+        let mut outcomes = vec![MatchLevel::No; self.rules.len()];
         let commands = subject.commands().len();
         for (at, line) in subject.lines.iter().enumerate() {
-            for Entry { rule, pattern } in self.restricting.about(line) {
+            for PatternRef { rule, pattern } in self.restricting.about(line) {
                 let ready = &self.rules[rule];
                 let (Pattern::Shell(tokens) | Pattern::Via(tokens)) = &ready.any[pattern] else {
                     continue;
                 };
                 let via = matches!(ready.any[pattern], Pattern::Via(_));
-                if outcomes[rule] < Outcome::Match && (!via || at >= commands) {
+                if outcomes[rule] < MatchLevel::Match && (!via || at >= commands) {
                     outcomes[rule] = outcomes[rule].max(subject.line_fit(line, tokens, &ready.unless).into());
                 }
             }
         }
-        for Entry { rule, pattern } in &self.restricting.others {
+        for PatternRef { rule, pattern } in &self.restricting.others {
             let ready = &self.rules[*rule];
-            if outcomes[*rule] < Outcome::Match {
+            if outcomes[*rule] < MatchLevel::Match {
                 outcomes[*rule] = outcomes[*rule].max(subject.found(&ready.any[*pattern], &ready.unless));
             }
         }
@@ -252,7 +252,7 @@ impl RuleSet {
             {
                 *outcome = subject.doubt.most;
             }
-            if *outcome > Outcome::No && !rule.with.is_empty() {
+            if *outcome > MatchLevel::No && !rule.with.is_empty() {
                 *outcome = (*outcome).min(best(&rule.with, rule, subject));
             }
         }
@@ -260,11 +260,11 @@ impl RuleSet {
     }
 
     /// The rule that allows the call, if every part of it is allowed by some rule.
-    fn covered(&self, subject: &Subject<'_>) -> Option<&Ready> {
-        let other = |entry: &Entry| &self.rules[entry.rule].any[entry.pattern];
+    fn covered(&self, subject: &Subject<'_>) -> Option<&LoadedRule> {
+        let other = |entry: &PatternRef| &self.rules[entry.rule].any[entry.pattern];
         let Some(script) = subject.script else {
-            let allows = |entry: &&Entry| {
-                subject.outcome(other(entry), &self.rules[entry.rule].unless) == Outcome::Match
+            let allows = |entry: &&PatternRef| {
+                subject.outcome(other(entry), &self.rules[entry.rule].unless) == MatchLevel::Match
             };
             return self.allowing.others.iter().find(allows).map(|entry| &self.rules[entry.rule]);
         };
@@ -273,7 +273,7 @@ impl RuleSet {
         }
         let writable = |fits: &dyn Fn(&PathPattern) -> bool| {
             self.allowing.others.iter().any(|entry| match other(entry) {
-                Pattern::Path(pattern) => pattern.access == Access::Write && fits(pattern),
+                Pattern::Path(pattern) => pattern.access == PatternAccess::Write && fits(pattern),
                 Pattern::Shell(_) | Pattern::Via(_) | Pattern::Tool(_) => false,
             })
         };
@@ -282,56 +282,63 @@ impl RuleSet {
             if !harmless_surroundings(line) {
                 return None;
             }
-            let rule = self.covering(line, subject, Part::Command)?;
+            let rule = self.covering(line, subject, MatchedPart::Command)?;
             first = first.or(Some(rule));
         }
-        let carried = |line: &Line<'_>| {
-            harmless_assigns(line.command) && self.covering(line, subject, Part::Wrapper).is_some()
+        let carried = |line: &CommandLine<'_>| {
+            harmless_assigns(line.command) && self.covering(line, subject, MatchedPart::Wrapper).is_some()
         };
         (subject.wrappers().iter().all(carried) && subject.writes_only(writable)).then_some(first).flatten()
     }
 
     /// The rule that allows one command, or one carrier.
-    fn covering(&self, line: &Line<'_>, subject: &Subject<'_>, part: Part) -> Option<&Ready> {
-        let fits = |entry: &Entry| {
+    fn covering(
+        &self,
+        line: &CommandLine<'_>,
+        subject: &Subject<'_>,
+        part: MatchedPart,
+    ) -> Option<&LoadedRule> {
+        let fits = |entry: &PatternRef| {
             let rule = &self.rules[entry.rule];
             let tokens = match (&rule.any[entry.pattern], part) {
-                (Pattern::Shell(tokens), Part::Command) | (Pattern::Via(tokens), Part::Wrapper) => tokens,
+                (Pattern::Shell(tokens), MatchedPart::Command)
+                | (Pattern::Via(tokens), MatchedPart::Wrapper) => tokens,
                 (Pattern::Shell(_) | Pattern::Via(_) | Pattern::Path(_) | Pattern::Tool(_), _) => {
                     return false;
                 }
             };
-            line.fit(tokens, subject.ground, Look::Cover) == Fit::Yes && !subject.exempt(line, &rule.unless)
+            line.fit(tokens, subject.ground, MatchPurpose::Cover) == GlobFit::Yes
+                && !subject.exempt(line, &rule.unless)
         };
         self.allowing.about(line).find(fits).map(|entry| &self.rules[entry.rule])
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MatchedPart {
     Command,
     Wrapper,
 }
 
-struct Found<'r> {
+struct RuleHit<'r> {
     decision: Decision,
     matched: bool,
-    rule: &'r Ready,
+    rule: &'r LoadedRule,
 }
 
-impl Found<'_> {
-    fn judged(self, subject: &Subject<'_>, uncertain: bool) -> Judged {
+impl RuleHit<'_> {
+    fn judged(self, subject: &Subject<'_>, uncertain: bool) -> RuleVerdict {
         let reason = match (self.matched, subject.doubt.doubt) {
             (true, _) => self.rule.reason.clone(),
             // Any rule may be meant, and this is only the first of them.
             (false, Some(doubt)) => format!("what would run is not known ({})", doubt.about),
             (false, None) => format!("what would run is not known; it may be this: {}", self.rule.reason),
         };
-        Judged {
+        RuleVerdict {
             verdict: match self.decision {
-                Decision::Deny | Decision::Review => Said::Deny,
-                Decision::Ask => Said::Ask,
-                Decision::Allow => Said::None,
+                Decision::Deny | Decision::Review => RuleDecision::Deny,
+                Decision::Ask => RuleDecision::Ask,
+                Decision::Allow => RuleDecision::None,
             },
             decision: Some(self.decision),
             rule: Some(self.rule.id.clone()),
@@ -345,19 +352,19 @@ impl Found<'_> {
 }
 
 /// What one rule finds by itself.
-pub fn rule_outcome(rule: &Ready, subject: &Subject<'_>) -> Outcome {
+pub fn rule_outcome(rule: &LoadedRule, subject: &Subject<'_>) -> MatchLevel {
     match best(&rule.any, rule, subject) {
-        Outcome::No => Outcome::No,
+        MatchLevel::No => MatchLevel::No,
         any if rule.with.is_empty() => any,
         any => any.min(best(&rule.with, rule, subject)),
     }
 }
 
-fn best(patterns: &[Pattern], rule: &Ready, subject: &Subject<'_>) -> Outcome {
-    patterns.iter().map(|pattern| subject.outcome(pattern, &rule.unless)).max().unwrap_or(Outcome::No)
+fn best(patterns: &[Pattern], rule: &LoadedRule, subject: &Subject<'_>) -> MatchLevel {
+    patterns.iter().map(|pattern| subject.outcome(pattern, &rule.unless)).max().unwrap_or(MatchLevel::No)
 }
 
-fn harmless_surroundings(line: &Line<'_>) -> bool {
+fn harmless_surroundings(line: &CommandLine<'_>) -> bool {
     let foreign = |via: &Carrier| matches!(via, Carrier::Interpreter(_));
     line.command.host == Host::Local
         && !line.command.via.iter().any(foreign)
@@ -369,6 +376,6 @@ fn harmless_assigns(command: &Command) -> bool {
 }
 
 /// One pattern against one script.
-pub fn match_script(pattern: &Pattern, script: &Script, ground: &Ground) -> Outcome {
+pub fn match_script(pattern: &Pattern, script: &Script, ground: &KnownPaths) -> MatchLevel {
     Subject::script(script, ground).outcome(pattern, &[])
 }

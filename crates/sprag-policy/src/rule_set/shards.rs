@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::pattern::{Access, Pattern};
+use crate::pattern::{Pattern, PatternAccess};
 use crate::prefilter::{READS, TOOLS, WRITES, command_keys};
-use crate::rule::{Decision, Ready};
+use crate::rule::{Decision, LoadedRule};
 use crate::rule_set::{RuleSet, Strictness};
 
 /// Some rules, or all of them, as they are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    rules: Vec<(u32, Ready)>,
+    rules: Vec<(u32, LoadedRule)>,
     strictness: Strictness,
 }
 
@@ -40,7 +40,7 @@ impl RuleSet {
             for (key, any) in by_key {
                 let empty = || Shard { rules: Vec::new(), strictness: self.strictness() };
                 let shard = shards.entry(key).or_insert_with(empty);
-                shard.rules.push((place(at), Ready { any, ..rule.clone() }));
+                shard.rules.push((place(at), LoadedRule { any, ..rule.clone() }));
             }
         }
         shards
@@ -49,7 +49,7 @@ impl RuleSet {
     /// Puts shards together again, in the order of the set they come from.
     pub fn join(shards: impl IntoIterator<Item = Shard>) -> RuleSet {
         let mut strictness = Strictness::Usual;
-        let mut rules: Vec<(u32, Ready)> = Vec::new();
+        let mut rules: Vec<(u32, LoadedRule)> = Vec::new();
         for shard in shards {
             strictness = shard.strictness;
             rules.extend(shard.rules);
@@ -67,7 +67,7 @@ fn place(at: usize) -> u32 {
 fn keys(pattern: &Pattern) -> Vec<String> {
     match pattern {
         Pattern::Tool(_) => vec![TOOLS.to_owned()],
-        Pattern::Path(pattern) if pattern.access == Access::Read => vec![READS.to_owned()],
+        Pattern::Path(pattern) if pattern.access == PatternAccess::Read => vec![READS.to_owned()],
         Pattern::Path(_) => vec![WRITES.to_owned()],
         Pattern::Shell(_) | Pattern::Via(_) => command_keys(pattern).unwrap_or_default(),
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use sprag_shell::{Script, Start};
+use sprag_shell::{Script, ShellStart};
 
 use super::{ground, judge, path, rule, script};
 use crate::pattern::word_glob;
@@ -22,8 +22,8 @@ proptest! {
     #[test]
     fn both_ways_through_a_glob_agree(glob in "[ab*]{0,8}", text in "[ab]{0,8}") {
         let letters: Vec<word_glob::Letter> = text.chars().map(word_glob::Letter::Char).collect();
-        let read = word_glob::Glob::token(&glob);
-        prop_assert_eq!(read.fits(&text), read.fit(&letters) == word_glob::Fit::Yes);
+        let read = word_glob::WordGlob::token(&glob);
+        prop_assert_eq!(read.fits(&text), read.fit(&letters) == word_glob::GlobFit::Yes);
     }
 
     #[test]
@@ -32,7 +32,7 @@ proptest! {
         text in "[-a-c?*=/~.; ]{0,24}",
     ) {
         if let Ok(parsed) = Pattern::parse(&pattern) {
-            match_script(&parsed, &Script::parse(&text, &Start::default()), &Ground::default());
+            match_script(&parsed, &Script::parse(&text, &ShellStart::default()), &KnownPaths::default());
             let mut script = script(&text);
             script.writes = text.split(' ').map(path).collect();
             match_script(&parsed, &script, &ground());
@@ -51,7 +51,7 @@ proptest! {
         let script = script(&text);
         let before = judge(std::slice::from_ref(&deny), &script).verdict;
         let after = judge(&[allow, deny], &script).verdict;
-        if matches!(before, Said::Deny | Said::Ask) {
+        if matches!(before, RuleDecision::Deny | RuleDecision::Ask) {
             prop_assert_eq!(before, after);
         }
     }

@@ -5,10 +5,10 @@ mod laws;
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Place, Script, Source, Word};
+use sprag_shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Script, StdinSource, Word, WorkingDir};
 
 use super::*;
-use crate::call::{Effect, Tool, ToolCall, Whole};
+use crate::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 
 /// `?` is a hole, `?*` any words.
 pub(super) fn word(text: &str) -> Word {
@@ -34,8 +34,8 @@ fn command(text: &str) -> Command {
     Command {
         argv: text.split_whitespace().map(word).collect(),
         assigns: Vec::new(),
-        stdin: Source::Inherited,
-        cwd: Place::At(String::new()),
+        stdin: StdinSource::Inherited,
+        cwd: WorkingDir::At(String::new()),
         via: Vec::new(),
         host: Host::Local,
         span: (0, text.len()),
@@ -52,14 +52,14 @@ fn doubt(kind: DoubtKind, command: Option<usize>) -> Doubt {
 }
 
 pub(super) fn path(text: &str) -> PathUse {
-    PathUse { path: word(text), cwd: Place::At(String::new()), by: ">".to_owned(), command: None }
+    PathUse { path: word(text), cwd: WorkingDir::At(String::new()), by: ">".to_owned(), command: None }
 }
 
-pub(super) fn ground() -> Ground {
-    Ground::new(Some("/home/ann/app"), Some("/home/ann"))
+pub(super) fn ground() -> KnownPaths {
+    KnownPaths::new(Some("/home/ann/app"), Some("/home/ann"))
 }
 
-fn outcome(pattern: &str, script: &Script) -> Outcome {
+fn outcome(pattern: &str, script: &Script) -> MatchLevel {
     match_script(&Pattern::parse(pattern).unwrap(), script, &ground())
 }
 
@@ -73,12 +73,12 @@ pub(super) fn rule(id: &str, decision: Decision, any: &[&str]) -> Rule {
     }
 }
 
-pub(super) fn judge(rules: &[Rule], script: &Script) -> Judged {
+pub(super) fn judge(rules: &[Rule], script: &Script) -> RuleVerdict {
     let ground = ground();
     RuleSet::new(rules, Strictness::Usual).unwrap().judge(&Subject::script(script, &ground))
 }
 
-use Outcome::{Match, No, OpaqueOnly, Uncertain};
+use MatchLevel::{Match, No, OpaqueOnly, Uncertain};
 
 #[test]
 fn words_stand_in_order() {
@@ -287,9 +287,9 @@ fn paths_are_places() {
     }
 }
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-    Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+    ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
 ];
 
 #[test]
@@ -309,7 +309,7 @@ fn tools_are_known_by_name_and_input() {
         ("Read:src/**", "Read", json!({"file_path": "src/a"}), Match),
         ("Bash:ls*", "Write", json!({"file_path": "ls"}), No),
     ] {
-        let call = ToolCall::new(TOOLS, name, input, None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
         let ground = ground();
         let found = Subject::call(&call, None, &ground).outcome(&Pattern::parse(pattern).unwrap(), &[]);
         assert_eq!(found, expected, "{pattern} | {name}");
@@ -360,13 +360,13 @@ fn the_strictest_rule_decides() {
         rule("deny", Decision::Deny, &["Bash:git push --force *"]),
     ];
     for (text, verdict, id) in [
-        ("git log", Said::Allow, Some("allow")),
-        ("git push", Said::Ask, Some("ask")),
-        ("git push origin main", Said::Deny, Some("review")),
-        ("git push origin main --force", Said::Deny, Some("deny")),
-        ("git log ; ls", Said::None, None),
-        ("ls", Said::None, None),
-        ("git push ?*", Said::Ask, Some("ask")),
+        ("git log", RuleDecision::Allow, Some("allow")),
+        ("git push", RuleDecision::Ask, Some("ask")),
+        ("git push origin main", RuleDecision::Deny, Some("review")),
+        ("git push origin main --force", RuleDecision::Deny, Some("deny")),
+        ("git log ; ls", RuleDecision::None, None),
+        ("ls", RuleDecision::None, None),
+        ("git push ?*", RuleDecision::Ask, Some("ask")),
     ] {
         let judged = judge(&rules, &script(text));
         assert_eq!((judged.verdict, judged.rule.as_deref()), (verdict, id), "{text}");
@@ -381,17 +381,17 @@ fn doubt_asks_and_files_are_let_pass() {
         let judged = judge(&gate, script);
         (judged.verdict, judged.decision, judged.matched, judged.uncertain)
     };
-    assert_eq!(told(&script("gh issue close 1")), (Said::Deny, Some(Decision::Review), true, false));
-    assert_eq!(told(&script("? issue close 1")), (Said::Ask, Some(Decision::Ask), false, true));
+    assert_eq!(told(&script("gh issue close 1")), (RuleDecision::Deny, Some(Decision::Review), true, false));
+    assert_eq!(told(&script("? issue close 1")), (RuleDecision::Ask, Some(Decision::Ask), false, true));
     let mut file = script("bash x.sh");
     file.doubts = vec![doubt(DoubtKind::Opaque, Some(0))];
-    assert_eq!(told(&file), (Said::None, None, false, true));
+    assert_eq!(told(&file), (RuleDecision::None, None, false, true));
     let ground = ground();
     let strict = RuleSet::new(&gate, Strictness::Strict).unwrap();
-    assert_eq!(strict.judge(&Subject::script(&file, &ground)).verdict, Said::Ask);
+    assert_eq!(strict.judge(&Subject::script(&file, &ground)).verdict, RuleDecision::Ask);
     file.doubts = vec![doubt(DoubtKind::Parse, None)];
     let judged = judge(&gate, &file);
-    assert_eq!(judged.verdict, Said::Ask);
+    assert_eq!(judged.verdict, RuleDecision::Ask);
     assert!(judged.reason.unwrap().contains("a doubt"));
 }
 
@@ -403,37 +403,42 @@ fn to_allow_is_to_cover_everything() {
         &["Bash:ls *", "Bash:sort !{-o,--output} *", "Write:out/**", "Via:timeout ?-s *"],
     )];
     let verdict = |script: &Script| judge(&rules, script).verdict;
-    assert_eq!(verdict(&script("ls -la x ; sort -n x")), Said::Allow);
-    assert_eq!(verdict(&script("/usr/bin/ls")), Said::Allow);
+    assert_eq!(verdict(&script("ls -la x ; sort -n x")), RuleDecision::Allow);
+    assert_eq!(verdict(&script("/usr/bin/ls")), RuleDecision::Allow);
     for text in
         ["ls ; rm x", "sort -o x", "sort --out=x", "sort ?", "sort ?*", "? x", "/tmp/ls", "./ls", "?/ls"]
     {
-        assert_eq!(verdict(&script(text)), Said::None, "{text}");
+        assert_eq!(verdict(&script(text)), RuleDecision::None, "{text}");
     }
     let with = |change: &dyn Fn(&mut Script)| {
         let mut script = script("ls");
         change(&mut script);
         verdict(&script)
     };
-    assert_eq!(with(&|script| script.doubts = vec![doubt(DoubtKind::Opaque, None)]), Said::None);
-    assert_eq!(with(&|script| script.commands.clear()), Said::None);
-    for (name, expected) in [("LC_ALL", Said::Allow), ("CI", Said::Allow), ("LD_PRELOAD", Said::None)] {
+    assert_eq!(with(&|script| script.doubts = vec![doubt(DoubtKind::Opaque, None)]), RuleDecision::None);
+    assert_eq!(with(&|script| script.commands.clear()), RuleDecision::None);
+    for (name, expected) in
+        [("LC_ALL", RuleDecision::Allow), ("CI", RuleDecision::Allow), ("LD_PRELOAD", RuleDecision::None)]
+    {
         let assign = |script: &mut Script| script.commands[0].assigns = vec![(name.to_owned(), word("x"))];
         assert_eq!(with(&assign), expected, "{name}");
     }
-    for (to, expected) in
-        [("/dev/null", Said::Allow), ("out/x", Said::Allow), ("x", Said::None), ("?", Said::None)]
-    {
+    for (to, expected) in [
+        ("/dev/null", RuleDecision::Allow),
+        ("out/x", RuleDecision::Allow),
+        ("x", RuleDecision::None),
+        ("?", RuleDecision::None),
+    ] {
         assert_eq!(with(&|script| script.writes = vec![path(to)]), expected, "{to}");
     }
-    assert_eq!(with(&|script| script.commands[0].host = Host::Other("h".to_owned())), Said::None);
+    assert_eq!(with(&|script| script.commands[0].host = Host::Other("h".to_owned())), RuleDecision::None);
     let via = |text: &str| with(&|script| script.wrappers = vec![command(text)]);
     assert_eq!(
         (via("timeout 5 ls"), via("timeout -k 1 5 ls"), via("sudo ls")),
-        (Said::Allow, Said::None, Said::None)
+        (RuleDecision::Allow, RuleDecision::None, RuleDecision::None)
     );
     let foreign = Carrier::Interpreter("python".to_owned());
-    assert_eq!(with(&|script| script.commands[0].via = vec![foreign.clone()]), Said::None);
+    assert_eq!(with(&|script| script.commands[0].via = vec![foreign.clone()]), RuleDecision::None);
 }
 
 #[test]
@@ -441,11 +446,11 @@ fn an_exemption_is_about_the_command_that_was_found() {
     let mut clean = rule("clean", Decision::Deny, &["Bash:git clean {-f,--force} *"]);
     clean.unless = vec!["{-n,--dry-run}".to_owned()];
     for (text, verdict) in [
-        ("git clean -f", Said::Deny),
-        ("git clean -fn", Said::None),
-        ("git clean -f --dry-run", Said::None),
-        ("git clean -f ; ls -n", Said::Deny),
-        ("git clean -fn ; git clean -f", Said::Deny),
+        ("git clean -f", RuleDecision::Deny),
+        ("git clean -fn", RuleDecision::None),
+        ("git clean -f --dry-run", RuleDecision::None),
+        ("git clean -f ; ls -n", RuleDecision::Deny),
+        ("git clean -fn ; git clean -f", RuleDecision::Deny),
     ] {
         assert_eq!(judge(&[clean.clone()], &script(text)).verdict, verdict, "{text}");
     }
@@ -456,11 +461,11 @@ fn with_is_what_two_commands_do_together() {
     let mut fetched = rule("fetched", Decision::Deny, &["Bash:{curl,wget} *"]);
     fetched.with = vec!["Bash:<fed> *".to_owned()];
     let mut fed = script("curl u ; sh");
-    assert_eq!(judge(&[fetched.clone()], &fed).verdict, Said::None);
+    assert_eq!(judge(&[fetched.clone()], &fed).verdict, RuleDecision::None);
     fed.doubts = vec![doubt(DoubtKind::Dynamic, Some(1))];
-    assert_eq!(judge(&[fetched.clone()], &fed).verdict, Said::Deny);
+    assert_eq!(judge(&[fetched.clone()], &fed).verdict, RuleDecision::Deny);
     fed.commands[0] = command("cat x");
-    assert_eq!(judge(&[fetched], &fed).verdict, Said::Ask, "what runs may well fetch");
+    assert_eq!(judge(&[fetched], &fed).verdict, RuleDecision::Ask, "what runs may well fetch");
 }
 
 #[test]

@@ -2,15 +2,15 @@
 //! option, as a command of an editor or debugger, as a statement of a database client. The program
 //! itself stays what it is; the command is told beside it.
 
-use crate::eval::{Input, Walk};
+use crate::eval::{Evaluator, StdinText};
 use crate::expand::{escapes, unknown};
-use crate::paths::options::{self, Options, Split};
+use crate::paths::options::{self, ProgramOptions, Split};
 use crate::{Carrier, DoubtKind};
 
 /// Options whose value is a command.
-struct Row {
+struct EmbeddedRow {
     names: &'static [&'static str],
-    options: Options,
+    options: ProgramOptions,
     code: &'static [&'static str],
 }
 
@@ -19,11 +19,11 @@ const fn row(
     letters: &'static str,
     long: &'static [&'static str],
     code: &'static [&'static str],
-) -> Row {
-    Row { names, options: Options { letters, long }, code }
+) -> EmbeddedRow {
+    EmbeddedRow { names, options: ProgramOptions { letters, long }, code }
 }
 
-const ROWS: &[Row] = &[
+const ROWS: &[EmbeddedRow] = &[
     row(&["rsync"], "efTMB", &["--rsh", "--rsync-path"], &["-e", "--rsh", "--rsync-path"]),
     row(&["scp", "sftp"], "cFiJloPSXbBDR", &[], &["-S"]),
     row(
@@ -74,7 +74,7 @@ const ROWS: &[Row] = &[
     row(&["chokidar"], "cdtPi", &["--command"], &["-c", "--command"]),
 ];
 
-impl Walk {
+impl Evaluator {
     /// The commands inside a program that has just been added as `command`.
     pub(crate) fn embedded(&mut self, name: &str, words: &[String], command: Option<usize>) {
         match name {
@@ -83,20 +83,20 @@ impl Walk {
             "vim" | "vi" | "view" | "nvim" | "ex" | "gvim" | "vimdiff" | "nvimdiff" | "rvim" => {
                 self.vim(name, words);
             }
-            "ed" | "red" => self.lines_of_input(name, Walk::ex_command),
+            "ed" | "red" => self.lines_of_input(name, Evaluator::ex_command),
             "emacs" | "emacsclient" => self.emacs(name, words),
             "gdb" | "lldb" => self.debugger(name, words),
             "sqlite3" | "sqlite" | "duckdb" => {
                 for word in &words[1..] {
                     self.dot_command(name, word);
                 }
-                self.lines_of_input(name, Walk::dot_command);
+                self.lines_of_input(name, Evaluator::dot_command);
             }
             "psql" | "mysql" | "mariadb" | "pgcli" | "mycli" => {
                 for word in &words[1..] {
                     self.statement_code(name, word);
                 }
-                self.lines_of_input(name, Walk::statement_code);
+                self.lines_of_input(name, Evaluator::statement_code);
             }
             "osascript" => self.osascript(name, words),
             "expect" | "tclsh" | "wish" => self.tcl(name, words),
@@ -150,8 +150,8 @@ impl Walk {
         self.via.pop();
     }
 
-    fn lines_of_input(&mut self, name: &str, line: impl Fn(&mut Walk, &str, &str)) {
-        let Input::Text(text) = self.input.clone() else { return };
+    fn lines_of_input(&mut self, name: &str, line: impl Fn(&mut Evaluator, &str, &str)) {
+        let StdinText::Text(text) = self.input.clone() else { return };
         for text in text.lines().take(256) {
             line(self, name, text);
         }
@@ -178,7 +178,7 @@ impl Walk {
     }
 
     fn vim(&mut self, name: &str, words: &[String]) {
-        const OPTIONS: Options = Options { letters: "cSuTtwWiU", long: &["--cmd"] };
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "cSuTtwWiU", long: &["--cmd"] };
         // `-es` and `-Es` are modes; the letters before a value are not always options of vim.
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
         let given: Vec<String> = values(&split, &["-c", "--cmd"]).map(str::to_owned).collect();
@@ -189,7 +189,7 @@ impl Walk {
             }
         }
         if name == "ex" || split.has(&["-s", "-e", "-E"]) {
-            self.lines_of_input(name, Walk::ex_command);
+            self.lines_of_input(name, Evaluator::ex_command);
         }
     }
 
@@ -234,8 +234,8 @@ impl Walk {
     }
 
     fn emacs(&mut self, name: &str, words: &[String]) {
-        const OPTIONS: Options =
-            Options { letters: "elf", long: &["--eval", "--execute", "-eval", "--funcall", "--load"] };
+        const OPTIONS: ProgramOptions =
+            ProgramOptions { letters: "elf", long: &["--eval", "--execute", "-eval", "--funcall", "--load"] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
         let given = values(&split, &["--eval", "--execute", "-eval", "-e"]).map(str::to_owned);
         let forms = given.chain(operands.into_iter().filter(|word| word.starts_with('(')));
@@ -259,7 +259,7 @@ impl Walk {
     }
 
     fn debugger(&mut self, name: &str, words: &[String]) {
-        const OPTIONS: Options = Options {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "oOsSkKxdpcn",
             long: &["-ex", "-iex", "--ex", "--eval-command", "-eval-command", "--one-line", "--source", "-x"],
         };
@@ -272,7 +272,7 @@ impl Walk {
         for line in lines {
             self.debugger_command(name, &line);
         }
-        self.lines_of_input(name, Walk::debugger_command);
+        self.lines_of_input(name, Evaluator::debugger_command);
         if let Some(end) = end
             && let Some(inner) = words.get(end + 1..).filter(|inner| !inner.is_empty())
         {
@@ -335,10 +335,10 @@ impl Walk {
     }
 
     fn osascript(&mut self, name: &str, words: &[String]) {
-        const OPTIONS: Options = Options { letters: "els", long: &[] };
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "els", long: &[] };
         let (split, _) = options::anywhere(words, 1, &OPTIONS);
         let lines: Vec<String> = values(&split, &["-e"]).map(str::to_owned).collect();
-        let said = |walk: &mut Walk, name: &str, line: &str| {
+        let said = |walk: &mut Evaluator, name: &str, line: &str| {
             const CALL: &str = "do shell script ";
             if let Some(at) = line.find(CALL) {
                 match quoted(&line[at + CALL.len()..]) {
@@ -355,10 +355,10 @@ impl Walk {
 
     /// `spawn x`, `exec x`, `system x` of Tcl.
     fn tcl(&mut self, name: &str, words: &[String]) {
-        const OPTIONS: Options = Options { letters: "cf", long: &[] };
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "cf", long: &[] };
         let split = options::leading(words, 1, &OPTIONS);
         let texts: Vec<String> = values(&split, &["-c"]).map(str::to_owned).collect();
-        let said = |walk: &mut Walk, name: &str, text: &str| {
+        let said = |walk: &mut Evaluator, name: &str, text: &str| {
             for statement in text.split([';', '\n', '[']) {
                 let statement = statement.trim().trim_end_matches(']');
                 match statement.split_once(' ') {
@@ -412,7 +412,7 @@ fn quoted(text: &str) -> Option<String> {
             c => out.push(c),
         }
     }
-    Some(unknown::without_marks(&escapes::decode(&out, escapes::Dialect::Format).0))
+    Some(unknown::without_marks(&escapes::decode(&out, escapes::EscapeDialect::Format).0))
 }
 
 /// `enter:execute(x)`, `ctrl-d:reload:x`.

@@ -10,13 +10,13 @@ mod subcommands;
 mod table;
 
 use super::carriers::table::{opts, row};
-use super::eval::Walk;
+use super::eval::Evaluator;
 use super::expand::unknown;
-use super::paths::options::{self, Options};
+use super::paths::options::{self, ProgramOptions};
 use super::{Carrier, DoubtKind};
 
 /// What became of one command line.
-pub(crate) enum Step {
+pub(crate) enum Unwrapped {
     /// It runs this; the directory is given if the carrier changes it.
     Inner { words: Vec<String>, assigns: Vec<(String, String)>, enter: Option<String> },
     /// All it does has been walked.
@@ -25,13 +25,18 @@ pub(crate) enum Step {
     Plain,
 }
 
-impl Walk {
+impl Evaluator {
     /// One carrier off the front of a command.
-    pub(super) fn unwrapped(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Step {
+    pub(super) fn unwrapped(
+        &mut self,
+        name: &str,
+        words: &[String],
+        assigns: &[(String, String)],
+    ) -> Unwrapped {
         if let Some(step) = self.by_name(name, words, assigns) {
             return step;
         }
-        let Some(row) = row(name, words) else { return Step::Plain };
+        let Some(row) = row(name, words) else { return Unwrapped::Plain };
         // They write a file of their own as well.
         if matches!(name, "strace" | "ltrace" | "time" | "gtime" | "perf" | "script") {
             self.paths(name, words, None);
@@ -45,7 +50,7 @@ impl Walk {
             split.operands = after.operands;
         }
         if split.has(row.inert) {
-            return Step::Plain;
+            return Unwrapped::Plain;
         }
         let mut at = split.operands;
         let mut inner_assigns = Vec::new();
@@ -75,7 +80,7 @@ impl Walk {
         {
             self.wrapper(words, assigns);
             self.shell_text(name, text, Vec::new());
-            return Step::Done;
+            return Unwrapped::Done;
         }
         let inner = words.get(at..).unwrap_or_default();
         // `--` between the carrier's operands and the command: `direnv exec . -- x`.
@@ -96,23 +101,23 @@ impl Walk {
                 || matches!(name, "unshare" | "nsenter" | "chroot" | "script" | "pkexec");
             if shell && !found && self.is_fed() {
                 self.stdin_code(name, words, assigns, Vec::new());
-                return Step::Done;
+                return Unwrapped::Done;
             }
-            return if found { Step::Done } else { Step::Plain };
+            return if found { Unwrapped::Done } else { Unwrapped::Plain };
         }
         if row.joined {
             self.wrapper(words, assigns);
             // Each operand of `hyperfine` is a command of its own.
             let text = inner.join(if name == "hyperfine" { "\n" } else { " " });
             self.shell_text(name, &text, Vec::new());
-            return Step::Done;
+            return Unwrapped::Done;
         }
         let enter = split.value(row.enter).map(str::to_owned);
-        Step::Inner { words: inner.to_vec(), assigns: inner_assigns, enter }
+        Unwrapped::Inner { words: inner.to_vec(), assigns: inner_assigns, enter }
     }
 
     /// Carriers that need more than a row.
-    fn by_name(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+    fn by_name(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Unwrapped> {
         match name {
             "env" | "genv" => Some(self.env(words, assigns)),
             "su" => Some(self.su(name, words, assigns)),
@@ -147,8 +152,8 @@ impl Walk {
             "lerna" | "onchange" | "reflex" | "guix" | "wait-for-it" => self.after(&["--"], &[], words),
             "ip" => self.after(&["exec"], &[], words).map(|step| match step {
                 // `ip netns exec NAME …`.
-                Step::Inner { words, assigns, enter } if words.len() > 1 => {
-                    Step::Inner { words: words[1..].to_vec(), assigns, enter }
+                Unwrapped::Inner { words, assigns, enter } if words.len() > 1 => {
+                    Unwrapped::Inner { words: words[1..].to_vec(), assigns, enter }
                 }
                 step => step,
             }),
@@ -170,14 +175,14 @@ impl Walk {
             "screen" => self.screen(words, assigns),
             // `A-B=1 x` runs nothing in most shells and `x` in some.
             _ if words.len() > 1 && !words[0].contains('/') && any_assignment(&words[0]).is_some() => {
-                Some(Step::Inner { words: words[1..].to_vec(), assigns: Vec::new(), enter: None })
+                Some(Unwrapped::Inner { words: words[1..].to_vec(), assigns: Vec::new(), enter: None })
             }
             // Git's own programs, by the names they have in its directory.
             _ if name.strip_prefix("git-").is_some_and(super::carriers::settings::is_git_builtin) => {
                 let verb = name.strip_prefix("git-").unwrap_or(name);
                 let mut inner = vec!["git".to_owned(), verb.to_owned()];
                 inner.extend(words[1..].iter().cloned());
-                Some(Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+                Some(Unwrapped::Inner { words: inner, assigns: Vec::new(), enter: None })
             }
             "gh" if words.get(1).is_some_and(|word| word == "alias")
                 && words.get(2).is_some_and(|word| word == "set") =>
@@ -192,7 +197,7 @@ impl Walk {
 
     /// `sudo --us root rm`: the start of a long option is taken for the whole of it, with its value. Another
     /// option may begin alike, so this is in doubt.
-    fn spelled_out(&mut self, words: &[String], options: &Options) -> Vec<String> {
+    fn spelled_out(&mut self, words: &[String], options: &ProgramOptions) -> Vec<String> {
         let mut words = words.to_vec();
         let mut at = 1;
         while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && *word != "--").cloned() {
@@ -207,8 +212,8 @@ impl Walk {
         words
     }
 
-    fn env(&mut self, words: &[String], assigns: &[(String, String)]) -> Step {
-        const OPTIONS: Options = opts("uCSPa", &["--unset", "--chdir", "--split-string", "--argv0"]);
+    fn env(&mut self, words: &[String], assigns: &[(String, String)]) -> Unwrapped {
+        const OPTIONS: ProgramOptions = opts("uCSPa", &["--unset", "--chdir", "--split-string", "--argv0"]);
         let words = &self.spelled_out(words, &OPTIONS);
         let mut split = options::leading(words, 1, &OPTIONS);
         let mut at = split.operands;
@@ -243,27 +248,28 @@ impl Walk {
         }
         inner.extend(words[at..].iter().cloned());
         if inner.is_empty() {
-            return Step::Plain;
+            return Unwrapped::Plain;
         }
         let enter = split.value(&["-C", "--chdir"]).map(str::to_owned);
-        Step::Inner { words: inner, assigns: inner_assigns, enter }
+        Unwrapped::Inner { words: inner, assigns: inner_assigns, enter }
     }
 
-    fn su(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Step {
-        const OPTIONS: Options = opts("cgGsw", &["--command", "--group", "--shell", "--session-command"]);
+    fn su(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Unwrapped {
+        const OPTIONS: ProgramOptions =
+            opts("cgGsw", &["--command", "--group", "--shell", "--session-command"]);
         let (split, _) = options::anywhere(words, 1, &OPTIONS);
         match split.value(&["-c", "--command", "--session-command"]) {
             Some(text) => {
                 self.wrapper(words, assigns);
                 let text = text.to_owned();
                 self.shell_text(name, &text, Vec::new());
-                Step::Done
+                Unwrapped::Done
             }
             None if self.is_fed() => {
                 self.stdin_code(name, words, assigns, Vec::new());
-                Step::Done
+                Unwrapped::Done
             }
-            None => Step::Plain,
+            None => Unwrapped::Plain,
         }
     }
 
@@ -280,29 +286,34 @@ impl Walk {
 
     /// Whether there is something to read that this text knows of.
     fn is_fed(&self) -> bool {
-        !matches!(self.input, super::eval::Input::Inherited)
+        !matches!(self.input, super::eval::StdinText::Inherited)
     }
 
     /// `nix develop -c x`, `nix shell p -c x`; what follows `nix run p --` are arguments of `p`.
-    fn nix(&mut self, words: &[String], _assigns: &[(String, String)]) -> Step {
+    fn nix(&mut self, words: &[String], _assigns: &[(String, String)]) -> Unwrapped {
         match words.iter().position(|word| matches!(word.as_str(), "-c" | "--command")) {
             Some(at) if at + 1 < words.len() => {
-                Step::Inner { words: words[at + 1..].to_vec(), assigns: Vec::new(), enter: None }
+                Unwrapped::Inner { words: words[at + 1..].to_vec(), assigns: Vec::new(), enter: None }
             }
-            _ => Step::Plain,
+            _ => Unwrapped::Plain,
         }
     }
 
     /// What stands behind the first of these words, with `program` in front.
-    fn after(&mut self, marks: &[&str], program: &[&str], words: &[String]) -> Option<Step> {
+    fn after(&mut self, marks: &[&str], program: &[&str], words: &[String]) -> Option<Unwrapped> {
         let at = words.iter().position(|word| marks.contains(&word.as_str()))?;
         let mut inner: Vec<String> = program.iter().map(|word| (*word).to_owned()).collect();
         inner.extend(words[at + 1..].iter().skip_while(|word| *word == "--").cloned());
-        (!inner.is_empty()).then(|| Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+        (!inner.is_empty()).then(|| Unwrapped::Inner { words: inner, assigns: Vec::new(), enter: None })
     }
 
     /// A shell of another language: what is simple in it reads like ours, the rest is not known.
-    fn other_shell(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+    fn other_shell(
+        &mut self,
+        name: &str,
+        words: &[String],
+        assigns: &[(String, String)],
+    ) -> Option<Unwrapped> {
         let is_code = |word: &String| {
             matches!(
                 word.to_ascii_lowercase().as_str(),
@@ -314,32 +325,38 @@ impl Walk {
         let command = self.leaf(words, assigns);
         self.doubt_of(DoubtKind::Opaque, &format!("code for {name}"), command);
         self.shell_text(name, &code, Vec::new());
-        Some(Step::Done)
+        Some(Unwrapped::Done)
     }
 
     /// The last word is shell text, if `verb` is among the words.
-    fn last_as_code(&mut self, verb: &str, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
+    fn last_as_code(
+        &mut self,
+        verb: &str,
+        words: &[String],
+        assigns: &[(String, String)],
+    ) -> Option<Unwrapped> {
         let at = words.iter().position(|word| word == verb)?;
         let code = words[at + 1..].last()?.clone();
         self.wrapper(words, assigns);
         self.shell_text(verb, &code, Vec::new());
-        Some(Step::Done)
+        Some(Unwrapped::Done)
     }
 
     /// `start-stop-daemon --start --exec x -- a b`.
-    fn started(&mut self, words: &[String]) -> Option<Step> {
-        const OPTIONS: Options =
+    fn started(&mut self, words: &[String]) -> Option<Unwrapped> {
+        const OPTIONS: ProgramOptions =
             opts("xapnucgrkdR", &["--exec", "--startas", "--pidfile", "--user", "--chuid"]);
         let split = options::leading(words, 1, &OPTIONS);
         let program = split.value(&["-a", "--startas", "-x", "--exec"])?.to_owned();
         let mut inner = vec![program];
         inner.extend(words[split.operands..].iter().cloned());
-        Some(Step::Inner { words: inner, assigns: Vec::new(), enter: None })
+        Some(Unwrapped::Inner { words: inner, assigns: Vec::new(), enter: None })
     }
 
     /// `cargo watch -s 'x'`, `-x 'test'`, `-- x`.
-    fn cargo_watch(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<Step> {
-        const OPTIONS: Options = opts("sxwidCN", &["--shell", "--exec", "--watch", "--ignore", "--delay"]);
+    fn cargo_watch(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<Unwrapped> {
+        const OPTIONS: ProgramOptions =
+            opts("sxwidCN", &["--shell", "--exec", "--watch", "--ignore", "--delay"]);
         let split = options::leading(words, 2, &OPTIONS);
         let mut code: Vec<String> = Vec::new();
         for given in &split.given {
@@ -361,7 +378,7 @@ impl Walk {
         if !inner.is_empty() {
             self.run(inner.to_vec(), Vec::new());
         }
-        Some(Step::Done)
+        Some(Unwrapped::Done)
     }
 
     /// Shell text handed to another shell by `by`.
@@ -381,7 +398,7 @@ impl Walk {
 }
 
 /// `bwrap`: options with up to three values, then the command.
-fn bubblewrap(words: &[String]) -> Step {
+fn bubblewrap(words: &[String]) -> Unwrapped {
     let mut at = 1;
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
         at += match word.as_str() {
@@ -398,8 +415,8 @@ fn bubblewrap(words: &[String]) -> Step {
         };
     }
     match words.get(at..).filter(|inner| !inner.is_empty()) {
-        Some(inner) => Step::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None },
-        None => Step::Plain,
+        Some(inner) => Unwrapped::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None },
+        None => Unwrapped::Plain,
     }
 }
 

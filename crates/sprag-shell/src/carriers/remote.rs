@@ -1,16 +1,16 @@
 //! Carriers to another machine, container or terminal: the inner command has a host of its own.
 
-use super::Step;
-use crate::eval::{Input, Walk};
+use super::Unwrapped;
+use crate::eval::{Evaluator, StdinText};
 use crate::expand::unknown;
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 use crate::{Carrier, Host};
 
-type Assigns = [(String, String)];
+type Assignments = [(String, String)];
 
-const SSH: Options = Options { letters: "BbcDEeFIiJLlmOopQRSWwPM", long: &["--ssh", "--port"] };
+const SSH: ProgramOptions = ProgramOptions { letters: "BbcDEeFIiJLlmOopQRSWwPM", long: &["--ssh", "--port"] };
 
-const DOCKER: Options = Options {
+const DOCKER: ProgramOptions = ProgramOptions {
     letters: "aceHhlmpuvwf",
     long: &[
         "--add-host",
@@ -87,7 +87,7 @@ const DOCKER: Options = Options {
     ],
 };
 
-const KUBECTL: Options = Options {
+const KUBECTL: ProgramOptions = ProgramOptions {
     letters: "ncfls",
     long: &[
         "--namespace",
@@ -106,10 +106,10 @@ const KUBECTL: Options = Options {
     ],
 };
 
-impl Walk {
-    pub(super) fn ssh(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Step {
+impl Evaluator {
+    pub(super) fn ssh(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Unwrapped {
         let mut split = options::leading(words, 1, &SSH);
-        let Some(host) = words.get(split.operands).cloned() else { return Step::Plain };
+        let Some(host) = words.get(split.operands).cloned() else { return Unwrapped::Plain };
         // Options may stand behind the host, too.
         let after = options::leading(words, split.operands + 1, &SSH);
         split.given.extend(after.given);
@@ -127,17 +127,22 @@ impl Walk {
         }
         let code = match (&self.input, inner.is_empty()) {
             (_, false) => inner,
-            (Input::Text(text), true) => text.clone(),
-            (Input::Inherited | Input::File(_), true) => return Step::Plain,
+            (StdinText::Text(text), true) => text.clone(),
+            (StdinText::Inherited | StdinText::File(_), true) => return Unwrapped::Plain,
         };
         self.wrapper(words, assigns);
         self.elsewhere(&host, |walk| walk.shell_text(name, &code, Vec::new()));
         self.print_unknown();
-        Step::Done
+        Unwrapped::Done
     }
 
     /// `docker exec`, `docker run`, and the same below `compose`.
-    pub(super) fn container(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Option<Step> {
+    pub(super) fn container(
+        &mut self,
+        name: &str,
+        words: &[String],
+        assigns: &Assignments,
+    ) -> Option<Unwrapped> {
         let mut at = options::leading(words, 1, &DOCKER).operands;
         let mut verb = words.get(at)?.as_str();
         if matches!(verb, "compose" | "container") {
@@ -163,8 +168,8 @@ impl Walk {
         target: &str,
         inner: Vec<String>,
         words: &[String],
-        assigns: &Assigns,
-    ) -> Option<Step> {
+        assigns: &Assignments,
+    ) -> Option<Unwrapped> {
         if inner.is_empty() {
             return None;
         }
@@ -174,10 +179,10 @@ impl Walk {
             walk.run(inner, Vec::new());
             walk.via.pop();
         });
-        Some(Step::Done)
+        Some(Unwrapped::Done)
     }
 
-    pub(super) fn pod(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Option<Step> {
+    pub(super) fn pod(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Option<Unwrapped> {
         let mut at = options::leading(words, 1, &KUBECTL).operands;
         // `k3s kubectl exec`.
         if words.get(at).is_some_and(|word| word == "kubectl") {
@@ -198,8 +203,13 @@ impl Walk {
     }
 
     /// Containers, virtual machines and devices: `lxc exec c -- x`, `machinectl shell c x`.
-    pub(super) fn machine(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Option<Step> {
-        const OPTIONS: Options = Options {
+    pub(super) fn machine(
+        &mut self,
+        name: &str,
+        words: &[String],
+        assigns: &Assignments,
+    ) -> Option<Unwrapped> {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "nuwdpseaC",
             long: &[
                 "--name",
@@ -228,7 +238,8 @@ impl Walk {
             "wsl" | "pdsh" => (&[], false),
             _ => (&[], !words.iter().any(|word| matches!(word.as_str(), "-n" | "--name"))),
         };
-        let table = if name == "wsl" { &Options { letters: "ud", long: OPTIONS.long } } else { &OPTIONS };
+        let table =
+            if name == "wsl" { &ProgramOptions { letters: "ud", long: OPTIONS.long } } else { &OPTIONS };
         let mut at = options::leading(words, 1, table).operands;
         if !verbs.is_empty() {
             at = 1 + words.iter().position(|word| verbs.contains(&word.as_str()))?;
@@ -260,14 +271,14 @@ impl Walk {
             let code = code.clone();
             self.wrapper(words, assigns);
             self.elsewhere(&target, |walk| walk.shell_text(name, &code, Vec::new()));
-            return Some(Step::Done);
+            return Some(Unwrapped::Done);
         }
         self.inside(name, &target, inner, words, assigns)
     }
 
-    pub(super) fn tmux(&mut self, words: &[String], assigns: &Assigns) -> Option<Step> {
-        const OPTIONS: Options = Options { letters: "cefLlnpSstxyFNT", long: &[] };
-        let mut at = options::leading(words, 1, &Options { letters: "cfLST", long: &[] }).operands;
+    pub(super) fn tmux(&mut self, words: &[String], assigns: &Assignments) -> Option<Unwrapped> {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "cefLlnpSstxyFNT", long: &[] };
+        let mut at = options::leading(words, 1, &ProgramOptions { letters: "cfLST", long: &[] }).operands;
         let mut found = false;
         // Commands of tmux are apart by `;`.
         while let Some(verb) = words.get(at).map(String::as_str) {
@@ -319,21 +330,22 @@ impl Walk {
             return None;
         }
         self.wrapper(words, assigns);
-        Some(Step::Done)
+        Some(Unwrapped::Done)
     }
 
-    pub(super) fn screen(&mut self, words: &[String], assigns: &Assigns) -> Option<Step> {
-        const OPTIONS: Options = Options { letters: "cehpSstT", long: &[] };
+    pub(super) fn screen(&mut self, words: &[String], assigns: &Assignments) -> Option<Unwrapped> {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "cehpSstT", long: &[] };
         let split = options::leading(words, 1, &OPTIONS);
         let inner = &words[split.operands..];
         let (verb, rest) = inner.split_first()?;
         let code = if split.has(&["-X"]) {
             match verb.as_str() {
-                "stuff" | "exec" => {
-                    crate::expand::escapes::decode(&rest.join(" "), crate::expand::escapes::Dialect::Format)
-                        .0
-                        .replace("^M", "\n")
-                }
+                "stuff" | "exec" => crate::expand::escapes::decode(
+                    &rest.join(" "),
+                    crate::expand::escapes::EscapeDialect::Format,
+                )
+                .0
+                .replace("^M", "\n"),
                 "screen" => rest.join(" "),
                 _ => return None,
             }
@@ -342,11 +354,11 @@ impl Walk {
         };
         self.wrapper(words, assigns);
         self.elsewhere("screen", |walk| walk.shell_text("screen", &code, Vec::new()));
-        Some(Step::Done)
+        Some(Unwrapped::Done)
     }
 
     /// Runs `inner` on another host, where files and places of this one mean nothing.
-    fn elsewhere(&mut self, host: &str, inner: impl FnOnce(&mut Walk)) {
+    fn elsewhere(&mut self, host: &str, inner: impl FnOnce(&mut Evaluator)) {
         let shown = if unknown::is_known(host) { host.to_owned() } else { "?".to_owned() };
         let host = std::mem::replace(&mut self.host, Host::Other(shown));
         let cwd = self.state.cwd.take();

@@ -1,10 +1,10 @@
 //! Programs whose code is in a file: looked into if the text at hand wrote it, a doubt otherwise.
 
 use crate::DoubtKind;
-use crate::eval::Walk;
+use crate::eval::Evaluator;
 use crate::expand::unknown;
 
-impl Walk {
+impl Evaluator {
     /// A script or target that runs code nobody has seen.
     pub(crate) fn opaque(&mut self, name: &str, words: &[String], command: usize) {
         let path = words[0].as_str();

@@ -1,6 +1,6 @@
 //! Settings and variables whose value is a command: pagers, editors, transports, hooks.
 
-use crate::eval::Walk;
+use crate::eval::Evaluator;
 use crate::expand::unknown;
 use crate::{Carrier, DoubtKind};
 
@@ -58,7 +58,7 @@ const FILES: &[&str] = &[
     "PERL5OPT",
 ];
 
-impl Walk {
+impl Evaluator {
     /// Commands in the variables a program is started with.
     pub(crate) fn configured(&mut self, name: &str, assigns: &[(String, String)]) {
         let mut found: Vec<(String, String)> = assigns.to_vec();

@@ -1,14 +1,14 @@
 //! Sinks where text becomes shell code: shells, `eval`, `source`, `trap`, `mapfile -C`, `at`, cron
 //! and makefiles from standard input.
 
-use super::Step;
+use super::Unwrapped;
 use crate::eval::state::Variable;
-use crate::eval::{Input, Walk};
+use crate::eval::{Evaluator, StdinText};
 use crate::expand::unknown;
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 use crate::{Carrier, DoubtKind};
 
-type Assigns = [(String, String)];
+type Assignments = [(String, String)];
 
 /// Calls of the shell within one makefile.
 const SHELL_CALLS: usize = 64;
@@ -35,16 +35,16 @@ pub(crate) fn is_shell(name: &str) -> bool {
     )
 }
 
-impl Walk {
-    pub(super) fn shell(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options =
-            Options { letters: "oO", long: &["--rcfile", "--init-file", "--init-command"] };
+impl Evaluator {
+    pub(super) fn shell(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions =
+            ProgramOptions { letters: "oO", long: &["--rcfile", "--init-file", "--init-command"] };
         // `+x` turns an option off; `-c` stands anywhere in a cluster and takes no value itself.
         let mut at = 1;
         let mut given = Vec::new();
         while let Some(word) = words.get(at) {
             if let Some(letters) = word.strip_prefix('+') {
-                given.retain(|given: &options::Given| {
+                given.retain(|given: &options::FoundOption| {
                     !given.name.strip_prefix('-').is_some_and(|name| letters.contains(name))
                 });
                 at += if letters.contains(['o', 'O']) { 2 } else { 1 };
@@ -62,7 +62,7 @@ impl Walk {
         let operands = words.get(at..).unwrap_or_default();
         if has(&["-n", "--version", "--help", "--dump-strings", "-D"]) {
             self.leaf(words, assigns);
-            return Step::Done;
+            return Unwrapped::Done;
         }
         for option in given
             .iter()
@@ -78,7 +78,7 @@ impl Walk {
         if has(&["-c", "--command"]) {
             let Some((text, rest)) = operands.split_first() else {
                 self.leaf(words, assigns);
-                return Step::Done;
+                return Unwrapped::Done;
             };
             self.wrapper(words, assigns);
             let outer = rest.first().map(|first| std::mem::replace(&mut self.state.name, first.clone()));
@@ -86,7 +86,7 @@ impl Walk {
             if let Some(outer) = outer {
                 self.state.name = outer;
             }
-            return Step::Done;
+            return Unwrapped::Done;
         }
         let file = operands.first().filter(|_| !has(&["-s"]));
         match file.map(String::as_str) {
@@ -96,7 +96,7 @@ impl Walk {
             }
             Some(path) => self.script_file(name, path, words, assigns, operands[1..].to_vec()),
         }
-        Step::Done
+        Unwrapped::Done
     }
 
     /// A shell that reads its commands from standard input.
@@ -104,14 +104,14 @@ impl Walk {
         &mut self,
         name: &str,
         words: &[String],
-        assigns: &Assigns,
+        assigns: &Assignments,
         arguments: Vec<String>,
     ) {
         match self.input.clone() {
-            Input::Inherited => {
+            StdinText::Inherited => {
                 self.leaf(words, assigns);
             }
-            Input::Text(text) => {
+            StdinText::Text(text) => {
                 // A program in front whose output is not known: the shell itself is what is seen.
                 if text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) {
                     self.wrapper(words, assigns);
@@ -128,7 +128,7 @@ impl Walk {
                 }
                 self.input_unknown(|walk| walk.shell_text(name, &text, arguments));
             }
-            Input::File(path) => self.script_file(name, &path, words, assigns, arguments),
+            StdinText::File(path) => self.script_file(name, &path, words, assigns, arguments),
         }
     }
 
@@ -137,7 +137,7 @@ impl Walk {
         name: &str,
         path: &str,
         words: &[String],
-        assigns: &Assigns,
+        assigns: &Assignments,
         arguments: Vec<String>,
     ) {
         match self.file(path).map(str::to_owned) {
@@ -171,12 +171,12 @@ impl Walk {
         self.print_unknown();
     }
 
-    pub(super) fn eval(&mut self, words: &[String], assigns: &Assigns) -> Step {
+    pub(super) fn eval(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
         self.wrapper(words, assigns);
         let from = if words.get(1).is_some_and(|word| word == "--") { 2 } else { 1 };
         let text = words.get(from..).unwrap_or_default().join(" ");
         self.code_here("eval", &text);
-        Step::Done
+        Unwrapped::Done
     }
 
     /// Code that runs in this very shell; what it sets is not followed.
@@ -192,15 +192,15 @@ impl Walk {
         self.state.blur(&before);
     }
 
-    pub(super) fn source(&mut self, words: &[String], assigns: &Assigns) -> Step {
+    pub(super) fn source(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
         let Some(path) = words.get(1).cloned() else {
             self.leaf(words, assigns);
-            return Step::Done;
+            return Unwrapped::Done;
         };
         let text = match path.as_str() {
             "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => match &self.input {
-                Input::Text(text) => Some(text.clone()),
-                Input::Inherited | Input::File(_) => None,
+                StdinText::Text(text) => Some(text.clone()),
+                StdinText::Inherited | StdinText::File(_) => None,
             },
             _ => self.file(&path).map(str::to_owned),
         };
@@ -222,10 +222,10 @@ impl Walk {
                 self.print_unknown();
             }
         }
-        Step::Done
+        Unwrapped::Done
     }
 
-    pub(super) fn trap(&mut self, words: &[String], assigns: &Assigns) -> Step {
+    pub(super) fn trap(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
         let from = if words.get(1).is_some_and(|word| word == "--") { 2 } else { 1 };
         match words.get(from) {
             Some(text) if words.len() > from + 1 && !matches!(text.as_str(), "-" | "-l" | "-p" | "") => {
@@ -244,11 +244,11 @@ impl Walk {
                 self.leaf(words, assigns);
             }
         }
-        Step::Done
+        Unwrapped::Done
     }
 
-    pub(super) fn mapfile(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options { letters: "dnOsuCc", long: &[] };
+    pub(super) fn mapfile(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "dnOsuCc", long: &[] };
         let split = options::leading(words, 1, &OPTIONS);
         self.leaf(words, assigns);
         let name = words.get(split.operands).map_or("MAPFILE", String::as_str).to_owned();
@@ -268,12 +268,12 @@ impl Walk {
             let text = format!("{text} {}", unknown::HOLE);
             self.code_here("mapfile", &text);
         }
-        Step::Done
+        Unwrapped::Done
     }
 
     /// `at`, `batch` and `crontab` run what they read.
-    pub(super) fn schedule(&mut self, name: &str, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options { letters: "fqtu", long: &[] };
+    pub(super) fn schedule(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "fqtu", long: &[] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
         let asks =
             if name == "crontab" { &["-l", "-r", "-e"][..] } else { &["-l", "-d", "-r", "-c", "-V"][..] };
@@ -281,14 +281,14 @@ impl Walk {
             .value(&["-f"])
             .map(str::to_owned)
             .or_else(|| (name == "crontab").then(|| operands.first().cloned()).flatten());
-        let piped = matches!(self.input, Input::Text(_));
+        let piped = matches!(self.input, StdinText::Text(_));
         if split.has(asks) || name == "crontab" && file.is_none() && !piped {
-            return Step::Plain;
+            return Unwrapped::Plain;
         }
         let text = match file.as_deref() {
             None | Some("-" | "/dev/stdin") => match &self.input {
-                Input::Text(text) => Some(text.clone()),
-                Input::Inherited | Input::File(_) => None,
+                StdinText::Text(text) => Some(text.clone()),
+                StdinText::Inherited | StdinText::File(_) => None,
             },
             Some(path) => self.file(path).map(str::to_owned),
         };
@@ -302,7 +302,7 @@ impl Walk {
             }
             Some(text) => self.shell_text(name, &text, Vec::new()),
         }
-        Step::Done
+        Unwrapped::Done
     }
 
     /// `m h d m w command`, or `@daily command`.
@@ -321,8 +321,8 @@ impl Walk {
     }
 
     /// A makefile given as text; a target of a file is not looked into.
-    pub(super) fn make(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options {
+    pub(super) fn make(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "CfIjloW",
             long: &["--directory", "--file", "--makefile", "--eval", "--include-dir", "--jobs", "--what-if"],
         };
@@ -331,8 +331,8 @@ impl Walk {
         let file = split.value(&["-f", "--file", "--makefile"]).map(str::to_owned);
         let read = match file.as_deref() {
             Some("-" | "/dev/stdin") => match &self.input {
-                Input::Text(text) => Some(text.clone()),
-                Input::Inherited | Input::File(_) => None,
+                StdinText::Text(text) => Some(text.clone()),
+                StdinText::Inherited | StdinText::File(_) => None,
             },
             Some(path) => self.file(path).map(str::to_owned),
             None => self.file("Makefile").or_else(|| self.file("makefile")).map(str::to_owned),
@@ -358,7 +358,8 @@ impl Walk {
         }
         for (at, call) in read.match_indices("$(shell ").take(SHELL_CALLS) {
             let inner = &read[at + call.len()..];
-            if let Some(end) = crate::parse::scan::end_of(&read, at + 2, crate::parse::scan::Inside::Parens) {
+            if let Some(end) = crate::parse::scan::end_of(&read, at + 2, crate::parse::scan::Nesting::Parens)
+            {
                 self.shell_text("make", &inner[..end.saturating_sub(at + call.len() + 1)], Vec::new());
             }
         }
@@ -375,6 +376,6 @@ impl Walk {
                 self.shell_text("make", &recipe, Vec::new());
             }
         }
-        Step::Done
+        Unwrapped::Done
     }
 }

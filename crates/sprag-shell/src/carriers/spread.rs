@@ -1,20 +1,20 @@
 //! Carriers that add words of their own to the inner command: `xargs`, `parallel`, `find`, `fd`,
 //! `watch`. Literal input is bound; otherwise the added words are unknown.
 
-use super::Step;
+use super::Unwrapped;
 use crate::Carrier;
-use crate::eval::{Input, TEXT, Walk};
+use crate::eval::{Evaluator, StdinText, TEXT};
 use crate::expand::unknown::{self, HOLE, MANY};
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 
 /// Literal input items that are bound.
 const ITEMS: usize = 16;
 
-type Assigns = [(String, String)];
+type Assignments = [(String, String)];
 
-impl Walk {
-    pub(super) fn xargs(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options {
+impl Evaluator {
+    pub(super) fn xargs(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "aEdILnPsJRS",
             long: &[
                 "--arg-file",
@@ -29,15 +29,15 @@ impl Walk {
         let split = options::leading(words, 1, &OPTIONS);
         let inner = &words[split.operands..];
         if inner.is_empty() {
-            return Step::Plain;
+            return Unwrapped::Plain;
         }
         self.wrapper(words, assigns);
         let items = self.items(&split);
         let lines: Option<Vec<String>> = match &self.input {
-            Input::Text(text) if unknown::is_known(text) && text.lines().count() <= ITEMS => {
+            StdinText::Text(text) if unknown::is_known(text) && text.lines().count() <= ITEMS => {
                 Some(text.lines().map(str::to_owned).collect())
             }
-            Input::Text(_) | Input::Inherited | Input::File(_) => None,
+            StdinText::Text(_) | StdinText::Inherited | StdinText::File(_) => None,
         };
         let mark = split
             .value(&["-I", "--replace", "-J"])
@@ -85,7 +85,7 @@ impl Walk {
             }
             walk.via.pop();
         });
-        Step::Done
+        Unwrapped::Done
     }
 
     fn items(&self, split: &options::Split) -> Option<Vec<String>> {
@@ -100,7 +100,7 @@ impl Walk {
             text.split('\0').map(str::to_owned).collect()
         } else if let Some(delimiter) = split.value(&["-d", "--delimiter"]) {
             let delimiter =
-                crate::expand::escapes::decode(delimiter, crate::expand::escapes::Dialect::Format).0;
+                crate::expand::escapes::decode(delimiter, crate::expand::escapes::EscapeDialect::Format).0;
             text.split(delimiter.as_str()).map(|item| item.trim_end_matches('\n').to_owned()).collect()
         } else if split.has(&["-I", "-i", "--replace", "-L", "-l"]) {
             text.lines().map(|line| line.trim_start().to_owned()).collect()
@@ -111,8 +111,8 @@ impl Walk {
         (items.len() <= ITEMS).then_some(items)
     }
 
-    pub(super) fn parallel(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options {
+    pub(super) fn parallel(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "jNnaILPSdCX",
             long: &[
                 "--jobs",
@@ -129,7 +129,7 @@ impl Walk {
         };
         let split = options::leading(words, 1, &OPTIONS);
         if split.has(&["--dry-run", "--dryrun", "--version", "--help", "--citation", "--number-of-cores"]) {
-            return Step::Plain;
+            return Unwrapped::Plain;
         }
         let rest = &words[split.operands..];
         let end = rest.iter().position(|word| word.starts_with(":::")).unwrap_or(rest.len());
@@ -141,8 +141,8 @@ impl Walk {
             }
             Some(_) => vec![HOLE.to_string()],
             None => match &self.input {
-                Input::Text(text) => text.lines().take(ITEMS).map(str::to_owned).collect(),
-                Input::Inherited | Input::File(_) => vec![HOLE.to_string()],
+                StdinText::Text(text) => text.lines().take(ITEMS).map(str::to_owned).collect(),
+                StdinText::Inherited | StdinText::File(_) => vec![HOLE.to_string()],
             },
         };
         if items.is_empty() {
@@ -150,7 +150,7 @@ impl Walk {
         }
         // With `--pipe` the input goes to the command itself.
         if split.has(&["--pipe", "--pipe-part", "--spreadstdin"]) {
-            return Step::Inner { words: command.to_vec(), assigns: Vec::new(), enter: None };
+            return Unwrapped::Inner { words: command.to_vec(), assigns: Vec::new(), enter: None };
         }
         // Several sources: the n-th word of each turn is `{n}`; the first of each tells enough.
         let lists: Vec<&[String]> = sources.split(|word| word.starts_with(":::")).skip(1).collect();
@@ -179,7 +179,7 @@ impl Walk {
                 }
                 walk.via.pop();
             });
-            return Step::Done;
+            return Unwrapped::Done;
         }
         for item in items {
             // Without a command the items are the commands.
@@ -191,10 +191,10 @@ impl Walk {
             };
             self.shell_text("parallel", &text, Vec::new());
         }
-        Step::Done
+        Unwrapped::Done
     }
 
-    pub(super) fn find(&mut self, words: &[String], assigns: &Assigns) -> Step {
+    pub(super) fn find(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
         let mut at = 1;
         while let Some(word) = words.get(at).map(String::as_str) {
             match word {
@@ -224,7 +224,7 @@ impl Walk {
             match word.as_str() {
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     self.count(at - end);
-                    let Choice { narrowed, below } = chosen(&words[end..at], &roots);
+                    let FindAction { narrowed, below } = chosen(&words[end..at], &roots);
                     let length = words[at + 1..].iter().position(|word| word == ";" || word == "+");
                     let stop = length.map_or(words.len(), |length| at + 1 + length);
                     let inner = &words[at + 1..stop];
@@ -256,7 +256,7 @@ impl Walk {
                 }
                 "-delete" => {
                     self.count(at - end);
-                    let Choice { narrowed, below } = chosen(&words[end..at], &roots);
+                    let FindAction { narrowed, below } = chosen(&words[end..at], &roots);
                     let mut run = vec!["rm".to_owned(), if narrowed { "-f" } else { "-rf" }.to_owned()];
                     run.extend(if narrowed { below } else { roots.clone() });
                     self.run(run, Vec::new());
@@ -272,16 +272,16 @@ impl Walk {
         }
         self.via.pop();
         self.print_unknown();
-        Step::Done
+        Unwrapped::Done
     }
 
-    pub(super) fn fd(&mut self, words: &[String], assigns: &Assigns) -> Step {
+    pub(super) fn fd(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
         let option = |word: &String| {
             let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
             matches!(name, "--exec" | "--exec-batch")
                 || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['x', 'X'])
         };
-        let Some(at) = words.iter().position(option) else { return Step::Plain };
+        let Some(at) = words.iter().position(option) else { return Unwrapped::Plain };
         self.leaf(&words[..at], assigns);
         // `--exec=rm` holds the first word.
         let attached = words[at].split_once('=').map(|(_, program)| program.to_owned());
@@ -301,23 +301,23 @@ impl Walk {
         self.via.push(Carrier::Program("fd".to_owned()));
         self.input_unknown(|walk| walk.run(run, Vec::new()));
         self.via.pop();
-        Step::Done
+        Unwrapped::Done
     }
 
-    pub(super) fn watch(&mut self, words: &[String], assigns: &Assigns) -> Step {
-        const OPTIONS: Options = Options { letters: "nq", long: &["--interval", "--equexit"] };
+    pub(super) fn watch(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "nq", long: &["--interval", "--equexit"] };
         let split = options::leading(words, 1, &OPTIONS);
         let inner = &words[split.operands..];
         if inner.is_empty() {
-            return Step::Plain;
+            return Unwrapped::Plain;
         }
         if split.has(&["-x", "--exec"]) {
-            return Step::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None };
+            return Unwrapped::Inner { words: inner.to_vec(), assigns: Vec::new(), enter: None };
         }
         self.wrapper(words, assigns);
         let text = inner.join(" ");
         self.shell_text("watch", &text, Vec::new());
-        Step::Done
+        Unwrapped::Done
     }
 }
 
@@ -341,7 +341,7 @@ fn filled(template: &str, item: &str) -> String {
 }
 
 /// Which files an action of `find` is for.
-struct Choice {
+struct FindAction {
     /// Most files are left out.
     narrowed: bool,
     /// Their paths, as far as they are known.
@@ -350,7 +350,7 @@ struct Choice {
 
 /// What the words of an expression before an action choose: those behind the last `-o` that is not
 /// closed in by parentheses.
-fn chosen(before: &[String], roots: &[String]) -> Choice {
+fn chosen(before: &[String], roots: &[String]) -> FindAction {
     let mut depth = 0_usize;
     let mut from = before.len();
     for word in before.iter().rev() {
@@ -390,9 +390,9 @@ fn chosen(before: &[String], roots: &[String]) -> Choice {
     if narrowed && whole && !names.is_empty() && names.len() * roots.len() <= ITEMS {
         let named =
             |below: String| names.iter().map(move |name| format!("{below}/{name}")).collect::<Vec<_>>();
-        return Choice { narrowed, below: below.flat_map(named).collect() };
+        return FindAction { narrowed, below: below.flat_map(named).collect() };
     }
-    Choice { narrowed, below: below.collect() }
+    FindAction { narrowed, below: below.collect() }
 }
 
 /// A test of `find` that leaves most files out; kinds and depths do not.

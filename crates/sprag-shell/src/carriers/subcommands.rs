@@ -2,14 +2,14 @@
 //! are dropped from the effective words. Git's own code carriers are here as well.
 
 use super::settings;
-use crate::eval::Walk;
+use crate::eval::Evaluator;
 use crate::expand::unknown;
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 use crate::{Carrier, carriers};
 
-struct Row {
+struct SubcommandRow {
     names: &'static [&'static str],
-    options: Options,
+    options: ProgramOptions,
     /// How many words make up the subcommand: `git push`, `gh issue close`.
     verbs: usize,
     /// Options whose value is where it runs.
@@ -21,12 +21,12 @@ const fn row(
     verbs: usize,
     letters: &'static str,
     long: &'static [&'static str],
-) -> Row {
-    Row { names, options: Options { letters, long }, verbs, enter: &[] }
+) -> SubcommandRow {
+    SubcommandRow { names, options: ProgramOptions { letters, long }, verbs, enter: &[] }
 }
 
-const ROWS: &[Row] = &[
-    Row {
+const ROWS: &[SubcommandRow] = &[
+    SubcommandRow {
         enter: &["-C"],
         ..row(
             &["git"],
@@ -44,7 +44,7 @@ const ROWS: &[Row] = &[
         )
     },
     row(&["gh", "glab"], 2, "R", &["--repo", "--hostname"]),
-    Row {
+    SubcommandRow {
         enter: &["-C", "--directory"],
         ..row(
             &["bd", "br", "beads"],
@@ -84,11 +84,11 @@ const ROWS: &[Row] = &[
         "n",
         &["--namespace", "--kube-context", "--kubeconfig", "--registry-config", "--repository-config"],
     ),
-    Row {
+    SubcommandRow {
         enter: &["-chdir"],
         ..row(&["terraform", "tofu", "terragrunt"], 1, "", &["--terragrunt-config", "--working-dir"])
     },
-    Row {
+    SubcommandRow {
         enter: &["--prefix", "-C", "--dir", "--cwd"],
         ..row(
             &["npm", "pnpm", "yarn", "bun"],
@@ -153,7 +153,7 @@ const ROWS: &[Row] = &[
             "--parallel",
         ],
     ),
-    Row { enter: &["-C"], ..row(&["cargo"], 1, "CZ", &["--config", "--color"]) },
+    SubcommandRow { enter: &["-C"], ..row(&["cargo"], 1, "CZ", &["--config", "--color"]) },
     row(&["pip", "pip3"], 1, "", &["--python", "--proxy", "--log", "--cache-dir", "--timeout", "--retries"]),
     row(&["poetry"], 1, "CP", &["--directory", "--project"]),
     row(
@@ -185,7 +185,7 @@ const GLOBAL: &[&str] = &[
     "--help",
 ];
 
-impl Walk {
+impl Evaluator {
     /// The words without global options; `None` if there are none, or it is no such program.
     pub(crate) fn subcommand(&mut self, name: &str, words: &[String]) -> Option<Vec<String>> {
         let row = ROWS.iter().find(|row| row.names.contains(&name))?;
@@ -215,7 +215,7 @@ impl Walk {
             }
             // Behind the first verb an option that is not global belongs to it, and so may the word
             // that follows.
-            let global = |given: &options::Given| {
+            let global = |given: &options::FoundOption| {
                 let letter = given.name.strip_prefix('-').filter(|name| name.chars().count() == 1);
                 row.options.long.contains(&given.name.as_str())
                     || GLOBAL.contains(&given.name.as_str())
@@ -243,7 +243,7 @@ impl Walk {
         (short.as_slice() != words).then_some(short)
     }
 
-    fn git(&mut self, given: &[options::Given], short: &mut Vec<String>) {
+    fn git(&mut self, given: &[options::FoundOption], short: &mut Vec<String>) {
         let mut settings: Vec<(String, String)> = given
             .iter()
             .filter(|option| option.name == "-c")
@@ -325,7 +325,7 @@ impl Walk {
                 }
             }
             "grep" | "clone" => {
-                const OPTIONS: Options = Options {
+                const OPTIONS: ProgramOptions = ProgramOptions {
                     letters: "Ocub",
                     long: &["--config", "--upload-pack", "--open-files-in-pager"],
                 };
@@ -359,7 +359,7 @@ impl Walk {
                 for address in rest.iter().filter_map(|word| word.strip_prefix("ext::")) {
                     self.shell_text("git", address, Vec::new());
                 }
-                const OPTIONS: Options = Options {
+                const OPTIONS: ProgramOptions = ProgramOptions {
                     letters: "xu",
                     long: &[
                         "--exec",

@@ -1,14 +1,14 @@
 //! The table of carriers: how to step over what is a carrier's own.
 
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 
 /// One carrier.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct CarrierRow {
     names: &'static [&'static str],
     /// One of these words must come first (`uv run`); none if empty.
     pub(super) verbs: &'static [&'static str],
-    pub(super) options: Options,
+    pub(super) options: ProgramOptions,
     /// Words between its options and the inner command: `timeout 5 …`.
     pub(super) operands: usize,
     /// `NAME=value` may stand before the inner command.
@@ -26,10 +26,10 @@ pub(super) struct Row {
 /// More operands than there ever are: only the options hold commands.
 const ONLY_OPTIONS: usize = 99;
 
-const ROW: Row = Row {
+const ROW: CarrierRow = CarrierRow {
     names: &[],
     verbs: &[],
-    options: Options { letters: "", long: &[] },
+    options: ProgramOptions { letters: "", long: &[] },
     operands: 0,
     assigns: false,
     code: &[],
@@ -38,12 +38,12 @@ const ROW: Row = Row {
     joined: false,
 };
 
-pub(crate) const fn opts(letters: &'static str, long: &'static [&'static str]) -> Options {
-    Options { letters, long }
+pub(crate) const fn opts(letters: &'static str, long: &'static [&'static str]) -> ProgramOptions {
+    ProgramOptions { letters, long }
 }
 
-const ROWS: &[Row] = &[
-    Row {
+const ROWS: &[CarrierRow] = &[
+    CarrierRow {
         names: &["sudo"],
         options: opts(
             "CDghpRrTtUu",
@@ -66,9 +66,9 @@ const ROWS: &[Row] = &[
         enter: &["-D", "--chdir"],
         ..ROW
     },
-    Row { names: &["doas"], options: opts("Cu", &[]), assigns: true, inert: &["-L"], ..ROW },
-    Row { names: &["pkexec", "gksudo", "gksu"], options: opts("u", &["--user"]), ..ROW },
-    Row {
+    CarrierRow { names: &["doas"], options: opts("Cu", &[]), assigns: true, inert: &["-L"], ..ROW },
+    CarrierRow { names: &["pkexec", "gksudo", "gksu"], options: opts("u", &["--user"]), ..ROW },
+    CarrierRow {
         names: &["runuser"],
         options: opts(
             "ugGcsw",
@@ -77,26 +77,30 @@ const ROWS: &[Row] = &[
         code: &["-c", "--command", "--session-command"],
         ..ROW
     },
-    Row { names: &["nice"], options: opts("n", &["--adjustment"]), ..ROW },
-    Row {
+    CarrierRow { names: &["nice"], options: opts("n", &["--adjustment"]), ..ROW },
+    CarrierRow {
         names: &["ionice"],
         options: opts("cnpPu", &["--class", "--classdata", "--pid", "--pgid", "--uid"]),
         inert: &["-p", "--pid", "-P", "-u"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["nohup", "setsid", "builtin", "busybox", "toybox", "catchsegv", "unbuffer", "torsocks"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["timeout", "gtimeout"],
         options: opts("ks", &["--kill-after", "--signal"]),
         operands: 1,
         ..ROW
     },
-    Row { names: &["time", "gtime"], options: opts("fo", &["--format", "--output"]), ..ROW },
-    Row { names: &["stdbuf", "gstdbuf"], options: opts("ioe", &["--input", "--output", "--error"]), ..ROW },
-    Row {
+    CarrierRow { names: &["time", "gtime"], options: opts("fo", &["--format", "--output"]), ..ROW },
+    CarrierRow {
+        names: &["stdbuf", "gstdbuf"],
+        options: opts("ioe", &["--input", "--output", "--error"]),
+        ..ROW
+    },
+    CarrierRow {
         names: &["unshare"],
         options: opts(
             "GRSw",
@@ -105,38 +109,38 @@ const ROWS: &[Row] = &[
         enter: &["-w", "--wd"],
         ..ROW
     },
-    Row { names: &["nsenter"], options: opts("tSGr", &["--target", "--setuid", "--setgid"]), ..ROW },
-    Row { names: &["chroot"], options: opts("", &["--userspec", "--groups"]), operands: 1, ..ROW },
-    Row {
+    CarrierRow { names: &["nsenter"], options: opts("tSGr", &["--target", "--setuid", "--setgid"]), ..ROW },
+    CarrierRow { names: &["chroot"], options: opts("", &["--userspec", "--groups"]), operands: 1, ..ROW },
+    CarrierRow {
         names: &["flock"],
         options: opts("wEc", &["--timeout", "--wait", "--conflict-exit-code", "--command"]),
         operands: 1,
         code: &["-c", "--command"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["strace", "ltrace", "dtruss"],
         options: opts("aAbeEIonOpPsSuUX", &["--trace", "--output"]),
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["valgrind", "heaptrack", "perf-trace", "rlwrap", "proxychains", "proxychains4", "xvfb-run"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["perf"],
         verbs: &["stat", "record", "trace"],
         options: opts("eopF", &["--output"]),
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["script"],
         options: opts("cEIoBOTm", &["--command"]),
         operands: 1,
         code: &["-c", "--command"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["systemd-run"],
         options: opts(
             "pEutHMGr",
@@ -155,33 +159,43 @@ const ROWS: &[Row] = &[
         enter: &["--working-directory"],
         ..ROW
     },
-    Row { names: &["systemd-inhibit"], options: opts("", &["--what", "--who", "--why", "--mode"]), ..ROW },
-    Row { names: &["command"], inert: &["-v", "-V"], ..ROW },
-    Row { names: &["exec"], options: opts("a", &[]), ..ROW },
-    Row { names: &["taskset"], options: opts("p", &["--pid"]), operands: 1, inert: &["-p", "--pid"], ..ROW },
-    Row { names: &["chrt"], options: opts("TPD", &[]), operands: 1, inert: &["-p", "--pid"], ..ROW },
-    Row { names: &["numactl"], options: opts("NmCip", &["--cpunodebind", "--membind"]), ..ROW },
-    Row { names: &["setpriv"], options: opts("", &["--reuid", "--regid", "--groups"]), ..ROW },
-    Row { names: &["prlimit"], inert: &["-p", "--pid"], ..ROW },
-    Row { names: &["caffeinate"], options: opts("tw", &[]), ..ROW },
-    Row { names: &["arch"], options: opts("", &["-arch"]), ..ROW },
-    Row { names: &["dbus-run-session", "dbus-launch", "firejail"], ..ROW },
-    Row { names: &["sg"], options: opts("c", &[]), operands: 1, code: &["-c"], joined: true, ..ROW },
-    Row {
+    CarrierRow {
+        names: &["systemd-inhibit"],
+        options: opts("", &["--what", "--who", "--why", "--mode"]),
+        ..ROW
+    },
+    CarrierRow { names: &["command"], inert: &["-v", "-V"], ..ROW },
+    CarrierRow { names: &["exec"], options: opts("a", &[]), ..ROW },
+    CarrierRow {
+        names: &["taskset"],
+        options: opts("p", &["--pid"]),
+        operands: 1,
+        inert: &["-p", "--pid"],
+        ..ROW
+    },
+    CarrierRow { names: &["chrt"], options: opts("TPD", &[]), operands: 1, inert: &["-p", "--pid"], ..ROW },
+    CarrierRow { names: &["numactl"], options: opts("NmCip", &["--cpunodebind", "--membind"]), ..ROW },
+    CarrierRow { names: &["setpriv"], options: opts("", &["--reuid", "--regid", "--groups"]), ..ROW },
+    CarrierRow { names: &["prlimit"], inert: &["-p", "--pid"], ..ROW },
+    CarrierRow { names: &["caffeinate"], options: opts("tw", &[]), ..ROW },
+    CarrierRow { names: &["arch"], options: opts("", &["-arch"]), ..ROW },
+    CarrierRow { names: &["dbus-run-session", "dbus-launch", "firejail"], ..ROW },
+    CarrierRow { names: &["sg"], options: opts("c", &[]), operands: 1, code: &["-c"], joined: true, ..ROW },
+    CarrierRow {
         names: &["watchexec"],
         options: opts("wefisd", &["--watch", "--exts", "--filter", "--ignore"]),
         joined: true,
         ..ROW
     },
-    Row { names: &["entr"], options: opts("s", &[]), code: &["-s"], ..ROW },
-    Row {
+    CarrierRow { names: &["entr"], options: opts("s", &[]), code: &["-s"], ..ROW },
+    CarrierRow {
         names: &["nodemon"],
         options: opts("xwe", &["--exec", "--watch", "--ext"]),
         code: &["-x", "--exec"],
         operands: ONLY_OPTIONS,
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["hyperfine"],
         options: opts(
             "wmMrpcnSu",
@@ -191,7 +205,7 @@ const ROWS: &[Row] = &[
         joined: true,
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &[
             "fakeroot",
             "fakechroot",
@@ -221,8 +235,8 @@ const ROWS: &[Row] = &[
         options: opts("lsbu", &["--library"]),
         ..ROW
     },
-    Row { names: &["gosu", "su-exec", "s6-setuidgid", "setuidgid", "setarch"], operands: 1, ..ROW },
-    Row {
+    CarrierRow { names: &["gosu", "su-exec", "s6-setuidgid", "setuidgid", "setarch"], operands: 1, ..ROW },
+    CarrierRow {
         names: &["proot"],
         options: opts(
             "rbqwvRSk",
@@ -231,76 +245,103 @@ const ROWS: &[Row] = &[
         enter: &["-w", "--pwd", "--cwd"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["systemd-nspawn"],
         options: opts("DiMuEp", &["--directory", "--image", "--machine", "--user", "--setenv", "--bind"]),
         ..ROW
     },
-    Row { names: &["schroot"], options: opts("cdpu", &["--chroot", "--directory", "--user"]), ..ROW },
-    Row { names: &["arch-chroot"], options: opts("u", &[]), operands: 1, ..ROW },
-    Row { names: &["runcon"], options: opts("turl", &["--type", "--user", "--role", "--range"]), ..ROW },
-    Row { names: &["choom"], options: opts("np", &["--adjust", "--pid"]), ..ROW },
-    Row { names: &["cgexec"], options: opts("g", &[]), ..ROW },
-    Row { names: &["aa-exec"], options: opts("pn", &["--profile", "--namespace"]), ..ROW },
-    Row { names: &["chpst", "softlimit"], options: opts("uUebCndlLPmotpfcra", &[]), ..ROW },
-    Row { names: &["schedtool"], options: opts("nap", &[]), ..ROW },
-    Row { names: &["trickle"], options: opts("duwtls", &[]), ..ROW },
-    Row { names: &["faketime", "datefudge"], options: opts("f", &[]), operands: 1, ..ROW },
-    Row { names: &["cpulimit"], options: opts("lpePcm", &["--limit", "--pid", "--exe", "--path"]), ..ROW },
-    Row { names: &["sandbox-exec"], options: opts("pfnD", &[]), ..ROW },
-    Row { names: &["rr"], verbs: &["record"], options: opts("n", &[]), ..ROW },
-    Row { names: &["flatpak-spawn"], options: opts("", &["--directory", "--env"]), ..ROW },
-    Row {
+    CarrierRow { names: &["schroot"], options: opts("cdpu", &["--chroot", "--directory", "--user"]), ..ROW },
+    CarrierRow { names: &["arch-chroot"], options: opts("u", &[]), operands: 1, ..ROW },
+    CarrierRow {
+        names: &["runcon"],
+        options: opts("turl", &["--type", "--user", "--role", "--range"]),
+        ..ROW
+    },
+    CarrierRow { names: &["choom"], options: opts("np", &["--adjust", "--pid"]), ..ROW },
+    CarrierRow { names: &["cgexec"], options: opts("g", &[]), ..ROW },
+    CarrierRow { names: &["aa-exec"], options: opts("pn", &["--profile", "--namespace"]), ..ROW },
+    CarrierRow { names: &["chpst", "softlimit"], options: opts("uUebCndlLPmotpfcra", &[]), ..ROW },
+    CarrierRow { names: &["schedtool"], options: opts("nap", &[]), ..ROW },
+    CarrierRow { names: &["trickle"], options: opts("duwtls", &[]), ..ROW },
+    CarrierRow { names: &["faketime", "datefudge"], options: opts("f", &[]), operands: 1, ..ROW },
+    CarrierRow {
+        names: &["cpulimit"],
+        options: opts("lpePcm", &["--limit", "--pid", "--exe", "--path"]),
+        ..ROW
+    },
+    CarrierRow { names: &["sandbox-exec"], options: opts("pfnD", &[]), ..ROW },
+    CarrierRow { names: &["rr"], verbs: &["record"], options: opts("n", &[]), ..ROW },
+    CarrierRow { names: &["flatpak-spawn"], options: opts("", &["--directory", "--env"]), ..ROW },
+    CarrierRow {
         names: &["toolbox"],
         verbs: &["run"],
         options: opts("cdr", &["--container", "--distro", "--release"]),
         ..ROW
     },
-    Row { names: &["dtach", "abduco"], options: opts("ncAaeE", &[]), ..ROW },
-    Row { names: &["sshpass"], options: opts("pfdP", &[]), ..ROW },
-    Row {
+    CarrierRow { names: &["dtach", "abduco"], options: opts("ncAaeE", &[]), ..ROW },
+    CarrierRow { names: &["sshpass"], options: opts("pfdP", &[]), ..ROW },
+    CarrierRow {
         names: &["xterm", "rxvt", "urxvt", "konsole", "alacritty", "st", "terminator", "xfce4-terminal"],
         options: opts("Tfgbn", &["-geometry", "-title", "--command", "--working-directory"]),
         code: &["--command"],
         joined: true,
         ..ROW
     },
-    Row { names: &["gnome-terminal"], options: opts("", &["--working-directory", "--title"]), ..ROW },
-    Row { names: &["wezterm"], verbs: &["start"], options: opts("", &["--cwd", "--class"]), ..ROW },
-    Row { names: &["zellij"], verbs: &["run"], options: opts("dn", &["--cwd", "--name"]), ..ROW },
-    Row { names: &["cross-env", "env-cmd"], options: opts("fer", &[]), assigns: true, ..ROW },
-    Row { names: &["cross-env-shell"], assigns: true, joined: true, ..ROW },
-    Row { names: &["concurrently", "conc"], options: opts("nckmp", &["--names"]), joined: true, ..ROW },
-    Row { names: &["dockerize"], options: opts("", &["-wait", "-timeout", "-template", "-stdout"]), ..ROW },
-    Row { names: &["foreman", "honcho"], verbs: &["run"], options: opts("edf", &["--env"]), ..ROW },
-    Row { names: &["nvm", "n"], verbs: &["exec", "run"], operands: 1, ..ROW },
-    Row { names: &["fnm"], verbs: &["exec"], options: opts("", &["--using"]), ..ROW },
-    Row { names: &["volta"], verbs: &["run"], options: opts("", &["--node", "--npm", "--yarn"]), ..ROW },
-    Row { names: &["rbenv", "pyenv", "nodenv", "goenv", "jenv"], verbs: &["exec"], ..ROW },
-    Row {
+    CarrierRow { names: &["gnome-terminal"], options: opts("", &["--working-directory", "--title"]), ..ROW },
+    CarrierRow { names: &["wezterm"], verbs: &["start"], options: opts("", &["--cwd", "--class"]), ..ROW },
+    CarrierRow { names: &["zellij"], verbs: &["run"], options: opts("dn", &["--cwd", "--name"]), ..ROW },
+    CarrierRow { names: &["cross-env", "env-cmd"], options: opts("fer", &[]), assigns: true, ..ROW },
+    CarrierRow { names: &["cross-env-shell"], assigns: true, joined: true, ..ROW },
+    CarrierRow {
+        names: &["concurrently", "conc"],
+        options: opts("nckmp", &["--names"]),
+        joined: true,
+        ..ROW
+    },
+    CarrierRow {
+        names: &["dockerize"],
+        options: opts("", &["-wait", "-timeout", "-template", "-stdout"]),
+        ..ROW
+    },
+    CarrierRow { names: &["foreman", "honcho"], verbs: &["run"], options: opts("edf", &["--env"]), ..ROW },
+    CarrierRow { names: &["nvm", "n"], verbs: &["exec", "run"], operands: 1, ..ROW },
+    CarrierRow { names: &["fnm"], verbs: &["exec"], options: opts("", &["--using"]), ..ROW },
+    CarrierRow {
+        names: &["volta"],
+        verbs: &["run"],
+        options: opts("", &["--node", "--npm", "--yarn"]),
+        ..ROW
+    },
+    CarrierRow { names: &["rbenv", "pyenv", "nodenv", "goenv", "jenv"], verbs: &["exec"], ..ROW },
+    CarrierRow {
         names: &["pipx"],
         verbs: &["run"],
         options: opts("", &["--spec", "--python", "--pip-args"]),
         ..ROW
     },
-    Row { names: &["sem"], options: opts("jST", &["--jobs", "--id", "--semaphore-name"]), ..ROW },
+    CarrierRow { names: &["sem"], options: opts("jST", &["--jobs", "--id", "--semaphore-name"]), ..ROW },
     // Package runners and environments.
-    Row {
+    CarrierRow {
         names: &["npx", "bunx", "pnpx"],
         options: opts("pcw", &["--package", "--call", "--workspace", "--prefix"]),
         code: &["-c", "--call"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["npm", "pnpm"],
         verbs: &["exec", "x", "dlx"],
         options: opts("cwC", &["--package", "--call", "--workspace", "--prefix", "--filter", "--dir"]),
         code: &["-c", "--call"],
         ..ROW
     },
-    Row { names: &["yarn"], verbs: &["exec", "dlx"], options: opts("p", &["--cwd", "--package"]), ..ROW },
-    Row { names: &["bun"], verbs: &["x"], options: opts("", &["--cwd"]), ..ROW },
-    Row {
+    CarrierRow {
+        names: &["yarn"],
+        verbs: &["exec", "dlx"],
+        options: opts("p", &["--cwd", "--package"]),
+        ..ROW
+    },
+    CarrierRow { names: &["bun"], verbs: &["x"], options: opts("", &["--cwd"]), ..ROW },
+    CarrierRow {
         names: &["uv"],
         verbs: &["run"],
         options: opts(
@@ -324,22 +365,22 @@ const ROWS: &[Row] = &[
         enter: &["--directory"],
         ..ROW
     },
-    Row { names: &["uvx"], options: opts("p", &["--from", "--with", "--python"]), ..ROW },
-    Row {
+    CarrierRow { names: &["uvx"], options: opts("p", &["--from", "--with", "--python"]), ..ROW },
+    CarrierRow {
         names: &["poetry", "pipenv", "rye", "pdm", "hatch", "pixi"],
         verbs: &["run"],
         options: opts("CPe", &["--directory"]),
         ..ROW
     },
-    Row { names: &["bundle", "bundler"], verbs: &["exec"], options: opts("", &["--gemfile"]), ..ROW },
-    Row {
+    CarrierRow { names: &["bundle", "bundler"], verbs: &["exec"], options: opts("", &["--gemfile"]), ..ROW },
+    CarrierRow {
         names: &["conda", "mamba", "micromamba"],
         verbs: &["run"],
         options: opts("np", &["--name", "--prefix", "--cwd"]),
         enter: &["--cwd"],
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["mise", "rtx"],
         verbs: &["exec", "x"],
         options: opts("cCj", &["--command", "--cd"]),
@@ -347,26 +388,26 @@ const ROWS: &[Row] = &[
         enter: &["-C", "--cd"],
         ..ROW
     },
-    Row { names: &["asdf"], verbs: &["exec"], ..ROW },
-    Row { names: &["rustup"], verbs: &["run"], operands: 1, ..ROW },
-    Row { names: &["direnv"], verbs: &["exec"], operands: 1, ..ROW },
-    Row {
+    CarrierRow { names: &["asdf"], verbs: &["exec"], ..ROW },
+    CarrierRow { names: &["rustup"], verbs: &["run"], operands: 1, ..ROW },
+    CarrierRow { names: &["direnv"], verbs: &["exec"], operands: 1, ..ROW },
+    CarrierRow {
         names: &["aws-vault"],
         verbs: &["exec"],
         options: opts("d", &["--duration", "--region"]),
         operands: 1,
         ..ROW
     },
-    Row {
+    CarrierRow {
         names: &["op", "doppler", "infisical", "chamber", "dotenvx", "teller"],
         verbs: &["run", "exec"],
         options: opts("pcef", &["--env-file", "--project", "--config", "--env", "--command"]),
         code: &["--command"],
         ..ROW
     },
-    Row { names: &["dotenv"], options: opts("ef", &["--file"]), verbs: &[], ..ROW },
-    Row { names: &["devbox"], verbs: &["run"], options: opts("c", &["--config"]), ..ROW },
-    Row {
+    CarrierRow { names: &["dotenv"], options: opts("ef", &["--file"]), verbs: &[], ..ROW },
+    CarrierRow { names: &["devbox"], verbs: &["run"], options: opts("c", &["--config"]), ..ROW },
+    CarrierRow {
         names: &["nix-shell"],
         options: opts("pIAE", &["--run", "--command", "--packages", "--arg", "--argstr"]),
         code: &["--run", "--command"],
@@ -376,7 +417,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// The row of a program, by its name and verb.
-pub(crate) fn row(name: &str, words: &[String]) -> Option<&'static Row> {
+pub(crate) fn row(name: &str, words: &[String]) -> Option<&'static CarrierRow> {
     ROWS.iter().find(|row| {
         row.names.contains(&name)
             && (row.verbs.is_empty() || {

@@ -1,9 +1,9 @@
 //! Builtins that change what the shell knows: place, variables, arguments, aliases.
 
 use super::state::Variable;
-use super::{Input, Walk};
+use super::{Evaluator, StdinText};
 use crate::expand::unknown::{self, HOLE, MANY};
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 use crate::{DoubtKind, carriers};
 
 /// Builtins whose words are assignments.
@@ -11,7 +11,7 @@ pub(crate) fn declares(name: &str) -> bool {
     matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 
-impl Walk {
+impl Evaluator {
     /// Applies a builtin; false if it is none that matters.
     pub(super) fn builtin(&mut self, name: &str, words: &[String]) -> bool {
         let operands = || words[1..].iter().skip_while(|word| word.starts_with('-') && word.len() > 1);
@@ -48,7 +48,7 @@ impl Walk {
                 }
             }
             "read" => {
-                const OPTIONS: Options = Options { letters: "adinNptu", long: &[] };
+                const OPTIONS: ProgramOptions = ProgramOptions { letters: "adinNptu", long: &[] };
                 let split = options::leading(words, 1, &OPTIONS);
                 // `read -d ''` takes all there is.
                 let line = if split.has(&["-n", "-N", "-u", "-t"]) {
@@ -133,7 +133,7 @@ impl Walk {
 
     /// The next line of known input, which is then gone.
     fn input_line(&mut self) -> Option<String> {
-        let Input::Text(text) = &mut self.input else { return None };
+        let StdinText::Text(text) = &mut self.input else { return None };
         if !unknown::is_known(text) || text.is_empty() {
             return None;
         }

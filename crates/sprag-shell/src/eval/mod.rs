@@ -14,9 +14,9 @@ use brush_parser::ast;
 
 use sprag_base::text::Text;
 
-use super::eval::state::State;
+use super::eval::state::ShellState;
 use super::expand::unknown::{self, HOLE};
-use super::{Carrier, Command, Doubt, DoubtKind, Host, Place, Script, Start, Word, parse};
+use super::{Carrier, Command, Doubt, DoubtKind, Host, Script, ShellStart, Word, WorkingDir, parse};
 
 pub(crate) const TEXT: usize = 64 * 1024;
 /// Texts within texts: `bash -c`, `$( )`, functions.
@@ -31,7 +31,7 @@ pub(crate) const TURNS: usize = 16;
 
 /// Where the input of the statement at hand comes from; texts may have holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum StdinText {
     Inherited,
     Text(String),
     File(String),
@@ -39,17 +39,17 @@ pub(crate) enum Input {
 
 /// What the statements at hand print.
 #[derive(Debug, Default)]
-pub(super) struct Output {
+pub(super) struct PrintedText {
     pub(super) text: String,
     /// Something may or may not have been printed.
     pub(super) vague: bool,
 }
 
-pub(crate) struct Walk {
+pub(crate) struct Evaluator {
     pub(super) script: Script,
-    pub(super) state: State,
-    pub(super) input: Input,
-    outputs: Vec<Output>,
+    pub(super) state: ShellState,
+    pub(super) input: StdinText,
+    outputs: Vec<PrintedText>,
     pub(super) via: Vec<Carrier>,
     pub(super) host: Host,
     pub(super) span: (usize, usize),
@@ -64,7 +64,7 @@ pub(crate) struct Walk {
     /// Settings of git that this text has stored.
     pub(super) git_settings: Vec<(String, String)>,
     /// The text being walked, if spans point into it.
-    source: Option<Rc<Source>>,
+    source: Option<Rc<SourceText>>,
     pub(super) texts: usize,
     pub(super) level: usize,
     steps: usize,
@@ -79,15 +79,15 @@ pub(crate) struct Walk {
 }
 
 /// A text and, unless it is plain ASCII, where its characters are.
-struct Source {
+struct SourceText {
     text: String,
     offsets: Option<Vec<usize>>,
 }
 
-impl Source {
-    fn new(text: &str) -> Source {
+impl SourceText {
+    fn new(text: &str) -> SourceText {
         let offsets = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
-        Source { text: text.to_owned(), offsets }
+        SourceText { text: text.to_owned(), offsets }
     }
 
     fn offset(&self, index: usize) -> usize {
@@ -98,12 +98,12 @@ impl Source {
     }
 }
 
-impl Walk {
-    pub(super) fn new(start: &Start) -> Walk {
-        Walk {
+impl Evaluator {
+    pub(super) fn new(start: &ShellStart) -> Evaluator {
+        Evaluator {
             script: Script::default(),
-            state: State::new(start),
-            input: Input::Inherited,
+            state: ShellState::new(start),
+            input: StdinText::Inherited,
             outputs: Vec::new(),
             via: Vec::new(),
             host: Host::Local,
@@ -140,7 +140,7 @@ impl Walk {
             cleaned = unknown::without_marks(text).replace('\0', "");
             text = &cleaned;
         }
-        self.source = Some(Rc::new(Source::new(text)));
+        self.source = Some(Rc::new(SourceText::new(text)));
         self.span = (0, text.len());
         self.text(text);
         self.script
@@ -174,7 +174,7 @@ impl Walk {
     }
 
     /// A copy of the state, counted as the work it is.
-    pub(super) fn fork(&mut self) -> State {
+    pub(super) fn fork(&mut self) -> ShellState {
         let state = &self.state;
         self.steps += (state.variables.len() + state.functions.len() + state.aliases.len()) / 16;
         state.clone()
@@ -210,20 +210,20 @@ impl Walk {
     /// Copies of words and input are work, too.
     pub(super) fn count_words(&mut self, words: &[String]) {
         let input = match &self.input {
-            Input::Text(text) => text.len(),
-            Input::Inherited | Input::File(_) => 0,
+            StdinText::Text(text) => text.len(),
+            StdinText::Inherited | StdinText::File(_) => 0,
         };
         let bytes: usize = words.iter().map(String::len).sum();
         self.count(words.len() / 8 + (bytes + input) / 64);
     }
 
     pub(super) fn as_command(&self, words: &[String], assigns: &[(String, String)]) -> Command {
-        use super::Source as In;
+        use super::StdinSource as In;
         let stdin = match &self.input {
-            Input::Inherited => In::Inherited,
-            Input::Text(text) if unknown::is_known(text) => In::Text(text.clone()),
-            Input::Text(_) => In::Unknown,
-            Input::File(path) => In::File(unknown::word(path)),
+            StdinText::Inherited => In::Inherited,
+            StdinText::Text(text) if unknown::is_known(text) => In::Text(text.clone()),
+            StdinText::Text(_) => In::Unknown,
+            StdinText::File(path) => In::File(unknown::word(path)),
         };
         Command {
             argv: words.iter().map(|word| unknown::word(word)).collect(),
@@ -257,8 +257,8 @@ impl Walk {
     }
 
     /// What `inner` prints.
-    pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Walk)) -> Output {
-        self.outputs.push(Output::default());
+    pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Evaluator)) -> PrintedText {
+        self.outputs.push(PrintedText::default());
         let branches = std::mem::take(&mut self.branches);
         inner(self);
         self.branches = branches;
@@ -333,7 +333,7 @@ impl Walk {
         super::eval::state::join(self.state.cwd.as_deref(), path)
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> WorkingDir {
         self.state.place()
     }
 }

@@ -3,15 +3,15 @@
 
 use sprag_base::base64;
 
-use super::{Input, TEXT, Walk};
-use crate::expand::escapes::{self, Dialect};
+use super::{Evaluator, StdinText, TEXT};
+use crate::expand::escapes::{self, EscapeDialect};
 use crate::expand::unknown::{self, HOLE, NUMBER};
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 
 /// `None` if the text is not of its kind.
 type Decoder = fn(&str) -> Option<Vec<u8>>;
 
-impl Walk {
+impl Evaluator {
     /// Prints what the program prints.
     pub(super) fn output(&mut self, name: &str, words: &[String]) {
         match self.printed(name, words) {
@@ -135,8 +135,8 @@ impl Walk {
 
     pub(crate) fn input_text(&self) -> Option<String> {
         match &self.input {
-            Input::Text(text) => Some(text.clone()),
-            Input::Inherited | Input::File(_) => None,
+            StdinText::Text(text) => Some(text.clone()),
+            StdinText::Inherited | StdinText::File(_) => None,
         }
     }
 
@@ -173,7 +173,7 @@ impl Walk {
 
     /// `tr` with plain sets and ranges, `tr -d`.
     fn translated(&mut self, arguments: &[String]) -> Option<String> {
-        const OPTIONS: Options = Options { letters: "", long: &[] };
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "", long: &[] };
         let split = options::leading(arguments, 0, &OPTIONS);
         let text = self.input_text()?;
         let sets = arguments.get(split.operands..)?;
@@ -202,7 +202,7 @@ fn set(text: &str) -> Option<Vec<char>> {
     if text.contains("[:") || !unknown::is_known(text) {
         return None;
     }
-    let text = escapes::decode(text, Dialect::Format).0;
+    let text = escapes::decode(text, EscapeDialect::Format).0;
     let chars: Vec<char> = text.chars().collect();
     let mut out = Vec::new();
     let mut at = 0;
@@ -245,7 +245,7 @@ fn echo(arguments: &[String]) -> String {
     }
     let mut text = arguments[at..].join(" ");
     if escaped {
-        let (decoded, ended) = escapes::decode(&text, Dialect::Echo);
+        let (decoded, ended) = escapes::decode(&text, EscapeDialect::Echo);
         text = decoded;
         newline &= !ended;
     }
@@ -257,7 +257,7 @@ fn echo(arguments: &[String]) -> String {
 
 /// `None` if a directive is not known.
 pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
-    let format = escapes::decode(format, Dialect::Format).0;
+    let format = escapes::decode(format, EscapeDialect::Format).0;
     let mut out = String::new();
     let mut rest = arguments.iter();
     loop {
@@ -284,7 +284,7 @@ pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
             match kind {
                 's' if spec.is_empty() => out.push_str(argument),
                 'b' if spec.is_empty() => {
-                    let (text, ended) = escapes::decode(argument, Dialect::Echo);
+                    let (text, ended) = escapes::decode(argument, EscapeDialect::Echo);
                     out.push_str(&text);
                     if ended {
                         return Some(out);

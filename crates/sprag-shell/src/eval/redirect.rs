@@ -3,13 +3,13 @@
 
 use brush_parser::ast::{self, IoFileRedirectKind as Kind, IoFileRedirectTarget as Target};
 
-use super::{Input, Walk};
+use super::{Evaluator, StdinText};
 use crate::expand::Quoting;
 use crate::expand::unknown::HOLE;
 use crate::{Carrier, PathUse};
 
 /// Where standard output goes instead.
-enum Sink<'a> {
+enum OutputSink<'a> {
     File {
         path: String,
         append: bool,
@@ -20,12 +20,12 @@ enum Sink<'a> {
     Gone,
 }
 
-impl Walk {
+impl Evaluator {
     /// Runs `inner` with the redirections of a compound command in effect.
     pub(super) fn redirected(
         &mut self,
         redirects: Option<&ast::RedirectList>,
-        inner: impl FnOnce(&mut Walk),
+        inner: impl FnOnce(&mut Evaluator),
     ) {
         match redirects {
             None => inner(self),
@@ -36,7 +36,11 @@ impl Walk {
         }
     }
 
-    pub(super) fn with_redirects(&mut self, redirects: &[&ast::IoRedirect], inner: impl FnOnce(&mut Walk)) {
+    pub(super) fn with_redirects(
+        &mut self,
+        redirects: &[&ast::IoRedirect],
+        inner: impl FnOnce(&mut Evaluator),
+    ) {
         if redirects.is_empty() {
             inner(self);
             return;
@@ -66,7 +70,7 @@ impl Walk {
         if let Some(sink) = self.redirect(redirect) {
             self.deliver(sink, HOLE.to_string());
         }
-        if let Input::Text(text) = std::mem::replace(&mut self.input, outer) {
+        if let StdinText::Text(text) = std::mem::replace(&mut self.input, outer) {
             self.files.insert(format!("/dev/fd/{descriptor}"), text);
         }
         self.state.set(name, descriptor.to_string());
@@ -81,17 +85,17 @@ impl Walk {
         }
     }
 
-    fn deliver(&mut self, sink: Sink<'_>, text: String) {
+    fn deliver(&mut self, sink: OutputSink<'_>, text: String) {
         match sink {
-            Sink::File { path, append } => self.write_file(&path, &text, append),
-            Sink::Process(list) => {
-                let input = std::mem::replace(&mut self.input, Input::Text(text));
+            OutputSink::File { path, append } => self.write_file(&path, &text, append),
+            OutputSink::Process(list) => {
+                let input = std::mem::replace(&mut self.input, StdinText::Text(text));
                 self.via.push(Carrier::Substitution);
                 self.subshell(list);
                 self.via.pop();
                 self.input = input;
             }
-            Sink::Gone => {}
+            OutputSink::Gone => {}
         }
     }
 
@@ -113,8 +117,8 @@ impl Walk {
     pub(crate) fn file(&self, path: &str) -> Option<&str> {
         if matches!(path, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
             return match &self.input {
-                Input::Text(text) => Some(text),
-                Input::Inherited | Input::File(_) => None,
+                StdinText::Text(text) => Some(text),
+                StdinText::Inherited | StdinText::File(_) => None,
             };
         }
         self.files.get(&self.whole_path(path)?).map(String::as_str)
@@ -149,7 +153,7 @@ impl Walk {
         }
     }
 
-    fn redirect<'a>(&mut self, redirect: &'a ast::IoRedirect) -> Option<Sink<'a>> {
+    fn redirect<'a>(&mut self, redirect: &'a ast::IoRedirect) -> Option<OutputSink<'a>> {
         match redirect {
             ast::IoRedirect::HereDocument(fd, document) => {
                 self.count(document.doc.value.len() / 64);
@@ -166,32 +170,32 @@ impl Walk {
                 if document.requires_expansion {
                     text = self.document(&text);
                 }
-                self.set_input(*fd, Input::Text(text));
+                self.set_input(*fd, StdinText::Text(text));
                 None
             }
             ast::IoRedirect::HereString(fd, word) => {
                 let mut text = self.single(&word.value);
                 text.push('\n');
-                self.set_input(*fd, Input::Text(text));
+                self.set_input(*fd, StdinText::Text(text));
                 None
             }
             ast::IoRedirect::OutputAndError(word, append) => {
                 let path = self.single(&word.value);
                 self.writes(&path, if *append { ">>" } else { ">" });
-                Some(Sink::File { path, append: *append })
+                Some(OutputSink::File { path, append: *append })
             }
             ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target),
         }
     }
 
     /// What another descriptor is opened on can be read by its path.
-    fn set_input(&mut self, fd: Option<ast::IoFd>, input: Input) {
+    fn set_input(&mut self, fd: Option<ast::IoFd>, input: StdinText) {
         match (fd.unwrap_or(0), input) {
             (0, input) => self.input = input,
-            (fd, Input::Text(text)) => {
+            (fd, StdinText::Text(text)) => {
                 self.files.insert(format!("/dev/fd/{fd}"), text);
             }
-            (_, Input::Inherited | Input::File(_)) => {}
+            (_, StdinText::Inherited | StdinText::File(_)) => {}
         }
     }
 
@@ -200,7 +204,7 @@ impl Walk {
         fd: Option<ast::IoFd>,
         kind: &Kind,
         target: &'a Target,
-    ) -> Option<Sink<'a>> {
+    ) -> Option<OutputSink<'a>> {
         let reads = matches!(kind, Kind::Read | Kind::DuplicateInput | Kind::ReadAndWrite);
         let is_stdout = !reads && fd.unwrap_or(1) == 1;
         match target {
@@ -209,8 +213,8 @@ impl Walk {
                 if reads {
                     self.reads(&path, "<");
                     let input = match self.file(&path) {
-                        Some(text) => Input::Text(text.to_owned()),
-                        None => Input::File(path.clone()),
+                        Some(text) => StdinText::Text(text.to_owned()),
+                        None => StdinText::File(path.clone()),
                     };
                     self.set_input(fd, input);
                     if matches!(kind, Kind::ReadAndWrite) {
@@ -220,7 +224,7 @@ impl Walk {
                 }
                 let append = matches!(kind, Kind::Append);
                 self.writes(&path, if append { ">>" } else { ">" });
-                is_stdout.then_some(Sink::File { path, append })
+                is_stdout.then_some(OutputSink::File { path, append })
             }
             Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Read, inner) => {
                 let output = self.captured(|walk| {
@@ -228,12 +232,12 @@ impl Walk {
                     walk.subshell(&inner.list);
                     walk.via.pop();
                 });
-                self.set_input(fd, Input::Text(output.text));
+                self.set_input(fd, StdinText::Text(output.text));
                 None
             }
             Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Write, inner) => {
                 if is_stdout {
-                    return Some(Sink::Process(&inner.list));
+                    return Some(OutputSink::Process(&inner.list));
                 }
                 self.input_unknown(|walk| {
                     walk.via.push(Carrier::Substitution);
@@ -242,7 +246,7 @@ impl Walk {
                 });
                 None
             }
-            Target::Fd(_) => is_stdout.then_some(Sink::Gone),
+            Target::Fd(_) => is_stdout.then_some(OutputSink::Gone),
             Target::Duplicate(word) => {
                 let to = self.in_one(&word.value, Quoting::Bare);
                 let descriptor =
@@ -250,16 +254,16 @@ impl Walk {
                 if reads {
                     if fd.unwrap_or(0) == 0 {
                         let text = self.files.get(&format!("/dev/fd/{}", to.trim_end_matches('-')));
-                        self.input = Input::Text(text.cloned().unwrap_or_else(|| HOLE.to_string()));
+                        self.input = StdinText::Text(text.cloned().unwrap_or_else(|| HOLE.to_string()));
                     }
                     return None;
                 }
                 if descriptor {
                     // `>&1` changes nothing; another descriptor takes the output away.
-                    return (is_stdout && to != "1").then_some(Sink::Gone);
+                    return (is_stdout && to != "1").then_some(OutputSink::Gone);
                 }
                 self.writes(&to, ">");
-                is_stdout.then_some(Sink::File { path: to, append: false })
+                is_stdout.then_some(OutputSink::File { path: to, append: false })
             }
         }
     }

@@ -4,8 +4,8 @@
 use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
 
 use super::state::Variable;
-use super::{Input, TEXT, Walk, builtins};
-use crate::carriers::Step;
+use super::{Evaluator, StdinText, TEXT, builtins};
+use crate::carriers::Unwrapped;
 use crate::expand::unknown::{self, HOLE};
 use crate::{Carrier, DoubtKind};
 
@@ -14,7 +14,7 @@ const LAYERS: usize = 32;
 /// Calls within calls, each of which takes stack.
 const LEVELS: usize = 60;
 
-impl Walk {
+impl Evaluator {
     pub(super) fn simple(&mut self, simple: &ast::SimpleCommand) {
         let mut words = Vec::new();
         let mut redirects = Vec::new();
@@ -86,10 +86,10 @@ impl Walk {
             }
             // `$(< file)` prints the file; other redirections only open theirs.
             self.with_redirects(&redirects, |walk| {
-                if let Input::Text(text) = &walk.input {
+                if let StdinText::Text(text) = &walk.input {
                     let text = text.clone();
                     walk.print(&text);
-                } else if matches!(walk.input, Input::File(_)) {
+                } else if matches!(walk.input, StdinText::File(_)) {
                     walk.print_unknown();
                 }
             });
@@ -116,7 +116,7 @@ impl Walk {
         }
         for (path, list) in sinks {
             let text = self.files.get(&path).cloned().unwrap_or_else(|| HOLE.to_string());
-            let input = std::mem::replace(&mut self.input, Input::Text(text));
+            let input = std::mem::replace(&mut self.input, StdinText::Text(text));
             self.via.push(Carrier::Substitution);
             self.subshell(list);
             self.via.pop();
@@ -279,16 +279,16 @@ impl Walk {
                 return;
             }
             match self.unwrapped(&name, &words, &assigns) {
-                Step::Done => {
+                Unwrapped::Done => {
                     self.configured(&name, &assigns);
                     return;
                 }
-                Step::Plain => {
+                Unwrapped::Plain => {
                     self.configured(&name, &assigns);
                     self.program(&name, words, &assigns);
                     return;
                 }
-                Step::Inner { words: inner, assigns: more, enter } => {
+                Unwrapped::Inner { words: inner, assigns: more, enter } => {
                     self.wrapper(&words, &assigns);
                     self.via.push(Carrier::Program(name));
                     assigns.extend(more);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use brush_parser::ast;
 
 use crate::expand::unknown::{HOLE, MANY, NUMBER, is_number};
-use crate::{Place, Start};
+use crate::{ShellStart, WorkingDir};
 
 /// The longest path that can be used.
 const LONGEST: usize = 4096;
@@ -28,7 +28,7 @@ pub(crate) struct Function {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct ShellState {
     pub(crate) variables: BTreeMap<String, Variable>,
     pub(crate) functions: BTreeMap<String, Function>,
     pub(crate) aliases: BTreeMap<String, String>,
@@ -45,9 +45,9 @@ pub(crate) struct State {
     pub(crate) integers: BTreeSet<String>,
 }
 
-impl State {
-    pub(super) fn new(start: &Start) -> State {
-        State {
+impl ShellState {
+    pub(super) fn new(start: &ShellStart) -> ShellState {
+        ShellState {
             variables: BTreeMap::new(),
             functions: BTreeMap::new(),
             aliases: BTreeMap::new(),
@@ -62,10 +62,10 @@ impl State {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> WorkingDir {
         match &self.cwd {
-            Some(cwd) => Place::At(cwd.clone()),
-            None => Place::Unknown,
+            Some(cwd) => WorkingDir::At(cwd.clone()),
+            None => WorkingDir::Unknown,
         }
     }
 
@@ -101,7 +101,7 @@ impl State {
 
     /// What a program started here finds: exported variables, no functions unless exported, which
     /// is taken to be so.
-    pub(crate) fn for_child(&self) -> State {
+    pub(crate) fn for_child(&self) -> ShellState {
         let mut child = self.clone();
         child.variables.retain(|_, variable| variable.exported);
         child.aliases.clear();
@@ -111,7 +111,7 @@ impl State {
 
     /// After code that may or may not have run, or has run any number of times: what it changed is
     /// unknown. Functions and aliases stay, because they may be there.
-    pub(crate) fn blur(&mut self, before: &State) {
+    pub(crate) fn blur(&mut self, before: &ShellState) {
         for (name, variable) in &mut self.variables {
             let old = before.variables.get(name);
             if old != Some(variable) {
@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    pub(super) fn is_changed_from(&self, before: &State) -> bool {
+    pub(super) fn is_changed_from(&self, before: &ShellState) -> bool {
         self.variables != before.variables || self.cwd != before.cwd || self.arguments != before.arguments
     }
 

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use brush_parser::ast::{self, CompoundCommand as Compound};
 
 use super::state::Function;
-use super::{Input, LEVELS, TEXTS, TURNS, Walk};
+use super::{Evaluator, LEVELS, StdinText, TEXTS, TURNS};
 use crate::expand::unknown;
 use crate::{Carrier, DoubtKind};
 
-impl Walk {
+impl Evaluator {
     pub(super) fn list(&mut self, list: &ast::CompoundList) {
         for ast::CompoundListItem(and_or, separator) in &list.0 {
             match separator {
@@ -67,7 +67,7 @@ impl Walk {
                 self.statement(command);
             } else {
                 let output = self.captured(|walk| walk.statement(command));
-                self.input = Input::Text(output.text);
+                self.input = StdinText::Text(output.text);
             }
             self.state = state;
         }
@@ -141,7 +141,7 @@ impl Walk {
                 self.branched(Some(&inner.then).into_iter().chain(elses));
             }
             Compound::WhileClause(inner) | Compound::UntilClause(inner) => {
-                let turn = |walk: &mut Walk| {
+                let turn = |walk: &mut Evaluator| {
                     walk.list(&inner.0);
                     walk.list(&inner.1.list);
                 };
@@ -187,10 +187,12 @@ impl Walk {
     }
 
     /// `while read`: one turn for each line of known input. False if that is not all there is to it.
-    fn over_input(&mut self, turn: impl Fn(&mut Walk)) -> bool {
-        let known = |input: &Input| match input {
-            Input::Text(text) if unknown::is_known(text) && text.lines().count() <= TURNS => Some(text.len()),
-            Input::Text(_) | Input::Inherited | Input::File(_) => None,
+    fn over_input(&mut self, turn: impl Fn(&mut Evaluator)) -> bool {
+        let known = |input: &StdinText| match input {
+            StdinText::Text(text) if unknown::is_known(text) && text.lines().count() <= TURNS => {
+                Some(text.len())
+            }
+            StdinText::Text(_) | StdinText::Inherited | StdinText::File(_) => None,
         };
         let Some(mut left) = known(&self.input).filter(|left| *left > 0) else { return false };
         self.branches += 1;
@@ -215,7 +217,7 @@ impl Walk {
     }
 
     /// Any number of turns: a second one starts from what the first one may have changed.
-    fn looped(&mut self, turn: impl Fn(&mut Walk)) {
+    fn looped(&mut self, turn: impl Fn(&mut Evaluator)) {
         self.branches += 1;
         let before = self.fork();
         turn(self);

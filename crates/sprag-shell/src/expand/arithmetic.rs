@@ -2,7 +2,7 @@
 //! variables it finds, and a subscript runs the substitutions in it, wherever the text came from.
 
 use super::unknown::{self, HOLE};
-use crate::eval::Walk;
+use crate::eval::Evaluator;
 use crate::{Carrier, DoubtKind};
 
 /// Variables that name variables.
@@ -10,7 +10,7 @@ const CHAIN: usize = 4;
 /// Names looked up for one expression.
 const NAMES: usize = 64;
 
-impl Walk {
+impl Evaluator {
     /// An arithmetic expression as it is written: what stands in it runs, and so does what stands in the
     /// values of its variables.
     pub(crate) fn computed(&mut self, raw: &str) {

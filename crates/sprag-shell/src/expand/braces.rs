@@ -1,6 +1,6 @@
 //! Brace expansion of one raw word: `{a,b}`, `{1..3}`, nested, before anything else is expanded.
 
-use crate::parse::scan::{self, Inside};
+use crate::parse::scan::{self, Nesting};
 
 /// A word becomes at most this many.
 const MOST: usize = 256;
@@ -36,13 +36,13 @@ pub(crate) fn expand(raw: &str) -> Option<Vec<String>> {
     Some(done)
 }
 
-struct Group {
+struct BraceGroup {
     start: usize,
     end: usize,
     alternatives: Vec<String>,
 }
 
-fn first_group(word: &str, from: usize) -> Option<Group> {
+fn first_group(word: &str, from: usize) -> Option<BraceGroup> {
     let bytes = word.as_bytes();
     let mut at = from;
     while at < bytes.len() {
@@ -65,12 +65,12 @@ fn skip(word: &str, at: usize) -> usize {
     let end = match bytes[at] {
         b'\\' => Some(at + 2),
         b'\'' => scan::end_of_single(word, at + 1),
-        b'"' => scan::end_of(word, at + 1, Inside::Quotes),
-        b'`' => scan::end_of(word, at + 1, Inside::Ticks),
+        b'"' => scan::end_of(word, at + 1, Nesting::Quotes),
+        b'`' => scan::end_of(word, at + 1, Nesting::Ticks),
         b'$' => match bytes.get(at + 1) {
             Some(b'\'') => scan::end_of_ansi(word, at + 2),
-            Some(b'{') => scan::end_of(word, at + 2, Inside::Braces),
-            Some(b'(') => scan::end_of(word, at + 2, Inside::Parens),
+            Some(b'{') => scan::end_of(word, at + 2, Nesting::Braces),
+            Some(b'(') => scan::end_of(word, at + 2, Nesting::Parens),
             _ => Some(at + 1),
         },
         _ => Some(at + 1),
@@ -82,7 +82,7 @@ fn skip(word: &str, at: usize) -> usize {
     end
 }
 
-fn group(word: &str, start: usize) -> Option<Group> {
+fn group(word: &str, start: usize) -> Option<BraceGroup> {
     let bytes = word.as_bytes();
     let mut depth = 0;
     let mut commas = Vec::new();
@@ -122,7 +122,7 @@ fn group(word: &str, start: usize) -> Option<Group> {
         parts.push(word[from..at].to_owned());
         parts
     };
-    Some(Group { start, end: at + 1, alternatives })
+    Some(BraceGroup { start, end: at + 1, alternatives })
 }
 
 fn sequence(inner: &str) -> Option<Vec<String>> {

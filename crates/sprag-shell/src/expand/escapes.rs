@@ -2,7 +2,7 @@
 
 /// Which of the dialects, which differ in octal numbers and in `\c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum EscapeDialect {
     /// `$'…'`: `\'`, `\nnn`, `\cX`.
     Ansi,
     /// `echo -e`, `%b`: `\0nnn`, `\c` ends the output.
@@ -12,7 +12,7 @@ pub(crate) enum Dialect {
 }
 
 /// The text, and whether `\c` ended it.
-pub(crate) fn decode(text: &str, dialect: Dialect) -> (String, bool) {
+pub(crate) fn decode(text: &str, dialect: EscapeDialect) -> (String, bool) {
     if !text.contains('\\') {
         return (text.to_owned(), false);
     }
@@ -42,13 +42,13 @@ pub(crate) fn decode(text: &str, dialect: Dialect) -> (String, bool) {
             b't' => out.push(b'\t'),
             b'v' => out.push(0x0b),
             b'\\' => out.push(b'\\'),
-            b'\'' | b'"' | b'?' if dialect != Dialect::Echo => out.push(kind),
+            b'\'' | b'"' | b'?' if dialect != EscapeDialect::Echo => out.push(kind),
             b'c' => match dialect {
-                Dialect::Ansi => {
+                EscapeDialect::Ansi => {
                     out.extend(bytes.get(at).map(|byte| byte & 0x1f));
                     at += 1;
                 }
-                Dialect::Echo | Dialect::Format => return (text_of(out), true),
+                EscapeDialect::Echo | EscapeDialect::Format => return (text_of(out), true),
             },
             b'x' => {
                 let (value, length) = number(&bytes[at..], 16, 2);
@@ -64,7 +64,7 @@ pub(crate) fn decode(text: &str, dialect: Dialect) -> (String, bool) {
             }
             b'0'..=b'7' => {
                 // `echo` wants a leading zero before up to three digits, but takes it without.
-                let most = if dialect == Dialect::Echo && kind == b'0' { 4 } else { 3 };
+                let most = if dialect == EscapeDialect::Echo && kind == b'0' { 4 } else { 3 };
                 let (value, length) = number(&bytes[at - 1..], 8, most);
                 at += length - 1;
                 out.extend(u8::try_from(value & 0xff));
@@ -105,14 +105,14 @@ mod tests {
     #[test]
     fn escapes_are_read_by_dialect() {
         for (text, dialect, read) in [
-            (r"\x67\150", Dialect::Ansi, "gh"),
-            (r"it\'s", Dialect::Ansi, "it's"),
-            (r"\u00e9\U0001F600", Dialect::Ansi, "é😀"),
-            (r"\0147h\n", Dialect::Echo, "gh\n"),
-            (r"\147h", Dialect::Format, "gh"),
-            (r"a\cb", Dialect::Echo, "a"),
-            (r"\q\", Dialect::Ansi, r"\q\"),
-            (r"\xc3\xa9", Dialect::Ansi, "é"),
+            (r"\x67\150", EscapeDialect::Ansi, "gh"),
+            (r"it\'s", EscapeDialect::Ansi, "it's"),
+            (r"\u00e9\U0001F600", EscapeDialect::Ansi, "é😀"),
+            (r"\0147h\n", EscapeDialect::Echo, "gh\n"),
+            (r"\147h", EscapeDialect::Format, "gh"),
+            (r"a\cb", EscapeDialect::Echo, "a"),
+            (r"\q\", EscapeDialect::Ansi, r"\q\"),
+            (r"\xc3\xa9", EscapeDialect::Ansi, "é"),
         ] {
             assert_eq!(decode(text, dialect).0, read, "{text}");
         }

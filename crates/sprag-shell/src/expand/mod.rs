@@ -6,10 +6,10 @@ pub(crate) mod escapes;
 mod parameters;
 pub(crate) mod unknown;
 
-use super::eval::{Input, TEXT, Walk};
-use super::expand::escapes::Dialect;
+use super::eval::{Evaluator, StdinText, TEXT};
+use super::expand::escapes::EscapeDialect;
 use super::expand::unknown::{HOLE, MANY, NUMBER};
-use super::parse::scan::{self, Inside};
+use super::parse::scan::{self, Nesting};
 use super::{Carrier, DoubtKind};
 
 /// Words that one word becomes, as with `$@`.
@@ -26,7 +26,7 @@ pub(crate) enum Quoting {
 }
 
 /// Words being put together.
-pub(crate) struct Fields {
+pub(crate) struct WordFields {
     done: Vec<String>,
     word: String,
     /// There is a word even if it is empty.
@@ -39,9 +39,9 @@ pub(crate) struct Fields {
     pub(super) globs: bool,
 }
 
-impl Fields {
-    fn new(splits: bool) -> Fields {
-        Fields {
+impl WordFields {
+    fn new(splits: bool) -> WordFields {
+        WordFields {
             done: Vec::new(),
             word: String::new(),
             begun: false,
@@ -126,7 +126,7 @@ impl Fields {
     }
 }
 
-impl Walk {
+impl Evaluator {
     /// The words one raw word becomes.
     pub(super) fn fields(&mut self, raw: &str) -> Vec<String> {
         self.fields_and_globs(raw).0
@@ -141,7 +141,7 @@ impl Walk {
         if !self.step() {
             return (vec![MANY.to_string()], false);
         }
-        let mut fields = Fields::new(true);
+        let mut fields = WordFields::new(true);
         fields.separators = self
             .state
             .variables
@@ -196,7 +196,7 @@ impl Walk {
 
     pub(super) fn in_one(&mut self, raw: &str, quoting: Quoting) -> String {
         self.count(raw.len() / 64);
-        let mut fields = Fields::new(false);
+        let mut fields = WordFields::new(false);
         if self.step() {
             self.pieces(raw, quoting, &mut fields);
         } else {
@@ -205,7 +205,7 @@ impl Walk {
         fields.word
     }
 
-    pub(super) fn pieces(&mut self, raw: &str, quoting: Quoting, fields: &mut Fields) {
+    pub(super) fn pieces(&mut self, raw: &str, quoting: Quoting, fields: &mut WordFields) {
         if self.level >= 60 {
             self.doubt(DoubtKind::Limit, "expansions nested too deep");
             fields.value(HOLE.encode_utf8(&mut [0; 4]), quoting);
@@ -216,7 +216,7 @@ impl Walk {
         self.level -= 1;
     }
 
-    fn pieces_here(&mut self, raw: &str, quoting: Quoting, fields: &mut Fields) {
+    fn pieces_here(&mut self, raw: &str, quoting: Quoting, fields: &mut WordFields) {
         let bytes = raw.as_bytes();
         let mut at = 0;
         let mut plain = 0;
@@ -253,7 +253,7 @@ impl Walk {
     }
 
     /// Expands what stands at `at`; returns the place behind it.
-    fn special(&mut self, raw: &str, at: usize, quoting: Quoting, fields: &mut Fields) -> usize {
+    fn special(&mut self, raw: &str, at: usize, quoting: Quoting, fields: &mut WordFields) -> usize {
         let bytes = raw.as_bytes();
         // Each nested part is scanned to its end: that is work.
         self.count((raw.len() - at) / 64);
@@ -270,7 +270,7 @@ impl Walk {
                 return end;
             }
             b'"' => {
-                let end = scan::end_of(raw, at + 1, Inside::Quotes).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 1, Nesting::Quotes).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 1..(end - 1).min(raw.len())];
                 // `"$@"` without arguments is no word, other quotes are one even if empty.
                 if !matches!(inner, "$@" | "${@}") && !inner.ends_with("[@]}") {
@@ -280,14 +280,14 @@ impl Walk {
                 return end;
             }
             b'`' => {
-                let end = scan::end_of(raw, at + 1, Inside::Ticks).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 1, Nesting::Ticks).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 1..(end - 1).min(raw.len())];
                 let value = self.substitution(&unescape_ticks(inner, quoting));
                 fields.value(&value, quoting);
                 return end;
             }
             b'<' | b'>' => {
-                let end = scan::end_of(raw, at + 2, Inside::Parens).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 2, Nesting::Parens).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 2..(end - 1).min(raw.len())];
                 let path = if bytes[at] == b'<' {
                     let output = self.substituted(inner);
@@ -315,7 +315,7 @@ impl Walk {
             Some(b'\'') if quoting == Quoting::Bare => {
                 let end = scan::end_of_ansi(raw, at + 2).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 2..(end - 1).min(raw.len())];
-                let text = escapes::decode(inner, Dialect::Ansi).0;
+                let text = escapes::decode(inner, EscapeDialect::Ansi).0;
                 if text.contains('\0') {
                     self.doubt(DoubtKind::OddChar, raw);
                 }
@@ -324,26 +324,26 @@ impl Walk {
             }
             Some(b'"') if quoting == Quoting::Bare => at + 1,
             Some(b'(') if scan::is_arithmetic(bytes, at + 2) => {
-                let end = scan::end_of(raw, at + 2, Inside::Math).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 2, Nesting::Math).unwrap_or(raw.len() + 1);
                 let inner = raw.get(at + 3..(end - 1).saturating_sub(1)).unwrap_or_default();
                 self.arithmetic(inner, quoting, fields);
                 end
             }
             Some(b'(') => {
-                let end = scan::end_of(raw, at + 2, Inside::Parens).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 2, Nesting::Parens).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 2..(end - 1).min(raw.len())];
                 let value = self.substitution(inner);
                 fields.value(&value, quoting);
                 end
             }
             Some(b'[') => {
-                let end = scan::end_of(raw, at + 2, Inside::Brackets).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 2, Nesting::Brackets).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 2..(end - 1).min(raw.len())];
                 self.arithmetic(inner, quoting, fields);
                 end
             }
             Some(b'{') => {
-                let end = scan::end_of(raw, at + 2, Inside::Braces).unwrap_or(raw.len() + 1);
+                let end = scan::end_of(raw, at + 2, Nesting::Braces).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 2..(end - 1).min(raw.len())];
                 self.parameter(inner, quoting, fields);
                 end
@@ -366,7 +366,7 @@ impl Walk {
         }
     }
 
-    fn arithmetic(&mut self, inner: &str, quoting: Quoting, fields: &mut Fields) {
+    fn arithmetic(&mut self, inner: &str, quoting: Quoting, fields: &mut WordFields) {
         self.computed(inner);
         let number = inner.trim();
         // Only a plain number is worked out.
@@ -393,8 +393,8 @@ impl Walk {
         if output.vague { HOLE.to_string() } else { output.text }
     }
 
-    pub(super) fn input_unknown(&mut self, inner: impl FnOnce(&mut Walk)) {
-        let input = std::mem::replace(&mut self.input, Input::Text(HOLE.to_string()));
+    pub(super) fn input_unknown(&mut self, inner: impl FnOnce(&mut Evaluator)) {
+        let input = std::mem::replace(&mut self.input, StdinText::Text(HOLE.to_string()));
         inner(self);
         self.input = input;
     }
@@ -419,12 +419,12 @@ fn is_plain(raw: &str) -> bool {
 
 /// `~` and `~/` at the start of a word, or after `=` or `:` as in `--dir=~/x`. Another user's home
 /// is left as it is.
-fn starts_home(raw: &str, at: usize, fields: &Fields) -> bool {
+fn starts_home(raw: &str, at: usize, fields: &WordFields) -> bool {
     let first = at == 0 && !fields.begun || raw[..at].ends_with(['=', ':']);
     first && (raw.len() == at + 1 || raw[at + 1..].starts_with(['/', ':']))
 }
 
-fn backslash(raw: &str, at: usize, quoting: Quoting, fields: &mut Fields) -> usize {
+fn backslash(raw: &str, at: usize, quoting: Quoting, fields: &mut WordFields) -> usize {
     let Some(next) = raw[at + 1..].chars().next() else {
         fields.literal("\\");
         return at + 1;

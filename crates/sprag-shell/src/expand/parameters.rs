@@ -1,11 +1,11 @@
 //! `$name` and `${…}`: what is known of a variable, with the operators that change it.
 
 use super::unknown::{self, HOLE, MANY, NUMBER};
-use super::{Fields, Quoting};
-use crate::eval::Walk;
+use super::{Quoting, WordFields};
+use crate::eval::Evaluator;
 
 /// What is known of a parameter.
-enum Found {
+enum ParameterValue {
     Known(String),
     /// `"$@"`, `${a[@]}`.
     List(Vec<String>),
@@ -14,18 +14,20 @@ enum Found {
     Unknown,
 }
 
-impl Walk {
+impl Evaluator {
     /// Expands the inside of `${…}`, or a bare name.
-    pub(super) fn parameter(&mut self, inner: &str, quoting: Quoting, fields: &mut Fields) {
+    pub(super) fn parameter(&mut self, inner: &str, quoting: Quoting, fields: &mut WordFields) {
         if let Some(name) = inner.strip_prefix('#')
             && !name.is_empty()
             && is_parameter(name)
         {
             let length = match self.found(name) {
-                Found::Known(value) if unknown::is_known(&value) => value.chars().count().to_string(),
-                Found::List(values) => values.len().to_string(),
-                Found::Unset => "0".to_owned(),
-                Found::Known(_) | Found::Unknown => NUMBER.to_string(),
+                ParameterValue::Known(value) if unknown::is_known(&value) => {
+                    value.chars().count().to_string()
+                }
+                ParameterValue::List(values) => values.len().to_string(),
+                ParameterValue::Unset => "0".to_owned(),
+                ParameterValue::Known(_) | ParameterValue::Unknown => NUMBER.to_string(),
             };
             // A length is one word.
             fields.value(&length, Quoting::Double);
@@ -43,13 +45,13 @@ impl Walk {
         }
         let mut found = self.found(name);
         if indirect {
-            if let Found::Known(name) = &found {
+            if let ParameterValue::Known(name) = &found {
                 let name = name.clone();
                 self.reference(&name);
             }
             found = match found {
-                Found::Known(name) if is_parameter(&name) => self.found(&name),
-                _ => Found::Unknown,
+                ParameterValue::Known(name) if is_parameter(&name) => self.found(&name),
+                _ => ParameterValue::Unknown,
             };
         }
         if operator.is_empty() {
@@ -59,75 +61,89 @@ impl Walk {
         self.operated(found, name, operator, quoting, fields);
     }
 
-    fn give(&mut self, found: Found, name: &str, quoting: Quoting, fields: &mut Fields) {
+    fn give(&mut self, found: ParameterValue, name: &str, quoting: Quoting, fields: &mut WordFields) {
         match &found {
-            Found::Known(value) => self.count(value.len() / 64),
-            Found::List(values) => {
+            ParameterValue::Known(value) => self.count(value.len() / 64),
+            ParameterValue::List(values) => {
                 self.count(values.len() + values.iter().map(String::len).sum::<usize>() / 64)
             }
-            Found::Unset | Found::Unknown => {}
+            ParameterValue::Unset | ParameterValue::Unknown => {}
         }
         match found {
-            Found::Known(value) => fields.value(&value, quoting),
-            Found::List(values) if name == "*" && quoting != Quoting::Bare => {
+            ParameterValue::Known(value) => fields.value(&value, quoting),
+            ParameterValue::List(values) if name == "*" && quoting != Quoting::Bare => {
                 fields.value(&values.join(" "), quoting);
             }
-            Found::List(values) => fields.words(&values, quoting),
-            Found::Unset => fields.value("", quoting),
-            Found::Unknown => {
+            ParameterValue::List(values) => fields.words(&values, quoting),
+            ParameterValue::Unset => fields.value("", quoting),
+            ParameterValue::Unknown => {
                 let mark = if name == "@" || name.ends_with("[@]") { MANY } else { HOLE };
                 fields.words(&[mark.to_string()], quoting);
             }
         }
     }
 
-    fn found(&self, name: &str) -> Found {
+    fn found(&self, name: &str) -> ParameterValue {
         let arguments = self.state.arguments.as_ref();
         if let Ok(number) = name.parse::<usize>() {
             if number == 0 {
-                return Found::Known(self.state.name.clone());
+                return ParameterValue::Known(self.state.name.clone());
             }
-            let Some(arguments) = arguments else { return Found::Unknown };
+            let Some(arguments) = arguments else { return ParameterValue::Unknown };
             // Behind unknown words nothing has a known number.
             if arguments.iter().take(number).any(|word| word.contains(MANY)) {
-                return Found::Unknown;
+                return ParameterValue::Unknown;
             }
-            return arguments.get(number - 1).map_or(Found::Unset, |word| Found::Known(word.clone()));
+            return arguments
+                .get(number - 1)
+                .map_or(ParameterValue::Unset, |word| ParameterValue::Known(word.clone()));
         }
         match name {
-            "@" | "*" => arguments.map_or(Found::Unknown, |arguments| Found::List(arguments.clone())),
+            "@" | "*" => {
+                arguments.map_or(ParameterValue::Unknown, |arguments| ParameterValue::List(arguments.clone()))
+            }
             "#" => match arguments {
                 Some(arguments) if !arguments.iter().any(|word| word.contains(MANY)) => {
-                    Found::Known(arguments.len().to_string())
+                    ParameterValue::Known(arguments.len().to_string())
                 }
-                _ => Found::Unknown,
+                _ => ParameterValue::Unknown,
             },
             // Numbers and flags of this very process.
-            "?" | "$" | "!" => Found::Known(NUMBER.to_string()),
-            "-" | "_" => Found::Known(HOLE.to_string()),
-            "IFS" if !self.state.variables.contains_key("IFS") => Found::Known(" \t\n".to_owned()),
+            "?" | "$" | "!" => ParameterValue::Known(NUMBER.to_string()),
+            "-" | "_" => ParameterValue::Known(HOLE.to_string()),
+            "IFS" if !self.state.variables.contains_key("IFS") => ParameterValue::Known(" \t\n".to_owned()),
             _ => self.variable(name),
         }
     }
 
-    fn variable(&self, name: &str) -> Found {
+    fn variable(&self, name: &str) -> ParameterValue {
         let Some((name, index)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
             return match self.state.value(name) {
-                Some(value) => Found::Known(value.to_owned()),
-                None => Found::Unknown,
+                Some(value) => ParameterValue::Known(value.to_owned()),
+                None => ParameterValue::Unknown,
             };
         };
-        let Some(variable) = self.state.variables.get(name) else { return Found::Unknown };
+        let Some(variable) = self.state.variables.get(name) else { return ParameterValue::Unknown };
         match index {
-            "@" | "*" => Found::List(variable.values.clone()),
+            "@" | "*" => ParameterValue::List(variable.values.clone()),
             _ => match index.parse::<usize>() {
-                Ok(at) => variable.values.get(at).map_or(Found::Unset, |value| Found::Known(value.clone())),
-                Err(_) => Found::Unknown,
+                Ok(at) => variable
+                    .values
+                    .get(at)
+                    .map_or(ParameterValue::Unset, |value| ParameterValue::Known(value.clone())),
+                Err(_) => ParameterValue::Unknown,
             },
         }
     }
 
-    fn operated(&mut self, found: Found, name: &str, operator: &str, quoting: Quoting, fields: &mut Fields) {
+    fn operated(
+        &mut self,
+        found: ParameterValue,
+        name: &str,
+        operator: &str,
+        quoting: Quoting,
+        fields: &mut WordFields,
+    ) {
         let (colon, rest) = match operator.strip_prefix(':') {
             Some(rest) if rest.starts_with(['-', '=', '+', '?']) => (true, rest),
             _ => (false, operator),
@@ -136,16 +152,16 @@ impl Walk {
         let kind = chars.next().unwrap_or(' ');
         let word = chars.as_str();
         let missing = match &found {
-            Found::Unset => Some(true),
-            Found::Known(value) if colon && value.is_empty() => Some(true),
-            Found::List(values) if values.is_empty() => Some(true),
-            Found::Known(value)
+            ParameterValue::Unset => Some(true),
+            ParameterValue::Known(value) if colon && value.is_empty() => Some(true),
+            ParameterValue::List(values) if values.is_empty() => Some(true),
+            ParameterValue::Known(value)
                 if colon && !unknown::is_known(value) && !value.contains(|c| !unknown::is_hole(c)) =>
             {
                 None
             }
-            Found::Known(_) | Found::List(_) => Some(false),
-            Found::Unknown => None,
+            ParameterValue::Known(_) | ParameterValue::List(_) => Some(false),
+            ParameterValue::Unknown => None,
         };
         match kind {
             '-' | '=' => {
@@ -190,12 +206,12 @@ impl Walk {
                 // A value shown as a prompt is expanded once more.
                 if operator == "@P" {
                     match &found {
-                        Found::Known(value) if unknown::is_known(value) => {
+                        ParameterValue::Known(value) if unknown::is_known(value) => {
                             let value = value.clone();
                             self.reference(&value);
                         }
-                        Found::Unset => {}
-                        Found::Known(_) | Found::List(_) | Found::Unknown => {
+                        ParameterValue::Unset => {}
+                        ParameterValue::Known(_) | ParameterValue::List(_) | ParameterValue::Unknown => {
                             self.doubt(
                                 crate::DoubtKind::Dynamic,
                                 &format!("${{{name}@P}} expands its value"),
@@ -206,15 +222,17 @@ impl Walk {
                 let pattern =
                     self.in_one(rest.trim_start_matches(['#', '%', '/', '^', ',', ':', '@']), Quoting::Bare);
                 let value = match &found {
-                    Found::Known(value) if unknown::is_known(value) && unknown::is_known(&pattern) => {
+                    ParameterValue::Known(value)
+                        if unknown::is_known(value) && unknown::is_known(&pattern) =>
+                    {
                         changed(value, operator, &pattern)
                     }
-                    Found::Unset => Some(String::new()),
-                    Found::Known(_) | Found::List(_) | Found::Unknown => None,
+                    ParameterValue::Unset => Some(String::new()),
+                    ParameterValue::Known(_) | ParameterValue::List(_) | ParameterValue::Unknown => None,
                 };
                 match (value, found) {
                     (Some(value), _) => fields.value(&value, quoting),
-                    (None, Found::List(_)) => fields.words(&[MANY.to_string()], Quoting::Bare),
+                    (None, ParameterValue::List(_)) => fields.words(&[MANY.to_string()], Quoting::Bare),
                     (None, _) => fields.value(HOLE.encode_utf8(&mut [0; 4]), quoting),
                 }
             }

@@ -1,7 +1,7 @@
 //! Code of other languages as names, literal texts and marks: enough to see which literal reaches
 //! a call, without parsing any of the languages.
 
-use crate::expand::escapes::{self, Dialect};
+use crate::expand::escapes::{self, EscapeDialect};
 use crate::expand::unknown::{self, HOLE};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum Language {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Token {
+pub(crate) enum CodeToken {
     /// One part of a dotted name, without sigils.
     Name(String),
     /// A literal; unknown parts are holes.
@@ -31,7 +31,7 @@ pub(crate) enum Token {
 const MOST: usize = 4096;
 
 /// The tokens, and whether that is all of them.
-pub(crate) fn tokens(code: &str, language: Language) -> (Vec<Token>, bool) {
+pub(crate) fn tokens(code: &str, language: Language) -> (Vec<CodeToken>, bool) {
     let mut lexer = Lexer { code, at: 0, language, out: Vec::new() };
     while lexer.at < code.len() && lexer.out.len() < MOST {
         lexer.token();
@@ -44,7 +44,7 @@ struct Lexer<'c> {
     code: &'c str,
     at: usize,
     language: Language,
-    out: Vec<Token>,
+    out: Vec<CodeToken>,
 }
 
 impl Lexer<'_> {
@@ -85,7 +85,7 @@ impl Lexer<'_> {
                 let end = rest.find("]]").unwrap_or(rest.len());
                 let text = rest[2..end.max(2)].to_owned();
                 self.at += (end + 2).min(rest.len());
-                self.out.push(Token::Text(text));
+                self.out.push(CodeToken::Text(text));
             }
             '%' if language == Ruby => self.percent(),
             '/' if matches!(language, JavaScript | Awk | Perl | Ruby) && self.expects_value() => self.regex(),
@@ -100,18 +100,18 @@ impl Lexer<'_> {
 
     fn mark(&mut self, c: char) {
         self.at += c.len_utf8();
-        self.out.push(Token::Mark(c));
+        self.out.push(CodeToken::Mark(c));
     }
 
     /// Whether a `/` here starts a pattern rather than divides.
     fn expects_value(&self) -> bool {
         match self.out.last() {
             None => true,
-            Some(Token::Mark(c)) => !matches!(c, ')' | ']'),
-            Some(Token::Name(name)) => {
+            Some(CodeToken::Mark(c)) => !matches!(c, ')' | ']'),
+            Some(CodeToken::Name(name)) => {
                 matches!(name.as_str(), "return" | "if" | "unless" | "and" | "or" | "not" | "split" | "BEGIN")
             }
-            Some(Token::Text(_) | Token::Exec(_)) => false,
+            Some(CodeToken::Text(_) | CodeToken::Exec(_)) => false,
         }
     }
 
@@ -125,7 +125,7 @@ impl Lexer<'_> {
                 '\\' => escaped = true,
                 '/' => {
                     self.at += at + 1;
-                    self.out.push(Token::Mark('/'));
+                    self.out.push(CodeToken::Mark('/'));
                     return;
                 }
                 _ => {}
@@ -164,7 +164,7 @@ impl Lexer<'_> {
             }
         }
         self.at += length.max(1);
-        self.out.push(Token::Name(name));
+        self.out.push(CodeToken::Name(name));
     }
 
     fn perl_quote(&mut self, kind: &str, open: char) {
@@ -173,14 +173,14 @@ impl Lexer<'_> {
             return;
         };
         match kind {
-            "q" => self.out.push(Token::Text(text)),
+            "q" => self.out.push(CodeToken::Text(text)),
             "qq" => {
                 let text = interpolated(&text, self.language);
-                self.out.push(Token::Text(text));
+                self.out.push(CodeToken::Text(text));
             }
             "qx" => {
                 let text = interpolated(&text, self.language);
-                self.out.push(Token::Exec(text));
+                self.out.push(CodeToken::Exec(text));
             }
             "qw" => self.words(&text),
             "s" | "tr" | "y" => {
@@ -199,13 +199,13 @@ impl Lexer<'_> {
                 let flags = self.rest().find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest().len());
                 if kind == "s" && self.rest()[..flags].contains('e') && self.out.len() < MOST {
                     let inner = tokens(&half.unwrap_or_default(), self.language).0;
-                    self.out.push(Token::Mark('\n'));
+                    self.out.push(CodeToken::Mark('\n'));
                     self.out.extend(inner);
-                    self.out.push(Token::Mark('\n'));
+                    self.out.push(CodeToken::Mark('\n'));
                 }
                 self.at += flags;
             }
-            _ => self.out.push(Token::Mark('/')),
+            _ => self.out.push(CodeToken::Mark('/')),
         }
     }
 
@@ -235,12 +235,12 @@ impl Lexer<'_> {
     }
 
     fn words(&mut self, text: &str) {
-        self.out.push(Token::Mark('['));
+        self.out.push(CodeToken::Mark('['));
         for word in text.split_whitespace() {
-            self.out.push(Token::Text(word.to_owned()));
-            self.out.push(Token::Mark(','));
+            self.out.push(CodeToken::Text(word.to_owned()));
+            self.out.push(CodeToken::Mark(','));
         }
-        self.out.push(Token::Mark(']'));
+        self.out.push(CodeToken::Mark(']'));
     }
 
     /// `%x(…)`, `%w[…]`, `%q{…}` of Ruby.
@@ -260,10 +260,10 @@ impl Lexer<'_> {
             Some(text) => match kind {
                 'x' => {
                     let text = interpolated(&text, self.language);
-                    self.out.push(Token::Exec(text));
+                    self.out.push(CodeToken::Exec(text));
                 }
                 'w' | 'W' => self.words(&text),
-                _ => self.out.push(Token::Text(text)),
+                _ => self.out.push(CodeToken::Text(text)),
             },
             None => self.mark('%'),
         }
@@ -273,7 +273,7 @@ impl Lexer<'_> {
         match self.delimited(quote) {
             Some(text) => {
                 let text = interpolated(&text, self.language);
-                self.out.push(Token::Exec(text));
+                self.out.push(CodeToken::Exec(text));
             }
             None => self.mark(quote),
         }
@@ -299,23 +299,23 @@ impl Lexer<'_> {
         let text = match self.language {
             Language::Python if prefix.contains('r') => text,
             Language::Python => {
-                let text = escapes::decode(&text, Dialect::Ansi).0;
+                let text = escapes::decode(&text, EscapeDialect::Ansi).0;
                 if prefix.contains('f') { holes(&text, "{", '}') } else { text }
             }
             Language::JavaScript => {
                 let text = if quote == '`' { holes(&text, "${", '}') } else { text };
-                escapes::decode(&text, Dialect::Ansi).0
+                escapes::decode(&text, EscapeDialect::Ansi).0
             }
-            Language::Awk | Language::Lua | Language::R => escapes::decode(&text, Dialect::Ansi).0,
+            Language::Awk | Language::Lua | Language::R => escapes::decode(&text, EscapeDialect::Ansi).0,
             Language::Perl | Language::Ruby | Language::Php if quote == '\'' => {
                 text.replace("\\'", "'").replace("\\\\", "\\")
             }
             Language::Perl | Language::Ruby | Language::Php => {
                 let text = interpolated(&text, self.language);
-                escapes::decode(&text, Dialect::Ansi).0
+                escapes::decode(&text, EscapeDialect::Ansi).0
             }
         };
-        self.out.push(Token::Text(text));
+        self.out.push(CodeToken::Text(text));
     }
 }
 
@@ -388,9 +388,9 @@ mod tests {
 
     fn texts(code: &str, language: Language) -> Vec<String> {
         let texts = tokens(code, language).0.into_iter().filter_map(|token| match token {
-            Token::Text(text) => Some(text),
-            Token::Exec(text) => Some(format!("!{text}")),
-            Token::Name(_) | Token::Mark(_) => None,
+            CodeToken::Text(text) => Some(text),
+            CodeToken::Exec(text) => Some(format!("!{text}")),
+            CodeToken::Name(_) | CodeToken::Mark(_) => None,
         });
         texts.map(|text| text.replace(crate::expand::unknown::is_hole, "_")).collect()
     }

@@ -6,11 +6,11 @@ mod opens;
 mod sed;
 mod sinks;
 
-use super::eval::{Input, Walk};
+use super::eval::{Evaluator, StdinText};
 use super::expand::unknown;
-use super::languages::calls::Action;
+use super::languages::calls::CallAction;
 use super::languages::lexer::Language;
-use super::paths::options::{self, Options};
+use super::paths::options::{self, ProgramOptions};
 use super::{Carrier, DoubtKind};
 
 fn language(name: &str) -> Option<Language> {
@@ -31,13 +31,13 @@ fn language(name: &str) -> Option<Language> {
 }
 
 /// Where an interpreter's code comes from.
-enum Code {
+enum CodeSource {
     Text(String),
     File(String),
     None,
 }
 
-impl Walk {
+impl Evaluator {
     /// Walks an interpreter; false if it is none.
     pub(super) fn interpreted(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> bool {
         let Some(language) = language(name) else { return false };
@@ -45,7 +45,9 @@ impl Walk {
         let command = self.leaf(words, assigns);
         self.paths(name, words, command);
         match code {
-            Code::Text(text) if !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) => {
+            CodeSource::Text(text)
+                if !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) =>
+            {
                 if !unknown::is_known(&text) {
                     self.doubt_of(
                         DoubtKind::Dynamic,
@@ -54,8 +56,8 @@ impl Walk {
                     );
                 }
             }
-            Code::Text(text) => self.interpreter_code(name, &text),
-            Code::File(path) => match self.file(&path).map(str::to_owned) {
+            CodeSource::Text(text) => self.interpreter_code(name, &text),
+            CodeSource::File(path) => match self.file(&path).map(str::to_owned) {
                 Some(text)
                     if !unknown::is_known(&text)
                         && !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) =>
@@ -73,26 +75,27 @@ impl Walk {
                     self.doubt_of(kind, &format!("script file {path}"), command);
                 }
             },
-            Code::None => {}
+            CodeSource::None => {}
         }
         true
     }
 
-    fn code_of(&self, language: Language, name: &str, words: &[String]) -> Code {
+    fn code_of(&self, language: Language, name: &str, words: &[String]) -> CodeSource {
         let table = match language {
-            Language::Python => Options { letters: "cmWX", long: &["--check-hash-based-pycs"] },
-            Language::JavaScript => {
-                Options { letters: "epr", long: &["--eval", "--print", "--require", "--import", "--loader"] }
-            }
-            Language::Perl => Options { letters: "eEIMm", long: &[] },
-            Language::Ruby => Options { letters: "eIrCE", long: &[] },
-            Language::Php => Options { letters: "rdBREFfczS", long: &["--run", "--define", "--file"] },
-            Language::Awk => Options {
+            Language::Python => ProgramOptions { letters: "cmWX", long: &["--check-hash-based-pycs"] },
+            Language::JavaScript => ProgramOptions {
+                letters: "epr",
+                long: &["--eval", "--print", "--require", "--import", "--loader"],
+            },
+            Language::Perl => ProgramOptions { letters: "eEIMm", long: &[] },
+            Language::Ruby => ProgramOptions { letters: "eIrCE", long: &[] },
+            Language::Php => ProgramOptions { letters: "rdBREFfczS", long: &["--run", "--define", "--file"] },
+            Language::Awk => ProgramOptions {
                 letters: "Ffvi",
                 long: &["--field-separator", "--assign", "--file", "--source", "--include"],
             },
-            Language::Lua => Options { letters: "el", long: &[] },
-            Language::R => Options { letters: "efg", long: &["--file", "--args"] },
+            Language::Lua => ProgramOptions { letters: "el", long: &[] },
+            Language::R => ProgramOptions { letters: "efg", long: &["--file", "--args"] },
         };
         let code_options: &[&str] = match language {
             Language::Python => &["-c"],
@@ -110,14 +113,14 @@ impl Walk {
                 Some("eval") => {
                     let after = options::leading(words, split.operands + 1, &table);
                     operands = words.get(after.operands..).unwrap_or_default();
-                    return operands.first().map_or(Code::None, |text| Code::Text(text.clone()));
+                    return operands.first().map_or(CodeSource::None, |text| CodeSource::Text(text.clone()));
                 }
                 Some("run") => {
                     split = options::leading(words, split.operands + 1, &table);
                     operands = words.get(split.operands..).unwrap_or_default();
-                    return operands.first().map_or(Code::None, |path| Code::File(path.clone()));
+                    return operands.first().map_or(CodeSource::None, |path| CodeSource::File(path.clone()));
                 }
-                Some(file) if !file.contains('.') => return Code::None,
+                Some(file) if !file.contains('.') => return CodeSource::None,
                 _ => {}
             }
         }
@@ -128,21 +131,21 @@ impl Walk {
             .filter_map(|given| given.value.as_deref())
             .collect();
         if !texts.is_empty() {
-            return Code::Text(texts.join("\n"));
+            return CodeSource::Text(texts.join("\n"));
         }
         // Its statements are operands and values of `-s`.
         if language == Language::Python && split.value(&["-m"]) == Some("timeit") {
-            return Code::Text(operands.join("\n"));
+            return CodeSource::Text(operands.join("\n"));
         }
         if language == Language::Python && split.has(&["-m"])
             || split.has(&["-V", "--version", "-v", "--help", "-h"]) && operands.is_empty()
         {
-            return Code::None;
+            return CodeSource::None;
         }
         if language == Language::Awk {
             return match split.value(&["-f", "--file"]) {
-                Some(path) => Code::File(path.to_owned()),
-                None => operands.first().map_or(Code::None, |text| {
+                Some(path) => CodeSource::File(path.to_owned()),
+                None => operands.first().map_or(CodeSource::None, |text| {
                     // What `-v` sets is a constant of the code.
                     let set = split
                         .given
@@ -154,17 +157,17 @@ impl Walk {
                             format!("{name} = \"{}\"\n", value.replace('\\', "\\\\").replace('"', "\\\""))
                         })
                         .collect();
-                    Code::Text(format!("{set}{text}"))
+                    CodeSource::Text(format!("{set}{text}"))
                 }),
             };
         }
         match operands.first().map(String::as_str) {
             None | Some("-" | "/dev/stdin") => match &self.input {
-                Input::Text(text) => Code::Text(text.clone()),
-                Input::File(path) => Code::File(path.clone()),
-                Input::Inherited => Code::None,
+                StdinText::Text(text) => CodeSource::Text(text.clone()),
+                StdinText::File(path) => CodeSource::File(path.clone()),
+                StdinText::Inherited => CodeSource::None,
             },
-            Some(path) => Code::File(path.to_owned()),
+            Some(path) => CodeSource::File(path.to_owned()),
         }
     }
 
@@ -186,13 +189,13 @@ impl Walk {
             }
             for action in calls::actions(&tokens, language, &code) {
                 match action {
-                    Action::Shell(text) => {
+                    CallAction::Shell(text) => {
                         self.input_unknown(|walk| walk.shell_text(name, &text, Vec::new()))
                     }
-                    Action::Words(words) => self.input_unknown(|walk| walk.run(words, Vec::new())),
-                    Action::Code(text) => pending.push(text),
-                    Action::Write(path) => self.writes_now(&path, name),
-                    Action::Unknown(call) => {
+                    CallAction::Words(words) => self.input_unknown(|walk| walk.run(words, Vec::new())),
+                    CallAction::Code(text) => pending.push(text),
+                    CallAction::Write(path) => self.writes_now(&path, name),
+                    CallAction::Unknown(call) => {
                         // `system($0)` runs the lines it is given.
                         if language == Language::Awk
                             && let Some(text) = self.input_text()

@@ -1,9 +1,9 @@
 //! Scripts of `sed`, as far as they matter: `e` and the flag `e` of `s` run commands, `w` writes
 //! files. Everything else only has to be stepped over; what cannot be is a doubt.
 
-use crate::eval::{Input, Walk};
+use crate::eval::{Evaluator, StdinText};
 use crate::expand::unknown::{self, HOLE};
-use crate::paths::options::{self, Options};
+use crate::paths::options::{self, ProgramOptions};
 use crate::{Carrier, DoubtKind};
 
 /// What a script does beside editing.
@@ -15,7 +15,7 @@ struct Effects {
     reads: Vec<String>,
 }
 
-impl Walk {
+impl Evaluator {
     /// The paths of `sed`. `-i.bak` takes its value attached, so it is no letter of the table; with
     /// `-e` the first operand is a file.
     pub(crate) fn sed(&mut self, words: &[String]) {
@@ -47,8 +47,8 @@ impl Walk {
             self.doubt_of(DoubtKind::Opaque, &format!("script file {file}"), command);
         }
         let input = match &self.input {
-            Input::Text(text) if files.is_empty() => Some(text.clone()),
-            Input::Text(_) | Input::Inherited | Input::File(_) => None,
+            StdinText::Text(text) if files.is_empty() => Some(text.clone()),
+            StdinText::Text(_) | StdinText::Inherited | StdinText::File(_) => None,
         };
         self.via.push(Carrier::Program("sed".to_owned()));
         for code in effects.runs {
@@ -68,7 +68,8 @@ impl Walk {
     }
 }
 
-const OPTIONS: Options = Options { letters: "efl", long: &["--expression", "--file", "--line-length"] };
+const OPTIONS: ProgramOptions =
+    ProgramOptions { letters: "efl", long: &["--expression", "--file", "--line-length"] };
 
 /// Scripts, files, and whether the files are changed.
 fn arguments(words: &[String]) -> (Vec<String>, Vec<String>, bool) {
@@ -113,7 +114,7 @@ fn is_stream(path: &str) -> bool {
 
 /// `None` if the script is not understood.
 fn effects(script: &str) -> Option<Effects> {
-    let mut reader = Reader { rest: script };
+    let mut reader = SedReader { rest: script };
     let mut effects = Effects::default();
     loop {
         reader.skip(|c| c.is_whitespace() || c == ';');
@@ -153,11 +154,11 @@ fn effects(script: &str) -> Option<Effects> {
     }
 }
 
-struct Reader<'s> {
+struct SedReader<'s> {
     rest: &'s str,
 }
 
-impl<'s> Reader<'s> {
+impl<'s> SedReader<'s> {
     fn peek(&self) -> Option<char> {
         self.rest.chars().next()
     }

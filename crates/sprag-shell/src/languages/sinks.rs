@@ -4,7 +4,7 @@ use super::lexer::Language;
 
 /// What a call does with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sink {
+pub(crate) enum CallSink {
     /// A text for the shell, a list of words, or words one by one.
     Command,
     /// The program first, then all of its words.
@@ -23,29 +23,29 @@ pub(crate) enum Sink {
 
 /// The calls of one language; `with` is a word that must be in the code, because the name alone
 /// says too little.
-struct Row {
+struct SinkRow {
     language: Language,
     names: &'static [&'static str],
     with: &'static [&'static str],
-    sink: Sink,
+    sink: CallSink,
 }
 
 const fn row(
     language: Language,
-    sink: Sink,
+    sink: CallSink,
     with: &'static [&'static str],
     names: &'static [&'static str],
-) -> Row {
-    Row { language, names, with, sink }
+) -> SinkRow {
+    SinkRow { language, names, with, sink }
 }
 
-const TREE: Sink = Sink::Remove { tree: true };
-const FILE: Sink = Sink::Remove { tree: false };
+const TREE: CallSink = CallSink::Remove { tree: true };
+const FILE: CallSink = CallSink::Remove { tree: false };
 
-const ROWS: &[Row] = &[
+const ROWS: &[SinkRow] = &[
     row(
         Language::Python,
-        Sink::Command,
+        CallSink::Command,
         &[],
         &[
             "system",
@@ -62,13 +62,13 @@ const ROWS: &[Row] = &[
     ),
     row(
         Language::Python,
-        Sink::Command,
+        CallSink::Command,
         &["subprocess", "sh.", "invoke", "fabric", "pty", "pexpect"],
         &["run", "call", "spawn"],
     ),
     row(
         Language::Python,
-        Sink::Exec,
+        CallSink::Exec,
         &[],
         &[
             "execl",
@@ -85,25 +85,25 @@ const ROWS: &[Row] = &[
     ),
     row(
         Language::Python,
-        Sink::Spawn,
+        CallSink::Spawn,
         &[],
         &["spawnl", "spawnlp", "spawnv", "spawnvp", "spawnve", "spawnle", "spawnvpe", "spawnlpe"],
     ),
     row(Language::Python, TREE, &[], &["rmtree", "removedirs"]),
     row(Language::Python, FILE, &["os", "pathlib", "Path"], &["remove", "unlink", "rmdir"]),
-    row(Language::Python, Sink::Code, &[], &["exec", "eval"]),
-    row(Language::Python, Sink::Write, &["Path"], &["write_text", "write_bytes"]),
-    row(Language::Python, Sink::Copy, &["shutil"], &["copy", "copy2", "copyfile", "copytree", "move"]),
-    row(Language::Python, Sink::Copy, &["os", "Path"], &["rename", "renames", "symlink", "link"]),
+    row(Language::Python, CallSink::Code, &[], &["exec", "eval"]),
+    row(Language::Python, CallSink::Write, &["Path"], &["write_text", "write_bytes"]),
+    row(Language::Python, CallSink::Copy, &["shutil"], &["copy", "copy2", "copyfile", "copytree", "move"]),
+    row(Language::Python, CallSink::Copy, &["os", "Path"], &["rename", "renames", "symlink", "link"]),
     row(
         Language::JavaScript,
-        Sink::Copy,
+        CallSink::Copy,
         &["fs", "Deno"],
         &["renameSync", "copyFileSync", "copyFile", "cpSync", "symlinkSync", "linkSync"],
     ),
     row(
         Language::JavaScript,
-        Sink::Write,
+        CallSink::Write,
         &["fs", "Deno", "Bun"],
         &[
             "writeFile",
@@ -116,15 +116,15 @@ const ROWS: &[Row] = &[
             "writeTextFileSync",
         ],
     ),
-    row(Language::Ruby, Sink::Write, &["File", "IO"], &["write", "binwrite", "truncate"]),
-    row(Language::Php, Sink::Write, &[], &["file_put_contents"]),
+    row(Language::Ruby, CallSink::Write, &["File", "IO"], &["write", "binwrite", "truncate"]),
+    row(Language::Php, CallSink::Write, &[], &["file_put_contents"]),
     row(
         Language::JavaScript,
-        Sink::Command,
+        CallSink::Command,
         &["child_process", "execa", "shelljs", "zx"],
         &["exec", "execSync", "spawn", "spawnSync", "execFile", "execFileSync", "execa", "execaSync"],
     ),
-    row(Language::JavaScript, Sink::Command, &["Deno", "Bun"], &["run", "Command", "spawn", "spawnSync"]),
+    row(Language::JavaScript, CallSink::Command, &["Deno", "Bun"], &["run", "Command", "spawn", "spawnSync"]),
     row(
         Language::JavaScript,
         TREE,
@@ -132,14 +132,19 @@ const ROWS: &[Row] = &[
         &["rm", "rmSync", "rimraf", "rimrafSync", "removeSync", "emptyDirSync", "remove"],
     ),
     row(Language::JavaScript, FILE, &["fs"], &["unlink", "unlinkSync", "rmdir", "rmdirSync"]),
-    row(Language::JavaScript, Sink::Code, &[], &["eval", "Function", "runInNewContext", "runInThisContext"]),
-    row(Language::Perl, Sink::Command, &[], &["system", "exec"]),
+    row(
+        Language::JavaScript,
+        CallSink::Code,
+        &[],
+        &["eval", "Function", "runInNewContext", "runInThisContext"],
+    ),
+    row(Language::Perl, CallSink::Command, &[], &["system", "exec"]),
     row(Language::Perl, TREE, &[], &["rmtree", "remove_tree"]),
     row(Language::Perl, FILE, &[], &["unlink", "rmdir"]),
-    row(Language::Perl, Sink::Code, &[], &["eval"]),
+    row(Language::Perl, CallSink::Code, &[], &["eval"]),
     row(
         Language::Ruby,
-        Sink::Command,
+        CallSink::Command,
         &[],
         &["system", "exec", "spawn", "popen", "capture2", "capture2e", "capture3", "popen3", "popen2", "sh"],
     ),
@@ -155,27 +160,27 @@ const ROWS: &[Row] = &[
         &["File", "FileUtils", "Dir", "Pathname"],
         &["delete", "unlink", "rm", "rm_f", "rmdir"],
     ),
-    row(Language::Ruby, Sink::Code, &[], &["eval", "instance_eval", "class_eval"]),
+    row(Language::Ruby, CallSink::Code, &[], &["eval", "instance_eval", "class_eval"]),
     row(
         Language::Php,
-        Sink::Command,
+        CallSink::Command,
         &[],
         &["exec", "shell_exec", "system", "passthru", "popen", "proc_open", "pcntl_exec"],
     ),
     row(Language::Php, FILE, &[], &["unlink", "rmdir"]),
-    row(Language::Php, Sink::Code, &[], &["eval", "assert"]),
-    row(Language::Ruby, Sink::Command, &["System", ":os"], &["shell", "cmd"]),
-    row(Language::R, Sink::Command, &[], &["system", "system2", "shell", "pipe"]),
+    row(Language::Php, CallSink::Code, &[], &["eval", "assert"]),
+    row(Language::Ruby, CallSink::Command, &["System", ":os"], &["shell", "cmd"]),
+    row(Language::R, CallSink::Command, &[], &["system", "system2", "shell", "pipe"]),
     row(Language::R, TREE, &["recursive"], &["unlink"]),
     row(Language::R, FILE, &["file", "fs"], &["remove", "unlink"]),
-    row(Language::Awk, Sink::Command, &[], &["system"]),
-    row(Language::Lua, Sink::Command, &[], &["execute", "popen"]),
+    row(Language::Awk, CallSink::Command, &[], &["system"]),
+    row(Language::Lua, CallSink::Command, &[], &["execute", "popen"]),
     row(Language::Lua, FILE, &["os"], &["remove"]),
-    row(Language::Lua, Sink::Code, &[], &["load", "loadstring", "dostring"]),
+    row(Language::Lua, CallSink::Code, &[], &["load", "loadstring", "dostring"]),
 ];
 
 /// The call of that name, if the code is of a kind where it means that.
-pub(crate) fn find(language: Language, name: &str, code: &str) -> Option<Sink> {
+pub(crate) fn find(language: Language, name: &str, code: &str) -> Option<CallSink> {
     let row = ROWS.iter().find(|row| {
         row.language == language
             && row.names.contains(&name)
@@ -185,6 +190,6 @@ pub(crate) fn find(language: Language, name: &str, code: &str) -> Option<Sink> {
 }
 
 /// The call of that name, whatever the code is.
-pub(crate) fn by_name(language: Language, name: &str) -> Option<Sink> {
+pub(crate) fn by_name(language: Language, name: &str) -> Option<CallSink> {
     ROWS.iter().find(|row| row.language == language && row.names.contains(&name)).map(|row| row.sink)
 }

@@ -16,7 +16,7 @@ const CASES: usize = 5;
 /// Operators of one `[[ ]]` become a tree of that depth.
 const TESTS: usize = 48;
 
-pub(super) struct Reading {
+pub(super) struct ParseResult {
     pub(super) program: Program,
     pub(super) doubt: Option<DoubtKind>,
 }
@@ -25,16 +25,16 @@ pub(super) struct Reading {
 const OPENED: usize = 1000;
 
 /// Reads `text`, which may nest `depth` levels.
-pub(crate) fn read(text: &str, depth: usize) -> Reading {
+pub(crate) fn read(text: &str, depth: usize) -> ParseResult {
     if let Some(program) = plain::read(text) {
-        return Reading { program, doubt: None };
+        return ParseResult { program, doubt: None };
     }
     let shape = scan::shape(text);
     if shape.depth > depth || shape.opened > OPENED || shape.cases > CASES || shape.tests > TESTS {
-        return Reading { program: recover::split(text), doubt: Some(DoubtKind::Limit) };
+        return ParseResult { program: recover::split(text), doubt: Some(DoubtKind::Limit) };
     }
     if shape.wide_descriptor {
-        return Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) };
+        return ParseResult { program: recover::split(text), doubt: Some(DoubtKind::Parse) };
     }
     let edited;
     let text = if shape.edits.is_empty() {
@@ -51,12 +51,12 @@ pub(crate) fn read(text: &str, depth: usize) -> Reading {
         parse(&without_gaps(&coproc_as_pipe(&select_as_for(text))))
     });
     match program {
-        None => Reading { program: recover::split(text), doubt: Some(DoubtKind::Parse) },
-        Some(program) if shape.heredocs == heredocs::count(&program) => Reading { program, doubt: None },
+        None => ParseResult { program: recover::split(text), doubt: Some(DoubtKind::Parse) },
+        Some(program) if shape.heredocs == heredocs::count(&program) => ParseResult { program, doubt: None },
         // Two readings of the same text: what either of them sees counts.
         Some(mut program) => {
             program.complete_commands.extend(recover::split(text).complete_commands);
-            Reading { program, doubt: Some(DoubtKind::Parse) }
+            ParseResult { program, doubt: Some(DoubtKind::Parse) }
         }
     }
 }

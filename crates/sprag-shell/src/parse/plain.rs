@@ -26,7 +26,7 @@ pub(crate) fn read(text: &str) -> Option<Program> {
     if text.len() > LONGEST || !text.bytes().all(is_plain) {
         return None;
     }
-    let mut line = Line { text, at: 0 };
+    let mut line = PlainLine { text, at: 0 };
     let mut items = Vec::new();
     while !line.is_done() {
         let list = line.and_or()?;
@@ -46,12 +46,12 @@ fn is_word(byte: u8) -> bool {
     !b" |&;>".contains(&byte)
 }
 
-struct Line<'a> {
+struct PlainLine<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> PlainLine<'a> {
     fn rest(&self) -> &'a [u8] {
         &self.text.as_bytes()[self.at..]
     }

@@ -4,7 +4,7 @@
 
 use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
 
-use super::scan::{self, Inside};
+use super::scan::{self, Nesting};
 
 /// The text as one flat list; a pipe stays a pipe, so that what is piped into a shell is seen.
 pub(crate) fn split(text: &str) -> ast::Program {
@@ -12,9 +12,9 @@ pub(crate) fn split(text: &str) -> ast::Program {
     let mut pipe = Vec::new();
     for piece in pieces(text) {
         match piece {
-            Piece::Command(command) => pipe.push(ast::Command::Simple(command)),
-            Piece::Pipe => {}
-            Piece::End => end(&mut pipe, &mut list),
+            RecoveredPiece::Command(command) => pipe.push(ast::Command::Simple(command)),
+            RecoveredPiece::Pipe => {}
+            RecoveredPiece::End => end(&mut pipe, &mut list),
         }
     }
     end(&mut pipe, &mut list);
@@ -30,7 +30,7 @@ fn end(pipe: &mut Vec<ast::Command>, list: &mut Vec<ast::CompoundListItem>) {
     list.push(ast::CompoundListItem(list_item, ast::SeparatorOperator::Sequence));
 }
 
-enum Piece {
+enum RecoveredPiece {
     Command(ast::SimpleCommand),
     Pipe,
     End,
@@ -42,7 +42,7 @@ const KEYWORDS: &[&str] = &[
     "esac", "in",
 ];
 
-struct Heredoc {
+struct RecoveredHeredoc {
     end: String,
     tabs: bool,
     quoted: bool,
@@ -50,11 +50,11 @@ struct Heredoc {
     command: usize,
 }
 
-fn pieces(text: &str) -> Vec<Piece> {
+fn pieces(text: &str) -> Vec<RecoveredPiece> {
     let bytes = text.as_bytes();
     let mut pieces = Vec::new();
     let mut words: Vec<Item> = Vec::new();
-    let mut heredocs: Vec<Heredoc> = Vec::new();
+    let mut heredocs: Vec<RecoveredHeredoc> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
@@ -62,7 +62,7 @@ fn pieces(text: &str) -> Vec<Piece> {
             b'#' => at = text[at..].find('\n').map_or(bytes.len(), |length| at + length),
             b'\n' => {
                 finish(&mut words, &mut pieces);
-                pieces.push(Piece::End);
+                pieces.push(RecoveredPiece::End);
                 at += 1;
                 for heredoc in std::mem::take(&mut heredocs) {
                     let (body, next) = body(text, at, &heredoc);
@@ -72,13 +72,13 @@ fn pieces(text: &str) -> Vec<Piece> {
             }
             b'|' if bytes.get(at + 1) != Some(&b'|') => {
                 finish(&mut words, &mut pieces);
-                pieces.push(Piece::Pipe);
+                pieces.push(RecoveredPiece::Pipe);
                 at += if bytes.get(at + 1) == Some(&b'&') { 2 } else { 1 };
             }
             b'&' if bytes.get(at + 1) == Some(&b'>') => at = redirect(text, at + 1, &mut words),
             b';' | b'&' | b'|' | b'(' | b')' => {
                 finish(&mut words, &mut pieces);
-                pieces.push(Piece::End);
+                pieces.push(RecoveredPiece::End);
                 at += 1;
             }
             b'<' if text[at..].starts_with("<<") && !text[at..].starts_with("<<<") => {
@@ -87,8 +87,9 @@ fn pieces(text: &str) -> Vec<Piece> {
                 at = next;
                 let quoted = raw.contains(['\'', '"', '\\']);
                 let end = raw.replace(['\'', '"', '\\'], "");
-                let command = pieces.iter().filter(|piece| matches!(piece, Piece::Command(_))).count();
-                heredocs.push(Heredoc { end, tabs, quoted, command });
+                let command =
+                    pieces.iter().filter(|piece| matches!(piece, RecoveredPiece::Command(_))).count();
+                heredocs.push(RecoveredHeredoc { end, tabs, quoted, command });
             }
             b'<' | b'>' if bytes.get(at + 1) == Some(&b'(') => {
                 finish(&mut words, &mut pieces);
@@ -109,7 +110,7 @@ fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-fn finish(words: &mut Vec<Item>, pieces: &mut Vec<Piece>) {
+fn finish(words: &mut Vec<Item>, pieces: &mut Vec<RecoveredPiece>) {
     if words.is_empty() {
         return;
     }
@@ -126,7 +127,7 @@ fn finish(words: &mut Vec<Item>, pieces: &mut Vec<Piece>) {
             other => suffix.push(other),
         }
     }
-    pieces.push(Piece::Command(ast::SimpleCommand {
+    pieces.push(RecoveredPiece::Command(ast::SimpleCommand {
         prefix: (!prefix.is_empty()).then_some(ast::CommandPrefix(prefix)),
         word_or_name: name,
         suffix: (!suffix.is_empty()).then_some(ast::CommandSuffix(suffix)),
@@ -201,13 +202,13 @@ fn word_end(text: &str, at: usize) -> usize {
             b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => break,
             b'\\' => Some(at + 2),
             b'\'' => scan::end_of_single(text, at + 1),
-            b'"' => scan::end_of(text, at + 1, Inside::Quotes),
-            b'`' => scan::end_of(text, at + 1, Inside::Ticks),
+            b'"' => scan::end_of(text, at + 1, Nesting::Quotes),
+            b'`' => scan::end_of(text, at + 1, Nesting::Ticks),
             b'$' => match bytes.get(at + 1) {
                 Some(b'\'') => scan::end_of_ansi(text, at + 2),
-                Some(b'{') => scan::end_of(text, at + 2, Inside::Braces),
-                Some(b'(') if scan::is_arithmetic(bytes, at + 2) => scan::end_of(text, at + 2, Inside::Math),
-                Some(b'(') => scan::end_of(text, at + 2, Inside::Parens),
+                Some(b'{') => scan::end_of(text, at + 2, Nesting::Braces),
+                Some(b'(') if scan::is_arithmetic(bytes, at + 2) => scan::end_of(text, at + 2, Nesting::Math),
+                Some(b'(') => scan::end_of(text, at + 2, Nesting::Parens),
                 _ => Some(at + 1),
             },
             _ => Some(at + 1),
@@ -223,7 +224,7 @@ fn word_end(text: &str, at: usize) -> usize {
     at
 }
 
-fn body<'t>(text: &'t str, start: usize, heredoc: &Heredoc) -> (&'t str, usize) {
+fn body<'t>(text: &'t str, start: usize, heredoc: &RecoveredHeredoc) -> (&'t str, usize) {
     let mut at = start.min(text.len());
     while at < text.len() {
         let length = text[at..].find('\n').unwrap_or(text.len() - at);
@@ -238,12 +239,12 @@ fn body<'t>(text: &'t str, start: usize, heredoc: &Heredoc) -> (&'t str, usize) 
     (&text[start.min(text.len())..], text.len())
 }
 
-fn attach(pieces: &mut [Piece], heredoc: &Heredoc, body: &str) {
+fn attach(pieces: &mut [RecoveredPiece], heredoc: &RecoveredHeredoc, body: &str) {
     let command = pieces
         .iter_mut()
         .filter_map(|piece| match piece {
-            Piece::Command(command) => Some(command),
-            Piece::Pipe | Piece::End => None,
+            RecoveredPiece::Command(command) => Some(command),
+            RecoveredPiece::Pipe | RecoveredPiece::End => None,
         })
         .nth(heredoc.command);
     if let Some(command) = command {

@@ -4,7 +4,7 @@
 
 /// What a scan starts inside of, just after the opening characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inside {
+pub(crate) enum Nesting {
     /// `$( )`, `<( )`, `( )`.
     Parens,
     /// `${ }`.
@@ -21,7 +21,7 @@ pub(crate) enum Inside {
 
 /// What the parser would have to recurse into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct NestingShape {
     pub(super) depth: usize,
     pub(super) cases: usize,
     /// Everything that opens a level, closed or not.
@@ -38,14 +38,14 @@ pub(crate) struct Shape {
     pub(super) edits: Vec<(usize, char)>,
 }
 
-struct Heredoc {
+struct PendingHeredoc {
     end: Vec<u8>,
     tabs: bool,
 }
 
 #[derive(Clone, Copy)]
-struct Frame {
-    inside: Option<Inside>,
+struct ScanFrame {
+    inside: Option<Nesting>,
     /// Part of a word, which the parser does not look into.
     in_word: bool,
     /// A word of the outer frame, behind which no keyword can stand.
@@ -60,9 +60,9 @@ struct Frame {
     naming: bool,
 }
 
-impl Frame {
-    fn new(inside: Option<Inside>, in_word: bool, is_word: bool) -> Frame {
-        Frame {
+impl ScanFrame {
+    fn new(inside: Option<Nesting>, in_word: bool, is_word: bool) -> ScanFrame {
+        ScanFrame {
             inside,
             in_word,
             is_word,
@@ -77,8 +77,8 @@ impl Frame {
 }
 
 /// The place just behind the end of what starts at `at`.
-pub(crate) fn end_of(text: &str, at: usize, inside: Inside) -> Option<usize> {
-    Scan::new(text.as_bytes(), at, Some(inside)).run()
+pub(crate) fn end_of(text: &str, at: usize, inside: Nesting) -> Option<usize> {
+    NestingScan::new(text.as_bytes(), at, Some(inside)).run()
 }
 
 /// Whether the parenthesis at `at`, which follows another one, makes it `(( ))`. Text that goes on
@@ -102,8 +102,8 @@ pub(crate) fn is_arithmetic(text: &[u8], at: usize) -> bool {
     false
 }
 
-pub(crate) fn shape(text: &str) -> Shape {
-    let mut scan = Scan::new(text.as_bytes(), 0, None);
+pub(crate) fn shape(text: &str) -> NestingShape {
+    let mut scan = NestingScan::new(text.as_bytes(), 0, None);
     scan.run();
     scan.shape
 }
@@ -127,24 +127,24 @@ pub(crate) fn end_of_ansi(text: &str, at: usize) -> Option<usize> {
     None
 }
 
-struct Scan<'t> {
+struct NestingScan<'t> {
     text: &'t [u8],
     at: usize,
-    stack: Vec<Frame>,
+    stack: Vec<ScanFrame>,
     keywords: usize,
-    heredocs: Vec<Heredoc>,
-    shape: Shape,
+    heredocs: Vec<PendingHeredoc>,
+    shape: NestingShape,
 }
 
-impl<'t> Scan<'t> {
-    fn new(text: &'t [u8], at: usize, inside: Option<Inside>) -> Scan<'t> {
-        Scan {
+impl<'t> NestingScan<'t> {
+    fn new(text: &'t [u8], at: usize, inside: Option<Nesting>) -> NestingScan<'t> {
+        NestingScan {
             text,
             at,
-            stack: vec![Frame::new(inside, false, false)],
+            stack: vec![ScanFrame::new(inside, false, false)],
             keywords: 0,
             heredocs: Vec::new(),
-            shape: Shape::default(),
+            shape: NestingShape::default(),
         }
     }
 
@@ -152,14 +152,14 @@ impl<'t> Scan<'t> {
         self.text.get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn push(&mut self, inside: Inside) {
+    fn push(&mut self, inside: Nesting) {
         let in_word = self.in_word();
-        self.stack.push(Frame::new(Some(inside), in_word, false));
+        self.stack.push(ScanFrame::new(Some(inside), in_word, false));
         self.measure();
     }
 
-    fn push_in_word(&mut self, inside: Inside) {
-        self.stack.push(Frame::new(Some(inside), true, true));
+    fn push_in_word(&mut self, inside: Nesting) {
+        self.stack.push(ScanFrame::new(Some(inside), true, true));
         self.measure();
     }
 
@@ -178,12 +178,12 @@ impl<'t> Scan<'t> {
             let frame = *self.stack.last()?;
             let byte = self.text[self.at];
             match frame.inside {
-                Some(Inside::Quotes) => self.quotes(byte),
-                Some(Inside::Ticks) => self.ticks(byte),
-                Some(Inside::Braces) => self.bracketed(byte, b'{', b'}', Inside::Braces),
-                Some(Inside::Brackets) => self.bracketed(byte, b'[', b']', Inside::Brackets),
-                Some(Inside::Math) => self.bracketed(byte, b'(', b')', Inside::Math),
-                None | Some(Inside::Parens) => self.code(byte),
+                Some(Nesting::Quotes) => self.quotes(byte),
+                Some(Nesting::Ticks) => self.ticks(byte),
+                Some(Nesting::Braces) => self.bracketed(byte, b'{', b'}', Nesting::Braces),
+                Some(Nesting::Brackets) => self.bracketed(byte, b'[', b']', Nesting::Brackets),
+                Some(Nesting::Math) => self.bracketed(byte, b'(', b')', Nesting::Math),
+                None | Some(Nesting::Parens) => self.code(byte),
             }
             if self.stack.is_empty() {
                 return Some(self.at);
@@ -212,15 +212,15 @@ impl<'t> Scan<'t> {
             b'(' => {
                 self.at += 2;
                 let math = is_arithmetic(self.text, self.at);
-                self.push_in_word(if math { Inside::Math } else { Inside::Parens });
+                self.push_in_word(if math { Nesting::Math } else { Nesting::Parens });
             }
             b'{' => {
                 self.at += 2;
-                self.push_in_word(Inside::Braces);
+                self.push_in_word(Nesting::Braces);
             }
             b'[' => {
                 self.at += 2;
-                self.push_in_word(Inside::Brackets);
+                self.push_in_word(Nesting::Brackets);
             }
             _ => self.at += 1,
         }
@@ -233,7 +233,7 @@ impl<'t> Scan<'t> {
             b'$' => self.dollar(),
             b'`' => {
                 self.at += 1;
-                self.push(Inside::Ticks);
+                self.push(Nesting::Ticks);
             }
             _ => self.at += 1,
         }
@@ -247,22 +247,22 @@ impl<'t> Scan<'t> {
         }
     }
 
-    fn bracketed(&mut self, byte: u8, open: u8, close: u8, inside: Inside) {
+    fn bracketed(&mut self, byte: u8, open: u8, close: u8, inside: Nesting) {
         match byte {
             b'\\' => self.at += 2,
             _ if byte == close => self.pop(),
             b'\'' => self.single(),
             b'"' => {
                 self.at += 1;
-                self.push(Inside::Quotes);
+                self.push(Nesting::Quotes);
             }
             b'$' => self.dollar(),
             b'`' => {
                 self.at += 1;
-                self.push(Inside::Ticks);
+                self.push(Nesting::Ticks);
             }
             // A plain `{` in `${x:-{}` is text.
-            _ if byte == open && inside != Inside::Braces => {
+            _ if byte == open && inside != Nesting::Braces => {
                 self.at += 1;
                 self.push(inside);
             }
@@ -297,7 +297,7 @@ impl<'t> Scan<'t> {
                 if !math && !self.in_word() {
                     self.break_before(b'(');
                 }
-                self.push(if math { Inside::Math } else { Inside::Parens });
+                self.push(if math { Nesting::Math } else { Nesting::Parens });
             }
             b')' => self.close_paren(),
             b';' | b'&' | b'|' => self.operator(byte),
@@ -366,7 +366,7 @@ impl<'t> Scan<'t> {
         if self.peek(1) == b'(' {
             self.at += 2;
             let in_word = self.in_word();
-            self.stack.push(Frame::new(Some(Inside::Parens), in_word, true));
+            self.stack.push(ScanFrame::new(Some(Nesting::Parens), in_word, true));
             self.measure();
             return;
         }
@@ -422,7 +422,7 @@ impl<'t> Scan<'t> {
         if !self.in_word() {
             self.shape.heredocs += 1;
         }
-        self.heredocs.push(Heredoc { end, tabs });
+        self.heredocs.push(PendingHeredoc { end, tabs });
     }
 
     fn skip_heredocs(&mut self) {
@@ -480,12 +480,12 @@ impl<'t> Scan<'t> {
                 b'"' => {
                     self.at += 1;
                     plain = false;
-                    self.push_in_word(Inside::Quotes);
+                    self.push_in_word(Nesting::Quotes);
                 }
                 b'`' => {
                     self.at += 1;
                     plain = false;
-                    self.push_in_word(Inside::Ticks);
+                    self.push_in_word(Nesting::Ticks);
                 }
                 b'$' => {
                     plain = false;
@@ -594,11 +594,11 @@ mod tests {
             ("cat <<E\n )\nE\n) x", " x"),
             ("a \"$(b ')')\" `c`) x", " x"),
         ] {
-            let end = end_of(text, 0, Inside::Parens).unwrap();
+            let end = end_of(text, 0, Nesting::Parens).unwrap();
             assert_eq!(&text[end..], rest, "{text}");
         }
-        assert_eq!(end_of("x:-'}' \"}\" ${y}} z", 0, Inside::Braces), Some(16));
-        assert_eq!(end_of("a b", 0, Inside::Parens), None);
+        assert_eq!(end_of("x:-'}' \"}\" ${y}} z", 0, Nesting::Braces), Some(16));
+        assert_eq!(end_of("a b", 0, Nesting::Parens), None);
     }
 
     #[test]

@@ -5,13 +5,13 @@ mod read_only;
 mod verbs;
 
 use super::PathUse;
-use super::eval::Walk;
+use super::eval::Evaluator;
 use super::expand::unknown;
-use super::paths::options::Options;
+use super::paths::options::ProgramOptions;
 
 /// Which operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum OperandRange {
     None,
     All,
     First,
@@ -20,11 +20,11 @@ enum Which {
     ButFirst,
 }
 
-struct Row {
+struct PathRow {
     names: &'static [&'static str],
-    options: Options,
-    reads: Which,
-    writes: Which,
+    options: ProgramOptions,
+    reads: OperandRange,
+    writes: OperandRange,
     /// Options whose value is written.
     writes_at: &'static [&'static str],
     /// Options whose value is read.
@@ -37,14 +37,14 @@ struct Row {
 
 const fn row(
     names: &'static [&'static str],
-    reads: Which,
-    writes: Which,
+    reads: OperandRange,
+    writes: OperandRange,
     letters: &'static str,
     long: &'static [&'static str],
-) -> Row {
-    Row {
+) -> PathRow {
+    PathRow {
         names,
-        options: Options { letters, long },
+        options: ProgramOptions { letters, long },
         reads,
         writes,
         writes_at: &[],
@@ -54,127 +54,175 @@ const fn row(
     }
 }
 
-const ROWS: &[Row] = &[
-    Row {
+const ROWS: &[PathRow] = &[
+    PathRow {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["cp", "gcp"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
+        ..row(
+            &["cp", "gcp"],
+            OperandRange::ButLast,
+            OperandRange::Last,
+            "tS",
+            &["--target-directory", "--suffix"],
+        )
     },
     // What is moved away is gone from where it was.
-    Row {
+    PathRow {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["mv", "gmv"], Which::ButLast, Which::All, "tS", &["--target-directory", "--suffix"])
+        ..row(
+            &["mv", "gmv"],
+            OperandRange::ButLast,
+            OperandRange::All,
+            "tS",
+            &["--target-directory", "--suffix"],
+        )
     },
-    Row {
+    PathRow {
         writes_at: &["-t", "--target-directory"],
-        ..row(&["ln", "gln"], Which::ButLast, Which::Last, "tS", &["--target-directory", "--suffix"])
+        ..row(
+            &["ln", "gln"],
+            OperandRange::ButLast,
+            OperandRange::Last,
+            "tS",
+            &["--target-directory", "--suffix"],
+        )
     },
-    Row {
+    PathRow {
         writes_at: &["-t", "--target-directory"],
         ..row(
             &["install"],
-            Which::ButLast,
-            Which::Last,
+            OperandRange::ButLast,
+            OperandRange::Last,
             "gmotS",
             &["--target-directory", "--mode", "--owner", "--group", "--suffix"],
         )
     },
     row(
         &["rsync"],
-        Which::ButLast,
-        Which::Last,
+        OperandRange::ButLast,
+        OperandRange::Last,
         "efTM",
         &["--exclude", "--include", "--filter", "--rsh", "--exclude-from", "--include-from"],
     ),
-    row(&["scp"], Which::ButLast, Which::Last, "cFiJloPSX", &[]),
-    row(&["tee", "sponge"], Which::None, Which::All, "", &[]),
-    row(&["touch"], Which::None, Which::All, "drt", &["--date", "--reference"]),
-    row(&["truncate"], Which::None, Which::All, "sr", &["--size", "--reference"]),
-    row(&["rm", "unlink", "rmdir", "shred", "srm", "trash", "grm"], Which::None, Which::All, "ns", &[]),
-    row(&["mkdir", "mkfifo", "mknod"], Which::None, Which::All, "m", &["--mode"]),
+    row(&["scp"], OperandRange::ButLast, OperandRange::Last, "cFiJloPSX", &[]),
+    row(&["tee", "sponge"], OperandRange::None, OperandRange::All, "", &[]),
+    row(&["touch"], OperandRange::None, OperandRange::All, "drt", &["--date", "--reference"]),
+    row(&["truncate"], OperandRange::None, OperandRange::All, "sr", &["--size", "--reference"]),
+    row(
+        &["rm", "unlink", "rmdir", "shred", "srm", "trash", "grm"],
+        OperandRange::None,
+        OperandRange::All,
+        "ns",
+        &[],
+    ),
+    row(&["mkdir", "mkfifo", "mknod"], OperandRange::None, OperandRange::All, "m", &["--mode"]),
     row(
         &["chmod", "chown", "chgrp", "chattr", "setfacl"],
-        Which::None,
-        Which::ButFirst,
+        OperandRange::None,
+        OperandRange::ButFirst,
         "",
         &["--reference"],
     ),
-    Row {
+    PathRow {
         writes_at: &["-d", "--directory", "-o", "--output", "-r", "--reject-file"],
         ..row(
             &["patch"],
-            Which::None,
-            Which::First,
+            OperandRange::None,
+            OperandRange::First,
             "pdiorBFVYz",
             &["--strip", "--directory", "--input", "--output", "--reject-file"],
         )
     },
-    Row { writes_at: &["-o", "--output"], ..row(&["shuf"], Which::All, Which::None, "ino", &["--output"]) },
-    row(&["uniq"], Which::First, Which::ButFirst, "fsw", &[]),
-    row(&["xxd"], Which::First, Which::ButFirst, "cgloRs", &[]),
-    Row {
-        writes_at: &["-o"],
-        ..row(&["go"], Which::None, Which::None, "", &["-o", "-tags", "-ldflags", "-gcflags", "-mod"])
+    PathRow {
+        writes_at: &["-o", "--output"],
+        ..row(&["shuf"], OperandRange::All, OperandRange::None, "ino", &["--output"])
     },
-    Row {
+    row(&["uniq"], OperandRange::First, OperandRange::ButFirst, "fsw", &[]),
+    row(&["xxd"], OperandRange::First, OperandRange::ButFirst, "cgloRs", &[]),
+    PathRow {
+        writes_at: &["-o"],
+        ..row(
+            &["go"],
+            OperandRange::None,
+            OperandRange::None,
+            "",
+            &["-o", "-tags", "-ldflags", "-gcflags", "-mod"],
+        )
+    },
+    PathRow {
         writes_at: &["-out", "-keyout", "-CAserial", "-writerand"],
         ..row(
             &["openssl"],
-            Which::None,
-            Which::None,
+            OperandRange::None,
+            OperandRange::None,
             "",
             &["-out", "-in", "-keyout", "-key", "-days", "-subj", "-CAserial", "-writerand", "-pass", "-k"],
         )
     },
-    Row {
+    PathRow {
         writes_at: &["-o", "--output"],
         ..row(
             &["strace", "ltrace", "time", "gtime", "perf"],
-            Which::None,
-            Which::None,
+            OperandRange::None,
+            OperandRange::None,
             "aeEfonpPsu",
             &["--output"],
         )
     },
-    Row {
+    PathRow {
         writes_at: &["-O", "-B", "-T", "-I"],
-        ..row(&["script"], Which::None, Which::First, "cEIoBOTm", &["--command"])
+        ..row(&["script"], OperandRange::None, OperandRange::First, "cEIoBOTm", &["--command"])
     },
-    Row {
+    PathRow {
         only_with: &["-i", "--inplace", "--in-place"],
-        ..row(&["yq"], Which::ButFirst, Which::ButFirst, "", &["--arg", "--argjson", "--indent"])
+        ..row(
+            &["yq"],
+            OperandRange::ButFirst,
+            OperandRange::ButFirst,
+            "",
+            &["--arg", "--argjson", "--indent"],
+        )
     },
-    Row {
+    PathRow {
         only_with: &["-i", "--in-place", "-I"],
         ..row(
             &["sed", "gsed"],
-            Which::ButFirst,
-            Which::ButFirst,
+            OperandRange::ButFirst,
+            OperandRange::ButFirst,
             "efl",
             &["--expression", "--file", "--line-length"],
         )
     },
-    Row { only_with: &["-i"], ..row(&["perl", "ruby"], Which::All, Which::All, "eEIMmF", &[]) },
-    Row {
-        writes_at: &["-o", "--output"],
-        ..row(&["sort"], Which::All, Which::None, "okStT", &["--output", "--key", "--field-separator"])
+    PathRow {
+        only_with: &["-i"],
+        ..row(&["perl", "ruby"], OperandRange::All, OperandRange::All, "eEIMmF", &[])
     },
-    Row {
+    PathRow {
+        writes_at: &["-o", "--output"],
+        ..row(
+            &["sort"],
+            OperandRange::All,
+            OperandRange::None,
+            "okStT",
+            &["--output", "--key", "--field-separator"],
+        )
+    },
+    PathRow {
         writes_at: &["-o", "--output"],
         ..row(
             &["diff", "sdiff"],
-            Which::All,
-            Which::None,
+            OperandRange::All,
+            OperandRange::None,
             "CUIFLWxXSo",
             &["--output", "--label", "--exclude", "--exclude-from", "--width"],
         )
     },
-    Row {
+    PathRow {
         writes_at: &["-o", "--output", "-c", "--cookie-jar", "-D", "--dump-header", "--output-dir"],
         reads_at: &["-T", "--upload-file", "-K", "--config", "--cert", "--key"],
         ..row(
             &["curl"],
-            Which::None,
-            Which::None,
+            OperandRange::None,
+            OperandRange::None,
             "AbCcDdEeFHhKmoPQrTtUuwxXYyz",
             &[
                 "--output",
@@ -212,7 +260,7 @@ const ROWS: &[Row] = &[
             ],
         )
     },
-    Row {
+    PathRow {
         writes_at: &[
             "-O",
             "--output-document",
@@ -227,8 +275,8 @@ const ROWS: &[Row] = &[
         reads_at: &["--post-file", "--body-file", "-i", "--input-file"],
         ..row(
             &["wget"],
-            Which::None,
-            Which::None,
+            OperandRange::None,
+            OperandRange::None,
             "OPoaUeBtTwQi",
             &[
                 "--output-document",
@@ -245,50 +293,50 @@ const ROWS: &[Row] = &[
             ],
         )
     },
-    Row {
+    PathRow {
         writes_at: &["-o", "--out", "--output"],
         ..row(
             &["aria2c", "axel", "fetch", "http", "https", "xh", "xhs"],
-            Which::None,
-            Which::None,
+            OperandRange::None,
+            OperandRange::None,
             "oadAjnx",
             &["--out", "--output", "--auth", "--dir"],
         )
     },
-    Row { writes_at: &["-d"], ..row(&["unzip"], Which::First, Which::None, "dxP", &[]) },
-    Row {
+    PathRow { writes_at: &["-d"], ..row(&["unzip"], OperandRange::First, OperandRange::None, "dxP", &[]) },
+    PathRow {
         writes_at: &["-o", "--output"],
         ..row(
             &["gpg", "cc", "gcc", "clang", "g++", "rustc", "ld", "jq-out"],
-            Which::None,
-            Which::None,
+            OperandRange::None,
+            OperandRange::None,
             "o",
             &["--output"],
         )
     },
-    row(&["zip"], Which::ButFirst, Which::First, "bitx", &[]),
-    Row {
+    row(&["zip"], OperandRange::ButFirst, OperandRange::First, "bitx", &[]),
+    PathRow {
         writes_at: &["-o"],
         not_with: &["-c", "--stdout", "--to-stdout", "-t", "--test", "-l", "--list"],
         ..row(
             &["gzip", "gunzip", "xz", "unxz", "bzip2", "bunzip2", "zstd", "unzstd", "lz4", "brotli"],
-            Which::All,
-            Which::All,
+            OperandRange::All,
+            OperandRange::All,
             "So",
             &["--suffix"],
         )
     },
-    row(&["split"], Which::First, Which::ButFirst, "abCln", &[]),
-    Row {
+    row(&["split"], OperandRange::First, OperandRange::ButFirst, "abCln", &[]),
+    PathRow {
         writes_at: &["-f", "--prefix"],
-        ..row(&["csplit"], Which::First, Which::None, "bfn", &["--prefix"])
+        ..row(&["csplit"], OperandRange::First, OperandRange::None, "bfn", &["--prefix"])
     },
-    Row {
+    PathRow {
         reads_at: &["-f", "--file", "--exclude-from"],
         ..row(
             &["grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep"],
-            Which::ButFirst,
-            Which::None,
+            OperandRange::ButFirst,
+            OperandRange::None,
             "ABCDdefgmtT",
             &[
                 "--exclude-from",
@@ -304,21 +352,24 @@ const ROWS: &[Row] = &[
             ],
         )
     },
-    Row { writes_at: &["-o"], ..row(&["strip", "objcopy"], Which::First, Which::Last, "oOIRNKjF", &[]) },
+    PathRow {
+        writes_at: &["-o"],
+        ..row(&["strip", "objcopy"], OperandRange::First, OperandRange::Last, "oOIRNKjF", &[])
+    },
     row(
         &["jq", "gojq"],
-        Which::ButFirst,
-        Which::None,
+        OperandRange::ButFirst,
+        OperandRange::None,
         "",
         &["--arg", "--argjson", "--slurpfile", "--rawfile", "--indent"],
     ),
     // `gawk -i inplace`.
-    Row {
+    PathRow {
         only_with: &["-i", "--include"],
         ..row(
             &["awk", "gawk", "mawk", "nawk"],
-            Which::ButFirst,
-            Which::ButFirst,
+            OperandRange::ButFirst,
+            OperandRange::ButFirst,
             "Ffvi",
             &["--field-separator", "--assign", "--file", "--include"],
         )
@@ -361,24 +412,30 @@ const ROWS: &[Row] = &[
             "bzcat",
             "xzcat",
         ],
-        Which::All,
-        Which::None,
+        OperandRange::All,
+        OperandRange::None,
         "",
         &[],
     ),
     row(
         &["vim", "vi", "view", "nvim", "nano", "emacs", "code"],
-        Which::All,
-        Which::None,
+        OperandRange::All,
+        OperandRange::None,
         "cSuT",
         &["--cmd", "--eval"],
     ),
-    row(&["head", "tail"], Which::All, Which::None, "ncs", &["--lines", "--bytes", "--pid"]),
-    row(&["cut"], Which::All, Which::None, "bcdf", &["--delimiter", "--fields", "--characters"]),
-    row(&["ssh-add", "ssh-keygen"], Which::All, Which::None, "tfCNbPE", &[]),
+    row(&["head", "tail"], OperandRange::All, OperandRange::None, "ncs", &["--lines", "--bytes", "--pid"]),
+    row(
+        &["cut"],
+        OperandRange::All,
+        OperandRange::None,
+        "bcdf",
+        &["--delimiter", "--fields", "--characters"],
+    ),
+    row(&["ssh-add", "ssh-keygen"], OperandRange::All, OperandRange::None, "tfCNbPE", &[]),
 ];
 
-impl Walk {
+impl Evaluator {
     /// Tells the paths of a program that has just been added as `command`.
     pub(super) fn paths(&mut self, name: &str, words: &[String], command: Option<usize>) {
         let (reads, writes) = (self.script.reads.len(), self.script.writes.len());
@@ -413,7 +470,7 @@ impl Walk {
         }
         // With the target as an option, all operands are sources.
         let (reads, writes) = match row.writes {
-            Which::Last if !targets.is_empty() => (Which::All, Which::None),
+            OperandRange::Last if !targets.is_empty() => (OperandRange::All, OperandRange::None),
             writes => (row.reads, writes),
         };
         // `yq eval '.a' f` has a verb.
@@ -489,13 +546,13 @@ fn distinct(uses: &mut Vec<PathUse>, from: usize) {
     }
 }
 
-fn chosen(operands: &[String], which: Which) -> &[String] {
+fn chosen(operands: &[String], which: OperandRange) -> &[String] {
     match which {
-        Which::None => &[],
-        Which::All => operands,
-        Which::First => operands.get(..1).unwrap_or_default(),
-        Which::Last => operands.last().map_or(&[], std::slice::from_ref),
-        Which::ButLast => operands.split_last().map_or(&[], |(_, rest)| rest),
-        Which::ButFirst => operands.get(1..).unwrap_or_default(),
+        OperandRange::None => &[],
+        OperandRange::All => operands,
+        OperandRange::First => operands.get(..1).unwrap_or_default(),
+        OperandRange::Last => operands.last().map_or(&[], std::slice::from_ref),
+        OperandRange::ButLast => operands.split_last().map_or(&[], |(_, rest)| rest),
+        OperandRange::ButFirst => operands.get(1..).unwrap_or_default(),
     }
 }

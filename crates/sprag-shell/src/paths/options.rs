@@ -4,7 +4,7 @@ use crate::expand::unknown;
 
 /// The options of one program, as far as they matter for finding its operands.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct ProgramOptions {
     /// Letters whose option takes a value: `-u x`, `-ux`.
     pub letters: &'static str,
     /// Long options that take a value in the next word, with their dashes; single-dash words
@@ -14,12 +14,12 @@ pub struct Options {
 
 /// One option as found: its name with dashes, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct FoundOption {
     pub name: String,
     pub value: Option<String>,
 }
 
-impl Given {
+impl FoundOption {
     /// Whether it is one of these or the start of a long one, which most programs take for the whole.
     /// Which other options fit the same start is not known here, so this may be one too many.
     pub(crate) fn may_be(&self, names: &[&str]) -> bool {
@@ -34,7 +34,7 @@ pub(crate) fn abbreviates(word: &str, long: &str) -> bool {
 
 /// Options until the first operand.
 pub struct Split {
-    pub given: Vec<Given>,
+    pub given: Vec<FoundOption>,
     /// Where the operands begin.
     pub operands: usize,
 }
@@ -63,7 +63,7 @@ impl Split {
 }
 
 /// Options from word `from` on, up to the first operand or `--`.
-pub fn leading(words: &[String], from: usize, options: &Options) -> Split {
+pub fn leading(words: &[String], from: usize, options: &ProgramOptions) -> Split {
     let mut given = Vec::new();
     let mut at = from;
     while let Some(word) = words.get(at) {
@@ -81,7 +81,7 @@ pub fn leading(words: &[String], from: usize, options: &Options) -> Split {
 }
 
 /// All options, wherever they stand, and all operands.
-pub fn anywhere(words: &[String], from: usize, options: &Options) -> (Split, Vec<String>) {
+pub fn anywhere(words: &[String], from: usize, options: &ProgramOptions) -> (Split, Vec<String>) {
     let mut given = Vec::new();
     let mut operands = Vec::new();
     let mut at = from;
@@ -101,7 +101,7 @@ pub fn anywhere(words: &[String], from: usize, options: &Options) -> (Split, Vec
 }
 
 /// Reads the option at `at`; returns how many further words it takes.
-fn option(words: &[String], at: usize, options: &Options, given: &mut Vec<Given>) -> usize {
+fn option(words: &[String], at: usize, options: &ProgramOptions, given: &mut Vec<FoundOption>) -> usize {
     let word = words[at].as_str();
     let (name, value) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
@@ -113,7 +113,7 @@ fn option(words: &[String], at: usize, options: &Options, given: &mut Vec<Given>
         // `curl --head -o f` is no start of `--header`.
         let may_take = value.is_none() && options.long.iter().any(|long| abbreviates(name, long));
         let value = if takes || may_take { words.get(at + 1).cloned() } else { value };
-        given.push(Given { name: name.to_owned(), value });
+        given.push(FoundOption { name: name.to_owned(), value });
         return usize::from(takes);
     }
     let letters: Vec<char> = word.chars().skip(1).collect();
@@ -123,15 +123,15 @@ fn option(words: &[String], at: usize, options: &Options, given: &mut Vec<Given>
         }
         let name = format!("-{letter}");
         if !options.letters.contains(*letter) {
-            given.push(Given { name, value: None });
+            given.push(FoundOption { name, value: None });
             continue;
         }
         let attached: String = letters[index + 1..].iter().collect();
         if attached.is_empty() {
-            given.push(Given { name, value: words.get(at + 1).cloned() });
+            given.push(FoundOption { name, value: words.get(at + 1).cloned() });
             return 1;
         }
-        given.push(Given { name, value: Some(attached) });
+        given.push(FoundOption { name, value: Some(attached) });
         return 0;
     }
     0
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn options_end_where_operands_begin() {
-        let options = Options { letters: "un", long: &["--user", "-chdir"] };
+        let options = ProgramOptions { letters: "un", long: &["--user", "-chdir"] };
         for (line, operands) in [
             ("x -u a cmd -u", "cmd -u"),
             ("x -ua -k cmd", "cmd"),

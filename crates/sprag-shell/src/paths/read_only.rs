@@ -1,6 +1,6 @@
 //! Whether a command line only looks. What is not known to only look may change something.
 
-use super::options::{self, Options};
+use super::options::{self, ProgramOptions};
 use crate::{Command, Script, Word};
 
 /// Programs that print what is there, whatever they are told; the exceptions are in `changes`.
@@ -51,11 +51,11 @@ fn only_looks(command: &Command) -> bool {
 
 /// Whether such a program writes after all, or runs another, by what it is told.
 fn changes(program: &str, words: &[&str]) -> bool {
-    const SORT: Options = Options { letters: "okStT", long: &[] };
-    const FD: Options = Options { letters: "xXdEteSocj", long: &[] };
+    const SORT: ProgramOptions = ProgramOptions { letters: "okStT", long: &[] };
+    const FD: ProgramOptions = ProgramOptions { letters: "xXdEteSocj", long: &[] };
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let given = |options: &Options| options::anywhere(&words, 1, options).0;
-    let has = |names: &[&str]| given(&Options::default()).may_have(names);
+    let given = |options: &ProgramOptions| options::anywhere(&words, 1, options).0;
+    let has = |names: &[&str]| given(&ProgramOptions::default()).may_have(names);
     match program {
         "sort" => given(&SORT).may_have(&["-o", "--output", "--compress-program"]),
         "fd" => given(&FD).may_have(&["-x", "-X", "--exec", "--exec-batch"]),
@@ -67,7 +67,7 @@ fn changes(program: &str, words: &[&str]) -> bool {
         "find" => words.iter().any(|word| {
             FIND.contains(&word.as_str()) || word.starts_with("-exec") || word.starts_with("-fprint")
         }),
-        "git" => given(&Options::default()).given.iter().any(|given| {
+        "git" => given(&ProgramOptions::default()).given.iter().any(|given| {
             // `--text` is an option of its own.
             let is_odd = given.name != "--text"
                 && given.may_be(&["--output", "--ext-diff", "--textconv", "--open-files-in-pager"]);
@@ -82,11 +82,11 @@ const FIND: &[&str] = &["-delete", "-ok", "-okdir", "-fls"];
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Start;
+    use crate::ShellStart;
 
     #[test]
     fn looking_is_told_from_changing() {
-        let looks = |text: &str| Script::parse(text, &Start::default()).only_looks();
+        let looks = |text: &str| Script::parse(text, &ShellStart::default()).only_looks();
         for text in [
             "ls -la",
             "cd src && git status && cat a.txt | grep -n x | wc -l",

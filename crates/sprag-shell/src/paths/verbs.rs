@@ -1,14 +1,14 @@
 //! Paths of programs that no row tells: what their words mean depends on a verb, or follows rules of
 //! their own.
 
-use super::options::{self, Options};
-use crate::eval::Walk;
+use super::options::{self, ProgramOptions};
+use crate::eval::Evaluator;
 use crate::expand::unknown;
 
 /// What is written, not what is looked for: `-b` and `-s` take no value here.
-const OUTPUT: Options = Options { letters: "o", long: &["--output", "--output-directory"] };
+const OUTPUT: ProgramOptions = ProgramOptions { letters: "o", long: &["--output", "--output-directory"] };
 
-impl Walk {
+impl Evaluator {
     pub(super) fn dd(&mut self, words: &[String]) {
         for word in &words[1..] {
             if let Some(path) = word.strip_prefix("of=") {
@@ -20,7 +20,7 @@ impl Walk {
     }
 
     pub(super) fn tar(&mut self, words: &[String]) {
-        const OPTIONS: Options = Options {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "fCTXbgIKNV",
             long: &[
                 "--file",
@@ -80,7 +80,7 @@ impl Walk {
 
     /// Without a place of its own it unpacks where it is.
     fn unzip(&mut self, words: &[String]) {
-        const OPTIONS: Options = Options { letters: "dxP", long: &[] };
+        const OPTIONS: ProgramOptions = ProgramOptions { letters: "dxP", long: &[] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
         let looks = ["-l", "-t", "-v", "-p", "-c", "-z", "-Z"];
         if !operands.is_empty() && !split.may_have(&["-d"]) && !split.has(&looks) {
@@ -89,7 +89,7 @@ impl Walk {
     }
 
     fn cpio(&mut self, words: &[String]) {
-        let (split, _) = options::anywhere(words, 1, &Options { letters: "DEFHIOR", long: &[] });
+        let (split, _) = options::anywhere(words, 1, &ProgramOptions { letters: "DEFHIOR", long: &[] });
         if split.may_have(&["-i", "--extract", "-p", "--pass-through"]) && !split.has(&["-t", "--list"]) {
             self.writes(".", "cpio");
         }
@@ -97,7 +97,7 @@ impl Walk {
 
     /// Without a name it keeps the one of the address.
     fn wget(&mut self, words: &[String]) {
-        const OPTIONS: Options = Options {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "OPoaUeBtTwQi",
             long: &["--output-document", "--directory-prefix", "--header", "--user-agent", "--post-data"],
         };
@@ -151,7 +151,7 @@ impl Walk {
     }
 
     pub(super) fn git_paths(&mut self, words: &[String]) {
-        const OPTIONS: Options = Options {
+        const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "sbBo",
             long: &[
                 "--source",
@@ -216,7 +216,7 @@ impl Walk {
 
 /// The file that `git config -f FILE` sets something in.
 fn config_file(words: &[String]) -> Vec<String> {
-    const OPTIONS: Options = Options { letters: "f", long: &["--file"] };
+    const OPTIONS: ProgramOptions = ProgramOptions { letters: "f", long: &["--file"] };
     let (split, operands) = options::anywhere(words, 2, &OPTIONS);
     let is_asked = split.given.iter().any(|given| given.name.starts_with("--get"))
         || split.has(&["-l", "--list"])

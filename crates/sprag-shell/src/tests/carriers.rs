@@ -343,7 +343,7 @@ fn what_is_printed_unseen_is_code_unseen() {
         "docker run i x | sh",
         "python3 x.py | sh",
     ] {
-        let script = Script::parse(text, &Start::default());
+        let script = Script::parse(text, &ShellStart::default());
         assert!(script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Dynamic), "{text}");
     }
 }

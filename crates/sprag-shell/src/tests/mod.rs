@@ -6,7 +6,7 @@ mod forms;
 mod laws;
 mod words;
 
-use super::{Command, DoubtKind, Script, Start, Word};
+use super::{Command, DoubtKind, Script, ShellStart, Word};
 
 /// A hole is shown as `?`, unknown words as `?*`.
 fn shown(word: &Word) -> String {
@@ -27,7 +27,7 @@ fn line(command: &Command) -> String {
 }
 
 fn parse(text: &str) -> Script {
-    Script::parse(text, &Start::default())
+    Script::parse(text, &ShellStart::default())
 }
 
 fn lines(text: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Words, variables, flow and what is data.
 
 use super::*;
-use crate::{Place, Source};
+use crate::{StdinSource, WorkingDir};
 
 #[test]
 fn words_are_what_the_program_gets() {
@@ -248,24 +248,24 @@ fn the_place_is_followed() {
         let script = parse(text);
         let command = script.commands.iter().rev().find(|command| line(command).ends_with('a')).unwrap();
         let found = match &command.cwd {
-            Place::At(place) => place.as_str(),
-            Place::Unknown => "?",
+            WorkingDir::At(place) => place.as_str(),
+            WorkingDir::Unknown => "?",
         };
         assert_eq!(found, place, "{text}");
     }
-    let start = Start { cwd: Some("/r".to_owned()), home: Some("/h".to_owned()) };
+    let start = ShellStart { cwd: Some("/r".to_owned()), home: Some("/h".to_owned()) };
     let script = Script::parse("cd ../q; rm ~/x $PWD/y", &start);
     assert_eq!(line(&script.commands[1]), "rm /h/x /q/y");
-    assert_eq!(script.commands[1].cwd, Place::At("/q".to_owned()));
+    assert_eq!(script.commands[1].cwd, WorkingDir::At("/q".to_owned()));
 }
 
 #[test]
 fn input_assignments_and_spans_are_told() {
     let script = parse("A=1 x <<< t; é | y < f; bash -c 'z'");
-    assert_eq!(script.commands[0].stdin, Source::Text("t\n".to_owned()));
+    assert_eq!(script.commands[0].stdin, StdinSource::Text("t\n".to_owned()));
     assert_eq!(script.commands[0].assigns, [("A".to_owned(), Word::Known("1".to_owned()))]);
     assert_eq!(script.commands[0].span, (0, 5));
-    assert_eq!(script.commands[2].stdin, Source::File(Word::Known("f".to_owned())));
+    assert_eq!(script.commands[2].stdin, StdinSource::File(Word::Known("f".to_owned())));
     assert_eq!(script.commands[2].span.0, 18);
     assert_eq!(script.commands[3].span, (25, 36));
 }

@@ -3,12 +3,12 @@
 //! that are checked beside it.
 
 use super::order::{arrange, is_listed, is_overseen};
-use super::scope::{Scopes, Use};
+use super::scope::{IdentifierUse, Scopes};
 use crate::digest::sha256;
 use crate::lang::Lang;
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::sugar::{idle_blocks, idle_commas, lone_statement};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
 /// One file in canonical form.
 pub(crate) struct Canon {
@@ -27,11 +27,11 @@ pub(crate) struct Region {
 
 /// Puts a tree into canonical form; `renames` maps free names.
 pub(crate) fn canon(
-    tree: &Tree,
+    tree: &SyntaxTree,
     symbols: &Symbols,
     scopes: &Scopes,
     renames: &QuickMap<Sym, Sym>,
-    place: Place,
+    place: ItemPlacement,
 ) -> Canon {
     let mut emit = Emit {
         tree,
@@ -57,44 +57,44 @@ pub(crate) fn canon(
 }
 
 struct Emit<'a> {
-    tree: &'a Tree,
+    tree: &'a SyntaxTree,
     symbols: &'a Symbols,
     scopes: &'a Scopes,
     renames: &'a QuickMap<Sym, Sym>,
     regions: Vec<Region>,
-    open: Option<Open>,
+    open: Option<OpenItem>,
     /// Imports that name nothing, commas that say nothing.
-    unused: QuickSet<Id>,
+    unused: QuickSet<NodeId>,
     /// Blocks that are nothing but their value.
-    blocks: QuickMap<Id, Id>,
+    blocks: QuickMap<NodeId, NodeId>,
     /// How many classes of Java are around.
     classes: u32,
     /// How many things around may see the order of what is declared.
     overseen: u32,
-    place: Place,
+    place: ItemPlacement,
 }
 
 /// Whether what a file holds is where it was. `Other`: a lone method of Java that went from one owner to another; who may
 /// call it, and through what, is a matter of the owner.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ItemPlacement {
     Same,
     Other,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenItem {
     numbers: QuickMap<u32, u32>,
     names: Vec<Sym>,
     free: QuickSet<Sym>,
 }
 
 impl Emit<'_> {
-    fn node(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
+    fn node(&mut self, id: NodeId, field: u16, parent: &str, out: &mut Vec<u8>) {
         if self.open.is_some() || !self.scopes.is_region(id) {
             return self.plain(id, field, parent, out);
         }
-        self.open = Some(Open::default());
+        self.open = Some(OpenItem::default());
         let mut inner = Vec::new();
         self.plain(id, field, parent, &mut inner);
         let open = self.open.take().expect("opened above");
@@ -104,7 +104,7 @@ impl Emit<'_> {
         self.regions.push(Region { digest, names: open.names, free: open.free });
     }
 
-    fn plain(&mut self, id: Id, field: u16, parent: &str, out: &mut Vec<u8>) {
+    fn plain(&mut self, id: NodeId, field: u16, parent: &str, out: &mut Vec<u8>) {
         let node = self.tree.node(id);
         out.extend_from_slice(&node.kind.to_le_bytes());
         out.extend_from_slice(&field.to_le_bytes());
@@ -149,7 +149,7 @@ impl Emit<'_> {
     }
 
     /// `this.run()` is `run()` in a class that is in no other one.
-    fn is_unsaid(&self, parent: Id, kid: Id) -> bool {
+    fn is_unsaid(&self, parent: NodeId, kid: NodeId) -> bool {
         let tree = self.tree;
         if tree.lang != Lang::Java {
             return false;
@@ -161,40 +161,40 @@ impl Emit<'_> {
                 through_this && self.classes == 1 && (tree.field(kid) == "object" || tree.kind(kid) == ".")
             }
             "modifiers" => {
-                self.place == Place::Other
+                self.place == ItemPlacement::Other
                     && self.classes == 1
                     && matches!(tree.kind(kid), "static" | "default" | "public" | "protected" | "private")
             }
             "method_declaration" => {
-                let is_said = |modifier: &Id| !self.is_unsaid(kid, *modifier);
+                let is_said = |modifier: &NodeId| !self.is_unsaid(kid, *modifier);
                 tree.kind(kid) == "modifiers" && !tree.kids(kid).iter().any(is_said)
             }
             _ => false,
         }
     }
 
-    fn leaf(&mut self, id: Id, out: &mut Vec<u8>) {
+    fn leaf(&mut self, id: NodeId, out: &mut Vec<u8>) {
         let sym = self.tree.sym(id);
         match self.scopes.of_leaf(id) {
-            Use::Local(binding) => {
+            IdentifierUse::Local(binding) => {
                 let text_counts = self.scopes.bindings[binding as usize].is_pinned;
                 self.local(binding, out);
                 if text_counts {
                     self.text(sym, out);
                 }
             }
-            Use::Named(binding) => {
+            IdentifierUse::Named(binding) => {
                 self.local(binding, out);
                 self.text(sym, out);
             }
-            Use::Free => {
+            IdentifierUse::Free => {
                 let sym = self.renames.get(&sym).copied().unwrap_or(sym);
                 if let Some(open) = &mut self.open {
                     open.free.insert(sym);
                 }
                 self.text(sym, out);
             }
-            Use::Text => {
+            IdentifierUse::Text => {
                 let sym = match is_name(self.tree.kind(id)) {
                     true => self.renames.get(&sym).copied().unwrap_or(sym),
                     false => sym,
@@ -232,7 +232,7 @@ pub(crate) fn is_name(kind: &str) -> bool {
 }
 
 /// Java imports of single types that nothing in the file names: they say nothing.
-fn unused_imports(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
+fn unused_imports(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     let mut counts: QuickMap<Sym, u32> = QuickMap::default();
     let mut imports = Vec::new();
     for kid in tree.kids(tree.root) {
@@ -256,7 +256,7 @@ fn unused_imports(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
 
 /// Names of a TypeScript import that nothing in the file names, beside others that stay: the module is the same, and the
 /// compiler leaves them out. Not in TSX, where elements may use what they do not name.
-fn unused_specifiers(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
+fn unused_specifiers(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     let mut unused = QuickSet::default();
     let mut counts: QuickMap<Sym, u32> = QuickMap::default();
     let mut lists = Vec::new();
@@ -272,7 +272,7 @@ fn unused_specifiers(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
         return unused;
     }
     for list in lists {
-        let is_unused = |specifier: &Id| {
+        let is_unused = |specifier: &NodeId| {
             let [name] = tree.kids(*specifier)[..] else { return false };
             tree.kind(*specifier) == "import_specifier" && counts.get(&tree.sym(name)) == Some(&1)
         };

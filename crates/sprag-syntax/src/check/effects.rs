@@ -1,14 +1,14 @@
 //! The effects obligation: an expression may be evaluated elsewhere only if nobody can tell. It moves past no effect,
 //! none is made conditional, repeated or dropped, and it crosses no loop, function or branch.
 
-use super::names::Seen;
-use super::scope::Use;
+use super::names::NamedFile;
+use super::scope::IdentifierUse;
 use crate::lang::Lang;
-use crate::tree::Id;
+use crate::tree::NodeId;
 
 /// What evaluating an expression may do, from nothing to anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Effect {
+pub(crate) enum ExprEffect {
     /// A value that is always the same.
     Nothing,
     /// Reads a local.
@@ -21,20 +21,25 @@ pub(crate) enum Effect {
     Assignment,
 }
 
-pub(crate) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
+pub(crate) fn effect(seen: &NamedFile<'_>, id: NodeId) -> ExprEffect {
     let tree = seen.tree;
     if tree.is_leaf(id) {
         return match (tree.kind(id), seen.scopes.of_leaf(id)) {
             // What a function inside may assign is not only read here.
-            (_, Use::Local(binding) | Use::Named(binding)) if is_shared(seen, binding) => Effect::Read,
-            (_, Use::Local(_) | Use::Named(_)) => Effect::Local,
-            (_, Use::Free) => Effect::Read,
-            ("this" | "self" | "super" | "crate" | "Self", _) => Effect::Local,
-            ("identifier", _) => Effect::Read,
-            _ => Effect::Nothing,
+            (_, IdentifierUse::Local(binding) | IdentifierUse::Named(binding))
+                if is_shared(seen, binding) =>
+            {
+                ExprEffect::Read
+            }
+            (_, IdentifierUse::Local(_) | IdentifierUse::Named(_)) => ExprEffect::Local,
+            (_, IdentifierUse::Free) => ExprEffect::Read,
+            ("this" | "self" | "super" | "crate" | "Self", _) => ExprEffect::Local,
+            ("identifier", _) => ExprEffect::Read,
+            _ => ExprEffect::Nothing,
         };
     }
-    let kids = |least: Effect| tree.kids(id).iter().map(|kid| effect(seen, *kid)).fold(least, Effect::max);
+    let kids =
+        |least: ExprEffect| tree.kids(id).iter().map(|kid| effect(seen, *kid)).fold(least, ExprEffect::max);
     match tree.kind(id) {
         // Making a function runs nothing.
         "lambda"
@@ -42,7 +47,7 @@ pub(crate) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         | "function_expression"
         | "closure_expression"
         | "lambda_expression"
-        | "func_literal" => Effect::Local,
+        | "func_literal" => ExprEffect::Local,
         "member_expression"
         | "attribute"
         | "field_access"
@@ -52,7 +57,7 @@ pub(crate) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         | "subscript_expression"
         | "index_expression"
         | "array_access"
-        | "slice_expression" => kids(Effect::Read),
+        | "slice_expression" => kids(ExprEffect::Read),
         // Operators may be somebody's functions.
         "binary_operator"
         | "boolean_operator"
@@ -64,10 +69,10 @@ pub(crate) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         // What is put into a text or asked whether it is true may be asked by a function of its own.
         | "interpolation"
         | "template_substitution"
-        | "conditional_expression" => match kids(Effect::Nothing) {
-            Effect::Nothing => Effect::Nothing,
-            Effect::Local if matches!(tree.lang, Lang::Go | Lang::Java) => Effect::Local,
-            other => other.max(Effect::Read),
+        | "conditional_expression" => match kids(ExprEffect::Nothing) {
+            ExprEffect::Nothing => ExprEffect::Nothing,
+            ExprEffect::Local if matches!(tree.lang, Lang::Go | Lang::Java) => ExprEffect::Local,
+            other => other.max(ExprEffect::Read),
         },
         "string"
         | "template_string"
@@ -97,43 +102,43 @@ pub(crate) fn effect(seen: &Seen<'_>, id: Id) -> Effect {
         | "generic_type"
         | "type_arguments"
         | "format_specifier"
-        | "array_initializer" => kids(Effect::Nothing),
+        | "array_initializer" => kids(ExprEffect::Nothing),
         "named_expression"
         | "assignment_expression"
         | "augmented_assignment_expression"
         | "update_expression"
         | "assignment"
         | "augmented_assignment"
-        | "compound_assignment_expr" => Effect::Assignment,
-        _ => kids(Effect::Anything),
+        | "compound_assignment_expr" => ExprEffect::Assignment,
+        _ => kids(ExprEffect::Anything),
     }
 }
 
 /// Whether `moved` may be evaluated after `passed` instead of before it.
-pub(super) fn may_pass(lang: Lang, moved: Effect, passed: Effect) -> bool {
+pub(super) fn may_pass(lang: Lang, moved: ExprEffect, passed: ExprEffect) -> bool {
     match moved {
-        Effect::Nothing => true,
-        Effect::Local => passed <= Effect::Read,
-        Effect::Read => {
-            passed <= if matches!(lang, Lang::Java | Lang::Go) { Effect::Read } else { Effect::Local }
+        ExprEffect::Nothing => true,
+        ExprEffect::Local => passed <= ExprEffect::Read,
+        ExprEffect::Read => {
+            passed <= if matches!(lang, Lang::Java | Lang::Go) { ExprEffect::Read } else { ExprEffect::Local }
         }
-        Effect::Anything => passed <= Effect::Local,
-        Effect::Assignment => passed == Effect::Nothing,
+        ExprEffect::Anything => passed <= ExprEffect::Local,
+        ExprEffect::Assignment => passed == ExprEffect::Nothing,
     }
 }
 
 /// Whether `place`, somewhere in the statement `within`, is evaluated exactly once and before all that matters to an
 /// expression of effect `moved`.
-pub(crate) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effect) -> bool {
+pub(crate) fn may_move_into(seen: &NamedFile<'_>, within: NodeId, place: NodeId, moved: ExprEffect) -> bool {
     let tree = seen.tree;
     let mut below = place;
     while below != within {
         let above = seen.parent(below);
-        if !is_straight(seen, above, below) || (moved > Effect::Local && has_splat(seen, above)) {
+        if !is_straight(seen, above, below) || (moved > ExprEffect::Local && has_splat(seen, above)) {
             return false;
         }
         // In Go the order of reads and calls of one expression is not told.
-        let is_lone = tree.lang != Lang::Go || moved <= Effect::Local;
+        let is_lone = tree.lang != Lang::Go || moved <= ExprEffect::Local;
         for kid in tree.kids(above) {
             if *kid == below {
                 if is_lone {
@@ -148,7 +153,7 @@ pub(crate) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effec
             let passed = passed_effect(seen, above, *kid);
             let allowed = match is_lone {
                 true => may_pass(tree.lang, moved, passed),
-                false => passed <= Effect::Local && moved < Effect::Assignment,
+                false => passed <= ExprEffect::Local && moved < ExprEffect::Assignment,
             };
             if !allowed {
                 return false;
@@ -160,27 +165,27 @@ pub(crate) fn may_move_into(seen: &Seen<'_>, within: Id, place: Id, moved: Effec
 }
 
 /// `f(a=x(), *y())` evaluates `y()` first.
-fn has_splat(seen: &Seen<'_>, above: Id) -> bool {
-    let is_splat = |kid: &Id| seen.tree.kind(*kid).ends_with("_splat");
+fn has_splat(seen: &NamedFile<'_>, above: NodeId) -> bool {
+    let is_splat = |kid: &NodeId| seen.tree.kind(*kid).ends_with("_splat");
     seen.tree.lang == Lang::Python && seen.tree.kids(above).iter().any(is_splat)
 }
 
 /// What is evaluated of a sibling. A callee is looked up before its arguments are evaluated, and its receiver with it:
 /// only a name that nobody gives another value may be looked up later.
-fn passed_effect(seen: &Seen<'_>, parent: Id, kid: Id) -> Effect {
+fn passed_effect(seen: &NamedFile<'_>, parent: NodeId, kid: NodeId) -> ExprEffect {
     let tree = seen.tree;
     let is_callee = matches!(tree.field(kid), "function" | "constructor")
         && matches!(tree.kind(parent), "call_expression" | "call" | "new_expression");
     let is_target = tree.kind(parent) == "variable_declarator" || tree.field(kid) == "type";
     if is_target && tree.field(kid) != "value" && tree.is_leaf(kid) {
-        return Effect::Nothing;
+        return ExprEffect::Nothing;
     }
     if tree.is_leaf(kid) && is_callee && is_settled(seen, kid) {
-        return Effect::Local;
+        return ExprEffect::Local;
     }
     let is_method = matches!(tree.field(kid), "name" | "property" | "field" | "attribute");
     if tree.is_leaf(kid) && is_method {
-        return Effect::Nothing;
+        return ExprEffect::Nothing;
     }
     effect(seen, kid)
 }
@@ -188,18 +193,18 @@ fn passed_effect(seen: &Seen<'_>, parent: Id, kid: Id) -> Effect {
 /// A name from outside of functions that stands for the same thing all the time, as far as this file can tell: a
 /// function or constant of it, or a name that it does not declare and nowhere assigns. In Go such a name may be a variable
 /// of another file.
-fn is_settled(seen: &Seen<'_>, id: Id) -> bool {
+fn is_settled(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
-    if seen.scopes.of_leaf(id) != Use::Free {
+    if seen.scopes.of_leaf(id) != IdentifierUse::Free {
         return false;
     }
     let same =
         || tree.walk(tree.root).filter(|other| tree.is_leaf(*other) && tree.sym(*other) == tree.sym(id));
-    let is_function = |other: Id| {
+    let is_function = |other: NodeId| {
         tree.field(other) == "name"
             && matches!(tree.kind(seen.parent(other)), "function_declaration" | "function_definition")
     };
-    let is_declared = |other: Id| {
+    let is_declared = |other: NodeId| {
         matches!(tree.field(other), "name" | "alias" | "pattern")
             || tree.kind(seen.parent(other)).contains("import")
     };
@@ -263,7 +268,7 @@ pub(crate) fn is_predeclared(name: &str) -> bool {
 }
 
 /// Whether a node evaluates this child exactly once, whatever happens.
-fn is_straight(seen: &Seen<'_>, above: Id, below: Id) -> bool {
+fn is_straight(seen: &NamedFile<'_>, above: NodeId, below: NodeId) -> bool {
     let tree = seen.tree;
     let field = tree.field(below);
     match tree.kind(above) {
@@ -329,7 +334,7 @@ fn is_straight(seen: &Seen<'_>, above: Id, below: Id) -> bool {
 }
 
 /// Whether an identifier is a target of an assignment.
-pub(crate) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_assigned(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let mut below = id;
     let mut above = seen.parent(id);
@@ -365,7 +370,7 @@ pub(crate) fn is_assigned(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// A local that is assigned again and that a function inside can see. In Go also one that something points to.
-pub(crate) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
+pub(crate) fn is_shared(seen: &NamedFile<'_>, binding: u32) -> bool {
     const FUNCTIONS: &[&str] = &[
         "function_definition",
         "lambda",
@@ -378,12 +383,12 @@ pub(crate) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
         "lambda_expression",
     ];
     let shared = seen.shared.get_or_init(|| {
-        let homes: Vec<Option<Id>> =
+        let homes: Vec<Option<NodeId>> =
             seen.scopes.bindings.iter().map(|binding| seen.enclosing(binding.at, FUNCTIONS)).collect();
         let mut captured = vec![false; homes.len()];
         let mut reassigned = vec![false; homes.len()];
         for id in seen.tree.walk(seen.tree.root) {
-            if let Use::Local(binding) | Use::Named(binding) = seen.scopes.of_leaf(id) {
+            if let IdentifierUse::Local(binding) | IdentifierUse::Named(binding) = seen.scopes.of_leaf(id) {
                 let at = binding as usize;
                 let is_pointed = seen.tree.lang == Lang::Go && may_be_pointed_to(seen, id);
                 captured[at] |= is_pointed || seen.enclosing(id, FUNCTIONS) != homes[at];
@@ -396,7 +401,7 @@ pub(crate) fn is_shared(seen: &Seen<'_>, binding: u32) -> bool {
 }
 
 /// `&x`, and `x.f()` and `x[:]`, which may stand for it.
-fn may_be_pointed_to(seen: &Seen<'_>, id: Id) -> bool {
+fn may_be_pointed_to(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let above = seen.parent(id);
     match tree.kind(above) {

@@ -13,36 +13,36 @@ pub(crate) mod scope;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use crate::change::{Change, Claims, Level};
+use crate::change::{ChangeSet, Claims, ProofLevel};
 use crate::digest::{hex, of_source, sha256};
 use crate::lang::Lang;
-use crate::proof::{Proof, RULES, Side, Step};
-use crate::reason::Reason;
+use crate::proof::{Proof, ProofSide, ProofStep, RULES};
+use crate::reason::UnprovenReason;
 use crate::symbol::{QuickMap, Sym, Symbols};
-use crate::tree::{self, Tree};
+use crate::tree::{self, SyntaxTree};
 use canon::{Canon, Region, canon};
-use names::{Reach, Seen};
+use names::{NameVisibility, NamedFile};
 use scope::Scopes;
 
 /// Why a proof is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct ProofError {
     pub why: String,
 }
 
-pub(crate) fn refused(why: impl Into<String>) -> Refused {
-    Refused { why: why.into() }
+pub(crate) fn refused(why: impl Into<String>) -> ProofError {
+    ProofError { why: why.into() }
 }
 
 /// The trees of both sides; a file that does not exist on a side has none there.
 #[derive(Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedTrees {
     pub symbols: Rc<Symbols>,
-    pub before: Vec<Option<Rc<Tree>>>,
-    pub after: Vec<Option<Rc<Tree>>>,
+    pub before: Vec<Option<Rc<SyntaxTree>>>,
+    pub after: Vec<Option<Rc<SyntaxTree>>>,
     paths: Rc<Vec<(Option<String>, Option<String>)>>,
     /// What was found out about a side as it is.
-    known: [Rc<OnceCell<Known>>; 2],
+    known: [Rc<OnceCell<SideNames>>; 2],
 }
 
 /// How the right side is parsed.
@@ -55,18 +55,22 @@ pub(crate) enum Parsing {
 }
 
 /// Names and canonical forms of a side, without renames.
-pub(crate) struct Known {
+pub(crate) struct SideNames {
     pub scopes: Vec<Option<Scopes>>,
     forms: Vec<Option<Canon>>,
 }
 
-impl Loaded {
-    pub fn read(change: &Change<'_>, nodes: usize, parsing: Parsing) -> Result<Loaded, Reason> {
+impl LoadedTrees {
+    pub(crate) fn read(
+        change: &ChangeSet<'_>,
+        nodes: usize,
+        parsing: Parsing,
+    ) -> Result<LoadedTrees, UnprovenReason> {
         let mut symbols = Symbols::new();
         let mut left = nodes;
         let (mut before, mut after, mut paths) = (Vec::new(), Vec::new(), Vec::new());
         for file in &change.files {
-            let lang = |path: Option<&str>| path.and_then(Lang::of_path).ok_or(Reason::Language);
+            let lang = |path: Option<&str>| path.and_then(Lang::of_path).ok_or(UnprovenReason::Language);
             let mut parsed = None;
             let mut left_tree = None;
             if let Some(bytes) = file.before {
@@ -91,7 +95,7 @@ impl Loaded {
             after.push(right_tree);
             paths.push((file.path_before.map(str::to_owned), file.path_after.map(str::to_owned)));
         }
-        Ok(Loaded {
+        Ok(LoadedTrees {
             symbols: Rc::new(symbols),
             before,
             after,
@@ -100,48 +104,48 @@ impl Loaded {
         })
     }
 
-    pub fn path_before(&self, file: usize) -> Option<&str> {
-        self.path_of(Side::Before, file)
+    pub(crate) fn path_before(&self, file: usize) -> Option<&str> {
+        self.path_of(ProofSide::Before, file)
     }
 
-    pub fn path_of(&self, side: Side, file: usize) -> Option<&str> {
+    pub(crate) fn path_of(&self, side: ProofSide, file: usize) -> Option<&str> {
         let (before, after) = self.paths.get(file)?;
         match side {
-            Side::Before => before.as_deref(),
-            Side::After => after.as_deref(),
+            ProofSide::Before => before.as_deref(),
+            ProofSide::After => after.as_deref(),
         }
     }
 
-    pub fn side(&self, side: Side) -> &[Option<Rc<Tree>>] {
+    pub(crate) fn side(&self, side: ProofSide) -> &[Option<Rc<SyntaxTree>>] {
         match side {
-            Side::Before => &self.before,
-            Side::After => &self.after,
+            ProofSide::Before => &self.before,
+            ProofSide::After => &self.after,
         }
     }
 
     /// The side with another tree in the place of one.
-    pub fn replace(&mut self, side: Side, file: usize, tree: Tree) {
+    pub(crate) fn replace(&mut self, side: ProofSide, file: usize, tree: SyntaxTree) {
         let trees = match side {
-            Side::Before => &mut self.before,
-            Side::After => &mut self.after,
+            ProofSide::Before => &mut self.before,
+            ProofSide::After => &mut self.after,
         };
         trees[file] = Some(Rc::new(tree));
         self.known[side as usize] = Rc::default();
     }
 
-    pub fn known(&self, side: Side) -> &Known {
+    pub(crate) fn known(&self, side: ProofSide) -> &SideNames {
         self.known[side as usize].get_or_init(|| {
             let trees = self.side(side);
             let scopes =
                 trees.iter().map(|tree| Some(Scopes::of(tree.as_ref()?, &self.symbols))).collect::<Vec<_>>();
             let forms = self.forms(side, &scopes, &QuickMap::default());
-            Known { scopes, forms }
+            SideNames { scopes, forms }
         })
     }
 
     fn forms(
         &self,
-        side: Side,
+        side: ProofSide,
         scopes: &[Option<Scopes>],
         renames: &QuickMap<Sym, Sym>,
     ) -> Vec<Option<Canon>> {
@@ -156,14 +160,14 @@ impl Loaded {
 }
 
 /// What comes of replaying steps.
-pub(crate) struct Replayed {
+pub(crate) struct ReplayResult {
     /// Of both sides, which are equal.
     pub root: String,
     pub claims: Claims,
 }
 
 /// Replays `proof` on `change`, and tells what it takes for granted about everything else.
-pub fn check(change: &Change<'_>, proof: &Proof) -> Result<Claims, Refused> {
+pub fn check(change: &ChangeSet<'_>, proof: &Proof) -> Result<Claims, ProofError> {
     if proof.v != 1 || proof.rules != RULES {
         return Err(refused(format!("rules `{}` are not ours", proof.rules)));
     }
@@ -179,14 +183,15 @@ pub fn check(change: &Change<'_>, proof: &Proof) -> Result<Claims, Refused> {
             return Err(refused("the proof is about other sources"));
         }
     }
-    let loaded = Loaded::read(change, usize::MAX, Parsing::Anew).map_err(|reason| refused(reason.name()))?;
+    let loaded =
+        LoadedTrees::read(change, usize::MAX, Parsing::Anew).map_err(|reason| refused(reason.name()))?;
     let level = match proof.level.as_str() {
-        "L1" => Level::L1,
-        "L2" => Level::L2,
-        "L3" => Level::L3,
+        "L1" => ProofLevel::L1,
+        "L2" => ProofLevel::L2,
+        "L3" => ProofLevel::L3,
         other => return Err(refused(format!("level `{other}` is unknown"))),
     };
-    let Replayed { root, claims } = replay(&loaded, level, &proof.steps)?;
+    let ReplayResult { root, claims } = replay(&loaded, level, &proof.steps)?;
     match root == proof.before_root && root == proof.after_root {
         true => Ok(claims),
         false => Err(refused("the roots are others")),
@@ -194,36 +199,41 @@ pub fn check(change: &Change<'_>, proof: &Proof) -> Result<Claims, Refused> {
 }
 
 /// Does the steps and gives what both sides are then.
-pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<Replayed, Refused> {
+pub(crate) fn replay(
+    loaded: &LoadedTrees,
+    level: ProofLevel,
+    steps: &[ProofStep],
+) -> Result<ReplayResult, ProofError> {
     let mut claims = Claims::new();
     for file in 0..loaded.paths.len() {
         moves::check_paths(loaded, file)?;
         claims.extend(moves::claim(loaded, file));
     }
-    let allowed = |step: &Step| match step {
-        Step::Move { .. } => true,
-        Step::Rename { .. } => level >= Level::L2,
-        Step::Inline { .. } => level >= Level::L3,
+    let allowed = |step: &ProofStep| match step {
+        ProofStep::Move { .. } => true,
+        ProofStep::Rename { .. } => level >= ProofLevel::L2,
+        ProofStep::Inline { .. } => level >= ProofLevel::L3,
     };
     if !steps.iter().all(allowed) {
         return Err(refused("a step beyond the proof's level"));
     }
-    if level == Level::L1 {
-        let plain =
-            |trees: &[Option<Rc<Tree>>]| root(trees.iter().map(|tree| tree.as_ref().map(|tree| tree.plain)));
+    if level == ProofLevel::L1 {
+        let plain = |trees: &[Option<Rc<SyntaxTree>>]| {
+            root(trees.iter().map(|tree| tree.as_ref().map(|tree| tree.plain)))
+        };
         let root = equal(plain(&loaded.before), plain(&loaded.after))?;
-        return Ok(Replayed { root, claims });
+        return Ok(ReplayResult { root, claims });
     }
     let mut inlined = loaded.clone();
     for step in steps {
-        if let Step::Inline { side, file, at, name } = step {
-            if check_vanishing(&inlined, *side, *file, *at)? == Reach::Tree {
+        if let ProofStep::Inline { side, file, at, name } = step {
+            if check_vanishing(&inlined, *side, *file, *at)? == NameVisibility::Tree {
                 claims.insert(name.clone());
             }
             inline::apply(&mut inlined, *side, *file, *at, name)?;
         }
     }
-    let (before, after) = (inlined.known(Side::Before), inlined.known(Side::After));
+    let (before, after) = (inlined.known(ProofSide::Before), inlined.known(ProofSide::After));
     let renames = check_renames(&inlined, &before.scopes, steps, &mut claims)?;
     let roots =
         |forms: &[Option<Canon>]| root(forms.iter().map(|form| form.as_ref().map(|form| form.digest)));
@@ -231,48 +241,58 @@ pub(crate) fn replay(loaded: &Loaded, level: Level, steps: &[Step]) -> Result<Re
     let left = match renames.is_empty() {
         true => &before.forms,
         false => {
-            renamed = inlined.forms(Side::Before, &before.scopes, &renames);
+            renamed = inlined.forms(ProofSide::Before, &before.scopes, &renames);
             &renamed
         }
     };
     let root = equal(roots(left), roots(&after.forms))?;
     check_locals(left, &after.forms)?;
-    Ok(Replayed { root, claims })
+    Ok(ReplayResult { root, claims })
 }
 
 /// What is inlined is gone: nothing may ask for it by its name.
-fn check_vanishing(loaded: &Loaded, side: Side, file: usize, at: usize) -> Result<Reach, Refused> {
+fn check_vanishing(
+    loaded: &LoadedTrees,
+    side: ProofSide,
+    file: usize,
+    at: usize,
+) -> Result<NameVisibility, ProofError> {
     let (Some(Some(tree)), Some(Some(scopes))) =
         (loaded.side(side).get(file), loaded.known(side).scopes.get(file))
     else {
-        return Ok(Reach::File);
+        return Ok(NameVisibility::File);
     };
     let path = loaded.path_of(side, file).unwrap_or_default();
-    names::check_vanishing(&Seen::of(tree, &loaded.symbols, scopes, path), side, file, at)
+    names::check_vanishing(&NamedFile::of(tree, &loaded.symbols, scopes, path), side, file, at)
 }
 
 fn check_renames(
-    loaded: &Loaded,
+    loaded: &LoadedTrees,
     scopes: &[Option<Scopes>],
-    steps: &[Step],
+    steps: &[ProofStep],
     claims: &mut Claims,
-) -> Result<QuickMap<Sym, Sym>, Refused> {
+) -> Result<QuickMap<Sym, Sym>, ProofError> {
     let mut renames = QuickMap::default();
-    if !steps.iter().any(|step| matches!(step, Step::Rename { .. })) {
+    if !steps.iter().any(|step| matches!(step, ProofStep::Rename { .. })) {
         return Ok(renames);
     }
-    let seen: Vec<Option<Seen<'_>>> = loaded
+    let seen: Vec<Option<NamedFile<'_>>> = loaded
         .before
         .iter()
         .zip(scopes)
         .enumerate()
         .map(|(file, (tree, scopes))| {
-            Some(Seen::of(tree.as_deref()?, &loaded.symbols, scopes.as_ref()?, loaded.path_before(file)?))
+            Some(NamedFile::of(
+                tree.as_deref()?,
+                &loaded.symbols,
+                scopes.as_ref()?,
+                loaded.path_before(file)?,
+            ))
         })
         .collect();
     for step in steps {
-        if let Step::Rename { from, to } = step {
-            if names::check_rename(loaded, &seen, from, to)? == Reach::Tree {
+        if let ProofStep::Rename { from, to } = step {
+            if names::check_rename(loaded, &seen, from, to)? == NameVisibility::Tree {
                 claims.extend([from.clone(), to.clone()]);
             }
             let (from, to) = (loaded.symbols.find(from), loaded.symbols.find(to));
@@ -288,7 +308,7 @@ fn check_renames(
 }
 
 /// A renamed local must not meet a free name like its own: if scopes were read wrongly somewhere, it shows here.
-fn check_locals(before: &[Option<Canon>], after: &[Option<Canon>]) -> Result<(), Refused> {
+fn check_locals(before: &[Option<Canon>], after: &[Option<Canon>]) -> Result<(), ProofError> {
     let mut left: QuickMap<[u8; 32], Vec<&Region>> = QuickMap::default();
     for region in before.iter().flatten().flat_map(|form| &form.regions) {
         left.entry(region.digest).or_default().push(region);
@@ -321,7 +341,7 @@ fn root(digests: impl Iterator<Item = Option<[u8; 32]>>) -> String {
     hex(&sha256(&bytes))
 }
 
-fn equal(before: String, after: String) -> Result<String, Refused> {
+fn equal(before: String, after: String) -> Result<String, ProofError> {
     match before == after {
         true => Ok(before),
         false => Err(refused("the roots differ")),

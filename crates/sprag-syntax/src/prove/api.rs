@@ -2,19 +2,19 @@
 
 use std::collections::HashSet;
 
-use crate::change::Api;
-use crate::check::Loaded;
+use crate::change::ApiChange;
+use crate::check::LoadedTrees;
 use crate::lang::Lang;
-use crate::proof::{Side, Step};
+use crate::proof::{ProofSide, ProofStep};
 use crate::symbol::{QuickSet, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 use crate::units::outline;
 
 /// More names are not told.
 const MANY: usize = 200;
 
-pub(crate) fn of(loaded: &Loaded, steps: &[Step]) -> Api {
-    let (before, after) = (public(loaded, Side::Before), public(loaded, Side::After));
+pub(crate) fn of(loaded: &LoadedTrees, steps: &[ProofStep]) -> ApiChange {
+    let (before, after) = (public(loaded, ProofSide::Before), public(loaded, ProofSide::After));
     let (old, new): (HashSet<&String>, HashSet<&String>) = (before.iter().collect(), after.iter().collect());
     let mut added: Vec<String> =
         after.iter().filter(|name| !old.contains(name)).take(MANY).cloned().collect();
@@ -22,7 +22,7 @@ pub(crate) fn of(loaded: &Loaded, steps: &[Step]) -> Api {
         before.iter().filter(|name| !new.contains(name)).take(MANY).cloned().collect();
     let mut renamed = Vec::new();
     for step in steps {
-        let Step::Rename { from, to } = step else { continue };
+        let ProofStep::Rename { from, to } = step else { continue };
         let new_name = |name: &str| {
             name.split('.')
                 .map(|part| if part == from { to.as_str() } else { part })
@@ -41,10 +41,10 @@ pub(crate) fn of(loaded: &Loaded, steps: &[Step]) -> Api {
     }
     added.dedup();
     removed.dedup();
-    Api { added, removed, renamed }
+    ApiChange { added, removed, renamed }
 }
 
-fn public(loaded: &Loaded, side: Side) -> Vec<String> {
+fn public(loaded: &LoadedTrees, side: ProofSide) -> Vec<String> {
     let mut names = Vec::new();
     for tree in loaded.side(side).iter().flatten() {
         let exported = exports(tree);
@@ -58,12 +58,18 @@ fn public(loaded: &Loaded, side: Side) -> Vec<String> {
 }
 
 /// What stands in an `export` statement.
-fn exports(tree: &Tree) -> QuickSet<Id> {
+fn exports(tree: &SyntaxTree) -> QuickSet<NodeId> {
     let statements = tree.walk(tree.root).filter(|id| tree.kind(*id) == "export_statement");
     statements.flat_map(|statement| tree.walk(statement)).collect()
 }
 
-fn is_public(tree: &Tree, symbols: &Symbols, name: &str, id: Id, exported: &QuickSet<Id>) -> bool {
+fn is_public(
+    tree: &SyntaxTree,
+    symbols: &Symbols,
+    name: &str,
+    id: NodeId,
+    exported: &QuickSet<NodeId>,
+) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     match tree.lang {
         Lang::Rust => tree

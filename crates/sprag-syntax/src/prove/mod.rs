@@ -5,38 +5,40 @@ mod api;
 mod steps;
 mod witness;
 
-use crate::change::{Api, Budget, Change, Depth, Judgement, Level, Verdict};
-use crate::check::{Loaded, Parsing, Replayed, check, replay};
+use crate::change::{
+    ApiChange, ChangeJudgement, ChangeSet, Classification, NodeBudget, ProofDepth, ProofLevel,
+};
+use crate::check::{LoadedTrees, Parsing, ReplayResult, check, replay};
 use crate::digest::of_source;
 use crate::lang::Lang;
-use crate::proof::{Proof, RULES, Sources, Step, World};
-use crate::reason::Reason;
+use crate::proof::{NameSearchScope, Proof, ProofSources, ProofStep, RULES};
+use crate::reason::UnprovenReason;
 
 /// Tells whether a change keeps behaviour.
-pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
-    let unproven = |reason| Judgement::of(Verdict::Unproven(reason), Api::default());
+pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
+    let unproven = |reason| ChangeJudgement::of(Classification::Unproven(reason), ApiChange::default());
     let paths = change.files.iter().flat_map(|file| [file.path_before, file.path_after]);
     if paths.flatten().any(|path| Lang::of_path(path).is_none()) {
-        return unproven(Reason::Language);
+        return unproven(UnprovenReason::Language);
     }
-    let loaded = match Loaded::read(change, budget.nodes, Parsing::Quick) {
+    let loaded = match LoadedTrees::read(change, budget.nodes, Parsing::Quick) {
         Ok(loaded) => loaded,
         Err(reason) => return unproven(reason),
     };
     let moves = steps::moves(change);
-    if let Ok(replayed) = replay(&loaded, Level::L1, &moves) {
-        return proved(change, &loaded, Level::L1, replayed, moves);
+    if let Ok(replayed) = replay(&loaded, ProofLevel::L1, &moves) {
+        return proved(change, &loaded, ProofLevel::L1, replayed, moves);
     }
-    if budget.depth == Depth::Shallow {
-        return unproven(Reason::Ambiguous);
+    if budget.depth == ProofDepth::Shallow {
+        return unproven(UnprovenReason::Ambiguous);
     }
     let mut refusal = None;
     for attempt in steps::attempts(&loaded) {
-        let level = match attempt.iter().any(|step| matches!(step, Step::Inline { .. })) {
-            true => Level::L3,
-            false => Level::L2,
+        let level = match attempt.iter().any(|step| matches!(step, ProofStep::Inline { .. })) {
+            true => ProofLevel::L3,
+            false => ProofLevel::L2,
         };
-        let steps: Vec<Step> = moves.iter().cloned().chain(attempt).collect();
+        let steps: Vec<ProofStep> = moves.iter().cloned().chain(attempt).collect();
         match replay(&loaded, level, &steps) {
             Ok(replayed) => return proved(change, &loaded, level, replayed, steps),
             Err(refused) => refusal = refusal.or_else(|| steps::reason(&refused)),
@@ -46,26 +48,26 @@ pub fn classify(change: &Change<'_>, budget: Budget) -> Judgement {
     // A literal that came or went is a difference, whatever else was refused.
     let refusal = refusal.filter(|_| !witness::has_other_literals(&loaded));
     let verdict = match (refusal, witness::find(change, &loaded, &api)) {
-        (Some(reason), _) => Verdict::Unproven(reason),
-        (None, Some(witness)) => Verdict::Changed(witness),
-        (None, None) => Verdict::Unproven(Reason::Ambiguous),
+        (Some(reason), _) => Classification::Unproven(reason),
+        (None, Some(witness)) => Classification::Changed(witness),
+        (None, None) => Classification::Unproven(UnprovenReason::Ambiguous),
     };
-    Judgement::of(verdict, api)
+    ChangeJudgement::of(verdict, api)
 }
 
 fn proved(
-    change: &Change<'_>,
-    loaded: &Loaded,
-    level: Level,
-    replayed: Replayed,
-    steps: Vec<Step>,
-) -> Judgement {
+    change: &ChangeSet<'_>,
+    loaded: &LoadedTrees,
+    level: ProofLevel,
+    replayed: ReplayResult,
+    steps: Vec<ProofStep>,
+) -> ChangeJudgement {
     let api = api::of(loaded, &steps);
     let proof = Proof {
         v: 1,
         rules: RULES.to_owned(),
         level: level.name().to_owned(),
-        world: World::Change,
+        world: NameSearchScope::Change,
         before_root: replayed.root.clone(),
         after_root: replayed.root,
         files: sources(change),
@@ -73,16 +75,18 @@ fn proved(
     };
     // Asked in full, from the sources on: what was found above is only a finding.
     match check(change, &proof) {
-        Ok(claims) => Judgement { verdict: Verdict::Proved(proof), level: Some(level), api, claims },
-        Err(_) => Judgement::of(Verdict::Unproven(Reason::Ambiguous), api),
+        Ok(claims) => {
+            ChangeJudgement { verdict: Classification::Proved(proof), level: Some(level), api, claims }
+        }
+        Err(_) => ChangeJudgement::of(Classification::Unproven(UnprovenReason::Ambiguous), api),
     }
 }
 
-fn sources(change: &Change<'_>) -> Vec<Sources> {
+fn sources(change: &ChangeSet<'_>) -> Vec<ProofSources> {
     change
         .files
         .iter()
-        .map(|file| Sources {
+        .map(|file| ProofSources {
             path_before: file.path_before.map(str::to_owned),
             path_after: file.path_after.map(str::to_owned),
             before: file.before.map(of_source),

@@ -1,45 +1,45 @@
 //! Guesses at the steps of a proof, the likeliest first.
 
-use crate::change::Change;
+use crate::change::ChangeSet;
 use crate::check::canon::is_name;
-use crate::check::scope::Use;
-use crate::check::{Loaded, Refused, inline};
-use crate::proof::{Side, Step};
-use crate::reason::Reason;
+use crate::check::scope::IdentifierUse;
+use crate::check::{LoadedTrees, ProofError, inline};
+use crate::proof::{ProofSide, ProofStep};
+use crate::reason::UnprovenReason;
 use crate::symbol::{QuickMap, QuickSet, Sym};
 
 /// More names than these are not tried to be inlined.
 const MANY: usize = 8;
 
-pub(crate) fn moves(change: &Change<'_>) -> Vec<Step> {
+pub(crate) fn moves(change: &ChangeSet<'_>) -> Vec<ProofStep> {
     let moved = change.files.iter().enumerate().filter(|(_, file)| {
         file.path_before.is_some() && file.path_after.is_some() && file.path_before != file.path_after
     });
-    moved.map(|(file, _)| Step::Move { file }).collect()
+    moved.map(|(file, _)| ProofStep::Move { file }).collect()
 }
 
 /// What a refusal says about the change: that a step was there, and may not be taken. That there was no such step at all
 /// says nothing.
-pub(crate) fn reason(refused: &Refused) -> Option<Reason> {
+pub(crate) fn reason(refused: &ProofError) -> Option<UnprovenReason> {
     const EFFECTS: &[&str] =
         &["effect", "run before", "evaluated", "change meanwhile", "captured", "dropped", "type may count"];
     match refused.why.as_str() {
         why if why.starts_with("rename of") => {
-            (!why.ends_with("not in the change")).then_some(Reason::RenameEscapes)
+            (!why.ends_with("not in the change")).then_some(UnprovenReason::RenameEscapes)
         }
         why if why.starts_with("inlining of") => {
-            EFFECTS.iter().any(|word| why.contains(word)).then_some(Reason::EffectOrder)
+            EFFECTS.iter().any(|word| why.contains(word)).then_some(UnprovenReason::EffectOrder)
         }
         _ => None,
     }
 }
 
 /// Lists of steps to try, one after the other.
-pub(crate) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
-    let before = Names::of(loaded, Side::Before);
-    let after = Names::of(loaded, Side::After);
+pub(crate) fn attempts(loaded: &LoadedTrees) -> Vec<Vec<ProofStep>> {
+    let before = SideNameSet::of(loaded, ProofSide::Before);
+    let after = SideNameSet::of(loaded, ProofSide::After);
     let mut attempts = vec![Vec::new()];
-    let mut add = |steps: Vec<Step>| {
+    let mut add = |steps: Vec<ProofStep>| {
         if !attempts.contains(&steps) {
             attempts.push(steps);
         }
@@ -47,7 +47,7 @@ pub(crate) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
     let (gone, come) = (before.beyond(&after), after.beyond(&before));
     add(pair(loaded, &gone, &come));
     let (extracted, dissolved) =
-        (inlining(loaded, &come, Side::After), inlining(loaded, &gone, Side::Before));
+        (inlining(loaded, &come, ProofSide::After), inlining(loaded, &gone, ProofSide::Before));
     for steps in [extracted.clone(), dissolved.clone(), [extracted, dissolved].concat()] {
         let (done, state) = feasible(loaded, &steps);
         if done.is_empty() {
@@ -55,8 +55,8 @@ pub(crate) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
             continue;
         }
         // What is left may have been renamed besides.
-        let before = Names::of(&state, Side::Before);
-        let after = Names::of(&state, Side::After);
+        let before = SideNameSet::of(&state, ProofSide::Before);
+        let after = SideNameSet::of(&state, ProofSide::After);
         let renames = pair(&state, &before.beyond(&after), &after.beyond(&before));
         add(done.iter().cloned().chain(renames).collect());
         add(done);
@@ -67,14 +67,14 @@ pub(crate) fn attempts(loaded: &Loaded) -> Vec<Vec<Step>> {
 }
 
 /// A step for each declared name, those that others are declared in first.
-fn inlining(loaded: &Loaded, names: &[&Name], side: Side) -> Vec<Step> {
-    let mut names: Vec<&&Name> = names.iter().filter(|name| name.is_declared).collect();
+fn inlining(loaded: &LoadedTrees, names: &[&SideName], side: ProofSide) -> Vec<ProofStep> {
+    let mut names: Vec<&&SideName> = names.iter().filter(|name| name.is_declared).collect();
     if names.len() > MANY {
         return Vec::new();
     }
     // Of locals the last one first: it is used in the statement after it, and the one before it in its own.
     names.sort_by_key(|name| (!name.is_free, std::cmp::Reverse(name.at)));
-    let step = |name: &&&Name| Step::Inline {
+    let step = |name: &&&SideName| ProofStep::Inline {
         side,
         file: name.file,
         at: name.at,
@@ -84,11 +84,11 @@ fn inlining(loaded: &Loaded, names: &[&Name], side: Side) -> Vec<Step> {
 }
 
 /// Those of the steps that can be taken one after the other, and where they lead.
-fn feasible(loaded: &Loaded, steps: &[Step]) -> (Vec<Step>, Loaded) {
+fn feasible(loaded: &LoadedTrees, steps: &[ProofStep]) -> (Vec<ProofStep>, LoadedTrees) {
     let mut state = loaded.clone();
     let mut done = Vec::new();
     for step in steps {
-        if let Step::Inline { side, file, at, name } = step
+        if let ProofStep::Inline { side, file, at, name } = step
             && inline::apply(&mut state, *side, *file, *at, name).is_ok()
         {
             done.push(step.clone());
@@ -98,19 +98,19 @@ fn feasible(loaded: &Loaded, steps: &[Step]) -> (Vec<Step>, Loaded) {
 }
 
 /// Names of one side.
-struct Names {
-    list: Vec<Name>,
+struct SideNameSet {
+    list: Vec<SideName>,
     known: QuickSet<Sym>,
 }
 
-impl Names {
+impl SideNameSet {
     /// Those that the other side does not know.
-    fn beyond(&self, other: &Names) -> Vec<&Name> {
+    fn beyond(&self, other: &SideNameSet) -> Vec<&SideName> {
         self.list.iter().filter(|name| !other.known.contains(&name.sym)).collect()
     }
 }
 
-struct Name {
+struct SideName {
     sym: Sym,
     count: usize,
     /// The first identifier of that name that declares something.
@@ -120,10 +120,10 @@ struct Name {
     is_free: bool,
 }
 
-impl Names {
-    fn of(loaded: &Loaded, side: Side) -> Names {
+impl SideNameSet {
+    fn of(loaded: &LoadedTrees, side: ProofSide) -> SideNameSet {
         let mut places: QuickMap<Sym, usize> = QuickMap::default();
-        let mut list: Vec<Name> = Vec::new();
+        let mut list: Vec<SideName> = Vec::new();
         for (file, tree) in loaded.side(side).iter().enumerate() {
             let Some(tree) = tree else { continue };
             let Some(scopes) = &loaded.known(side).scopes[file] else { continue };
@@ -134,14 +134,15 @@ impl Names {
                 let sym = tree.sym(id);
                 let place = *places.entry(sym).or_insert(list.len());
                 if place == list.len() {
-                    list.push(Name { sym, count: 0, file, at: 0, is_declared: false, is_free: false });
+                    list.push(SideName { sym, count: 0, file, at: 0, is_declared: false, is_free: false });
                 }
                 let name = &mut list[place];
                 name.count += 1;
-                let is_local = matches!(scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
+                let is_local =
+                    matches!(scopes.of_leaf(id), IdentifierUse::Local(_) | IdentifierUse::Named(_));
                 name.is_free |= !is_local;
                 let declares = matches!(tree.field(id), "name" | "pattern" | "left" | "alias")
-                    || matches!(scopes.of_leaf(id), Use::Local(binding) if scopes.bindings[binding as usize].at == id);
+                    || matches!(scopes.of_leaf(id), IdentifierUse::Local(binding) if scopes.bindings[binding as usize].at == id);
                 if declares && !name.is_declared {
                     name.is_declared = true;
                     name.file = file;
@@ -150,13 +151,13 @@ impl Names {
             }
         }
         let known = list.iter().map(|name| name.sym).collect();
-        Names { list, known }
+        SideNameSet { list, known }
     }
 }
 
 /// Names that went and names that came, if they match in number and in the order they appear in.
-fn pair(loaded: &Loaded, gone: &[&Name], come: &[&Name]) -> Vec<Step> {
-    let free = |names: &[&Name]| -> Vec<(usize, Sym)> {
+fn pair(loaded: &LoadedTrees, gone: &[&SideName], come: &[&SideName]) -> Vec<ProofStep> {
+    let free = |names: &[&SideName]| -> Vec<(usize, Sym)> {
         names.iter().filter(|name| name.is_free).map(|name| (name.count, name.sym)).collect()
     };
     let (gone, come) = (free(gone), free(come));
@@ -164,5 +165,8 @@ fn pair(loaded: &Loaded, gone: &[&Name], come: &[&Name]) -> Vec<Step> {
         return Vec::new();
     }
     let text = |sym: Sym| loaded.symbols.text(sym).to_owned();
-    gone.iter().zip(&come).map(|(old, new)| Step::Rename { from: text(old.1), to: text(new.1) }).collect()
+    gone.iter()
+        .zip(&come)
+        .map(|(old, new)| ProofStep::Rename { from: text(old.1), to: text(new.1) })
+        .collect()
 }

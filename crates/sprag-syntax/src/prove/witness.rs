@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::change::{Api, Change, Excerpt, Witness};
-use crate::check::Loaded;
-use crate::proof::Side;
+use crate::change::{ApiChange, ChangeSet, Excerpt, Witness};
+use crate::check::LoadedTrees;
+use crate::proof::ProofSide;
 use crate::symbol::Sym;
-use crate::tree::{Id, Tree};
-use crate::units::{Entry, Lines, outline};
+use crate::tree::{NodeId, SyntaxTree};
+use crate::units::{LineStarts, UnitEntry, outline};
 
-pub(crate) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Witness> {
+pub(crate) fn find(change: &ChangeSet<'_>, loaded: &LoadedTrees, api: &ApiChange) -> Option<Witness> {
     for (at, file) in change.files.iter().enumerate() {
         let path = file.path_after.or(file.path_before).unwrap_or_default().to_owned();
         let (before, after) = match (&loaded.before[at], &loaded.after[at]) {
@@ -79,8 +79,8 @@ pub(crate) fn find(change: &Change<'_>, loaded: &Loaded, api: &Api) -> Option<Wi
 }
 
 /// Whether one side has a literal that the other has not.
-pub(crate) fn has_other_literals(loaded: &Loaded) -> bool {
-    let literals = |side: Side| -> BTreeSet<Sym> {
+pub(crate) fn has_other_literals(loaded: &LoadedTrees) -> bool {
+    let literals = |side: ProofSide| -> BTreeSet<Sym> {
         let trees = loaded.side(side).iter().flatten();
         trees
             .flat_map(|tree| {
@@ -89,15 +89,15 @@ pub(crate) fn has_other_literals(loaded: &Loaded) -> bool {
             })
             .collect()
     };
-    literals(Side::Before) != literals(Side::After)
+    literals(ProofSide::Before) != literals(ProofSide::After)
 }
 
 fn is_literal(kind: &str) -> bool {
     ["string", "literal", "number", "integer", "float", "regex"].iter().any(|part| kind.contains(part))
 }
 
-fn by_name(entries: &[Entry]) -> HashMap<&str, Vec<&Entry>> {
-    let mut found: HashMap<&str, Vec<&Entry>> = HashMap::new();
+fn by_name(entries: &[UnitEntry]) -> HashMap<&str, Vec<&UnitEntry>> {
+    let mut found: HashMap<&str, Vec<&UnitEntry>> = HashMap::new();
     for entry in entries {
         found.entry(entry.name.as_str()).or_default().push(entry);
     }
@@ -105,7 +105,12 @@ fn by_name(entries: &[Entry]) -> HashMap<&str, Vec<&Entry>> {
 }
 
 /// The first nodes at which two trees part.
-fn differing(before: &Tree, mut old: Id, after: &Tree, mut new: Id) -> Option<(Id, Id)> {
+fn differing(
+    before: &SyntaxTree,
+    mut old: NodeId,
+    after: &SyntaxTree,
+    mut new: NodeId,
+) -> Option<(NodeId, NodeId)> {
     if is_same(before, old, after, new) {
         return None;
     }
@@ -122,7 +127,7 @@ fn differing(before: &Tree, mut old: Id, after: &Tree, mut new: Id) -> Option<(I
     }
 }
 
-fn is_same(before: &Tree, old: Id, after: &Tree, new: Id) -> bool {
+fn is_same(before: &SyntaxTree, old: NodeId, after: &SyntaxTree, new: NodeId) -> bool {
     let mut right = after.walk(new);
     for left in before.walk(old) {
         let Some(right) = right.next() else { return false };
@@ -136,10 +141,10 @@ fn is_same(before: &Tree, old: Id, after: &Tree, new: Id) -> bool {
     right.next().is_none()
 }
 
-fn excerpt(source: &[u8], tree: &Tree, id: Id) -> Excerpt {
+fn excerpt(source: &[u8], tree: &SyntaxTree, id: NodeId) -> Excerpt {
     let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
     let node = tree.node(id);
     let text =
         String::from_utf8_lossy(source.get(node.start as usize..node.end as usize).unwrap_or_default());
-    Excerpt { line: Lines::of(source).at(node.start), text: text.chars().take(200).collect() }
+    Excerpt { line: LineStarts::of(source).at(node.start), text: text.chars().take(200).collect() }
 }

@@ -10,13 +10,13 @@ use crate::lang::{Grammar, Lang};
 use crate::symbol::Sym;
 pub(crate) use source::{build, parse, read};
 
-pub(crate) type Id = u32;
+pub(crate) type NodeId = u32;
 
 /// Deeper trees are refused, so that walks may recurse.
 pub(crate) const MAX_DEPTH: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
+pub(crate) struct SyntaxNode {
     pub kind: u16,
     pub field: u16,
     /// The text of a leaf.
@@ -28,64 +28,64 @@ pub(crate) struct Node {
 }
 
 #[derive(Clone)]
-pub(crate) struct Tree {
+pub(crate) struct SyntaxTree {
     pub lang: Lang,
-    pub root: Id,
+    pub root: NodeId,
     /// The tree without comments and with all of its sugar, as one hash.
     pub plain: [u8; 32],
     grammar: &'static Grammar,
-    nodes: Vec<Node>,
-    lists: Vec<Id>,
+    nodes: Vec<SyntaxNode>,
+    lists: Vec<NodeId>,
 }
 
-impl Tree {
-    pub fn node(&self, id: Id) -> Node {
+impl SyntaxTree {
+    pub(crate) fn node(&self, id: NodeId) -> SyntaxNode {
         self.nodes[id as usize]
     }
 
-    pub fn kind(&self, id: Id) -> &'static str {
+    pub(crate) fn kind(&self, id: NodeId) -> &'static str {
         self.grammar.kinds[self.nodes[id as usize].kind as usize]
     }
 
-    pub fn is_named(&self, id: Id) -> bool {
+    pub(crate) fn is_named(&self, id: NodeId) -> bool {
         self.grammar.named[self.nodes[id as usize].kind as usize]
     }
 
-    pub fn field(&self, id: Id) -> &'static str {
+    pub(crate) fn field(&self, id: NodeId) -> &'static str {
         self.grammar.fields[self.nodes[id as usize].field as usize]
     }
 
-    pub fn sym(&self, id: Id) -> Sym {
+    pub(crate) fn sym(&self, id: NodeId) -> Sym {
         self.nodes[id as usize].sym
     }
 
-    pub fn is_leaf(&self, id: Id) -> bool {
+    pub(crate) fn is_leaf(&self, id: NodeId) -> bool {
         self.nodes[id as usize].sym != Sym::NONE
     }
 
-    pub fn kids(&self, id: Id) -> &[Id] {
+    pub(crate) fn kids(&self, id: NodeId) -> &[NodeId] {
         let node = &self.nodes[id as usize];
         &self.lists[node.kids_at as usize..(node.kids_at + node.kids) as usize]
     }
 
-    pub fn named_kids(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
+    pub(crate) fn named_kids(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.kids(id).iter().copied().filter(|kid| self.is_named(*kid))
     }
 
-    pub fn child(&self, id: Id, field: &str) -> Option<Id> {
+    pub(crate) fn child(&self, id: NodeId, field: &str) -> Option<NodeId> {
         self.kids(id).iter().copied().find(|kid| self.field(*kid) == field)
     }
 
-    pub fn has_token(&self, id: Id, token: &str) -> bool {
+    pub(crate) fn has_token(&self, id: NodeId, token: &str) -> bool {
         self.kids(id).iter().any(|kid| !self.is_named(*kid) && self.kind(*kid) == token)
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
     /// The node with other children.
-    pub fn with_kids(&mut self, id: Id, kids: &[Id]) -> Id {
+    pub(crate) fn with_kids(&mut self, id: NodeId, kids: &[NodeId]) -> NodeId {
         let mut node = self.node(id);
         node.kids_at = self.lists.len() as u32;
         node.kids = kids.len() as u32;
@@ -94,38 +94,38 @@ impl Tree {
     }
 
     /// The node in another place of its parent.
-    pub fn with_field_of(&mut self, id: Id, place: Id) -> Id {
+    pub(crate) fn with_field_of(&mut self, id: NodeId, place: NodeId) -> NodeId {
         let mut node = self.node(id);
         node.field = self.node(place).field;
         self.push(node)
     }
 
-    pub fn with_kind(&mut self, id: Id, kind: &str) -> Id {
+    pub(crate) fn with_kind(&mut self, id: NodeId, kind: &str) -> NodeId {
         let Some(kind) = self.grammar.kinds.iter().position(|name| *name == kind) else { return id };
         let mut node = self.node(id);
         node.kind = kind as u16;
         self.push(node)
     }
 
-    pub fn with_field_named(&mut self, id: Id, field: &str) -> Id {
+    pub(crate) fn with_field_named(&mut self, id: NodeId, field: &str) -> NodeId {
         let mut node = self.node(id);
         node.field = self.grammar.fields.iter().position(|name| *name == field).unwrap_or(0) as u16;
         self.push(node)
     }
 
-    pub fn without_field(&mut self, id: Id) -> Id {
+    pub(crate) fn without_field(&mut self, id: NodeId) -> NodeId {
         self.with_field_named(id, "")
     }
 
-    pub fn kind_name(&self, kind: u16) -> &'static str {
+    pub(crate) fn kind_name(&self, kind: u16) -> &'static str {
         self.grammar.kinds[kind as usize]
     }
 
-    pub fn kind_number(&self, name: &str) -> Option<u16> {
+    pub(crate) fn kind_number(&self, name: &str) -> Option<u16> {
         self.grammar.kinds.iter().position(|kind| *kind == name).map(|at| at as u16)
     }
 
-    pub fn with_sym(&mut self, id: Id, sym: Sym) -> Id {
+    pub(crate) fn with_sym(&mut self, id: NodeId, sym: Sym) -> NodeId {
         let mut node = self.node(id);
         node.sym = sym;
         self.push(node)
@@ -134,31 +134,38 @@ impl Tree {
     /// A source without anything in it has a root all the same.
     fn root_if_empty(&mut self) {
         if self.nodes.is_empty() {
-            self.root =
-                self.push(Node { kind: 0, field: 0, sym: Sym::NONE, start: 0, end: 0, kids_at: 0, kids: 0 });
+            self.root = self.push(SyntaxNode {
+                kind: 0,
+                field: 0,
+                sym: Sym::NONE,
+                start: 0,
+                end: 0,
+                kids_at: 0,
+                kids: 0,
+            });
         }
     }
 
-    fn push(&mut self, node: Node) -> Id {
+    fn push(&mut self, node: SyntaxNode) -> NodeId {
         self.nodes.push(node);
-        (self.nodes.len() - 1) as Id
+        (self.nodes.len() - 1) as NodeId
     }
 
     /// All nodes below, the node itself first, in source order.
-    pub fn walk(&self, id: Id) -> Walk<'_> {
-        Walk { tree: self, stack: vec![id] }
+    pub(crate) fn walk(&self, id: NodeId) -> TreeWalk<'_> {
+        TreeWalk { tree: self, stack: vec![id] }
     }
 }
 
-pub(crate) struct Walk<'a> {
-    tree: &'a Tree,
-    stack: Vec<Id>,
+pub(crate) struct TreeWalk<'a> {
+    tree: &'a SyntaxTree,
+    stack: Vec<NodeId>,
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Id;
+impl Iterator for TreeWalk<'_> {
+    type Item = NodeId;
 
-    fn next(&mut self) -> Option<Id> {
+    fn next(&mut self) -> Option<NodeId> {
         let id = self.stack.pop()?;
         self.stack.extend(self.tree.kids(id).iter().rev());
         Some(id)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use sprag_syntax::{Budget, Change, File, Verdict, classify};
+use sprag_syntax::{ChangeSet, ChangedFile, Classification, NodeBudget, classify};
 
 #[derive(Deserialize)]
 struct Made {
@@ -23,8 +23,8 @@ struct Side {
 }
 
 impl Side {
-    fn file(&self) -> File<'_> {
-        File {
+    fn file(&self) -> ChangedFile<'_> {
+        ChangedFile {
             path_before: self.path_before.as_deref(),
             path_after: self.path_after.as_deref(),
             before: self.before_text.as_deref().map(str::as_bytes),
@@ -39,8 +39,8 @@ fn none_is_proved_but_those_that_are_known() {
     let (mut proved, mut new) = (BTreeSet::new(), Vec::new());
     for line in include_str!("changes.jsonl").lines() {
         let made: Made = serde_json::from_str(line).unwrap();
-        let change = Change { files: made.files.iter().map(Side::file).collect() };
-        if let Verdict::Proved(_) = classify(&change, Budget::COMMIT).verdict {
+        let change = ChangeSet { files: made.files.iter().map(Side::file).collect() };
+        if let Classification::Proved(_) = classify(&change, NodeBudget::COMMIT).verdict {
             if !known.contains(made.id.as_str()) {
                 new.push(format!("`{}` is proved, though {}", made.id, made.why));
             }

@@ -1,7 +1,7 @@
 //! Stories of changes, in pairs of small sources: those below `kept/` must be proved, those below `changed/` must
 //! not be. Each is written by hand to meet one rule, and fails when that rule is taken out.
 
-use sprag_syntax::{Budget, Change, File, Verdict, check, classify};
+use sprag_syntax::{ChangeSet, ChangedFile, Classification, NodeBudget, check, classify};
 
 struct Story {
     name: String,
@@ -59,9 +59,9 @@ const KEPT: &[(&str, &str)] = &[
     ("Unit.java", include_str!("kept/names/java.txt")),
 ];
 
-fn change<'a>(path: &'a str, story: &'a Story) -> Change<'a> {
-    Change {
-        files: vec![File {
+fn change<'a>(path: &'a str, story: &'a Story) -> ChangeSet<'a> {
+    ChangeSet {
+        files: vec![ChangedFile {
             path_before: Some(path),
             path_after: Some(story.path_after.as_deref().unwrap_or(path)),
             before: Some(story.before.as_bytes()),
@@ -77,8 +77,8 @@ fn what_changes_behaviour_is_never_proved() {
     for (path, text) in CHANGED {
         for story in stories(text) {
             count += 1;
-            let judged = classify(&change(path, &story), Budget::COMMIT);
-            if matches!(judged.verdict, Verdict::Proved(_)) {
+            let judged = classify(&change(path, &story), NodeBudget::COMMIT);
+            if matches!(judged.verdict, Classification::Proved(_)) {
                 wrong.push(format!("{path}: {}", story.name));
             }
         }
@@ -95,9 +95,9 @@ fn what_keeps_behaviour_is_proved_and_the_proof_replays() {
         for story in stories(text) {
             count += 1;
             let change = change(path, &story);
-            let judged = classify(&change, Budget::COMMIT);
+            let judged = classify(&change, NodeBudget::COMMIT);
             match &judged.verdict {
-                Verdict::Proved(proof) => {
+                Classification::Proved(proof) => {
                     assert_eq!(check(&change, proof), Ok(judged.claims.clone()), "{}", story.name)
                 }
                 other => wrong.push(format!("{path}: {}: {other:?}", story.name)),
@@ -114,17 +114,17 @@ fn both_sides_of_every_story_can_be_parsed() {
     for (path, text) in CHANGED.iter().chain(KEPT) {
         for story in stories(text) {
             for source in [&story.before, &story.after] {
-                let same = Change {
-                    files: vec![File {
+                let same = ChangeSet {
+                    files: vec![ChangedFile {
                         path_before: Some(path),
                         path_after: Some(path),
                         before: Some(source.as_bytes()),
                         after: Some(source.as_bytes()),
                     }],
                 };
-                let judged = classify(&same, Budget::COMMIT);
+                let judged = classify(&same, NodeBudget::COMMIT);
                 assert!(
-                    matches!(judged.verdict, Verdict::Proved(_)),
+                    matches!(judged.verdict, Classification::Proved(_)),
                     "{path}: {}: {:?}\n{source}",
                     story.name,
                     judged.verdict

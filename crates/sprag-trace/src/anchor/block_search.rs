@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 
 use super::distinctive;
 
 /// A block that a record knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct KnownBlock {
     /// How many lines it has.
     pub len: usize,
-    pub sum: Sum,
+    pub sum: Sha256Sum,
     /// Whose it is, as whoever asks numbers them.
     pub owner: usize,
 }
 
 /// A block that was found, and whose it may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct BlockMatch {
     pub start: usize,
     pub len: usize,
     pub owners: Vec<usize>,
@@ -29,10 +29,15 @@ const WORK: usize = 256 * 1024 * 1024;
 
 /// Finds blocks that have at least so many telling lines, and an open one. `None`: there is too much to look
 /// at, and whoever knows only some of them knows nothing of the others.
-pub fn windows(lines: &[&[u8]], open: &[bool], wanted: &[Wanted], least: usize) -> Option<Vec<Window>> {
+pub fn windows(
+    lines: &[&[u8]],
+    open: &[bool],
+    wanted: &[KnownBlock],
+    least: usize,
+) -> Option<Vec<BlockMatch>> {
     let lengths: BTreeSet<usize> =
         wanted.iter().map(|it| it.len).filter(|&len| len > 0 && len <= lines.len()).collect();
-    let mut owners: HashMap<(usize, Sum), Vec<usize>> = HashMap::new();
+    let mut owners: HashMap<(usize, Sha256Sum), Vec<usize>> = HashMap::new();
     for it in wanted {
         owners.entry((it.len, it.sum)).or_default().push(it.owner);
     }
@@ -62,8 +67,8 @@ pub fn windows(lines: &[&[u8]], open: &[bool], wanted: &[Wanted], least: usize) 
             if work > WORK {
                 return None;
             }
-            if let Some(owners) = owners.get(&(len, Sum::of(block))) {
-                found.push(Window { start, len, owners: owners.clone() });
+            if let Some(owners) = owners.get(&(len, Sha256Sum::of(block))) {
+                found.push(BlockMatch { start, len, owners: owners.clone() });
             }
         }
     }
@@ -79,10 +84,11 @@ mod tests {
     fn a_block_is_found_where_it_went_if_it_tells_enough() {
         let text = b"zero\n}\nline1\nline2\nline3\n}\n";
         let here = lines(text);
-        let block = |text: &[u8], owner| Wanted { len: lines(text).len(), sum: Sum::of(text), owner };
+        let block =
+            |text: &[u8], owner| KnownBlock { len: lines(text).len(), sum: Sha256Sum::of(text), owner };
         let wanted = [block(b"line1\nline2\nline3\n", 7), block(b"line2\n", 8), block(b"line9\nline1\n", 9)];
         let found = windows(&here, &[true; 6], &wanted, 3);
-        assert_eq!(found, Some(vec![Window { start: 2, len: 3, owners: vec![7] }]));
+        assert_eq!(found, Some(vec![BlockMatch { start: 2, len: 3, owners: vec![7] }]));
         assert_eq!(windows(&here, &[false; 6], &wanted, 3), Some(Vec::new()));
         assert_eq!(windows(&here, &[true; 6], &wanted, 1).unwrap().len(), 2);
     }
@@ -90,7 +96,7 @@ mod tests {
     #[test]
     fn all_who_wrote_such_a_block_are_told() {
         let text = b"line1\nline2\nline3\n";
-        let wanted = [1, 2].map(|owner| Wanted { len: 3, sum: Sum::of(text), owner });
+        let wanted = [1, 2].map(|owner| KnownBlock { len: 3, sum: Sha256Sum::of(text), owner });
         assert_eq!(windows(&lines(text), &[true; 3], &wanted, 3).unwrap()[0].owners, [1, 2]);
     }
 }

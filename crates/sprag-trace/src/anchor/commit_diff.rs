@@ -8,11 +8,11 @@ pub struct FileDiff {
     /// `None`: it was not there.
     pub old: Option<String>,
     pub new: Option<String>,
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<CommitHunk>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk {
+pub struct CommitHunk {
     /// Where the removed lines begin, from one on; where there are none, the line before.
     pub old_start: usize,
     pub removed: Vec<Vec<u8>>,
@@ -53,7 +53,7 @@ pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
         } else if let Some((old, new)) = line.strip_prefix(b"@@ -").and_then(spans) {
             // Counted, so that no line of a file passes for one of the diff.
             let mut hunk =
-                Hunk { old_start: old.0, removed: Vec::new(), new_start: new.0, added: Vec::new() };
+                CommitHunk { old_start: old.0, removed: Vec::new(), new_start: new.0, added: Vec::new() };
             while hunk.removed.len() < old.1 || hunk.added.len() < new.1 {
                 match lines.next().and_then(<[u8]>::split_first) {
                     Some((b'-', text)) => hunk.removed.push(text.to_vec()),

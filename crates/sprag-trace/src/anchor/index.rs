@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 
-use super::block_search::Wanted;
+use super::block_search::KnownBlock;
 use super::distinctive;
-use crate::{Range, Served, Stage, Trace, Unit, Who};
+use crate::{ContributorKind, Finality, LineRange, ServedIntent, TraceRecord, TracedUnit};
 
 /// One block that a record names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Anchor {
     /// Which of the records it is of.
     pub source: usize,
     pub path: String,
-    pub range: Range,
+    pub range: LineRange,
 }
 
 /// A function or type that a record wrote all of.
@@ -32,29 +32,29 @@ pub struct UnitAnchor {
 
 /// The record that a anchor is of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct AnchorRecord {
     pub record: Text<64>,
-    pub origin: Origin,
-    pub trace: Trace,
+    pub origin: RecordOrigin,
+    pub trace: TraceRecord,
 }
 
 /// Who wrote the record down.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum RecordOrigin {
     Own,
     Clone(Text<64>),
 }
 
 /// Who a line is said to be of: two anchors that say the same do not contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Writer<'a> {
+pub enum LineWriter<'a> {
     Intent(&'a str),
-    Nobody(Who),
+    Nobody(ContributorKind),
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Anchors {
-    pub sources: Vec<Source>,
+    pub sources: Vec<AnchorRecord>,
     pub all: Vec<Anchor>,
     pub units: Vec<UnitAnchor>,
     at: HashMap<(String, String), Vec<usize>>,
@@ -63,8 +63,8 @@ pub struct Anchors {
 
 impl Anchors {
     /// Of records in the order in which they were written.
-    pub fn of(records: impl IntoIterator<Item = Source>) -> Anchors {
-        let sources: Vec<Source> = records.into_iter().collect();
+    pub fn of(records: impl IntoIterator<Item = AnchorRecord>) -> Anchors {
+        let sources: Vec<AnchorRecord> = records.into_iter().collect();
         let replaced = replaced(&sources);
         let mut anchors = Anchors::default();
         for (source, it) in sources.iter().enumerate() {
@@ -107,21 +107,21 @@ impl Anchors {
         of.flat_map(|it| &it.trace.files).map(|file| file.path.as_str())
     }
 
-    pub fn source(&self, anchor: usize) -> &Source {
+    pub fn source(&self, anchor: usize) -> &AnchorRecord {
         &self.sources[self.all[anchor].source]
     }
 
-    pub fn writer(&self, anchor: usize) -> Writer<'_> {
+    pub fn writer(&self, anchor: usize) -> LineWriter<'_> {
         writer(self.source(anchor), self.all[anchor].range.contributor.as_ref().map(|it| it.kind))
     }
 
-    pub fn writer_of(&self, source: usize) -> Writer<'_> {
+    pub fn writer_of(&self, source: usize) -> LineWriter<'_> {
         writer(&self.sources[source], None)
     }
 
     /// The intent that the lines of a anchor served.
-    pub fn served(&self, anchor: usize) -> Option<&Served> {
-        let is_served = matches!(self.writer(anchor), Writer::Intent(_));
+    pub fn served(&self, anchor: usize) -> Option<&ServedIntent> {
+        let is_served = matches!(self.writer(anchor), LineWriter::Intent(_));
         self.source(anchor).trace.intent.as_ref().filter(|_| is_served)
     }
 
@@ -131,7 +131,7 @@ impl Anchors {
     }
 
     /// Anchors on files that had exactly these bytes.
-    pub fn with_after(&self, sum: Sum) -> Vec<(&str, &str)> {
+    pub fn with_after(&self, sum: Sha256Sum) -> Vec<(&str, &str)> {
         let mut found = Vec::new();
         for source in &self.sources {
             let Some(revision) = source.trace.stage.revision() else { continue };
@@ -145,13 +145,13 @@ impl Anchors {
 
     /// For each line of this file in this commit, who says to have written it. Blocks whose bytes are not
     /// those of the record are of no record.
-    pub fn lines_at(&self, revision: &str, path: &str, lines: &[&[u8]]) -> Vec<Said> {
-        let mut said = vec![Said::Nothing; lines.len()];
+    pub fn lines_at(&self, revision: &str, path: &str, lines: &[&[u8]]) -> Vec<LineClaim> {
+        let mut said = vec![LineClaim::Nothing; lines.len()];
         let place = (revision.to_owned(), path.to_owned());
         for &anchor in self.at.get(&place).into_iter().flatten() {
-            let Range { start, end, content_hash, .. } = &self.all[anchor].range;
+            let LineRange { start, end, content_hash, .. } = &self.all[anchor].range;
             let Some(block) = lines.get(*start as usize - 1..*end as usize) else { continue };
-            if Sum::of(&block.concat()) != *content_hash {
+            if Sha256Sum::of(&block.concat()) != *content_hash {
                 continue;
             }
             for line in &mut said[*start as usize - 1..*end as usize] {
@@ -162,30 +162,30 @@ impl Anchors {
     }
 
     /// What two anchors for one line come to.
-    fn with(&self, said: Said, anchor: usize) -> Said {
-        let is_own = |anchor: usize| self.source(anchor).origin == Origin::Own;
+    fn with(&self, said: LineClaim, anchor: usize) -> LineClaim {
+        let is_own = |anchor: usize| self.source(anchor).origin == RecordOrigin::Own;
         match said {
-            Said::Nothing => Said::By(anchor),
-            Said::By(other) if is_own(anchor) != is_own(other) => {
-                Said::By(if is_own(anchor) { anchor } else { other })
+            LineClaim::Nothing => LineClaim::By(anchor),
+            LineClaim::By(other) if is_own(anchor) != is_own(other) => {
+                LineClaim::By(if is_own(anchor) { anchor } else { other })
             }
-            Said::By(other) if self.writer(other) == self.writer(anchor) => Said::By(anchor),
+            LineClaim::By(other) if self.writer(other) == self.writer(anchor) => LineClaim::By(anchor),
             // Own anchors that disagree stay so, whatever others say.
-            Said::By(other) => Said::Disputed { by_own: is_own(other) },
-            Said::Disputed { by_own: false } if is_own(anchor) => Said::By(anchor),
-            Said::Disputed { by_own } => Said::Disputed { by_own },
+            LineClaim::By(other) => LineClaim::Disputed { by_own: is_own(other) },
+            LineClaim::Disputed { by_own: false } if is_own(anchor) => LineClaim::By(anchor),
+            LineClaim::Disputed { by_own } => LineClaim::Disputed { by_own },
         }
     }
 
     /// Blocks that may be looked for by their bytes alone.
-    pub fn wanted(&self) -> Vec<Wanted> {
+    pub fn wanted(&self) -> Vec<KnownBlock> {
         self.wanted_of(|_| true)
     }
 
-    pub fn wanted_of(&self, fits: impl Fn(&Anchor) -> bool) -> Vec<Wanted> {
+    pub fn wanted_of(&self, fits: impl Fn(&Anchor) -> bool) -> Vec<KnownBlock> {
         let anchors = self.all.iter().enumerate().filter(|(_, anchor)| fits(anchor));
         anchors
-            .map(|(owner, anchor)| Wanted {
+            .map(|(owner, anchor)| KnownBlock {
                 len: (anchor.range.end - anchor.range.start + 1) as usize,
                 sum: anchor.range.content_hash,
                 owner,
@@ -195,7 +195,7 @@ impl Anchors {
 
     /// The one anchor that all of these say the same as; our own where there is one.
     pub fn agreed(&self, anchors: &[usize]) -> Option<usize> {
-        let own = |anchor: &&usize| self.source(**anchor).origin == Origin::Own;
+        let own = |anchor: &&usize| self.source(**anchor).origin == RecordOrigin::Own;
         let first = *anchors.iter().find(own).or(anchors.first())?;
         anchors.iter().all(|&anchor| self.writer(anchor) == self.writer(first)).then_some(first)
     }
@@ -203,26 +203,26 @@ impl Anchors {
 
 /// What is said of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum LineClaim {
     Nothing,
     By(usize),
     Disputed { by_own: bool },
 }
 
 /// What nobody saw being written is not the intent's, whatever it stands beside.
-fn writer(source: &Source, who: Option<Who>) -> Writer<'_> {
+fn writer(source: &AnchorRecord, who: Option<ContributorKind>) -> LineWriter<'_> {
     match (&source.trace.intent, who) {
-        (_, Some(who @ (Who::Human | Who::Unknown))) => Writer::Nobody(who),
-        (Some(intent), _) => Writer::Intent(intent.id.as_str()),
-        (None, who) => Writer::Nobody(who.unwrap_or(source.trace.contributor.kind)),
+        (_, Some(who @ (ContributorKind::Human | ContributorKind::Unknown))) => LineWriter::Nobody(who),
+        (Some(intent), _) => LineWriter::Intent(intent.id.as_str()),
+        (None, who) => LineWriter::Nobody(who.unwrap_or(source.trace.contributor.kind)),
     }
 }
 
 /// Provisional records, by file, that a later one took the place of. What a commit has, it has for good:
 /// a rewritten commit is still what its record says, for those who have it. No clone replaces what
 /// another wrote.
-fn replaced(sources: &[Source]) -> HashSet<(&str, &str)> {
-    let of: HashMap<&str, &Source> = sources.iter().map(|it| (it.record.as_str(), it)).collect();
+fn replaced(sources: &[AnchorRecord]) -> HashSet<(&str, &str)> {
+    let of: HashMap<&str, &AnchorRecord> = sources.iter().map(|it| (it.record.as_str(), it)).collect();
     let mut replaced = HashSet::new();
     for source in sources {
         for file in &source.trace.files {
@@ -230,7 +230,7 @@ fn replaced(sources: &[Source]) -> HashSet<(&str, &str)> {
                 let Some(old) = of.get(id.as_str()).filter(|old| old.origin == source.origin) else {
                     continue;
                 };
-                if !matches!(old.trace.stage, Stage::Provisional { .. }) {
+                if !matches!(old.trace.stage, Finality::Provisional { .. }) {
                     continue;
                 }
                 let names = [Some(&file.path), file.from.as_ref()].into_iter().flatten();
@@ -242,9 +242,9 @@ fn replaced(sources: &[Source]) -> HashSet<(&str, &str)> {
 }
 
 /// Whether a record wrote every line of a unit.
-fn covers(ranges: &[Range], unit: &Unit) -> bool {
+fn covers(ranges: &[LineRange], unit: &TracedUnit) -> bool {
     let mut next = unit.start;
-    let mut sorted: Vec<&Range> = ranges.iter().collect();
+    let mut sorted: Vec<&LineRange> = ranges.iter().collect();
     sorted.sort();
     for range in sorted {
         if range.start <= next && range.end >= next {

@@ -7,7 +7,7 @@ use super::distinctive::{is_telling, letters};
 
 /// Lines `new..new + len` here are lines `old..old + len` there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct MatchedLines {
     pub new: usize,
     pub old: usize,
     pub len: usize,
@@ -22,12 +22,12 @@ const PLACES: usize = 32;
 const WORK: usize = 4_000_000;
 
 /// All longest runs. Only lines that are `open` here and `usable` there are part of one.
-pub fn runs(new: &[&[u8]], open: &[bool], old: &[&[u8]], usable: &[bool]) -> Vec<Run> {
+pub fn runs(new: &[&[u8]], open: &[bool], old: &[&[u8]], usable: &[bool]) -> Vec<MatchedLines> {
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, line) in old.iter().enumerate().filter(|(at, line)| usable[*at] && is_telling(line)) {
         places.entry(line).or_default().push(at);
     }
-    let mut found: Vec<Run> = Vec::new();
+    let mut found: Vec<MatchedLines> = Vec::new();
     // Where the last run of each diagonal ended: what is inside it is no run of its own.
     let mut ends: HashMap<isize, usize> = HashMap::new();
     let mut work = 0;
@@ -49,7 +49,7 @@ pub fn runs(new: &[&[u8]], open: &[bool], old: &[&[u8]], usable: &[bool]) -> Vec
             ends.insert(diagonal, at + after);
             let (start, len) = (at - before, before + after);
             let lines = &new[start..start + len];
-            found.push(Run {
+            found.push(MatchedLines {
                 new: start,
                 old: to - before,
                 len,
@@ -63,7 +63,7 @@ pub fn runs(new: &[&[u8]], open: &[bool], old: &[&[u8]], usable: &[bool]) -> Vec
 
 /// What several runs over one line come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tie {
+pub enum LineTie {
     /// The longest run is right, where one is the longest: that both are of one change is known already.
     Longest,
     /// All must say the same.
@@ -83,16 +83,16 @@ pub enum Carried<W> {
 /// For each line here, who wrote it there. `writer` knows who wrote a line there, if anybody does; a line
 /// whose writer is not known speaks against all others.
 pub fn carry<W: Clone + PartialEq>(
-    runs: &[Run],
+    runs: &[MatchedLines],
     count: usize,
-    tie: Tie,
+    tie: LineTie,
     writer: impl Fn(usize) -> Option<W>,
 ) -> Vec<Carried<W>> {
-    let mut over: Vec<Vec<&Run>> = vec![Vec::new(); count];
+    let mut over: Vec<Vec<&MatchedLines>> = vec![Vec::new(); count];
     for run in runs {
         (run.new..run.new + run.len).for_each(|at| over[at].push(run));
     }
-    let one = |at: usize, runs: &[&Run]| -> Carried<W> {
+    let one = |at: usize, runs: &[&MatchedLines]| -> Carried<W> {
         let writers: Vec<(usize, Option<W>)> =
             runs.iter().map(|run| run.old + (at - run.new)).map(|there| (there, writer(there))).collect();
         match writers.split_first() {
@@ -107,10 +107,11 @@ pub fn carry<W: Clone + PartialEq>(
     over.iter()
         .enumerate()
         .map(|(at, runs)| match tie {
-            Tie::Agree => one(at, runs),
-            Tie::Longest => {
+            LineTie::Agree => one(at, runs),
+            LineTie::Longest => {
                 let most = runs.iter().map(|run| run.telling).max().unwrap_or(0);
-                let longest: Vec<&Run> = runs.iter().copied().filter(|run| run.telling == most).collect();
+                let longest: Vec<&MatchedLines> =
+                    runs.iter().copied().filter(|run| run.telling == most).collect();
                 one(at, &longest)
             }
         })
@@ -151,19 +152,19 @@ mod tests {
         let (new, old) = (lines("line1 line2"), lines("line1 line2 } line1 line2 rest"));
         let runs = runs(&new, &[true; 2], &old, &[true; 6]);
         let writer = |at: usize| Some(if at < 3 { "A" } else { "B" });
-        assert_eq!(carry(&runs, 2, Tie::Agree, writer), [Carried::Unclear, Carried::Unclear]);
-        assert_eq!(carry(&runs, 2, Tie::Longest, writer), [Carried::Unclear, Carried::Unclear]);
-        assert_eq!(carry(&runs, 2, Tie::Agree, |_| Some("A"))[0], Carried::To(0, "A"));
-        let longer = [Run { len: 1, telling: 1, ..runs[0] }, runs[1]];
-        assert_eq!(carry(&longer, 2, Tie::Longest, writer)[0], Carried::To(3, "B"));
-        assert_eq!(carry(&longer, 2, Tie::Agree, writer)[0], Carried::Unclear);
+        assert_eq!(carry(&runs, 2, LineTie::Agree, writer), [Carried::Unclear, Carried::Unclear]);
+        assert_eq!(carry(&runs, 2, LineTie::Longest, writer), [Carried::Unclear, Carried::Unclear]);
+        assert_eq!(carry(&runs, 2, LineTie::Agree, |_| Some("A"))[0], Carried::To(0, "A"));
+        let longer = [MatchedLines { len: 1, telling: 1, ..runs[0] }, runs[1]];
+        assert_eq!(carry(&longer, 2, LineTie::Longest, writer)[0], Carried::To(3, "B"));
+        assert_eq!(carry(&longer, 2, LineTie::Agree, writer)[0], Carried::Unclear);
     }
 
     #[test]
     fn a_writer_that_nobody_knows_speaks_against_the_others() {
         let (new, old) = (lines("line1"), lines("line1 line1"));
         let runs = runs(&new, &[true], &old, &[true; 2]);
-        assert_eq!(carry(&runs, 1, Tie::Agree, |at| (at == 0).then_some("A")), [Carried::Unclear]);
+        assert_eq!(carry(&runs, 1, LineTie::Agree, |at| (at == 0).then_some("A")), [Carried::Unclear]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use serde::Serialize;
 /// How a line came to its record, from the surest to the least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum MatchMethod {
     /// The record names the commit that blame names.
     Blame,
     /// That commit is a copy of the one in the record: amended, rebased, squashed, picked.
@@ -33,16 +33,16 @@ pub enum How {
     UnitHash,
 }
 
-impl How {
+impl MatchMethod {
     pub fn name(self) -> &'static str {
         match self {
-            How::Blame => "blame",
-            How::Rewritten => "rewritten",
-            How::Moved => "moved",
-            How::Reverted => "reverted",
-            How::Reformatted => "reformatted",
-            How::RangeHash => "range_hash",
-            How::UnitHash => "unit_hash",
+            MatchMethod::Blame => "blame",
+            MatchMethod::Rewritten => "rewritten",
+            MatchMethod::Moved => "moved",
+            MatchMethod::Reverted => "reverted",
+            MatchMethod::Reformatted => "reformatted",
+            MatchMethod::RangeHash => "range_hash",
+            MatchMethod::UnitHash => "unit_hash",
         }
     }
 }
@@ -50,7 +50,7 @@ impl How {
 /// Why a line has no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lost {
+pub enum LostReason {
     /// No record says anything of it.
     Unrecorded,
     /// Records of several intents may be meant.
@@ -59,12 +59,12 @@ pub enum Lost {
     Unsearched,
 }
 
-impl Lost {
+impl LostReason {
     pub fn why(self) -> &'static str {
         match self {
-            Lost::Unrecorded => "no record",
-            Lost::Ambiguous => "records of several intents fit",
-            Lost::Unsearched => "looking would take too long",
+            LostReason::Unrecorded => "no record",
+            LostReason::Ambiguous => "records of several intents fit",
+            LostReason::Unsearched => "looking would take too long",
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::blocks;
 /// For each new line, the old lines it is made of; none where more than the layout changed.
 pub fn made_of(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<usize>> {
     let mut made = vec![Vec::new(); new.len()];
-    let (from, to) = (Tokens::of(old), Tokens::of(new));
+    let (from, to) = (LineTokens::of(old), LineTokens::of(new));
     if from.tokens.len() > MOST || to.tokens.len() > MOST {
         return made;
     }
@@ -31,8 +31,8 @@ const MOST: usize = 100_000;
 const WORD: usize = 6;
 
 /// Words that are only once on each side.
-fn own_words(from: &Tokens, to: &Tokens) -> HashSet<Vec<u8>> {
-    let once = |tokens: &Tokens| {
+fn own_words(from: &LineTokens, to: &LineTokens) -> HashSet<Vec<u8>> {
+    let once = |tokens: &LineTokens| {
         let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
         let words = tokens.tokens.iter().filter(|token| letters(&token.text) >= WORD);
         words.for_each(|token| *counts.entry(token.text.clone()).or_default() += 1);
@@ -44,9 +44,9 @@ fn own_words(from: &Tokens, to: &Tokens) -> HashSet<Vec<u8>> {
 /// Tokens `at..at + count` are `there..there + count`: the lines that begin and end together are of each
 /// other, if they have a word of their own or follow ones that have.
 fn same(
-    from: &Tokens,
+    from: &LineTokens,
     at: usize,
-    to: &Tokens,
+    to: &LineTokens,
     there: usize,
     count: usize,
     own: &HashSet<Vec<u8>>,
@@ -69,18 +69,18 @@ fn same(
     }
 }
 
-struct Token {
+struct LineToken {
     text: Vec<u8>,
     line: usize,
 }
 
-struct Tokens {
-    tokens: Vec<Token>,
+struct LineTokens {
+    tokens: Vec<LineToken>,
 }
 
-impl Tokens {
-    fn of(lines: &[&[u8]]) -> Tokens {
-        let mut tokens: Vec<Token> = Vec::new();
+impl LineTokens {
+    fn of(lines: &[&[u8]]) -> LineTokens {
+        let mut tokens: Vec<LineToken> = Vec::new();
         for (line, text) in lines.iter().enumerate() {
             let mut rest = *text;
             while let Some((token, after)) = next(rest) {
@@ -90,11 +90,11 @@ impl Tokens {
                 {
                     tokens.pop();
                 }
-                tokens.push(Token { text: token, line });
+                tokens.push(LineToken { text: token, line });
                 rest = after;
             }
         }
-        Tokens { tokens }
+        LineTokens { tokens }
     }
 
     fn texts(&self) -> Vec<&[u8]> {

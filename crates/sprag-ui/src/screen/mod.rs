@@ -11,7 +11,7 @@ use ratatui::widgets::{Block, Borders, Cell, Gauge, Paragraph, Row, Table, Wrap}
 
 use sprag_base::text::one_line;
 use sprag_plan::view::numbers::{cost, elapsed, percent};
-use sprag_plan::view::{Attention, Line, Tone, View};
+use sprag_plan::view::{AttentionItem, RunView, StateTone, ViewLine};
 
 use crate::cursor::Cursor;
 use crate::paint::Paint;
@@ -35,7 +35,7 @@ pub struct Drawn {
 
 pub fn draw(
     frame: &mut Frame<'_>,
-    view: &View<'_>,
+    view: &RunView<'_>,
     told: &[String],
     cursor: &mut Cursor,
     paint: Paint,
@@ -96,7 +96,7 @@ fn framed(area: Rect, title: &str) -> Block<'_> {
     }
 }
 
-fn header(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, paint: Paint) {
+fn header(frame: &mut Frame<'_>, area: Rect, view: &RunView<'_>, paint: Paint) {
     let board = view.board;
     let end = if board.is_over() { board.moved } else { view.now };
     let taken = u64::try_from(end.seconds_since(board.began)).unwrap_or(0);
@@ -107,7 +107,7 @@ fn header(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, paint: Paint) {
     frame.render_widget(Paragraph::new(words).block(framed(area, "sprag")), area);
 }
 
-fn gauge(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, paint: Paint) {
+fn gauge(frame: &mut Frame<'_>, area: Rect, view: &RunView<'_>, paint: Paint) {
     let progress = view.progress;
     let done = format!("{}%  {} of {} done", progress.percent(), progress.done, progress.total);
     let block = framed(area, "progress");
@@ -116,7 +116,7 @@ fn gauge(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, paint: Paint) {
     let label = fitting([whole, less, done], block.inner(area));
     let gauge = Gauge::default()
         .block(block)
-        .gauge_style(paint.tone(Tone::Done))
+        .gauge_style(paint.tone(StateTone::Done))
         .percent(u16::from(progress.percent()))
         .label(label);
     frame.render_widget(gauge, area);
@@ -126,7 +126,7 @@ fn stages(
     frame: &mut Frame<'_>,
     area: Rect,
     block: Block<'_>,
-    view: &View<'_>,
+    view: &RunView<'_>,
     cursor: &mut Cursor,
     paint: Paint,
 ) -> Drawn {
@@ -162,7 +162,7 @@ struct Column {
     width: Constraint,
     /// The width of the table from which on it is there.
     from: u16,
-    text: fn(&Line<'_>) -> String,
+    text: fn(&ViewLine<'_>) -> String,
 }
 
 const COLUMNS: [Column; 9] = [
@@ -197,11 +197,18 @@ const COLUMNS: [Column; 9] = [
     },
 ];
 
-fn merged(line: &Line<'_>) -> String {
+fn merged(line: &ViewLine<'_>) -> String {
     line.row.merged.as_ref().map_or("-".to_owned(), |commit| commit.0.as_str().chars().take(8).collect())
 }
 
-fn panes(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, told: &[String], cursor: &Cursor, paint: Paint) {
+fn panes(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    view: &RunView<'_>,
+    told: &[String],
+    cursor: &Cursor,
+    paint: Paint,
+) {
     let alerts = u16::try_from(view.attention.len()).unwrap_or(u16::MAX).clamp(1, 6).saturating_add(2);
     let [activity, attention, log] =
         Layout::vertical([Constraint::Length(4), Constraint::Length(alerts), Constraint::Min(0)]).areas(area);
@@ -222,14 +229,14 @@ fn panes(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, told: &[String], cu
     frame.render_widget(Paragraph::new(lines).block(framed(log, "log")), log);
 }
 
-fn alert(it: &Attention, paint: Paint) -> Words<'static> {
-    let mark = if it.tone == Tone::Blocked { "needs you: " } else { "" };
+fn alert(it: &AttentionItem, paint: Paint) -> Words<'static> {
+    let mark = if it.tone == StateTone::Blocked { "needs you: " } else { "" };
     let whose = it.stage.as_ref().map(|id| format!("{}: ", id.as_str())).unwrap_or_default();
     Words::styled(one_line(&format!("{mark}{whose}{}", it.text)), paint.tone(it.tone))
 }
 
 /// The most urgent one, and how many there are besides.
-fn urgent(view: &View<'_>, paint: Paint) -> Words<'static> {
+fn urgent(view: &RunView<'_>, paint: Paint) -> Words<'static> {
     let Some(first) = view.attention.first() else { return Words::default() };
     let mut words = alert(first, paint);
     if view.attention.len() > 1 {
@@ -239,7 +246,7 @@ fn urgent(view: &View<'_>, paint: Paint) -> Words<'static> {
 }
 
 /// What there is to say of the chosen stage.
-fn about<'a>(view: &View<'_>, line: &Line<'_>) -> Vec<Words<'a>> {
+fn about<'a>(view: &RunView<'_>, line: &ViewLine<'_>) -> Vec<Words<'a>> {
     let row = line.row;
     let why = row.why.as_ref().map_or(row.state.name().to_owned(), |why| why.told(view.now));
     let mut first = why;

@@ -6,39 +6,42 @@ use ratatui::backend::TestBackend;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_plan::agent::activity::{Context, Seen, Used};
-use sprag_plan::ids::{Commit, Key, StageId};
-use sprag_plan::sentences::Because;
-use sprag_plan::view::{Agent, Board, Past, Rest, Row as Stage, State};
+use sprag_plan::agent::activity::{AgentActivity, ContextUsage, SessionCost};
+use sprag_plan::ids::{CommitId, EffectKey, StageId};
+use sprag_plan::sentences::Explanation;
+use sprag_plan::view::{AgentView, HiddenRows, RowHistory, RunBoard, StageRow as Stage, StateLabel};
 
 use super::*;
-use crate::cursor::Step;
+use crate::cursor::CursorStep;
 
 const NOW: i64 = 1_800_000_000_000;
 
-fn row(level: u32, id: &str, state: State) -> Stage {
-    let begun = (state != State::Waiting).then(|| Timestamp::from_millis(NOW - 75_000));
+fn row(level: u32, id: &str, state: StateLabel) -> Stage {
+    let begun = (state != StateLabel::Waiting).then(|| Timestamp::from_millis(NOW - 75_000));
     Stage {
         client: Text::new("claude"),
         level,
         id: StageId::new(id),
         state,
         attempt: 1,
-        merged: (state == State::Done).then(|| Commit(Text::new("c0ffee00d15ea5e"))),
-        why: (!state.is_over()).then(|| Because { text: Text::new(format!("why {id} waits")), until: None }),
+        merged: (state == StateLabel::Done).then(|| CommitId(Text::new("c0ffee00d15ea5e"))),
+        why: (!state.is_over())
+            .then(|| Explanation { text: Text::new(format!("why {id} waits")), until: None }),
         begun,
         ended: state.is_over().then(|| Timestamp::from_millis(NOW - 15_000)),
         agent: match state {
-            State::Running => Agent::AtWork { session: Key(Text::new(format!("r/{id}/1/spawn.0"))) },
-            _ => Agent::None,
+            StateLabel::Running => {
+                AgentView::AtWork { session: EffectKey(Text::new(format!("r/{id}/1/spawn.0"))) }
+            }
+            _ => AgentView::None,
         },
-        past: Past::default(),
+        past: RowHistory::default(),
     }
 }
 
-fn board(rows: Vec<Stage>) -> Board {
+fn board(rows: Vec<Stage>) -> RunBoard {
     let at = Timestamp::from_millis(NOW - 100_000);
-    Board {
+    RunBoard {
         target: Text::new("main"),
         plan: Text::new("p"),
         run: Text::new("r"),
@@ -49,19 +52,19 @@ fn board(rows: Vec<Stage>) -> Board {
         nearly: Vec::new(),
         stuck: None,
         rows,
-        rest: Rest::default(),
+        rest: HiddenRows::default(),
     }
 }
 
 fn drawn(
-    board: &Board,
-    seen: &BTreeMap<Key, Seen>,
+    board: &RunBoard,
+    seen: &BTreeMap<EffectKey, AgentActivity>,
     told: &[String],
     size: (u16, u16),
-    steps: &[Step],
+    steps: &[CursorStep],
 ) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
-    let view = View::new(board, seen, Timestamp::from_millis(NOW));
+    let view = RunView::new(board, seen, Timestamp::from_millis(NOW));
     let mut cursor = Cursor::default();
     for step in steps.iter().map(Some).chain([None]) {
         terminal
@@ -78,29 +81,34 @@ fn drawn(
     (0..size.1).map(line).collect()
 }
 
-fn story() -> (Board, BTreeMap<Key, Seen>, Vec<String>) {
+fn story() -> (RunBoard, BTreeMap<EffectKey, AgentActivity>, Vec<String>) {
     let board = board(vec![
-        row(0, "docs", State::Blocked),
-        row(0, "model", State::Done),
-        row(1, "server", State::Ready),
-        row(1, "view", State::Running),
-        row(2, "all", State::Waiting),
+        row(0, "docs", StateLabel::Blocked),
+        row(0, "model", StateLabel::Done),
+        row(1, "server", StateLabel::Ready),
+        row(1, "view", StateLabel::Running),
+        row(2, "all", StateLabel::Waiting),
     ]);
-    let seen = Seen {
-        context: Some(Context { tokens: 62, window: 100 }),
-        used: Some(Used { tokens: 1, micros: Some(430_000) }),
+    let seen = AgentActivity {
+        context: Some(ContextUsage { tokens: 62, window: 100 }),
+        used: Some(SessionCost { tokens: 1, micros: Some(430_000) }),
         last_tool: Some(Text::new("Bash")),
         at: Some(Timestamp::from_millis(NOW - 3_000)),
-        ..Seen::default()
+        ..AgentActivity::default()
     };
     let told = ["10:00:00 view: its agent is being started", "10:00:01 docs: it could not be set up"];
-    (board, BTreeMap::from([(Key(Text::new("r/view/1/spawn.0")), seen)]), told.map(str::to_owned).to_vec())
+    (
+        board,
+        BTreeMap::from([(EffectKey(Text::new("r/view/1/spawn.0")), seen)]),
+        told.map(str::to_owned).to_vec(),
+    )
 }
 
 #[test]
 fn a_screen_of_the_usual_size() {
     let (board, seen, told) = story();
-    let lines = drawn(&board, &seen, &told, (80, 30), &[Step::Down, Step::Down, Step::Down]);
+    let lines =
+        drawn(&board, &seen, &told, (80, 30), &[CursorStep::Down, CursorStep::Down, CursorStep::Down]);
     insta::assert_snapshot!(lines.join("\n"), @"
     ┌sprag─────────────────────────────────────────────────────────────────────────┐
     │plan p  under way  1m40s  $0.43  4 slots                                      │
@@ -200,12 +208,12 @@ fn whatever_the_size_the_stages_are_seen_with_their_states_and_who_needs_a_perso
 #[test]
 fn a_terminal_may_change_its_size_at_any_time() {
     let (board, seen, told) = story();
-    let view = View::new(&board, &seen, Timestamp::from_millis(NOW));
+    let view = RunView::new(&board, &seen, Timestamp::from_millis(NOW));
     let mut terminal = Terminal::new(TestBackend::new(200, 60)).unwrap();
     let mut cursor = Cursor::default();
     for size in [(200, 60), (40, 10), (80, 24), (1, 1), (200, 60), (3, 200), (40, 10)] {
         terminal.backend_mut().resize(size.0, size.1);
-        cursor.step(Step::Last);
+        cursor.step(CursorStep::Last);
         terminal
             .draw(|frame| {
                 draw(frame, &view, &told, &mut cursor, Paint::Plain);
@@ -218,7 +226,7 @@ fn a_terminal_may_change_its_size_at_any_time() {
 
 #[test]
 fn every_state_has_a_colour_and_a_word() {
-    for state in State::ALL {
+    for state in StateLabel::ALL {
         let lines = drawn(&board(vec![row(0, "x", state)]), &BTreeMap::new(), &[], (60, 12), &[]);
         assert!(lines.iter().any(|line| line.contains(state.name())), "{state:?}: {lines:#?}");
         assert_ne!(Paint::Colours.tone(state.tone()), Paint::Plain.tone(state.tone()));
@@ -227,8 +235,8 @@ fn every_state_has_a_colour_and_a_word() {
 
 #[test]
 fn ten_thousand_stages_are_gone_through_to_the_last() {
-    let rows = (0..10_000).map(|number| row(0, &format!("s{number:04}"), State::Waiting)).collect();
-    let lines = drawn(&board(rows), &BTreeMap::new(), &[], (60, 20), &[Step::Last]);
+    let rows = (0..10_000).map(|number| row(0, &format!("s{number:04}"), StateLabel::Waiting)).collect();
+    let lines = drawn(&board(rows), &BTreeMap::new(), &[], (60, 20), &[CursorStep::Last]);
     assert!(lines.iter().any(|line| line.contains("s9999")), "{lines:#?}");
 }
 
@@ -241,18 +249,18 @@ proptest! {
         names in proptest::collection::vec("\\PC{0,70}|[\\x00-\\x1f\u{1b}\\[2J]{0,20}|(é|漢|\u{200b}|\u{202e}|\u{301}|👩‍👩‍👧){0,30}", 0..12),
         steps in proptest::collection::vec(0usize..6, 0..6),
     ) {
-        let all = [Step::Up, Step::Down, Step::PageUp, Step::PageDown, Step::First, Step::Last];
-        let steps: Vec<Step> = steps.into_iter().map(|step| all[step]).collect();
+        let all = [CursorStep::Up, CursorStep::Down, CursorStep::PageUp, CursorStep::PageDown, CursorStep::First, CursorStep::Last];
+        let steps: Vec<CursorStep> = steps.into_iter().map(|step| all[step]).collect();
         let rows: Vec<Stage> = names
             .iter()
             .enumerate()
-            .map(|(at, name)| row(u32::MAX - at as u32, name, State::ALL[at % State::ALL.len()]))
+            .map(|(at, name)| row(u32::MAX - at as u32, name, StateLabel::ALL[at % StateLabel::ALL.len()]))
             .collect();
         let mut board = board(rows);
         board.plan = Text::new(names.concat());
         let seen = names.iter().map(|name| {
-            let seen = Seen { last_tool: Some(Text::new(name.clone())), ..Seen::default() };
-            (Key(Text::new(format!("r/{}/1/spawn.0", StageId::new(name).as_str()))), seen)
+            let seen = AgentActivity { last_tool: Some(Text::new(name.clone())), ..AgentActivity::default() };
+            (EffectKey(Text::new(format!("r/{}/1/spawn.0", StageId::new(name).as_str()))), seen)
         });
         let lines = drawn(&board, &seen.collect(), &names, (width, height), &steps);
         prop_assert!(lines.iter().all(|line| !line.chars().any(char::is_control)));

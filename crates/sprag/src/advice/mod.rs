@@ -13,30 +13,30 @@ use sprag_base::text::shell_word;
 use crate::commands;
 
 /// Whether the command line takes it, in builds for tests.
-pub fn check(command: &str) {
+pub(crate) fn check(command: &str) {
     if cfg!(debug_assertions) && command.starts_with("sprag ") {
-        let wrong = wrong(command, Whole::Yes);
+        let wrong = wrong(command, AdviceForm::Yes);
         debug_assert!(wrong.is_none(), "`{command}` is advised and not understood: {wrong:?}");
     }
 }
 
 /// Whether a command has to have all that it needs. In a sentence `sprag note` is the name of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whole {
+enum AdviceForm {
     Yes,
     Named,
 }
 
 /// A file as an argument: one whose name begins as an option does is none.
-pub fn file_word(path: &Path) -> String {
+pub(crate) fn file_word(path: &Path) -> String {
     let name = path.display().to_string();
     shell_word(&if name.starts_with('-') { format!("./{name}") } else { name })
 }
 
 /// What the command line says against it.
-fn wrong(command: &str, whole: Whole) -> Option<String> {
+fn wrong(command: &str, whole: AdviceForm) -> Option<String> {
     let error = commands::cli().try_get_matches_from(words(command)).err()?;
-    let is_named = whole == Whole::Named
+    let is_named = whole == AdviceForm::Named
         && matches!(
             error.kind(),
             ErrorKind::MissingRequiredArgument

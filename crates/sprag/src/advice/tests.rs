@@ -72,14 +72,14 @@ fn joined(source: &str) -> String {
 }
 
 /// What is advised in a line: after `next:`, as all of it, or between backticks.
-fn commands_of(text: &str) -> Vec<(String, Whole)> {
+fn commands_of(text: &str) -> Vec<(String, AdviceForm)> {
     let mut found = Vec::new();
     let line = text.split("next: ").last().unwrap().trim();
     if line.starts_with("sprag ") {
-        found.push((filled(line), Whole::Yes));
+        found.push((filled(line), AdviceForm::Yes));
     }
     let quoted = text.split('`').skip(1).step_by(2).filter(|part| part.starts_with("sprag "));
-    found.extend(quoted.map(|part| (filled(part), Whole::Named)));
+    found.extend(quoted.map(|part| (filled(part), AdviceForm::Named)));
     found.retain(|(command, _)| {
         let word = command.split_whitespace().nth(1).unwrap_or_default();
         !PROSE.contains(&word) && !word.contains(VALUE) && !command.contains("help x1")

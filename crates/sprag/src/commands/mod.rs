@@ -14,7 +14,7 @@ use sprag_host::store::{Store, journal};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::env::{self, Env};
 use sprag_host::sys::human;
-use sprag_host::sys::locations::{self, Places};
+use sprag_host::sys::locations::{self, Locations};
 use sprag_host::world::World;
 
 use crate::failure::Failure;
@@ -114,7 +114,7 @@ struct Cli {
 }
 
 /// What every command is given.
-pub struct Cx {
+pub(crate) struct CommandCx {
     pub env: Env,
     pub cwd: PathBuf,
     pub now: Timestamp,
@@ -122,7 +122,7 @@ pub struct Cx {
 
 /// How a command ended well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub(crate) enum CommandEnd {
     Done,
     /// Done, and the answer is no.
     No,
@@ -132,19 +132,19 @@ pub enum Ending {
     Signal(i32),
 }
 
-pub type Outcome = Result<Ending, Failure>;
+pub(crate) type CommandResult = Result<CommandEnd, Failure>;
 
-impl Cx {
-    pub fn places(&self) -> Result<Places, Failure> {
-        Ok(Places::find(&self.cwd, &self.env)?)
+impl CommandCx {
+    pub(crate) fn places(&self) -> Result<Locations, Failure> {
+        Ok(Locations::find(&self.cwd, &self.env)?)
     }
 
-    pub fn world(&self) -> Result<World<'_>, Failure> {
+    pub(crate) fn world(&self) -> Result<World<'_>, Failure> {
         Ok(World::new(&self.env, &RealDisk, self.places()?))
     }
 }
 
-pub fn main(args: &[OsString]) -> u8 {
+pub(crate) fn main(args: &[OsString]) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -158,14 +158,14 @@ pub fn main(args: &[OsString]) -> u8 {
         }
     };
     let env = Env::Real;
-    let cx = Cx { cwd: locations::current_dir(&env), now: env::now(), env };
+    let cx = CommandCx { cwd: locations::current_dir(&env), now: env::now(), env };
     let wants_json = args.iter().any(|arg| arg == "--json");
     match cli.command.run(&cx) {
-        Ok(Ending::Done) => 0,
-        Ok(Ending::No) => 1,
-        Ok(Ending::BadLines) => 3,
+        Ok(CommandEnd::Done) => 0,
+        Ok(CommandEnd::No) => 1,
+        Ok(CommandEnd::BadLines) => 3,
         // As a shell tells it of a program that a signal has ended.
-        Ok(Ending::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        Ok(CommandEnd::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         Err(failure) => {
             match wants_json {
                 true => output::json(failure.json()),
@@ -177,32 +177,32 @@ pub fn main(args: &[OsString]) -> u8 {
 }
 
 /// The whole command line as data, for completions and the documents.
-pub fn cli() -> clap::Command {
+pub(crate) fn cli() -> clap::Command {
     Cli::command()
 }
 
 /// For a person alone: at a terminal, and below no client.
-pub fn check_person(places: &Places) -> Result<(), Failure> {
+pub(crate) fn check_person(places: &Locations) -> Result<(), Failure> {
     check_not_agent(places)?;
     Ok(human::check(places.user.as_ref())?)
 }
 
 /// Below no client that the user's state knows, nor one that the sessions of this place know: where
 /// the first is, the environment says, and an agent says what is in that.
-pub fn check_not_agent(places: &Places) -> Result<(), Failure> {
+pub(crate) fn check_not_agent(places: &Locations) -> Result<(), Failure> {
     human::check_not_agent(places.user.as_ref())?;
     Ok(human::check_not_below(&journal::clients(&Store::at(&places.store)))?)
 }
 
 /// Tells what is wrong with the layers, before something is done by what is left of them.
-pub fn warn(world: &World<'_>) {
+pub(crate) fn warn(world: &World<'_>) {
     for warning in &world.config.warnings {
         output::note(format!("sprag: warning: {warning}; what was in force before stays in force"));
     }
 }
 
 /// Where a report went, in words; a gate's objection is a failure.
-pub fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
+pub(crate) fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
     match delivery {
         Delivery::Recorded => Ok("recorded"),
         Delivery::Left(_) => Ok("left for the next hook"),
@@ -211,18 +211,18 @@ pub fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
 }
 
 /// Prints one object for programs, or lets `human` tell people.
-pub fn show(json: bool, value: impl FnOnce() -> Value, human: impl FnOnce()) -> Outcome {
+pub(crate) fn show(json: bool, value: impl FnOnce() -> Value, human: impl FnOnce()) -> CommandResult {
     if json {
         output::json(value());
     } else {
         human();
     }
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// What somebody has to say, refused where there is nothing or where some of it would be lost. `command`
 /// is the one that tells more.
-pub fn words<const N: usize>(what: &str, text: &str, command: &str) -> Result<Text<N>, Failure> {
+pub(crate) fn words<const N: usize>(what: &str, text: &str, command: &str) -> Result<Text<N>, Failure> {
     let count = text.chars().count();
     if text.trim().is_empty() || count > N {
         return Err(Failure::bad_text(what, count, N, command));
@@ -231,7 +231,7 @@ pub fn words<const N: usize>(what: &str, text: &str, command: &str) -> Result<Te
 }
 
 /// A length of time as people write it: `90s`, `2h`, `30d`.
-pub fn seconds(text: &str) -> Result<i64, Failure> {
+pub(crate) fn seconds(text: &str) -> Result<i64, Failure> {
     let span: jiff::Span = text.parse().map_err(|_| Failure::bad_span(text))?;
     let total = span.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours()));
     match total {
@@ -249,7 +249,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            fn run(self, cx: &Cx) -> Outcome {
+            fn run(self, cx: &CommandCx) -> CommandResult {
                 match self {
                     $(Command::$variant(args) => $($module)::+::run(args, cx)),+
                 }

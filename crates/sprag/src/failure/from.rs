@@ -7,18 +7,18 @@ use sprag_base::text::quoted;
 use sprag_host::config::edit::EditError;
 use sprag_host::config::rule_import::ImportError;
 use sprag_host::report::ReportError;
-use sprag_host::report::submit::HandInError;
+use sprag_host::report::submit::SubmitError;
 use sprag_host::setup::install::InstallError;
-use sprag_host::sys::human::NotAPerson;
+use sprag_host::sys::human::NotHuman;
 use sprag_host::sys::locations::NoHome;
-use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_orchestrator::daemon::start_run::StartError;
 
-use super::{Failure, Kind};
+use super::{ExitKind, Failure};
 
 impl From<NoHome> for Failure {
     fn from(_: NoHome) -> Self {
         Failure::new(
-            Kind::Usage,
+            ExitKind::Usage,
             "no_home",
             "there is no home directory, and outside git the records live there",
         )
@@ -26,74 +26,77 @@ impl From<NoHome> for Failure {
     }
 }
 
-impl From<Cannot> for Failure {
-    fn from(reason: Cannot) -> Self {
+impl From<StartError> for Failure {
+    fn from(reason: StartError) -> Self {
         let (kind, code, message, next) = match reason {
-            Cannot::NoRepository => return Failure::no_repository(),
-            Cannot::NoBranch => (
-                Kind::Usage,
+            StartError::NoRepository => return Failure::no_repository(),
+            StartError::NoBranch => (
+                ExitKind::Usage,
                 "no_target",
                 "no branch is checked out, and the plan names no `target`".to_owned(),
                 "git switch BRANCH",
             ),
-            Cannot::NoTarget { name } => (
-                Kind::Usage,
+            StartError::NoTarget { name } => (
+                ExitKind::Usage,
                 "no_target",
                 format!("there is no branch `{name}` with a commit"),
                 "git branch --list",
             ),
-            Cannot::StageTaken { stage, plan } => (
-                Kind::No,
+            StartError::StageTaken { stage, plan } => (
+                ExitKind::No,
                 "stage_taken",
                 format!("the run of plan `{plan}`, which is not over, has a stage `{}`, too", stage.as_str()),
                 "sprag status",
             ),
-            Cannot::Unproven { trunk } => (
-                Kind::No,
+            StartError::Unproven { trunk } => (
+                ExitKind::No,
                 "unproven",
                 format!(
                     "stages that count as merged are not in the trunk `{trunk}`, or that is gone from the repository: nothing is built on it"
                 ),
                 "git fsck --lost-found",
             ),
-            Cannot::NoSandbox { stage, why } => (
-                Kind::Usage,
+            StartError::NoSandbox { stage, why } => (
+                ExitKind::Usage,
                 "no_sandbox",
                 format!("stage `{}` has to be confined, and cannot be here: {why}", stage.as_str()),
                 "sprag doctor",
             ),
-            Cannot::AtWork { pid, plan } => {
+            StartError::AtWork { pid, plan } => {
                 let plan = plan.map_or("a plan".to_owned(), |plan| format!("plan `{}`", quoted(&plan)));
                 (
-                    Kind::No,
+                    ExitKind::No,
                     "at_work",
                     format!("{plan} is being run in this clone already, by process `{pid}`"),
                     "sprag status",
                 )
             }
-            Cannot::NoRun { name } => {
-                (Kind::No, "no_run", format!("no run of a plan `{name}` was begun here"), "sprag run plan.md")
-            }
-            Cannot::Git(why) => (Kind::Ours, "git", format!("git refused: {why}"), "sprag doctor"),
-            Cannot::Io(error) => {
-                (Kind::Ours, "io", format!("the run cannot be written down: {error}"), "sprag doctor")
+            StartError::NoRun { name } => (
+                ExitKind::No,
+                "no_run",
+                format!("no run of a plan `{name}` was begun here"),
+                "sprag run plan.md",
+            ),
+            StartError::Git(why) => (ExitKind::Ours, "git", format!("git refused: {why}"), "sprag doctor"),
+            StartError::Io(error) => {
+                (ExitKind::Ours, "io", format!("the run cannot be written down: {error}"), "sprag doctor")
             }
         };
         Failure::new(kind, code, message).next(next)
     }
 }
 
-impl From<NotAPerson> for Failure {
-    fn from(reason: NotAPerson) -> Self {
+impl From<NotHuman> for Failure {
+    fn from(reason: NotHuman) -> Self {
         match reason {
-            NotAPerson::NoTerminal => Failure::new(
-                Kind::No,
+            NotHuman::NoTerminal => Failure::new(
+                ExitKind::No,
                 "not_a_person",
                 "this is for a person at a terminal, and there is none",
             )
             .next("run it yourself in a terminal"),
-            NotAPerson::BelowAgent { pid } => Failure::new(
-                Kind::No,
+            NotHuman::BelowAgent { pid } => Failure::new(
+                ExitKind::No,
                 "not_a_person",
                 format!("this is for a person, and it was started below an agent (process {pid})"),
             )
@@ -109,16 +112,16 @@ impl From<ReportError> for Failure {
         };
         match error {
             ReportError::NoSession => {
-                Failure::new(Kind::No, "no_session", "no session is live in this worktree")
+                Failure::new(ExitKind::No, "no_session", "no session is live in this worktree")
                     .next("sprag sessions")
             }
             ReportError::Unknown(id) => {
-                Failure::new(Kind::No, "not_found", format!("there is no session `{}`", id.as_str()))
+                Failure::new(ExitKind::No, "not_found", format!("there is no session `{}`", id.as_str()))
                     .next("sprag sessions")
             }
             ReportError::Ambiguous(ids) => {
                 let failure = Failure::new(
-                    Kind::No,
+                    ExitKind::No,
                     "ambiguous",
                     format!("which session is meant: {}? name one by its id", list(&ids)),
                 );
@@ -129,11 +132,11 @@ impl From<ReportError> for Failure {
     }
 }
 
-impl From<HandInError> for Failure {
-    fn from(error: HandInError) -> Self {
+impl From<SubmitError> for Failure {
+    fn from(error: SubmitError) -> Self {
         match error {
-            HandInError::Unreadable(unreadable) => Failure::bad_reflection(&unreadable),
-            HandInError::Report(error) => Failure::from(error),
+            SubmitError::Unreadable(unreadable) => Failure::bad_reflection(&unreadable),
+            SubmitError::Report(error) => Failure::from(error),
         }
     }
 }
@@ -151,19 +154,19 @@ impl From<InstallError> for Failure {
     fn from(error: InstallError) -> Self {
         match error {
             InstallError::NotSettings { path, what } => Failure::new(
-                Kind::No,
+                ExitKind::No,
                 "not_settings",
                 format!("`{}` is not a settings file: {what}", path.display()),
             )
             .next("sprag doctor"),
             InstallError::Changed { path } => Failure::new(
-                Kind::No,
+                ExitKind::No,
                 "changed",
                 format!("`{}` was changed by somebody else meanwhile; nothing was written", path.display()),
             )
             .next("sprag init"),
             InstallError::Protected { path } => Failure::new(
-                Kind::No,
+                ExitKind::No,
                 "protected",
                 format!("`{}` is protected against writing", path.display()),
             )
@@ -177,15 +180,15 @@ impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
             ImportError::NoFiles { title } => {
-                Failure::new(Kind::No, "not_found", format!("no permission rules of {title} were found"))
+                Failure::new(ExitKind::No, "not_found", format!("no permission rules of {title} were found"))
                     .next("name the file yourself; `sprag policy import --help`")
             }
             ImportError::Unreadable { path, error } => {
-                Failure::new(Kind::Usage, "bad_import", format!("`{}`: {error}", path.display()))
+                Failure::new(ExitKind::Usage, "bad_import", format!("`{}`: {error}", path.display()))
                     .next(format!("ls -l {}", path.display()))
             }
             ImportError::Broken { path, line, what } => {
-                Failure::new(Kind::Usage, "bad_import", format!("{}:{line}: {what}", path.display()))
+                Failure::new(ExitKind::Usage, "bad_import", format!("{}:{line}: {what}", path.display()))
                     .next("mend the file, or name the ones to be imported")
             }
         }
@@ -194,6 +197,6 @@ impl From<ImportError> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Failure::new(Kind::Ours, "io", error.to_string()).next("sprag doctor")
+        Failure::new(ExitKind::Ours, "io", error.to_string()).next("sprag doctor")
     }
 }

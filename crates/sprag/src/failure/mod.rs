@@ -17,18 +17,18 @@ use sprag_base::glob::BadGlob;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{quoted, shell_word};
 use sprag_govern::reason::Reason;
-use sprag_host::config::Problem;
+use sprag_host::config::ConfigProblem;
 use sprag_host::config::rule_files::RulesError;
 use sprag_host::memory::NotFound;
-use sprag_host::memory::judge::Unanswered;
-use sprag_intent::{Bad, Intent};
-use sprag_memory::learning::{Faults, Unreadable};
+use sprag_host::memory::judge::JudgeError;
+use sprag_intent::{Intent, IntentFileError};
+use sprag_memory::learning::{Faults, SubmissionError};
 
 use crate::advice::{self, file_word};
 
 #[derive(Debug)]
-pub struct Failure {
-    pub kind: Kind,
+pub(crate) struct Failure {
+    pub kind: ExitKind,
     /// For programs: stable.
     pub code: Cow<'static, str>,
     pub message: String,
@@ -38,7 +38,7 @@ pub struct Failure {
 
 /// What an exit code means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum ExitKind {
     /// The answer is no.
     No = 1,
     /// Usage or configuration.
@@ -48,11 +48,15 @@ pub enum Kind {
 }
 
 impl Failure {
-    pub fn new(kind: Kind, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Failure {
+    pub(crate) fn new(
+        kind: ExitKind,
+        code: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Failure {
         Failure { kind, code: code.into(), message: message.into(), next: Vec::new() }
     }
 
-    pub fn next(mut self, command: impl Into<String>) -> Failure {
+    pub(crate) fn next(mut self, command: impl Into<String>) -> Failure {
         let command = command.into();
         advice::check(&command);
         self.next.push(command);
@@ -60,13 +64,13 @@ impl Failure {
     }
 
     /// A command line that cannot be understood, for programs.
-    pub fn usage(error: &clap::Error) -> Failure {
+    pub(crate) fn usage(error: &clap::Error) -> Failure {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Failure::new(Kind::Usage, "usage", first).next("sprag help")
+        Failure::new(ExitKind::Usage, "usage", first).next("sprag help")
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = format!("sprag: {}", self.message);
         for next in &self.next {
             text.push_str(&format!("\n  next: {next}"));
@@ -74,326 +78,341 @@ impl Failure {
         text
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         json!({"error": {"code": self.code, "message": self.message, "next": self.next}})
     }
 
-    pub fn io(doing: &str, path: &Path, error: &io::Error) -> Failure {
-        Failure::new(Kind::Ours, "io", format!("cannot {doing} `{}`: {error}", path.display()))
+    pub(crate) fn io(doing: &str, path: &Path, error: &io::Error) -> Failure {
+        Failure::new(ExitKind::Ours, "io", format!("cannot {doing} `{}`: {error}", path.display()))
             .next("sprag doctor")
     }
 
-    pub fn config(problems: &[Problem]) -> Failure {
+    pub(crate) fn config(problems: &[ConfigProblem]) -> Failure {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        Failure::new(Kind::Usage, "bad_config", told.join("\n       ")).next("sprag config show --defaults")
+        Failure::new(ExitKind::Usage, "bad_config", told.join("\n       "))
+            .next("sprag config show --defaults")
     }
 
     /// A gate's own words.
-    pub fn refused(reason: &Reason) -> Failure {
-        Failure::new(Kind::No, reason.code.to_string(), reason.why.as_str()).next(reason.next.as_str())
+    pub(crate) fn refused(reason: &Reason) -> Failure {
+        Failure::new(ExitKind::No, reason.code.to_string(), reason.why.as_str()).next(reason.next.as_str())
     }
 
-    pub fn bad_reflection(unreadable: &Unreadable) -> Failure {
-        Failure::new(Kind::No, "unreadable", unreadable.to_string()).next("sprag reflect --schema")
+    pub(crate) fn bad_reflection(unreadable: &SubmissionError) -> Failure {
+        Failure::new(ExitKind::No, "unreadable", unreadable.to_string()).next("sprag reflect --schema")
     }
 
-    pub fn no_submission() -> Failure {
-        Failure::new(Kind::Usage, "no_submission", "candidates are read from stdin, and a terminal is there")
-            .next("sprag reflect --schema")
+    pub(crate) fn no_submission() -> Failure {
+        Failure::new(
+            ExitKind::Usage,
+            "no_submission",
+            "candidates are read from stdin, and a terminal is there",
+        )
+        .next("sprag reflect --schema")
     }
 
-    pub fn not_reviewer() -> Failure {
+    pub(crate) fn not_reviewer() -> Failure {
         let message = "only the reviewer of this session decides, with the token it was given, or a person with `--human`";
-        Failure::new(Kind::No, "not_reviewer", message).next("sprag review list")
+        Failure::new(ExitKind::No, "not_reviewer", message).next("sprag review list")
     }
 
-    pub fn bad_session(owner: &SessionId) -> Failure {
+    pub(crate) fn bad_session(owner: &SessionId) -> Failure {
         let message = format!("this token is for the review of session `{}`", owner.as_str());
-        Failure::new(Kind::No, "bad_session", message)
+        Failure::new(ExitKind::No, "bad_session", message)
             .next(format!("decide again with --session {}", owner.as_str()))
     }
 
-    pub fn no_program(program: &str) -> Failure {
-        Failure::new(Kind::No, "not_found", format!("`{program}` is not on PATH")).next("sprag clients")
+    pub(crate) fn no_program(program: &str) -> Failure {
+        Failure::new(ExitKind::No, "not_found", format!("`{program}` is not on PATH")).next("sprag clients")
     }
 
-    pub fn no_agent(program: &str, error: &io::Error) -> Failure {
+    pub(crate) fn no_agent(program: &str, error: &io::Error) -> Failure {
         let message = format!("the agent `{program}` cannot be started: {error}");
-        Failure::new(Kind::No, "no_agent", message).next("sprag doctor")
+        Failure::new(ExitKind::No, "no_agent", message).next("sprag doctor")
     }
 
-    pub fn not_trusted(plan: &Path) -> Failure {
+    pub(crate) fn not_trusted(plan: &Path) -> Failure {
         let file = file_word(plan);
-        Failure::new(Kind::No, "not_trusted", "the plan was not run")
+        Failure::new(ExitKind::No, "not_trusted", "the plan was not run")
             .next(format!("sprag plan show {file}"))
             .next(format!("sprag run {file} --trust"))
     }
 
-    pub fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
+    pub(crate) fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
         let how = if is_timed_out { "took too long" } else { "ended without a verdict" };
         let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
-        Failure::new(Kind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}"))
+        Failure::new(ExitKind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}"))
             .next("sprag review list")
     }
 
-    pub fn nothing_to_verify() -> Failure {
-        Failure::new(Kind::Usage, "nothing_to_verify", "no check is configured")
+    pub(crate) fn nothing_to_verify() -> Failure {
+        Failure::new(ExitKind::Usage, "nothing_to_verify", "no check is configured")
             .next("add to `config.toml` (`sprag config path`), with a command of yours:\n[[completion.check]]\nname = \"tests\"\ncommand = \"make test\"")
     }
 
-    pub fn verify_within_check() -> Failure {
-        Failure::new(Kind::Usage, "within_check", "this was started by a check, which would never end")
+    pub(crate) fn verify_within_check() -> Failure {
+        Failure::new(ExitKind::Usage, "within_check", "this was started by a check, which would never end")
             .next("take `sprag verify` out of the command of the check")
     }
 
-    pub fn no_refusal(code: &str) -> Failure {
+    pub(crate) fn no_refusal(code: &str) -> Failure {
         let message = format!("no call with the code `{}` waits for approval here", quoted(code));
-        Failure::new(Kind::No, "no_refusal", message).next("sprag approve")
+        Failure::new(ExitKind::No, "no_refusal", message).next("sprag approve")
     }
 
-    pub fn same_code(code: &str) -> Failure {
+    pub(crate) fn same_code(code: &str) -> Failure {
         let message = format!("two sessions have the code `{}`", quoted(code));
-        Failure::new(Kind::Usage, "same_code", message).next(format!("sprag approve {code} --session ID"))
+        Failure::new(ExitKind::Usage, "same_code", message).next(format!("sprag approve {code} --session ID"))
     }
 
-    pub fn no_intents() -> Failure {
-        Failure::new(Kind::No, "no_intents", "this repository has no intents")
+    pub(crate) fn no_intents() -> Failure {
+        Failure::new(ExitKind::No, "no_intents", "this repository has no intents")
             .next("sprag intent new ID --name TEXT --scope 'src/**'")
     }
 
-    pub fn no_repository() -> Failure {
-        Failure::new(Kind::No, "no_repository", "intents belong to a git repository, and this is none")
+    pub(crate) fn no_repository() -> Failure {
+        Failure::new(ExitKind::No, "no_repository", "intents belong to a git repository, and this is none")
             .next("git init")
     }
 
-    pub fn bad_intents(bad: &[Bad]) -> Failure {
+    pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Failure {
         let told: Vec<String> = bad.iter().map(ToString::to_string).collect();
-        Failure::new(Kind::No, "bad_intents", told.join("\n       ")).next("mend the file")
+        Failure::new(ExitKind::No, "bad_intents", told.join("\n       ")).next("mend the file")
     }
 
-    pub fn no_intent(id: &str, near: &[&Intent]) -> Failure {
+    pub(crate) fn no_intent(id: &str, near: &[&Intent]) -> Failure {
         let failure =
-            Failure::new(Kind::No, "intent_not_found", format!("there is no intent `{}`", quoted(id)));
+            Failure::new(ExitKind::No, "intent_not_found", format!("there is no intent `{}`", quoted(id)));
         match near.first() {
             Some(near) => failure.next(format!("sprag intent show {}", near.id)),
             None => failure.next("sprag intent list"),
         }
     }
 
-    pub fn no_criterion(id: &str, key: &str) -> Failure {
+    pub(crate) fn no_criterion(id: &str, key: &str) -> Failure {
         let message = format!("intent `{id}` has no criterion `{}` that wants a person's word", quoted(key));
-        Failure::new(Kind::No, "not_found", message).next(format!("sprag intent show {id}"))
+        Failure::new(ExitKind::No, "not_found", message).next(format!("sprag intent show {id}"))
     }
 
-    pub fn bad_pattern(pattern: &str, bad: &BadGlob) -> Failure {
-        Failure::new(Kind::Usage, "bad_pattern", format!("`{}`: {bad}", quoted(pattern)))
+    pub(crate) fn bad_pattern(pattern: &str, bad: &BadGlob) -> Failure {
+        Failure::new(ExitKind::Usage, "bad_pattern", format!("`{}`: {bad}", quoted(pattern)))
             .next("give a path or pattern relative to the repository, as in 'src/**'")
     }
 
-    pub fn bad_intent_id(id: &str) -> Failure {
+    pub(crate) fn bad_intent_id(id: &str) -> Failure {
         let message = format!("`{}` is no id: 1 to 64 of letters, digits, `.`, `_` and `-`", quoted(id));
-        Failure::new(Kind::Usage, "bad_id", message).next("sprag intent new INT-1 --name TEXT")
+        Failure::new(ExitKind::Usage, "bad_id", message).next("sprag intent new INT-1 --name TEXT")
     }
 
-    pub fn intent_exists(id: &str) -> Failure {
-        Failure::new(Kind::No, "intent_exists", format!("there is an intent `{id}` already"))
+    pub(crate) fn intent_exists(id: &str) -> Failure {
+        Failure::new(ExitKind::No, "intent_exists", format!("there is an intent `{id}` already"))
             .next(format!("sprag intent show {id}"))
     }
 
     /// The file is written in a way that would have to be written anew.
-    pub fn not_editable(path: &str) -> Failure {
+    pub(crate) fn not_editable(path: &str) -> Failure {
         let message = format!("`{path}` is written in a way that cannot be changed in place");
-        Failure::new(Kind::No, "not_editable", message)
+        Failure::new(ExitKind::No, "not_editable", message)
             .next("change it in an editor, then `sprag intent check`")
     }
 
-    pub fn checks_failed(id: &str, told: &[String]) -> Failure {
+    pub(crate) fn checks_failed(id: &str, told: &[String]) -> Failure {
         let message = format!("intent `{id}` is not reached: {}", told.join("; "));
-        Failure::new(Kind::No, "checks_failed", message).next(format!("sprag intent done {id}"))
+        Failure::new(ExitKind::No, "checks_failed", message).next(format!("sprag intent done {id}"))
     }
 
-    pub fn check_forbidden(id: &str, command: &str, rule: &str) -> Failure {
+    pub(crate) fn check_forbidden(id: &str, command: &str, rule: &str) -> Failure {
         let message = format!(
             "a check of intent `{id}` is not run: rule `{}` is against `{}`",
             quoted(rule),
             quoted(command)
         );
-        Failure::new(Kind::No, "check_forbidden", message).next(format!("sprag intent show {id}"))
+        Failure::new(ExitKind::No, "check_forbidden", message).next(format!("sprag intent show {id}"))
     }
 
-    pub fn rules(error: &RulesError) -> Failure {
-        Failure::new(Kind::Usage, "bad_rules", error.to_string()).next("sprag policy list --packs all")
+    pub(crate) fn rules(error: &RulesError) -> Failure {
+        Failure::new(ExitKind::Usage, "bad_rules", error.to_string()).next("sprag policy list --packs all")
     }
 
-    pub fn unknown_key(key: &str, suggestion: Option<&str>) -> Failure {
-        let failure = Failure::new(Kind::Usage, "unknown_key", format!("unknown key `{key}`"));
+    pub(crate) fn unknown_key(key: &str, suggestion: Option<&str>) -> Failure {
+        let failure = Failure::new(ExitKind::Usage, "unknown_key", format!("unknown key `{key}`"));
         match suggestion {
             Some(suggestion) => failure.next(format!("sprag config get {suggestion}")),
             None => failure.next("sprag config show"),
         }
     }
 
-    pub fn no_debt(id: &str) -> Failure {
-        Failure::new(Kind::No, "not_found", format!("there is no open debt `{id}`")).next("sprag debt list")
+    pub(crate) fn no_debt(id: &str) -> Failure {
+        Failure::new(ExitKind::No, "not_found", format!("there is no open debt `{id}`"))
+            .next("sprag debt list")
     }
 
-    pub fn no_memory_judge() -> Failure {
-        Failure::new(Kind::Usage, "no_judge", "nobody is configured who could read it (`memory.judge`)")
+    pub(crate) fn no_memory_judge() -> Failure {
+        Failure::new(ExitKind::Usage, "no_judge", "nobody is configured who could read it (`memory.judge`)")
             .next("sprag config set memory.judge '[\"PROGRAM\", \"ARGUMENT\"]'")
     }
 
-    pub fn unanswered(why: &Unanswered) -> Failure {
+    pub(crate) fn unanswered(why: &JudgeError) -> Failure {
         match why {
-            Unanswered::Nobody => Failure::no_memory_judge(),
-            Unanswered::Bad(what) => {
-                Failure::new(Kind::No, "no_answer", format!("the judge gave no answer: {what}"))
+            JudgeError::Nobody => Failure::no_memory_judge(),
+            JudgeError::Bad(what) => {
+                Failure::new(ExitKind::No, "no_answer", format!("the judge gave no answer: {what}"))
                     .next("sprag config get memory.judge")
             }
-            Unanswered::Io(error) => Failure::new(Kind::Ours, "io", error.to_string()).next("sprag doctor"),
+            JudgeError::Io(error) => {
+                Failure::new(ExitKind::Ours, "io", error.to_string()).next("sprag doctor")
+            }
         }
     }
 
-    pub fn nothing_to_revert() -> Failure {
-        Failure::new(Kind::No, "nothing_to_revert", "nothing was changed that could be taken back")
+    pub(crate) fn nothing_to_revert() -> Failure {
+        Failure::new(ExitKind::No, "nothing_to_revert", "nothing was changed that could be taken back")
             .next("sprag stats")
     }
 
-    pub fn no_learning(prefix: &str, error: &NotFound) -> Failure {
+    pub(crate) fn no_learning(prefix: &str, error: &NotFound) -> Failure {
         let prefix = quoted(prefix);
         match error {
             NotFound::TooShort => {
                 let message = format!("`{prefix}` is too short: an id is known by six characters or more");
-                Failure::new(Kind::Usage, "too_short", message)
+                Failure::new(ExitKind::Usage, "too_short", message)
             }
-            NotFound::None => Failure::new(Kind::No, "not_found", format!("there is no learning `{prefix}`")),
+            NotFound::None => {
+                Failure::new(ExitKind::No, "not_found", format!("there is no learning `{prefix}`"))
+            }
             NotFound::Several(ids) => {
                 let ids: Vec<String> = ids.iter().take(5).map(|id| format!("`{}`", quoted(id))).collect();
                 let message = format!("which learning is meant: {}?", ids.join(", "));
-                Failure::new(Kind::No, "ambiguous", message)
+                Failure::new(ExitKind::No, "ambiguous", message)
             }
         }
         .next("sprag learnings list --status all")
     }
 
     /// For what ends with its session.
-    pub fn passing() -> Failure {
-        Failure::new(Kind::No, "ephemeral", "what is ephemeral ends with its session")
+    pub(crate) fn passing() -> Failure {
+        Failure::new(ExitKind::No, "ephemeral", "what is ephemeral ends with its session")
             .next("sprag learnings promote ID --to project")
     }
 
-    pub fn wrong_status(id: &str, status: &str, done: &str) -> Failure {
-        Failure::new(Kind::No, "wrong_status", format!("`{}` is {status} and cannot be {done}", quoted(id)))
-            .next(format!("sprag show {}", quoted(id)))
+    pub(crate) fn wrong_status(id: &str, status: &str, done: &str) -> Failure {
+        Failure::new(
+            ExitKind::No,
+            "wrong_status",
+            format!("`{}` is {status} and cannot be {done}", quoted(id)),
+        )
+        .next(format!("sprag show {}", quoted(id)))
     }
 
-    pub fn other_scope(old: &str, new: &str) -> Failure {
+    pub(crate) fn other_scope(old: &str, new: &str) -> Failure {
         let message = format!("`{}` and `{}` are kept in different places", quoted(old), quoted(new));
-        Failure::new(Kind::No, "other_scope", message)
+        Failure::new(ExitKind::No, "other_scope", message)
             .next(format!("sprag learnings promote {} --to SCOPE", quoted(new)))
     }
 
-    pub fn not_promoted(id: &str, to: &str, why: &str) -> Failure {
-        Failure::new(Kind::No, "not_promoted", format!("`{}` is not made {to}: {why}", quoted(id)))
+    pub(crate) fn not_promoted(id: &str, to: &str, why: &str) -> Failure {
+        Failure::new(ExitKind::No, "not_promoted", format!("`{}` is not made {to}: {why}", quoted(id)))
             .next(format!("sprag show {}", quoted(id)))
     }
 
-    pub fn bad_learning(faults: &Faults) -> Failure {
-        Failure::new(Kind::Usage, "bad_learning", faults.to_string()).next("sprag reflect --schema")
+    pub(crate) fn bad_learning(faults: &Faults) -> Failure {
+        Failure::new(ExitKind::Usage, "bad_learning", faults.to_string()).next("sprag reflect --schema")
     }
 
-    pub fn no_members() -> Failure {
+    pub(crate) fn no_members() -> Failure {
         let message = "the members to change are read as one JSON object, such as `{\"summary\": \"..\"}`";
-        Failure::new(Kind::Usage, "no_members", message).next("sprag reflect --schema")
+        Failure::new(ExitKind::Usage, "no_members", message).next("sprag reflect --schema")
     }
 
-    pub fn unknown_name(what: &str, name: &str, known: &[&str], command: &str) -> Failure {
+    pub(crate) fn unknown_name(what: &str, name: &str, known: &[&str], command: &str) -> Failure {
         let message = format!("unknown {what} `{}`; known are {}", quoted(name), known.join(", "));
-        Failure::new(Kind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
+        Failure::new(ExitKind::Usage, "unknown_name", message).next(format!("sprag help {command}"))
     }
 
-    pub fn busy(command: &str) -> Failure {
-        Failure::new(Kind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
+    pub(crate) fn busy(command: &str) -> Failure {
+        Failure::new(ExitKind::Ours, "busy", "another process is at it").next(format!("sprag {command}"))
     }
 
-    pub fn no_store(path: &Path) -> Failure {
+    pub(crate) fn no_store(path: &Path) -> Failure {
         let message = format!("there is no store in `{}`", path.display());
         let load = format!("sprag memory load --store {} --jsonl", shell_word(&path.to_string_lossy()));
-        Failure::new(Kind::Usage, "no_store", message).next(load)
+        Failure::new(ExitKind::Usage, "no_store", message).next(load)
     }
 
-    pub fn no_data(path: &Path) -> Failure {
+    pub(crate) fn no_data(path: &Path) -> Failure {
         let message = format!("there is no data to measure on in `{}`", path.display());
-        Failure::new(Kind::Usage, "no_data", message).next("sprag help eval")
+        Failure::new(ExitKind::Usage, "no_data", message).next("sprag help eval")
     }
 
-    pub fn bad_span(text: &str) -> Failure {
+    pub(crate) fn bad_span(text: &str) -> Failure {
         Failure::new(
-            Kind::Usage,
+            ExitKind::Usage,
             "bad_span",
             format!("`{text}` is not a length of time such as `2h` or `30d`"),
         )
         .next("sprag help")
     }
 
-    pub fn bad_text(what: &str, count: usize, bound: usize, command: &str) -> Failure {
+    pub(crate) fn bad_text(what: &str, count: usize, bound: usize, command: &str) -> Failure {
         let is_long = count > bound;
         let fault = if is_long { format!("has {count} characters") } else { "is empty".to_owned() };
         let message = format!("{what} {fault}; it takes one to {bound}");
-        Failure::new(Kind::Usage, "bad_text", message).next(format!("sprag help {command}"))
+        Failure::new(ExitKind::Usage, "bad_text", message).next(format!("sprag help {command}"))
     }
 
-    pub fn unknown_client(name: &str, known: &[&str]) -> Failure {
+    pub(crate) fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
-        Failure::new(Kind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
+        Failure::new(ExitKind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
             .next("sprag clients")
     }
 
-    pub fn nothing_to_install() -> Failure {
-        Failure::new(Kind::No, "no_client", "no client was found on this machine")
+    pub(crate) fn nothing_to_install() -> Failure {
+        Failure::new(ExitKind::No, "no_client", "no client was found on this machine")
             .next("sprag init --client claude")
     }
 
-    pub fn not_confirmed(command: &str) -> Failure {
-        Failure::new(Kind::No, "not_confirmed", "nothing was changed").next(command)
+    pub(crate) fn not_confirmed(command: &str) -> Failure {
+        Failure::new(ExitKind::No, "not_confirmed", "nothing was changed").next(command)
     }
 
-    pub fn not_in_git(what: &str) -> Failure {
-        Failure::new(Kind::No, "not_in_git", format!("{what} needs a git repository")).next("git init")
+    pub(crate) fn not_in_git(what: &str) -> Failure {
+        Failure::new(ExitKind::No, "not_in_git", format!("{what} needs a git repository")).next("git init")
     }
 
-    pub fn nothing_to_classify() -> Failure {
-        Failure::new(Kind::Usage, "usage", "no change is named").next("sprag trace classify HEAD")
+    pub(crate) fn nothing_to_classify() -> Failure {
+        Failure::new(ExitKind::Usage, "usage", "no change is named").next("sprag trace classify HEAD")
     }
 
-    pub fn no_revision(range: &str) -> Failure {
+    pub(crate) fn no_revision(range: &str) -> Failure {
         let message = format!("git cannot tell what changed in `{}`", quoted(range));
-        Failure::new(Kind::No, "no_revision", message).next("git log --oneline")
+        Failure::new(ExitKind::No, "no_revision", message).next("git log --oneline")
     }
 
-    pub fn nothing_to_trust() -> Failure {
-        Failure::new(Kind::No, "not_found", "this project has no configuration of its own").next("sprag init")
+    pub(crate) fn nothing_to_trust() -> Failure {
+        Failure::new(ExitKind::No, "not_found", "this project has no configuration of its own")
+            .next("sprag init")
     }
 
-    pub fn no_memory(title: &str, path: &Path) -> Failure {
+    pub(crate) fn no_memory(title: &str, path: &Path) -> Failure {
         let message = format!("no memory of {title} was found in `{}`", path.display());
-        Failure::new(Kind::No, "not_found", message).next("name the file itself; `sprag help import`")
+        Failure::new(ExitKind::No, "not_found", message).next("name the file itself; `sprag help import`")
     }
 
-    pub fn nothing_to_import(path: &Path, from: &str) -> Failure {
+    pub(crate) fn nothing_to_import(path: &Path, from: &str) -> Failure {
         let message = format!("there is nothing at `{}`", path.display());
-        Failure::new(Kind::Usage, "no_file", message).next(format!("sprag import {from} ."))
+        Failure::new(ExitKind::Usage, "no_file", message).next(format!("sprag import {from} ."))
     }
 
-    pub fn no_trace(id: &str) -> Failure {
-        Failure::new(Kind::No, "not_found", format!("there is no record `{id}`")).next("sprag trace log")
+    pub(crate) fn no_trace(id: &str) -> Failure {
+        Failure::new(ExitKind::No, "not_found", format!("there is no record `{id}`")).next("sprag trace log")
     }
 
-    pub fn ambiguous_trace(id: &str, count: usize) -> Failure {
-        Failure::new(Kind::No, "ambiguous", format!("`{id}` stands for {count} records; name more of it"))
+    pub(crate) fn ambiguous_trace(id: &str, count: usize) -> Failure {
+        Failure::new(ExitKind::No, "ambiguous", format!("`{id}` stands for {count} records; name more of it"))
             .next("sprag trace log")
     }
 
-    pub fn demo(what: impl Into<String>) -> Failure {
-        Failure::new(Kind::Ours, "demo", what)
+    pub(crate) fn demo(what: impl Into<String>) -> Failure {
+        Failure::new(ExitKind::Ours, "demo", what)
     }
 }

@@ -4,110 +4,111 @@ use std::io;
 use std::path::Path;
 
 use sprag_base::text::{quoted, shell_word};
-use sprag_orchestrator::launchers::Unfit;
-use sprag_orchestrator::stage_session::handoffs::Unreadable;
-use sprag_plan::spec::problem::{Found, Weight, Wrong};
+use sprag_orchestrator::launchers::UnfitStage;
+use sprag_orchestrator::stage_session::handoffs::HandoffParseError;
+use sprag_plan::spec::problem::{ProblemList, Severity, ValueProblem};
 
-use super::{Failure, Kind};
+use super::{ExitKind, Failure};
 use crate::advice::file_word;
 
 /// Stages that one message names.
 const NAMED: usize = 10;
 
 impl Failure {
-    pub fn no_plan(path: &Path, error: &io::Error) -> Failure {
+    pub(crate) fn no_plan(path: &Path, error: &io::Error) -> Failure {
         let name = quoted(&path.display().to_string());
         let why = match error.kind() {
             io::ErrorKind::NotFound => format!("there is no file `{name}`"),
             _ => format!("`{name}` cannot be read: {error}"),
         };
-        Failure::new(Kind::No, "no_plan", why).next("sprag plan new NAME")
+        Failure::new(ExitKind::No, "no_plan", why).next("sprag plan new NAME")
     }
 
-    pub fn bad_plan(path: &Path, found: &Found) -> Failure {
+    pub(crate) fn bad_plan(path: &Path, found: &ProblemList) -> Failure {
         let name = path.display().to_string();
-        let errors = found.problems.iter().filter(|problem| problem.weight() == Weight::Error);
+        let errors = found.problems.iter().filter(|problem| problem.weight() == Severity::Error);
         let told: Vec<String> = errors.map(|problem| problem.told(&name)).collect();
-        Failure::new(Kind::No, "bad_plan", told.join("\n       "))
+        Failure::new(ExitKind::No, "bad_plan", told.join("\n       "))
             .next(format!("sprag plan check {}", file_word(path)))
     }
 
-    pub fn bad_plan_name(name: &str, wrong: &Wrong) -> Failure {
+    pub(crate) fn bad_plan_name(name: &str, wrong: &ValueProblem) -> Failure {
         let message = format!("`{}` is no name of a plan: {}", quoted(name), wrong.fix);
-        Failure::new(Kind::Usage, "bad_id", message).next("sprag plan new my-plan")
+        Failure::new(ExitKind::Usage, "bad_id", message).next("sprag plan new my-plan")
     }
 
-    pub fn plan_exists(path: &Path) -> Failure {
+    pub(crate) fn plan_exists(path: &Path) -> Failure {
         let name = path.display().to_string();
-        Failure::new(Kind::No, "plan_exists", format!("there is a file `{}` already", quoted(&name)))
+        Failure::new(ExitKind::No, "plan_exists", format!("there is a file `{}` already", quoted(&name)))
             .next(format!("sprag plan check {}", file_word(path)))
     }
 
     /// A command of a stage's agent, said by somebody who is none.
-    pub fn not_in_a_stage(command: &str) -> Failure {
+    pub(crate) fn not_in_a_stage(command: &str) -> Failure {
         let message = "no stage is worked at here, and none is named";
-        Failure::new(Kind::Usage, "no_stage", message).next(format!("sprag {command}"))
+        Failure::new(ExitKind::Usage, "no_stage", message).next(format!("sprag {command}"))
     }
 
     /// `known` are those that could have been meant.
-    pub fn stage_not_run(id: &str, known: &[String]) -> Failure {
+    pub(crate) fn stage_not_run(id: &str, known: &[String]) -> Failure {
         let message = format!("no plan that was run in this clone has a stage `{}`", quoted(id));
         let named: Vec<String> = known.iter().take(NAMED).map(|id| format!("`{}`", quoted(id))).collect();
         let more = known.len().saturating_sub(NAMED);
         match (named.is_empty(), more) {
-            (true, _) => Failure::new(Kind::No, "no_stage", message).next("sprag run plan.md"),
+            (true, _) => Failure::new(ExitKind::No, "no_stage", message).next("sprag run plan.md"),
             (false, 0) => {
                 let message = format!("{message}; there are {}", named.join(", "));
-                Failure::new(Kind::No, "no_stage", message).next("sprag graph")
+                Failure::new(ExitKind::No, "no_stage", message).next("sprag graph")
             }
             (false, more) => {
                 let message = format!("{message}; there are {} and {more} more", named.join(", "));
-                Failure::new(Kind::No, "no_stage", message).next("sprag graph")
+                Failure::new(ExitKind::No, "no_stage", message).next("sprag graph")
             }
         }
     }
 
-    pub fn another_stage(own: &str, other: &str) -> Failure {
+    pub(crate) fn another_stage(own: &str, other: &str) -> Failure {
         let message =
             format!("this is the agent of stage `{}`, and `{}` is another's", quoted(own), quoted(other));
-        Failure::new(Kind::No, "another_stage", message).next("leave out `--stage`")
+        Failure::new(ExitKind::No, "another_stage", message).next("leave out `--stage`")
     }
 
-    pub fn too_many_notes(stage: &str) -> Failure {
+    pub(crate) fn too_many_notes(stage: &str) -> Failure {
         let message = format!("stage `{}` has as many notes as it may have", quoted(stage));
-        Failure::new(Kind::No, "too_many_notes", message).next("sprag handoff show")
+        Failure::new(ExitKind::No, "too_many_notes", message).next("sprag handoff show")
     }
 
-    pub fn bad_handoff(unreadable: &Unreadable) -> Failure {
-        let Unreadable { line, column, what } = unreadable;
+    pub(crate) fn bad_handoff(unreadable: &HandoffParseError) -> Failure {
+        let HandoffParseError { line, column, what } = unreadable;
         Failure::new(
-            Kind::No,
+            ExitKind::No,
             "bad_handoff",
             format!("the handoff cannot be read at {line}:{column}: {what}"),
         )
         .next("sprag handoff --next 'what is to be done next'")
     }
 
-    pub fn empty_handoff() -> Failure {
-        Failure::new(Kind::Usage, "empty_handoff", "nothing is said in it, by an option or on stdin")
+    pub(crate) fn empty_handoff() -> Failure {
+        Failure::new(ExitKind::Usage, "empty_handoff", "nothing is said in it, by an option or on stdin")
             .next("sprag handoff --next 'what is to be done next'")
     }
 
-    pub fn no_handoff(stage: &str) -> Failure {
+    pub(crate) fn no_handoff(stage: &str) -> Failure {
         let message = format!("nobody has handed over stage `{}`, and nothing is noted", quoted(stage));
-        Failure::new(Kind::No, "no_handoff", message).next("sprag sessions")
+        Failure::new(ExitKind::No, "no_handoff", message).next("sprag sessions")
     }
 
-    pub fn no_handoff_numbered(stage: &str, number: u32, last: Option<u32>) -> Failure {
+    pub(crate) fn no_handoff_numbered(stage: &str, number: u32, last: Option<u32>) -> Failure {
         let Some(last) = last else { return Failure::no_handoff(stage) };
         let message = format!("stage `{}` has no handoff {number}; its last one is {last}", quoted(stage));
-        Failure::new(Kind::No, "no_handoff", message)
+        Failure::new(ExitKind::No, "no_handoff", message)
             .next(format!("sprag handoff show {} --number {last}", shell_word(stage)))
     }
 
-    pub fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {
+    pub(crate) fn no_stage(id: &str, path: &Path, near: Option<&str>) -> Failure {
         let name = file_word(path);
-        let failure = Failure::new(Kind::No, "no_stage", format!("the plan has no stage `{}`", quoted(id)));
+        let failure =
+            Failure::new(ExitKind::No, "no_stage", format!("the plan has no stage `{}`", quoted(id)));
         match near {
             Some(near) => failure.next(format!("sprag plan show {name} {}", shell_word(near))),
             None => failure.next(format!("sprag plan show {name}")),
@@ -115,10 +116,10 @@ impl Failure {
     }
 
     /// A stage that nobody can work at here.
-    pub fn unfit(unfit: &Unfit, plan: &Path) -> Failure {
+    pub(crate) fn unfit(unfit: &UnfitStage, plan: &Path) -> Failure {
         let message = format!("stage `{}` cannot be worked at: {}", quoted(&unfit.stage), unfit.why);
         let file = file_word(plan);
         let show = format!("sprag plan show {file} {}", shell_word(&unfit.stage));
-        Failure::new(Kind::Usage, "unfit", message).next(unfit.next.clone().unwrap_or(show))
+        Failure::new(ExitKind::Usage, "unfit", message).next(unfit.next.clone().unwrap_or(show))
     }
 }

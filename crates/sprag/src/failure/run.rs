@@ -4,31 +4,31 @@ use std::path::Path;
 
 use sprag_base::text::{quoted, shell_word};
 use sprag_orchestrator::socket::client::NotConnected;
-use sprag_orchestrator::socket::requests::Unsaid;
+use sprag_orchestrator::socket::requests::RequestError;
 
-use super::{Failure, Kind};
+use super::{ExitKind, Failure};
 use crate::advice::file_word;
 
 impl Failure {
-    pub fn no_daemon_started(line: &str, log: &Path) -> Failure {
+    pub(crate) fn no_daemon_started(line: &str, log: &Path) -> Failure {
         let why = if line.is_empty() { "it said nothing" } else { line };
-        Failure::new(Kind::No, "no_daemon", format!("the daemon did not start: {why}"))
+        Failure::new(ExitKind::No, "no_daemon", format!("the daemon did not start: {why}"))
             .next(format!("tail {}", shell_word(&log.display().to_string())))
     }
 
-    pub fn no_daemon() -> Failure {
-        Failure::new(Kind::No, "no_daemon", "no daemon runs in this clone").next("sprag resume")
+    pub(crate) fn no_daemon() -> Failure {
+        Failure::new(ExitKind::No, "no_daemon", "no daemon runs in this clone").next("sprag resume")
     }
 
     /// An agent cannot begin what people have stopped.
-    pub fn agent_without_daemon() -> Failure {
+    pub(crate) fn agent_without_daemon() -> Failure {
         let message = "no daemon hears this, and an agent's word counts only while one runs: commit what is done and end; what is committed is looked at when the run goes on";
-        Failure::new(Kind::No, "no_daemon", message).next("git status")
+        Failure::new(ExitKind::No, "no_daemon", message).next("git status")
     }
 
     /// In the words of the daemon.
-    pub fn told_no(code: String, message: String, stage: Option<&str>) -> Failure {
-        let failure = Failure::new(Kind::No, code, message);
+    pub(crate) fn told_no(code: String, message: String, stage: Option<&str>) -> Failure {
+        let failure = Failure::new(ExitKind::No, code, message);
         match stage {
             // What cannot be an id is none that could be looked at.
             Some(stage) if stage.starts_with('-') => failure.next("sprag graph"),
@@ -37,25 +37,25 @@ impl Failure {
         }
     }
 
-    pub fn not_amended(code: String, message: String, plan: &Path) -> Failure {
+    pub(crate) fn not_amended(code: String, message: String, plan: &Path) -> Failure {
         let file = file_word(plan);
-        Failure::new(Kind::No, code, message).next(format!("sprag plan show {file}"))
+        Failure::new(ExitKind::No, code, message).next(format!("sprag plan show {file}"))
     }
 
-    pub fn not_amended_untrusted(plan: &Path) -> Failure {
+    pub(crate) fn not_amended_untrusted(plan: &Path) -> Failure {
         let file = file_word(plan);
-        Failure::new(Kind::No, "not_trusted", "the plan of the run was not changed")
+        Failure::new(ExitKind::No, "not_trusted", "the plan of the run was not changed")
             .next(format!("sprag plan show {file}"))
             .next(format!("sprag plan amend {file} --trust"))
     }
 
     /// Somebody has deleted the records of a run, or the repository, under it.
-    pub fn ground_gone(run: &Path) -> Failure {
+    pub(crate) fn ground_gone(run: &Path) -> Failure {
         let message = format!("`{}` is gone, and the run with it; its agents were ended", run.display());
-        Failure::new(Kind::No, "ground_gone", message).next("git worktree list")
+        Failure::new(ExitKind::No, "ground_gone", message).next("git worktree list")
     }
 
-    pub fn not_connected(reason: NotConnected, stage: Option<&str>) -> Failure {
+    pub(crate) fn not_connected(reason: NotConnected, stage: Option<&str>) -> Failure {
         match reason {
             NotConnected::Nobody => Failure::no_daemon(),
             NotConnected::Refused { code, message } => Failure::told_no(code, message, stage),
@@ -63,21 +63,21 @@ impl Failure {
         }
     }
 
-    pub fn no_stage_named() -> Failure {
+    pub(crate) fn no_stage_named() -> Failure {
         let message = "which stage is meant is known for an agent of a run alone";
-        Failure::new(Kind::Usage, "no_stage", message).next("sprag stage review STAGE")
+        Failure::new(ExitKind::Usage, "no_stage", message).next("sprag stage review STAGE")
     }
 
-    pub fn no_run_of_stage(stage: &str) -> Failure {
+    pub(crate) fn no_run_of_stage(stage: &str) -> Failure {
         let message = format!("no run that goes on has a stage `{}`", quoted(stage));
-        Failure::new(Kind::No, "no_stage", message).next("sprag run plan.md")
+        Failure::new(ExitKind::No, "no_stage", message).next("sprag run plan.md")
     }
 
-    pub fn which_run(names: &[String]) -> Failure {
+    pub(crate) fn which_run(names: &[String]) -> Failure {
         match names {
-            [] => Failure::new(Kind::No, "no_run", "no run is under way here").next("sprag run plan.md"),
+            [] => Failure::new(ExitKind::No, "no_run", "no run is under way here").next("sprag run plan.md"),
             names => {
-                let failure = Failure::new(Kind::Usage, "which_run", "several runs are under way here");
+                let failure = Failure::new(ExitKind::Usage, "which_run", "several runs are under way here");
                 names
                     .iter()
                     .fold(failure, |failure, name| failure.next(format!("sprag resume {}", shell_word(name))))
@@ -85,23 +85,23 @@ impl Failure {
         }
     }
 
-    pub fn unsaid(reason: Unsaid, stage: &str) -> Failure {
+    pub(crate) fn unsaid(reason: RequestError, stage: &str) -> Failure {
         match reason {
-            Unsaid::NoRun => Failure::no_run_of_stage(stage),
-            Unsaid::AtWork { pid } => {
+            RequestError::NoRun => Failure::no_run_of_stage(stage),
+            RequestError::AtWork { pid } => {
                 let message = format!("process `{pid}` runs a plan and does not answer");
-                Failure::new(Kind::No, "at_work", message).next("sprag repair")
+                Failure::new(ExitKind::No, "at_work", message).next("sprag repair")
             }
-            Unsaid::Refused { code, message } => Failure::told_no(code, message, Some(stage)),
-            Unsaid::Io(error) => error.into(),
+            RequestError::Refused { code, message } => Failure::told_no(code, message, Some(stage)),
+            RequestError::Io(error) => error.into(),
         }
     }
 
-    pub fn which_plan_to_land(names: &[String]) -> Failure {
+    pub(crate) fn which_plan_to_land(names: &[String]) -> Failure {
         match names {
-            [] => Failure::new(Kind::No, "no_run", "no plan was run here").next("sprag run plan.md"),
+            [] => Failure::new(ExitKind::No, "no_run", "no plan was run here").next("sprag run plan.md"),
             names => {
-                let failure = Failure::new(Kind::Usage, "which_run", "several plans were run here");
+                let failure = Failure::new(ExitKind::Usage, "which_run", "several plans were run here");
                 names
                     .iter()
                     .fold(failure, |failure, name| failure.next(format!("sprag land {}", shell_word(name))))
@@ -109,7 +109,7 @@ impl Failure {
         }
     }
 
-    pub fn not_landed(code: &'static str, message: String, next: String) -> Failure {
-        Failure::new(Kind::No, code, message).next(next)
+    pub(crate) fn not_landed(code: &'static str, message: String, next: String) -> Failure {
+        Failure::new(ExitKind::No, code, message).next(next)
     }
 }

@@ -4,28 +4,28 @@ use std::path::Path;
 
 use sprag_base::text::quoted;
 
-use super::{Failure, Kind};
+use super::{ExitKind, Failure};
 
 impl Failure {
-    pub fn hook_taken(path: &Path) -> Failure {
+    pub(crate) fn hook_taken(path: &Path) -> Failure {
         let message = format!("`{}` is somebody else's", path.display());
-        Failure::new(Kind::No, "hook_taken", message)
+        Failure::new(ExitKind::No, "hook_taken", message)
             .next("let that hook run `sprag trace rewritten` with what it reads from its stdin")
     }
 
-    pub fn no_such_file(file: &Path) -> Failure {
+    pub(crate) fn no_such_file(file: &Path) -> Failure {
         let name = quoted(&file.display().to_string());
-        Failure::new(Kind::No, "no_file", format!("there is no file `{name}` in this worktree"))
+        Failure::new(ExitKind::No, "no_file", format!("there is no file `{name}` in this worktree"))
             .next("git ls-files")
     }
 
-    pub fn not_blamed(file: &Path, why: &str) -> Failure {
+    pub(crate) fn not_blamed(file: &Path, why: &str) -> Failure {
         let name = quoted(&file.display().to_string());
-        Failure::new(Kind::No, "not_blamed", format!("`{name}` {why}")).next("sprag trace blame FILE")
+        Failure::new(ExitKind::No, "not_blamed", format!("`{name}` {why}")).next("sprag trace blame FILE")
     }
 
-    pub fn bad_lines(lines: &str, count: usize) -> Failure {
+    pub(crate) fn bad_lines(lines: &str, count: usize) -> Failure {
         let message = format!("`{}` names no lines of a file that has {count}", quoted(lines));
-        Failure::new(Kind::Usage, "bad_lines", message).next("sprag trace blame FILE -L 1,10")
+        Failure::new(ExitKind::Usage, "bad_lines", message).next("sprag trace blame FILE -L 1,10")
     }
 }

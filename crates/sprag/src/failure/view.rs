@@ -4,54 +4,55 @@ use std::io;
 
 use sprag_base::text::{quoted, shell_word};
 
-use super::{Failure, Kind};
+use super::{ExitKind, Failure};
 
 impl Failure {
-    pub fn run_unread(error: &io::Error) -> Failure {
-        Failure::new(Kind::Ours, "io", format!("the records of the run cannot be read: {error}"))
+    pub(crate) fn run_unread(error: &io::Error) -> Failure {
+        Failure::new(ExitKind::Ours, "io", format!("the records of the run cannot be read: {error}"))
             .next("sprag doctor")
     }
 
-    pub fn no_run(plan: Option<&str>) -> Failure {
+    pub(crate) fn no_run(plan: Option<&str>) -> Failure {
         let message = match plan {
             Some(name) => format!("no plan `{}` was run here", quoted(name)),
             None => "no plan was run here".to_owned(),
         };
         let next = if plan.is_some() { "sprag status" } else { "sprag run PLAN" };
-        Failure::new(Kind::No, "no_run", message).next(next)
+        Failure::new(ExitKind::No, "no_run", message).next(next)
     }
 
-    pub fn no_stage_of_run(id: &str, near: Option<&str>) -> Failure {
-        let failure = Failure::new(Kind::No, "no_stage", format!("the run has no stage `{}`", quoted(id)));
+    pub(crate) fn no_stage_of_run(id: &str, near: Option<&str>) -> Failure {
+        let failure =
+            Failure::new(ExitKind::No, "no_stage", format!("the run has no stage `{}`", quoted(id)));
         match near {
             Some(near) => failure.next(format!("sprag logs {}", shell_word(near))),
             None => failure.next("sprag graph"),
         }
     }
 
-    pub fn no_screen() -> Failure {
-        Failure::new(Kind::No, "no_terminal", "a screen that stays needs a terminal, and there is none")
+    pub(crate) fn no_screen() -> Failure {
+        Failure::new(ExitKind::No, "no_terminal", "a screen that stays needs a terminal, and there is none")
             .next("sprag status")
     }
 
-    pub fn screen_lost(error: &io::Error) -> Failure {
-        Failure::new(Kind::Ours, "terminal", format!("the screen cannot be shown: {error}"))
+    pub(crate) fn screen_lost(error: &io::Error) -> Failure {
+        Failure::new(ExitKind::Ours, "terminal", format!("the screen cannot be shown: {error}"))
             .next("sprag status")
     }
 
-    pub fn no_agent_yet(stage: &str) -> Failure {
+    pub(crate) fn no_agent_yet(stage: &str) -> Failure {
         let message = format!("stage `{}` has had no agent yet", quoted(stage));
-        Failure::new(Kind::No, "no_agent", message).next("sprag status --why")
+        Failure::new(ExitKind::No, "no_agent", message).next("sprag status --why")
     }
 
-    pub fn no_window(stage: &str) -> Failure {
-        Failure::new(Kind::No, "no_terminal", "no terminal is known that a window could be opened with")
+    pub(crate) fn no_window(stage: &str) -> Failure {
+        Failure::new(ExitKind::No, "no_terminal", "no terminal is known that a window could be opened with")
             .next("sprag config set terminal.command '[\"xterm\", \"-e\"]'")
             .next(format!("sprag attach {}", shell_word(stage)))
     }
 
-    pub fn not_started(program: &str, error: &io::Error) -> Failure {
+    pub(crate) fn not_started(program: &str, error: &io::Error) -> Failure {
         let message = format!("`{}` cannot be started: {error}", quoted(program));
-        Failure::new(Kind::Ours, "not_started", message).next("sprag config get terminal.command")
+        Failure::new(ExitKind::Ours, "not_started", message).next("sprag config get terminal.command")
     }
 }

@@ -15,18 +15,18 @@ use std::time::Duration;
 
 use sprag_base::text::{Text, one_line};
 use sprag_govern::decide;
-use sprag_govern::event::{Errand, Event, EventKind, Input, Presence};
+use sprag_govern::event::{Event, EventKind, Input, Presence, SessionPurpose};
 use sprag_govern::verdict::{Ruling, Verdict};
-use sprag_host::clients::payload::{self, Payload};
-use sprag_host::clients::{self, Client, Parsed, Reply};
-use sprag_host::pipeline::{self, Walked};
+use sprag_host::clients::payload::{self, HookPayload};
+use sprag_host::clients::{self, Client, ParsedPayload, RenderInput};
+use sprag_host::pipeline::{self, PipelineResult};
 use sprag_host::purpose;
 use sprag_host::sys::disk::{self, Disk, ReadOnly, RealDisk};
 use sprag_host::sys::env::{self, Env};
-use sprag_host::sys::locations::{self, Places};
+use sprag_host::sys::locations::{self, Locations};
 use sprag_host::world::World;
 use sprag_orchestrator::stage_session;
-use sprag_policy::call::Whole;
+use sprag_policy::call::InputCompleteness;
 
 /// `sprag hook CLIENT [EVENT] [--dry-run]`, as typed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ struct Args {
 }
 
 /// Runs a hook call: reads stdin, prints the reply, and then does what may wait.
-pub fn main(args: &[OsString]) {
+pub(crate) fn main(args: &[OsString]) {
     let env = Env::Real;
     let args = Args::read(args);
     keep_panics();
@@ -80,7 +80,7 @@ fn patience(event: Option<EventKind>) -> Duration {
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 
 /// Answers for a walk that does not come to an end before what is given back is dropped.
-fn answer_in_time(client: &str, payload: &Payload) -> mpsc::Sender<()> {
+fn answer_in_time(client: &str, payload: &HookPayload) -> mpsc::Sender<()> {
     let raw = String::from_utf8_lossy(&payload.bytes).into_owned();
     let client = clients::find(client);
     let native = peek_event_name(&raw).unwrap_or_default();
@@ -109,13 +109,13 @@ fn end_here() -> ! {
 }
 
 /// The reply and what is left to do once it is given.
-struct Answer<'a> {
+struct HookReply<'a> {
     text: String,
     warning: Option<String>,
-    rest: Option<(World<'a>, Input, Walked)>,
+    rest: Option<(World<'a>, Input, PipelineResult)>,
 }
 
-impl Answer<'_> {
+impl HookReply<'_> {
     fn finish(self) {
         if let Some((world, input, walked)) = self.rest {
             // Chores may be lost: whoever comes next does them.
@@ -144,19 +144,19 @@ fn answer<'a>(
     args: &Args,
     env: &'a Env,
     disk: &'a dyn Disk,
-    payload: Result<&Payload, &payload::Fault>,
-) -> Answer<'a> {
+    payload: Result<&HookPayload, &payload::PayloadError>,
+) -> HookReply<'a> {
     let Some(client) = clients::find(&args.client) else {
         let known: Vec<&str> = clients::CLIENTS.iter().map(|client| client.name).collect();
         let warning = format!("unknown client `{}`; known are {}", args.client, known.join(", "));
-        return Answer { text: "{}".to_owned(), warning: Some(warning), rest: None };
+        return HookReply { text: "{}".to_owned(), warning: Some(warning), rest: None };
     };
     let payload = match payload {
         Ok(payload) => readable(payload),
-        Err(payload::Fault::Unfinished) => {
+        Err(payload::PayloadError::Unfinished) => {
             return fault(client, env, "", "", "the payload did not end within a second");
         }
-        Err(payload::Fault::Io(error)) => {
+        Err(payload::PayloadError::Io(error)) => {
             return fault(client, env, "", "", &format!("the payload cannot be read: {error}"));
         }
     };
@@ -165,7 +165,7 @@ fn answer<'a>(
         Ok(parsed) => parsed,
         Err(malformed) => {
             let mut raw = String::from_utf8_lossy(&payload.bytes).into_owned();
-            if payload.whole == (Whole::Cut { names_us: true }) {
+            if payload.whole == (InputCompleteness::Cut { names_us: true }) {
                 // In a part that was dropped.
                 raw.push_str(" sprag");
             }
@@ -173,8 +173,8 @@ fn answer<'a>(
             return fault(client, env, &native, &raw, &format!("the payload is malformed: {}", malformed.0));
         }
     };
-    let Parsed { native, input: Some(input) } = parsed else {
-        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+    let ParsedPayload { native, input: Some(input) } = parsed else {
+        return HookReply { text: "{}".to_owned(), warning: None, rest: None };
     };
     panic_if_asked(env);
     judge(args, env, disk, client, &native, input)
@@ -187,10 +187,10 @@ fn judge<'a>(
     client: &Client,
     native: &str,
     mut input: Input,
-) -> Answer<'a> {
+) -> HookReply<'a> {
     let cwd = if input.cwd.is_empty() { locations::current_dir(env) } else { PathBuf::from(&input.cwd) };
     let project = input.project.as_ref().map(Path::new);
-    let Ok(places) = Places::of_session(project, &cwd, env) else {
+    let Ok(places) = Locations::of_session(project, &cwd, env) else {
         return fault(client, env, native, "", "there is no home directory; set HOME or SPRAG_HOME");
     };
     input.root = places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
@@ -198,10 +198,12 @@ fn judge<'a>(
     let disk = if args.is_dry_run { &ReadOnly } else { disk };
     let world = World::new(env, disk, places);
     match purpose::task(world.places.user.as_ref(), env) {
-        Some(purpose::Task::Judge) => return Answer { text: "{}".to_owned(), warning: None, rest: None },
-        Some(purpose::Task::Review { .. }) => input.errand = Errand::Review,
-        Some(purpose::Task::Check) => input.errand = Errand::Check,
-        Some(purpose::Task::Stage { stage }) => {
+        Some(purpose::Purpose::Judge) => {
+            return HookReply { text: "{}".to_owned(), warning: None, rest: None };
+        }
+        Some(purpose::Purpose::Review { .. }) => input.errand = SessionPurpose::Review,
+        Some(purpose::Purpose::Check) => input.errand = SessionPurpose::Check,
+        Some(purpose::Purpose::Stage { stage }) => {
             input.anchor = stage_session::at(&world, stage.as_str(), &input.event);
             input.stage = Some(stage);
             // Whatever its client believes: a question would wait for nobody.
@@ -210,7 +212,7 @@ fn judge<'a>(
         None => {}
     }
     if world.config.off.applies(&world.places.store, input.at).is_some() {
-        return Answer { text: "{}".to_owned(), warning: None, rest: None };
+        return HookReply { text: "{}".to_owned(), warning: None, rest: None };
     }
     let mut walked = match args.is_dry_run {
         true => pipeline::rehearse(&world, &input),
@@ -226,20 +228,20 @@ fn judge<'a>(
     let warning = (!walked.warnings.is_empty())
         .then(|| Text::<1000>::new(one_line(&walked.warnings.join("; "))).to_string());
     let presence = input.presence;
-    let reply = Reply { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
+    let reply = RenderInput { native, presence, verdict: &walked.verdict, warning: warning.as_deref() };
     let text = (client.render)(&reply);
     let done = (world, input, walked);
     if done.2.has_chores() {
-        return Answer { text, warning, rest: Some(done) };
+        return HookReply { text, warning, rest: Some(done) };
     }
     // The process is about to end: taking all this apart would cost more than reading the payload did.
     std::mem::forget(done);
-    Answer { text, warning, rest: None }
+    HookReply { text, warning, rest: None }
 }
 
 /// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
 /// counted, and passes.
-fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
+fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> PipelineResult {
     let mut walked = pipeline::rehearse(world, input);
     let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
     if matches!(
@@ -252,19 +254,20 @@ fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> Walked {
     walked
 }
 
-fn fault(client: &Client, env: &Env, native: &str, raw: &str, what: &str) -> Answer<'static> {
+fn fault(client: &Client, env: &Env, native: &str, raw: &str, what: &str) -> HookReply<'static> {
     let what = Text::<1000>::new(one_line(what)).to_string();
     let verdict =
         (client.kind_of)(native).map_or_else(Verdict::default, |kind| decide::on_fault(kind, raw, &what));
-    let reply = Reply { native, presence: (client.presence)(env), verdict: &verdict, warning: Some(&what) };
-    Answer { text: (client.render)(&reply), warning: Some(what), rest: None }
+    let reply =
+        RenderInput { native, presence: (client.presence)(env), verdict: &verdict, warning: Some(&what) };
+    HookReply { text: (client.render)(&reply), warning: Some(what), rest: None }
 }
 
 /// Bytes that are no UTF-8 are replaced rather than refused: the event around them is still true.
-fn readable(payload: &Payload) -> Payload {
+fn readable(payload: &HookPayload) -> HookPayload {
     match std::str::from_utf8(&payload.bytes) {
-        Ok(_) => Payload { bytes: payload.bytes.clone(), whole: payload.whole },
-        Err(_) => Payload {
+        Ok(_) => HookPayload { bytes: payload.bytes.clone(), whole: payload.whole },
+        Err(_) => HookPayload {
             bytes: String::from_utf8_lossy(&payload.bytes).into_owned().into_bytes(),
             whole: payload.whole,
         },
@@ -273,7 +276,7 @@ fn readable(payload: &Payload) -> Payload {
 
 /// What other programs let pass and a strict reader does not: a byte order mark, raw control
 /// characters, and half of a character pair, which is what is left of an emoji cut in two.
-fn mended(payload: &Payload) -> Payload {
+fn mended(payload: &HookPayload) -> HookPayload {
     let text = String::from_utf8_lossy(&payload.bytes);
     let text = text.trim_start_matches('\u{feff}');
     let text = without_controls(text);
@@ -301,7 +304,7 @@ fn mended(payload: &Payload) -> Payload {
         rest = &rest[length..];
     }
     out.push_str(rest);
-    Payload { bytes: out.into_bytes(), whole: payload.whole }
+    HookPayload { bytes: out.into_bytes(), whole: payload.whole }
 }
 
 /// Control characters are blanks between the parts of an object, and themselves within a text.
@@ -337,7 +340,7 @@ fn keep_panics() {
     }));
 }
 
-fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'static> {
+fn after_panic(args: &Args, env: &Env, payload: Option<&HookPayload>) -> HookReply<'static> {
     let what = PANIC.lock().map(|kept| kept.clone()).unwrap_or_default();
     let report = report_crash(env, &what);
     let raw = payload.map(|payload| String::from_utf8_lossy(&payload.bytes).into_owned()).unwrap_or_default();
@@ -348,12 +351,12 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&Payload>) -> Answer<'sta
     };
     match clients::find(&args.client) {
         Some(client) => fault(client, env, &native, &raw, &told),
-        None => Answer { text: "{}".to_owned(), warning: Some(told), rest: None },
+        None => HookReply { text: "{}".to_owned(), warning: Some(told), rest: None },
     }
 }
 
 fn report_crash(env: &Env, what: &str) -> Option<PathBuf> {
-    let places = Places::find(&locations::current_dir(env), env).ok()?;
+    let places = Locations::find(&locations::current_dir(env), env).ok()?;
     let dir = places.store.join("crash");
     RealDisk.make_dirs(&dir).ok()?;
     let path = dir.join(format!("{}.txt", env::now().to_string().replace(':', "-")));
@@ -400,7 +403,7 @@ fn tell(text: &str) {
 }
 
 /// `SPRAG_RECORD=DIR` keeps payload and reply as fixtures for tests.
-fn keep_pair(env: &Env, payload: Option<&Payload>, reply: &str) {
+fn keep_pair(env: &Env, payload: Option<&HookPayload>, reply: &str) {
     let (Some(dir), Some(payload)) = (env.get("SPRAG_RECORD"), payload) else {
         return;
     };
@@ -436,7 +439,7 @@ mod tests {
     #[test]
     fn what_a_strict_reader_refuses_is_mended() {
         let mend = |text: &str| {
-            let payload = Payload { bytes: text.as_bytes().to_vec(), whole: Whole::Yes };
+            let payload = HookPayload { bytes: text.as_bytes().to_vec(), whole: InputCompleteness::Yes };
             serde_json::from_slice::<serde_json::Value>(&mended(&payload).bytes).unwrap()["t"].clone()
         };
         assert_eq!(mend("\u{feff}{\"t\": \"a\"}"), "a");

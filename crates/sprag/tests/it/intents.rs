@@ -33,7 +33,7 @@ active_intents:
 ";
 
 /// Whether a file was read before is another gate's business.
-pub fn sandbox() -> Sandbox {
+pub(crate) fn sandbox() -> Sandbox {
     let mut sandbox = Sandbox::new().of_a_person();
     sandbox.vars.push(("SPRAG_STALE__MODE".to_owned(), "off".to_owned()));
     sandbox.write(".sprag/intents.yaml", INTENTS);
@@ -49,18 +49,18 @@ pub fn sandbox() -> Sandbox {
 }
 
 /// Nobody is there to answer: a question is a refusal with its code.
-pub fn headless(mut sandbox: Sandbox) -> Sandbox {
+pub(crate) fn headless(mut sandbox: Sandbox) -> Sandbox {
     sandbox.vars.push(("CLAUDE_CODE_ENTRYPOINT".to_owned(), "sdk-cli".to_owned()));
     sandbox
 }
 
-pub fn select(sandbox: &Sandbox, session: &str, id: &str) {
+pub(crate) fn select(sandbox: &Sandbox, session: &str, id: &str) {
     sandbox.event(session, "SessionStart", json!({"source": "startup"}));
     let ran = sandbox.run(&["intent", "select", id, "--session", session]);
     assert_eq!(ran.code, 0, "{}", ran.told(sandbox));
 }
 
-pub fn write(sandbox: &Sandbox, session: &str, path: &str) -> Value {
+pub(crate) fn write(sandbox: &Sandbox, session: &str, path: &str) -> Value {
     sandbox.event(
         session,
         "PreToolUse",
@@ -69,7 +69,7 @@ pub fn write(sandbox: &Sandbox, session: &str, path: &str) -> Value {
 }
 
 /// What a reply says against a call: its code, or nothing. Only refusals have one.
-pub fn code(reply: &Value) -> String {
+pub(crate) fn code(reply: &Value) -> String {
     let specific = &reply["hookSpecificOutput"];
     match specific["permissionDecision"].as_str() {
         None => String::new(),

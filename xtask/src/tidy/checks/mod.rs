@@ -21,6 +21,11 @@ mod wire;
 
 pub const CHECKS: &[&Check] = &[
     &direction::CHECK,
+    &layers::CHECK,
+    &entries::CHECK,
+    &modules::CHECK,
+    &imports::CHECK,
+    &type_names::CHECK,
     &purity::CHECK,
     &processes::CHECK,
     &wire::CHECK,
@@ -32,10 +37,6 @@ pub const CHECKS: &[&Check] = &[
     &licences::CHECK,
     &links::CHECK,
 ];
-
-/// Checks that print what they find and do not fail yet.
-pub const REPORTS: &[&Check] =
-    &[&entries::CHECK, &modules::CHECK, &imports::CHECK, &layers::CHECK, &type_names::CHECK];
 
 /// Where rules about the product apply: not to this tool, whose trade is files and processes.
 fn is_product(path: &str) -> bool {

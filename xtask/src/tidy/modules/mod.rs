@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::source::{Place, Source, Token};
-pub use path::ModulePath;
+pub use path::{ModulePath, module_of_file};
 use reader::Reader;
 
 mod path;
@@ -477,34 +477,6 @@ fn closing_brackets(tokens: &[Token]) -> BTreeMap<usize, usize> {
         }
     }
     closing
-}
-
-/// The module that a file is, by its place in the tree.
-pub fn module_of_file(path: &str, all: &BTreeSet<&str>) -> Option<ModulePath> {
-    let parts: Vec<&str> = path.strip_suffix(".rs")?.split('/').collect();
-    let (root, rest): (String, &[&str]) = match &parts[..] {
-        ["crates", name, "src", rest @ ..] => (name.replace('-', "_"), rest),
-        ["xtask", "src", rest @ ..] => ("xtask".to_owned(), rest),
-        ["crates", name, "tests", target, rest @ ..] => (format!("{name}/tests/{target}"), rest),
-        ["fuzz", "targets", target] => (format!("fuzz/{target}"), &[]),
-        _ => return None,
-    };
-    let mut segments = vec![root];
-    for (at, part) in rest.iter().enumerate() {
-        let is_last = at + 1 == rest.len();
-        match *part {
-            "mod" | "lib" | "main" if is_last => {}
-            _ => segments.push((*part).to_owned()),
-        }
-        if is_last && let Some(stem) = part.strip_suffix("_tests") {
-            let beside = format!("{}/{stem}.rs", path.rsplit_once('/')?.0);
-            if all.contains(beside.as_str()) {
-                segments.pop();
-                segments.extend([stem.to_owned(), "tests".to_owned()]);
-            }
-        }
-    }
-    Some(ModulePath(segments))
 }
 
 pub fn is_name(text: &str) -> bool {

@@ -1,5 +1,6 @@
 //! The path of a module in the workspace.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The path of a module. Its first part names the crate: `sprag_base`, or the folder of an
@@ -41,4 +42,32 @@ impl fmt::Display for ModulePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.join("::"))
     }
+}
+
+/// The module that a file is, by its place in the tree.
+pub fn module_of_file(path: &str, all: &BTreeSet<&str>) -> Option<ModulePath> {
+    let parts: Vec<&str> = path.strip_suffix(".rs")?.split('/').collect();
+    let (root, rest): (String, &[&str]) = match &parts[..] {
+        ["crates", name, "src", rest @ ..] => (name.replace('-', "_"), rest),
+        ["xtask", "src", rest @ ..] => ("xtask".to_owned(), rest),
+        ["crates", name, "tests", target, rest @ ..] => (format!("{name}/tests/{target}"), rest),
+        ["fuzz", "targets", target] => (format!("fuzz/{target}"), &[]),
+        _ => return None,
+    };
+    let mut segments = vec![root];
+    for (at, part) in rest.iter().enumerate() {
+        let is_last = at + 1 == rest.len();
+        match *part {
+            "mod" | "lib" | "main" if is_last => {}
+            _ => segments.push((*part).to_owned()),
+        }
+        if is_last && let Some(stem) = part.strip_suffix("_tests") {
+            let beside = format!("{}/{stem}.rs", path.rsplit_once('/')?.0);
+            if all.contains(beside.as_str()) {
+                segments.pop();
+                segments.extend([stem.to_owned(), "tests".to_owned()]);
+            }
+        }
+    }
+    Some(ModulePath(segments))
 }

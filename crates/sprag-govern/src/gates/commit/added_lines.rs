@@ -3,7 +3,7 @@
 use sprag_base::redact;
 use sprag_base::text::Text;
 
-use crate::facts::{Fault, Finding};
+use crate::facts::{StagedFault, StagedFinding};
 
 /// Enough to act on; the rest shows when these are gone.
 const FOUND: usize = 20;
@@ -11,11 +11,11 @@ const FOUND: usize = 20;
 const LINE: usize = 16 * 1024;
 
 /// Which findings count.
-type Minds<'a> = &'a dyn Fn(&Finding) -> bool;
+type LineFilter<'a> = &'a dyn Fn(&StagedFinding) -> bool;
 
 /// What the added lines of a diff without context have in them.
-pub fn in_diff(diff: &[u8], minds: Minds<'_>) -> Vec<Finding> {
-    let mut file = File::new("", minds);
+pub fn in_diff(diff: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
+    let mut file = StagedFile::new("", minds);
     let mut found = Vec::new();
     let (mut removed, mut added) = (0u32, 0u32);
     for line in diff.split(|&byte| byte == b'\n') {
@@ -34,7 +34,7 @@ pub fn in_diff(diff: &[u8], minds: Minds<'_>) -> Vec<Finding> {
             }
             Some(b'+') => {
                 if let Some(path) = line.strip_prefix(b"+++ ") {
-                    file = File::new(&path_of(path), minds);
+                    file = StagedFile::new(&path_of(path), minds);
                 }
             }
             _ => {}
@@ -44,12 +44,12 @@ pub fn in_diff(diff: &[u8], minds: Minds<'_>) -> Vec<Finding> {
 }
 
 /// The same of a file that is new as a whole.
-pub fn in_file(path: &str, text: &[u8], minds: Minds<'_>) -> Vec<Finding> {
+pub fn in_file(path: &str, text: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
     let mut found = Vec::new();
     if is_binary(text) {
         return found;
     }
-    let mut file = File { number: 1, ..File::new(path, minds) };
+    let mut file = StagedFile { number: 1, ..StagedFile::new(path, minds) };
     for line in text.split(|&byte| byte == b'\n') {
         file.line(line, &mut found);
     }
@@ -61,65 +61,65 @@ pub fn is_binary(text: &[u8]) -> bool {
 }
 
 /// A file while it is read.
-struct File<'a> {
+struct StagedFile<'a> {
     path: Text<200>,
     /// Of the next line.
     number: u32,
-    conflict: Conflict,
-    minds: Minds<'a>,
+    conflict: MarkerState,
+    minds: LineFilter<'a>,
 }
 
 /// How much of a conflict has been seen: one of its marks alone is a heading or a quotation.
-enum Conflict {
+enum MarkerState {
     None,
     Ours { line: u32 },
     Theirs { line: u32 },
 }
 
-impl File<'_> {
-    fn new<'a>(path: &str, minds: Minds<'a>) -> File<'a> {
-        File { path: Text::from(path), number: 0, conflict: Conflict::None, minds }
+impl StagedFile<'_> {
+    fn new<'a>(path: &str, minds: LineFilter<'a>) -> StagedFile<'a> {
+        StagedFile { path: Text::from(path), number: 0, conflict: MarkerState::None, minds }
     }
 
-    fn line(&mut self, line: &[u8], found: &mut Vec<Finding>) {
+    fn line(&mut self, line: &[u8], found: &mut Vec<StagedFinding>) {
         let number = self.number;
         self.number = self.number.saturating_add(1);
         let (path, minds) = (&self.path, self.minds);
         let mut find = |line, fault| {
-            let finding = Finding { path: path.clone(), line, fault };
+            let finding = StagedFinding { path: path.clone(), line, fault };
             if found.len() < FOUND && minds(&finding) {
                 found.push(finding);
             }
         };
         self.conflict = match self.conflict {
-            _ if line.starts_with(b"<<<<<<< ") => Conflict::Ours { line: number },
-            Conflict::Ours { line: start } if line.starts_with(b"=======") => {
-                Conflict::Theirs { line: start }
+            _ if line.starts_with(b"<<<<<<< ") => MarkerState::Ours { line: number },
+            MarkerState::Ours { line: start } if line.starts_with(b"=======") => {
+                MarkerState::Theirs { line: start }
             }
-            Conflict::Theirs { line: start } if line.starts_with(b">>>>>>> ") => {
-                find(start, Fault::Markers);
-                Conflict::None
+            MarkerState::Theirs { line: start } if line.starts_with(b">>>>>>> ") => {
+                find(start, StagedFault::Markers);
+                MarkerState::None
             }
-            Conflict::None => Conflict::None,
-            Conflict::Ours { line } => Conflict::Ours { line },
-            Conflict::Theirs { line } => Conflict::Theirs { line },
+            MarkerState::None => MarkerState::None,
+            MarkerState::Ours { line } => MarkerState::Ours { line },
+            MarkerState::Theirs { line } => MarkerState::Theirs { line },
         };
         let text = String::from_utf8_lossy(&line[..line.len().min(LINE)]);
         // What is private to its author's notes is a tag of somebody's language elsewhere.
         if let Some(kind) = redact::kind(&text).filter(|kind| *kind != "private") {
-            find(number, Fault::Secret { kind: Text::from(kind) });
+            find(number, StagedFault::Secret { kind: Text::from(kind) });
         }
     }
 }
 
-struct Hunk {
+struct StagedHunk {
     removed: u32,
     added: u32,
     start: u32,
 }
 
 /// `@@ -1,2 +3,4 @@`
-fn hunk(line: &[u8]) -> Option<Hunk> {
+fn hunk(line: &[u8]) -> Option<StagedHunk> {
     let text = String::from_utf8_lossy(line);
     let mut words = text.split(' ');
     let (mark, old, new) = (words.next()?, words.next()?, words.next()?);
@@ -131,7 +131,7 @@ fn hunk(line: &[u8]) -> Option<Hunk> {
     };
     let (_, removed) = range(old.strip_prefix('-')?)?;
     let (start, added) = range(new.strip_prefix('+')?)?;
-    (mark == "@@").then_some(Hunk { removed, added, start })
+    (mark == "@@").then_some(StagedHunk { removed, added, start })
 }
 
 /// `b/path`, quoted where it has characters that would confuse.
@@ -147,10 +147,10 @@ mod tests {
 
     use super::*;
 
-    fn told(found: &[Finding]) -> Vec<String> {
-        let name = |fault: &Fault| match fault {
-            Fault::Markers => "markers".to_owned(),
-            Fault::Secret { kind } => kind.to_string(),
+    fn told(found: &[StagedFinding]) -> Vec<String> {
+        let name = |fault: &StagedFault| match fault {
+            StagedFault::Markers => "markers".to_owned(),
+            StagedFault::Secret { kind } => kind.to_string(),
         };
         found.iter().map(|found| format!("{}:{} {}", found.path, found.line, name(&found.fault))).collect()
     }

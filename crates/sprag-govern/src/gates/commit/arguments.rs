@@ -4,7 +4,7 @@
 use sprag_shell::{Command, Word};
 
 /// Stands for what is known only at run time.
-pub const HOLE: char = '\0';
+pub(super) const HOLE: char = '\0';
 
 /// Which options of a program have a value, by letter and by name.
 pub struct Spec {
@@ -16,33 +16,33 @@ pub struct Spec {
 
 /// Where a value stands: in which word, and from which byte of it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At {
+pub(super) struct ValuePosition {
     pub word: usize,
     pub from: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub(super) struct GivenValue {
     /// `-m` or `--message`, however it was spelled.
     pub name: String,
     /// The word the option itself stands in.
     pub word: usize,
-    pub value: Option<At>,
+    pub value: Option<ValuePosition>,
 }
 
 /// A command line, read.
-pub struct Words {
+pub(super) struct Arguments {
     pub texts: Vec<String>,
-    pub options: Vec<Given>,
+    pub options: Vec<GivenValue>,
     /// Indices into `texts`.
     pub operands: Vec<usize>,
 }
 
-impl Words {
+impl Arguments {
     /// Reads what follows the first `verbs` words.
-    pub fn read(command: &Command, verbs: usize, spec: &Spec) -> Words {
+    pub(super) fn read(command: &Command, verbs: usize, spec: &Spec) -> Arguments {
         let texts: Vec<String> = command.argv.iter().map(text_of).collect();
-        let mut words = Words { options: Vec::new(), operands: Vec::new(), texts };
+        let mut words = Arguments { options: Vec::new(), operands: Vec::new(), texts };
         let mut at = verbs;
         let mut only_operands = false;
         while at < words.texts.len() {
@@ -55,25 +55,25 @@ impl Words {
                 only_operands = true;
             } else if text.starts_with("--") {
                 let (name, value) = match text.split_once('=') {
-                    Some((name, _)) => (name, Some(At { word: at, from: name.len() + 1 })),
+                    Some((name, _)) => (name, Some(ValuePosition { word: at, from: name.len() + 1 })),
                     None => (text.as_str(), None),
                 };
                 let name = full_name(name, spec);
                 let takes_next = value.is_none() && next && spec.long.contains(&name.as_str());
                 used += usize::from(takes_next);
-                let value = value.or_else(|| takes_next.then_some(At { word: used, from: 0 }));
-                words.options.push(Given { name, word: at, value });
+                let value = value.or_else(|| takes_next.then_some(ValuePosition { word: used, from: 0 }));
+                words.options.push(GivenValue { name, word: at, value });
             } else {
                 for (offset, letter) in text.char_indices().skip(1) {
                     let from = offset + letter.len_utf8();
-                    let rest = (from < text.len()).then_some(At { word: at, from });
+                    let rest = (from < text.len()).then_some(ValuePosition { word: at, from });
                     let value = if spec.letters.contains(letter) {
                         used += usize::from(rest.is_none() && next);
-                        rest.or_else(|| next.then_some(At { word: at + 1, from: 0 }))
+                        rest.or_else(|| next.then_some(ValuePosition { word: at + 1, from: 0 }))
                     } else {
                         rest.filter(|_| spec.attached.contains(letter))
                     };
-                    words.options.push(Given { name: format!("-{letter}"), word: at, value });
+                    words.options.push(GivenValue { name: format!("-{letter}"), word: at, value });
                     if value.is_some() {
                         break;
                     }
@@ -84,24 +84,24 @@ impl Words {
         words
     }
 
-    pub fn has(&self, names: &[&str]) -> bool {
+    pub(super) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|given| names.contains(&given.name.as_str()))
     }
 
-    pub fn text(&self, at: At) -> &str {
+    pub(super) fn text(&self, at: ValuePosition) -> &str {
         &self.texts[at.word][at.from..]
     }
 
-    pub fn operand(&self, at: usize) -> Option<&str> {
+    pub(super) fn operand(&self, at: usize) -> Option<&str> {
         self.operands.get(at).map(|&word| self.texts[word].as_str())
     }
 
-    pub fn operands(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn operands(&self) -> impl Iterator<Item = &str> {
         self.operands.iter().map(|&word| self.texts[word].as_str())
     }
 }
 
-pub fn text_of(word: &Word) -> String {
+pub(super) fn text_of(word: &Word) -> String {
     word.text(HOLE)
 }
 

@@ -5,48 +5,48 @@ use std::ops::Range;
 
 /// Whether somebody may be baptised so.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Name {
+enum SignatureName {
     OfProgram,
     /// Alone it means the program, unless an address of one's own stands beside it.
     Shared,
 }
 
 /// In lower case. Of two that fit the longer one counts.
-const PROGRAMS: &[(&str, Name)] = &[
-    ("claude code", Name::OfProgram),
-    ("claude", Name::Shared),
-    ("anthropic claude", Name::OfProgram),
-    ("codex", Name::OfProgram),
-    ("openai codex", Name::OfProgram),
-    ("chatgpt codex", Name::OfProgram),
-    ("chatgpt", Name::OfProgram),
-    ("gpt", Name::OfProgram),
-    ("copilot", Name::OfProgram),
-    ("github copilot", Name::OfProgram),
-    ("gemini", Name::Shared),
-    ("gemini cli", Name::OfProgram),
-    ("gemini code assist", Name::OfProgram),
-    ("gemini-code-assist", Name::OfProgram),
-    ("google gemini", Name::OfProgram),
-    ("cursor", Name::OfProgram),
-    ("cursoragent", Name::OfProgram),
-    ("windsurf", Name::OfProgram),
-    ("cascade", Name::Shared),
-    ("aider", Name::OfProgram),
-    ("opencode", Name::OfProgram),
-    ("openhands", Name::OfProgram),
-    ("devin", Name::Shared),
-    ("devin-ai-integration", Name::OfProgram),
-    ("jules", Name::Shared),
-    ("google-labs-jules", Name::OfProgram),
-    ("cline", Name::Shared),
-    ("roo code", Name::OfProgram),
-    ("amp", Name::Shared),
-    ("crush", Name::Shared),
-    ("qwen-coder", Name::OfProgram),
-    ("qwen code", Name::OfProgram),
-    ("kiro", Name::Shared),
-    ("junie", Name::Shared),
+const PROGRAMS: &[(&str, SignatureName)] = &[
+    ("claude code", SignatureName::OfProgram),
+    ("claude", SignatureName::Shared),
+    ("anthropic claude", SignatureName::OfProgram),
+    ("codex", SignatureName::OfProgram),
+    ("openai codex", SignatureName::OfProgram),
+    ("chatgpt codex", SignatureName::OfProgram),
+    ("chatgpt", SignatureName::OfProgram),
+    ("gpt", SignatureName::OfProgram),
+    ("copilot", SignatureName::OfProgram),
+    ("github copilot", SignatureName::OfProgram),
+    ("gemini", SignatureName::Shared),
+    ("gemini cli", SignatureName::OfProgram),
+    ("gemini code assist", SignatureName::OfProgram),
+    ("gemini-code-assist", SignatureName::OfProgram),
+    ("google gemini", SignatureName::OfProgram),
+    ("cursor", SignatureName::OfProgram),
+    ("cursoragent", SignatureName::OfProgram),
+    ("windsurf", SignatureName::OfProgram),
+    ("cascade", SignatureName::Shared),
+    ("aider", SignatureName::OfProgram),
+    ("opencode", SignatureName::OfProgram),
+    ("openhands", SignatureName::OfProgram),
+    ("devin", SignatureName::Shared),
+    ("devin-ai-integration", SignatureName::OfProgram),
+    ("jules", SignatureName::Shared),
+    ("google-labs-jules", SignatureName::OfProgram),
+    ("cline", SignatureName::Shared),
+    ("roo code", SignatureName::OfProgram),
+    ("amp", SignatureName::Shared),
+    ("crush", SignatureName::Shared),
+    ("qwen-coder", SignatureName::OfProgram),
+    ("qwen code", SignatureName::OfProgram),
+    ("kiro", SignatureName::Shared),
+    ("junie", SignatureName::Shared),
 ];
 
 /// Addresses under which only programs write.
@@ -127,7 +127,7 @@ const PHRASES: &[&str] =
 const LONGEST: usize = 400;
 
 /// Whether a line is a program's signature and nothing else.
-pub fn is_attribution(line: &str) -> bool {
+pub(super) fn is_attribution(line: &str) -> bool {
     let line = line.trim();
     if line.is_empty() || line.len() > LONGEST {
         return false;
@@ -149,7 +149,7 @@ pub fn is_attribution(line: &str) -> bool {
 
 /// The part of a text that has to go so that the first signature in it is gone, with the empty lines
 /// it would leave behind.
-pub fn first_cut(text: &str) -> Option<Range<usize>> {
+pub(super) fn first_cut(text: &str) -> Option<Range<usize>> {
     let ends_in_newline = text.ends_with('\n');
     let mut lines: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
@@ -190,7 +190,7 @@ pub fn first_cut(text: &str) -> Option<Range<usize>> {
 }
 
 /// A `--trailer` may also be written `key=value`.
-pub fn is_trailer_option(value: &str) -> bool {
+pub(super) fn is_trailer_option(value: &str) -> bool {
     let separator = value.find([':', '=']);
     separator.is_some_and(|at| is_attribution(&format!("{}: {}", value[..at].trim(), &value[at + 1..])))
 }
@@ -215,8 +215,10 @@ fn is_program(who: &str) -> bool {
     }
     let name = name.to_lowercase();
     match program_at(&name) {
-        Some((Name::OfProgram, rest)) => is_only_name(rest),
-        Some((Name::Shared, rest)) => is_only_name(rest) && address.as_deref().is_none_or(is_nobodys),
+        Some((SignatureName::OfProgram, rest)) => is_only_name(rest),
+        Some((SignatureName::Shared, rest)) => {
+            is_only_name(rest) && address.as_deref().is_none_or(is_nobodys)
+        }
         None => false,
     }
 }
@@ -226,7 +228,7 @@ fn is_nobodys(address: &str) -> bool {
 }
 
 /// The program a text in lower case starts with, and what follows.
-fn program_at(text: &str) -> Option<(Name, &str)> {
+fn program_at(text: &str) -> Option<(SignatureName, &str)> {
     let fitting = PROGRAMS.iter().filter_map(|&(name, kind)| {
         let rest = text.strip_prefix(name)?;
         (!rest.starts_with(char::is_alphanumeric)).then_some((name.len(), kind, rest))

@@ -2,9 +2,9 @@
 //! and what a commit would take in. A subcommand that is not known here, an alias perhaps, is none
 //! of these.
 
-use sprag_shell::{Command, Host, Place, Script, Word};
+use sprag_shell::{Command, Host, Script, Word, WorkingDir};
 
-use crate::gates::commit::arguments::{HOLE, Spec, Words};
+use crate::gates::commit::arguments::{Arguments, HOLE, Spec};
 
 pub const GIT: &str = "git";
 
@@ -181,16 +181,16 @@ fn subcommand(command: &Command) -> Option<&str> {
     }
 }
 
-fn read(command: &Command, name: &str) -> Words {
+fn read(command: &Command, name: &str) -> Arguments {
     let spec = match name {
         "add" | "stage" => &ADD,
         "commit" => &COMMIT,
         _ => &OTHER,
     };
-    Words::read(command, 2, spec)
+    Arguments::read(command, 2, spec)
 }
 
-fn is_rehearsal(name: &str, words: &Words) -> bool {
+fn is_rehearsal(name: &str, words: &Arguments) -> bool {
     words.has(&["--dry-run", "--help", "-h"]) || (REHEARSED.contains(&name) && words.has(&["-n"]))
 }
 
@@ -249,14 +249,14 @@ fn is_everything(path: &str) -> bool {
 
 /// Something to look at before a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct StagedQuery {
     /// A directory of the repository, absolute or relative to where the shell starts.
     pub place: String,
-    pub what: Kind,
+    pub what: GitWriteKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum GitWriteKind {
     /// What is staged.
     Index,
     /// Every change of a tracked file.
@@ -267,15 +267,15 @@ pub enum Kind {
 
 /// What the commits of a script would take in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Looks {
-    pub list: Vec<Look>,
+pub struct StagedQueries {
+    pub list: Vec<StagedQuery>,
     /// Some of it is known only at run time.
     pub is_partial: bool,
 }
 
 /// What a script commits is also what it stages before it does: that is not in the index yet.
-pub fn looks(script: &Script) -> Looks {
-    let mut looks = Looks::default();
+pub fn looks(script: &Script) -> StagedQueries {
+    let mut looks = StagedQueries::default();
     let mut commits = false;
     for command in &script.commands {
         let Some(name @ ("add" | "stage" | "commit")) = subcommand(command) else {
@@ -286,12 +286,12 @@ pub fn looks(script: &Script) -> Looks {
             continue;
         }
         commits |= name == "commit";
-        let Place::At(place) = &command.cwd else {
+        let WorkingDir::At(place) = &command.cwd else {
             looks.is_partial = true;
             continue;
         };
         let mut look = |what| {
-            let look = Look { place: place.clone(), what };
+            let look = StagedQuery { place: place.clone(), what };
             if !looks.list.contains(&look) {
                 looks.list.push(look);
             }
@@ -300,25 +300,25 @@ pub fn looks(script: &Script) -> Looks {
         let is_unknown = paths.len() < words.operands.len() || words.has(&["--pathspec-from-file"]);
         let picks = words.has(&["-p", "--patch", "-i", "--interactive", "-e", "--edit"]);
         match name {
-            "commit" if words.has(&["-a", "--all"]) => look(Kind::Tracked),
-            "commit" if paths.is_empty() => look(Kind::Index),
+            "commit" if words.has(&["-a", "--all"]) => look(GitWriteKind::Tracked),
+            "commit" if paths.is_empty() => look(GitWriteKind::Index),
             "commit" => {
                 if words.has(&["-i", "--include"]) {
-                    look(Kind::Index);
+                    look(GitWriteKind::Index);
                 }
-                look(Kind::Paths(paths));
+                look(GitWriteKind::Paths(paths));
             }
             _ if picks => {}
-            _ if !paths.is_empty() => look(Kind::Paths(paths)),
+            _ if !paths.is_empty() => look(GitWriteKind::Paths(paths)),
             _ if words.has(&["-A", "--all", "--no-ignore-removal"]) => {
-                look(Kind::Paths(vec![":/".to_owned()]))
+                look(GitWriteKind::Paths(vec![":/".to_owned()]))
             }
-            _ if words.has(&["-u", "--update"]) => look(Kind::Tracked),
+            _ if words.has(&["-u", "--update"]) => look(GitWriteKind::Tracked),
             _ => {}
         }
         looks.is_partial |= is_unknown;
     }
-    if commits { looks } else { Looks::default() }
+    if commits { looks } else { StagedQueries::default() }
 }
 
 /// A path of which a part is known becomes a pattern.
@@ -329,12 +329,12 @@ fn pathspec(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use sprag_shell::Start;
+    use sprag_shell::ShellStart;
 
     use super::*;
 
     fn script(text: &str) -> Script {
-        Script::parse(text, &Start { cwd: Some("/w".to_owned()), home: None })
+        Script::parse(text, &ShellStart { cwd: Some("/w".to_owned()), home: None })
     }
 
     fn writes(text: &str) -> Vec<String> {
@@ -438,9 +438,9 @@ mod tests {
                 .list
                 .iter()
                 .map(|look| match &look.what {
-                    Kind::Index => format!("{} index", look.place),
-                    Kind::Tracked => format!("{} tracked", look.place),
-                    Kind::Paths(paths) => format!("{} {}", look.place, paths.join(" ")),
+                    GitWriteKind::Index => format!("{} index", look.place),
+                    GitWriteKind::Tracked => format!("{} tracked", look.place),
+                    GitWriteKind::Paths(paths) => format!("{} {}", look.place, paths.join(" ")),
                 })
                 .collect();
             (list.join("; "), looks.is_partial)

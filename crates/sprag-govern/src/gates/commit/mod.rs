@@ -13,20 +13,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::ids::SessionId;
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted};
-use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
-use crate::facts::{Fault, Finding};
-use crate::gates::commit::git_writes::Looks;
+use crate::facts::{StagedFault, StagedFinding};
+use crate::gates::commit::git_writes::StagedQueries;
 use crate::gates::commit::strip_signature::{Obstacle, Stripped};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::Obligation;
 use crate::reason::Reason;
-use crate::session_facts::About;
+use crate::session_facts::SessionFacts;
 use crate::verdict::{Rewrite, Vote};
 
 /// Places a hold names.
@@ -35,7 +35,7 @@ const NAMED: usize = 5;
 /// What the last judged stop found. Calls are judged each by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Commit {
+pub enum CommitGate {
     #[default]
     Clean,
     Uncommitted {
@@ -53,12 +53,12 @@ pub enum Commit {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub mode: Mode,
-    pub add_all: Guard,
-    pub subagents: Guard,
-    pub secrets: Guard,
-    pub markers: Guard,
+pub struct Settings {
+    pub mode: CommitMode,
+    pub add_all: CommitGuard,
+    pub subagents: CommitGuard,
+    pub secrets: CommitGuard,
+    pub markers: CommitGuard,
     pub ignore: Vec<String>,
     pub trailers: Trailers,
 }
@@ -66,7 +66,7 @@ pub struct Policy {
 /// When the guards count. From never to always.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum CommitMode {
     Off,
     Stages,
     Always,
@@ -74,7 +74,7 @@ pub enum Mode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Guard {
+pub enum CommitGuard {
     Allow,
     Deny,
 }
@@ -86,14 +86,14 @@ pub enum Trailers {
     Strip,
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy {
-            mode: Mode::Stages,
-            add_all: Guard::Deny,
-            subagents: Guard::Deny,
-            secrets: Guard::Deny,
-            markers: Guard::Deny,
+        Settings {
+            mode: CommitMode::Stages,
+            add_all: CommitGuard::Deny,
+            subagents: CommitGuard::Deny,
+            secrets: CommitGuard::Deny,
+            markers: CommitGuard::Deny,
             ignore: Vec::new(),
             trailers: Trailers::Keep,
         }
@@ -102,11 +102,11 @@ impl Default for Policy {
 
 const GUARD: Tighten = Tighten::Ranked(&["allow", "deny"]);
 
-impl Gate for Commit {
-    type Policy = Policy;
+impl Gate for CommitGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "what goes into a commit, who makes it, who signs it, and that there is one";
-    const SECTION: Section = Section {
+    const SECTION: SettingSection = SettingSection {
         name: "commit",
         defaults: "\
 # What goes into a commit. The guards count in the sessions of stages (there are none yet), `always`, or `off`. Where
@@ -127,31 +127,31 @@ ignore = []
 trailers = \"keep\"
 ",
         keys: &[
-            Key { name: "mode", tighten: Tighten::Ranked(&["off", "stages", "always"]) },
-            Key { name: "add_all", tighten: GUARD },
-            Key { name: "subagents", tighten: GUARD },
-            Key { name: "secrets", tighten: GUARD },
-            Key { name: "markers", tighten: GUARD },
-            Key { name: "ignore", tighten: Tighten::Never },
+            SettingKey { name: "mode", tighten: Tighten::Ranked(&["off", "stages", "always"]) },
+            SettingKey { name: "add_all", tighten: GUARD },
+            SettingKey { name: "subagents", tighten: GUARD },
+            SettingKey { name: "secrets", tighten: GUARD },
+            SettingKey { name: "markers", tighten: GUARD },
+            SettingKey { name: "ignore", tighten: Tighten::Never },
             // Not a matter of safety: what a user's messages say is the user's to choose.
-            Key { name: "trailers", tighten: Tighten::Never },
+            SettingKey { name: "trailers", tighten: Tighten::Never },
         ],
     };
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         if is_end(asked.input) {
             return self.needs_at_end(asked);
         }
-        let Policy { secrets, markers, .. } = asked.policy;
-        let is_off = *secrets == Guard::Allow && *markers == Guard::Allow;
+        let Settings { secrets, markers, .. } = asked.policy;
+        let is_off = *secrets == CommitGuard::Allow && *markers == CommitGuard::Allow;
         if is_off || !applies(asked.policy, asked.about) {
-            return Needs::NONE;
+            return SharedNeeds::NONE;
         }
         let looks = looks(asked.input);
-        if looks.list.is_empty() && !looks.is_partial { Needs::NONE } else { Needs::STAGED }
+        if looks.list.is_empty() && !looks.is_partial { SharedNeeds::NONE } else { SharedNeeds::STAGED }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if is_end(cx.input) {
             return self.end(cx);
         }
@@ -176,9 +176,9 @@ trailers = \"keep\"
 
     fn state(&self) -> Option<&'static str> {
         Some(match self {
-            Commit::Clean => "clean",
-            Commit::Uncommitted { .. } => "uncommitted",
-            Commit::Stashed { .. } => "stashed",
+            CommitGate::Clean => "clean",
+            CommitGate::Uncommitted { .. } => "uncommitted",
+            CommitGate::Stashed { .. } => "stashed",
         })
     }
 
@@ -194,50 +194,50 @@ fn is_end(input: &Input) -> bool {
 
 /// Whether the guards count in this session. One that works on a stage will say so in what is known
 /// about it; none does yet.
-fn applies(policy: &Policy, _about: &About) -> bool {
+fn applies(policy: &Settings, _about: &SessionFacts) -> bool {
     match policy.mode {
-        Mode::Off | Mode::Stages => false,
-        Mode::Always => true,
+        CommitMode::Off | CommitMode::Stages => false,
+        CommitMode::Always => true,
     }
 }
 
 /// What the commits of a call would take in.
-pub fn looks(input: &Input) -> Looks {
+pub fn looks(input: &Input) -> StagedQueries {
     match &input.event {
         Event::ToolRequested { call } => {
             call.script(&input.start()).map(git_writes::looks).unwrap_or_default()
         }
-        _ => Looks::default(),
+        _ => StagedQueries::default(),
     }
 }
 
-fn guard(cx: &Cx<'_, Policy>, script: &Script) -> Option<Reason> {
-    let Policy { add_all, subagents, .. } = cx.policy;
-    if *subagents == Guard::Deny && cx.input.actor != Actor::Main {
+fn guard(cx: &GateCx<'_, Settings>, script: &Script) -> Option<Reason> {
+    let Settings { add_all, subagents, .. } = cx.policy;
+    if *subagents == CommitGuard::Deny && cx.input.actor != Actor::Main {
         let written = script.commands.iter().find_map(git_writes::write);
         if let Some(name) = written {
             return Some(by_subagent(name));
         }
     }
-    if *add_all == Guard::Deny
+    if *add_all == CommitGuard::Deny
         && let Some(sweep) = script.commands.iter().find_map(git_writes::sweep)
     {
         return Some(swept(&sweep));
     }
     let staged = cx.facts.staged.as_ref()?;
-    let found: Vec<&Finding> = staged.found.iter().filter(|found| cx.policy.minds(found)).collect();
+    let found: Vec<&StagedFinding> = staged.found.iter().filter(|found| cx.policy.minds(found)).collect();
     unfit(&found)
 }
 
-impl Policy {
+impl Settings {
     /// Whether a line must not be committed.
-    pub fn minds(&self, found: &Finding) -> bool {
+    pub fn minds(&self, found: &StagedFinding) -> bool {
         let guard = match found.fault {
-            Fault::Secret { .. } => self.secrets,
-            Fault::Markers => self.markers,
+            StagedFault::Secret { .. } => self.secrets,
+            StagedFault::Markers => self.markers,
         };
         let is_ignored = |prefix: &String| found.path.as_str().starts_with(prefix.as_str());
-        guard == Guard::Deny && !self.ignore.iter().any(is_ignored)
+        guard == CommitGuard::Deny && !self.ignore.iter().any(is_ignored)
     }
 }
 
@@ -263,10 +263,10 @@ fn swept(sweep: &str) -> Reason {
     )
 }
 
-fn unfit(found: &[&Finding]) -> Option<Reason> {
-    let is_secret = |found: &&&Finding| matches!(found.fault, Fault::Secret { .. });
-    let secrets: Vec<&&Finding> = found.iter().filter(is_secret).collect();
-    let markers: Vec<&&Finding> = found.iter().filter(|found| !is_secret(found)).collect();
+fn unfit(found: &[&StagedFinding]) -> Option<Reason> {
+    let is_secret = |found: &&&StagedFinding| matches!(found.fault, StagedFault::Secret { .. });
+    let secrets: Vec<&&StagedFinding> = found.iter().filter(is_secret).collect();
+    let markers: Vec<&&StagedFinding> = found.iter().filter(|found| !is_secret(found)).collect();
     let (code, what, next, key, named) = if !secrets.is_empty() {
         let next = "take it out of the file, `git add` the file again, then commit";
         ("staged_secret", "this commit would add a secret", next, "secrets", secrets)
@@ -281,8 +281,8 @@ fn unfit(found: &[&Finding]) -> Option<Reason> {
         .take(NAMED)
         .map(|found| {
             let kind = match &found.fault {
-                Fault::Secret { kind } => format!(" ({kind})"),
-                Fault::Markers => String::new(),
+                StagedFault::Secret { kind } => format!(" ({kind})"),
+                StagedFault::Markers => String::new(),
             };
             format!("`{}:{}`{kind}", quoted(found.path.as_str()), found.line)
         })
@@ -314,7 +314,7 @@ fn with_command(call: &ToolCall, command: &str, wanted: String) -> Option<Value>
     let mut input = call.input.clone();
     let member = input.as_object_mut()?.values_mut().find(|value| value.as_str() == Some(command))?;
     *member = Value::String(wanted);
-    (call.whole == Whole::Yes).then_some(input)
+    (call.whole == InputCompleteness::Yes).then_some(input)
 }
 
 fn taken_out(gone: &[String]) -> Text<1000> {

@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use sprag_shell::{Carrier, Command, DoubtKind, Host, Script, Source, Start, Word};
+use sprag_shell::{Carrier, Command, DoubtKind, Host, Script, ShellStart, StdinSource, Word};
 
-use crate::gates::commit::arguments::{At, HOLE, Spec, Words, text_of};
+use crate::gates::commit::arguments::{Arguments, HOLE, Spec, ValuePosition, text_of};
 use crate::gates::commit::attribution::{first_cut, is_trailer_option};
 use crate::gates::commit::git_writes::{COMMIT, GIT};
 
@@ -16,7 +16,7 @@ const PLACES: usize = 8;
 
 /// What there is to take out of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stripped {
+pub(super) enum Stripped {
     Nothing,
     /// The command line without it.
     To {
@@ -27,7 +27,7 @@ pub enum Stripped {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub(super) enum Obstacle {
     /// There is something, but it cannot be taken out of the text exactly.
     Inexact {
         line: String,
@@ -41,7 +41,7 @@ pub enum Obstacle {
 }
 
 /// A program that takes a message.
-struct Taker {
+struct MessageOption {
     program: &'static str,
     verbs: &'static [&'static str],
     text: &'static [&'static str],
@@ -54,15 +54,15 @@ const FILE: &[&str] = &["-F", "--file"];
 const BODY: &[&str] = &["-b", "--body"];
 const BODY_FILE: &[&str] = &["-F", "--body-file"];
 
-const fn git(verbs: &'static [&'static str], spec: &'static Spec) -> Taker {
-    Taker { program: GIT, verbs, text: MESSAGE, file: FILE, spec }
+const fn git(verbs: &'static [&'static str], spec: &'static Spec) -> MessageOption {
+    MessageOption { program: GIT, verbs, text: MESSAGE, file: FILE, spec }
 }
 
-const fn gh(verbs: &'static [&'static str]) -> Taker {
-    Taker { program: "gh", verbs, text: BODY, file: BODY_FILE, spec: &PULL }
+const fn gh(verbs: &'static [&'static str]) -> MessageOption {
+    MessageOption { program: "gh", verbs, text: BODY, file: BODY_FILE, spec: &PULL }
 }
 
-const TAKERS: &[Taker] = &[
+const TAKERS: &[MessageOption] = &[
     git(&["commit"], &COMMIT),
     git(&["commit-tree"], &Spec { letters: "mFp", attached: "S", long: &[] }),
     git(
@@ -120,9 +120,9 @@ const PULL: Spec = Spec {
 
 /// A part of a message, by where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum MessagePiece {
     Word {
-        at: At,
+        at: ValuePosition,
         text: String,
     },
     Stdin {
@@ -140,17 +140,17 @@ enum Piece {
     Unknown,
 }
 
-impl Piece {
+impl MessagePiece {
     fn text(&self) -> Option<&str> {
         match self {
-            Piece::Word { text, .. } | Piece::Stdin { text } => Some(text),
-            Piece::Trailer { .. } | Piece::File { .. } | Piece::Unknown => None,
+            MessagePiece::Word { text, .. } | MessagePiece::Stdin { text } => Some(text),
+            MessagePiece::Trailer { .. } | MessagePiece::File { .. } | MessagePiece::Unknown => None,
         }
     }
 }
 
 /// Takes every signature out of every message.
-pub fn strip<'a>(command: &'a str, script: &'a Script, start: &Start) -> Stripped {
+pub(super) fn strip<'a>(command: &'a str, script: &'a Script, start: &ShellStart) -> Stripped {
     let mut text = Cow::Borrowed(command);
     let mut script = Cow::Borrowed(script);
     let mut gone = Vec::new();
@@ -169,9 +169,9 @@ pub fn strip<'a>(command: &'a str, script: &'a Script, start: &Start) -> Strippe
         (text, script) = (Cow::Owned(next), Cow::Owned(read));
     }
     let unseen = script.commands.iter().flat_map(pieces).find_map(|piece| match piece {
-        Piece::File { name } => Some(Obstacle::File { name }),
-        Piece::Unknown => Some(Obstacle::Unknown),
-        Piece::Word { .. } | Piece::Stdin { .. } | Piece::Trailer { .. } => None,
+        MessagePiece::File { name } => Some(Obstacle::File { name }),
+        MessagePiece::Unknown => Some(Obstacle::Unknown),
+        MessagePiece::Word { .. } | MessagePiece::Stdin { .. } | MessagePiece::Trailer { .. } => None,
     });
     match unseen {
         Some(obstacle) => Stripped::Not(obstacle),
@@ -181,14 +181,18 @@ pub fn strip<'a>(command: &'a str, script: &'a Script, start: &Start) -> Strippe
 }
 
 /// The first part of a message that has a signature in it, and the signature.
-fn signed(script: &Script) -> Option<(usize, Piece, String)> {
+fn signed(script: &Script) -> Option<(usize, MessagePiece, String)> {
     let all = script.commands.iter().enumerate();
     all.flat_map(|(at, command)| pieces(command).into_iter().map(move |piece| (at, piece))).find_map(
         |(at, piece)| {
             let line = match &piece {
-                Piece::Word { text, .. } | Piece::Stdin { text } => text[first_cut(text)?].trim().to_owned(),
-                Piece::Trailer { value, .. } if is_trailer_option(value) => value.clone(),
-                Piece::Trailer { .. } | Piece::File { .. } | Piece::Unknown => return None,
+                MessagePiece::Word { text, .. } | MessagePiece::Stdin { text } => {
+                    text[first_cut(text)?].trim().to_owned()
+                }
+                MessagePiece::Trailer { value, .. } if is_trailer_option(value) => value.clone(),
+                MessagePiece::Trailer { .. } | MessagePiece::File { .. } | MessagePiece::Unknown => {
+                    return None;
+                }
             };
             Some((at, piece, line))
         },
@@ -196,27 +200,27 @@ fn signed(script: &Script) -> Option<(usize, Piece, String)> {
 }
 
 /// The parts of the message a command is given.
-fn pieces(command: &Command) -> Vec<Piece> {
+fn pieces(command: &Command) -> Vec<MessagePiece> {
     let Some(taker) = TAKERS.iter().find(|taker| taker.takes(command)) else {
         return Vec::new();
     };
-    let words = Words::read(command, 1 + taker.verbs.len(), taker.spec);
+    let words = Arguments::read(command, 1 + taker.verbs.len(), taker.spec);
     let given = words.options.iter().filter_map(|given| {
         let at = given.value?;
         let text = words.text(at);
         let is_unknown = text.chars().all(|c| c == HOLE) && !text.is_empty();
         Some(if taker.text.contains(&given.name.as_str()) {
-            if is_unknown { Piece::Unknown } else { Piece::Word { at, text: text.to_owned() } }
+            if is_unknown { MessagePiece::Unknown } else { MessagePiece::Word { at, text: text.to_owned() } }
         } else if given.name == "--trailer" {
-            Piece::Trailer { first: given.word, end: at.word + 1, value: text.to_owned() }
+            MessagePiece::Trailer { first: given.word, end: at.word + 1, value: text.to_owned() }
         } else if taker.file.contains(&given.name.as_str()) {
             match (&command.stdin, text) {
-                (Source::Text(text), "-" | "/dev/stdin") => Piece::Stdin { text: text.clone() },
-                (Source::File(name), "-" | "/dev/stdin") => Piece::File { name: text_of(name) },
-                (Source::Unknown, "-" | "/dev/stdin") => Piece::Unknown,
-                (Source::Inherited, "-" | "/dev/stdin") => return None,
-                (_, name) if is_unknown || name.contains(HOLE) => Piece::Unknown,
-                (_, name) => Piece::File { name: name.to_owned() },
+                (StdinSource::Text(text), "-" | "/dev/stdin") => MessagePiece::Stdin { text: text.clone() },
+                (StdinSource::File(name), "-" | "/dev/stdin") => MessagePiece::File { name: text_of(name) },
+                (StdinSource::Unknown, "-" | "/dev/stdin") => MessagePiece::Unknown,
+                (StdinSource::Inherited, "-" | "/dev/stdin") => return None,
+                (_, name) if is_unknown || name.contains(HOLE) => MessagePiece::Unknown,
+                (_, name) => MessagePiece::File { name: name.to_owned() },
             }
         } else {
             return None;
@@ -225,7 +229,7 @@ fn pieces(command: &Command) -> Vec<Piece> {
     given.collect()
 }
 
-impl Taker {
+impl MessageOption {
     fn takes(&self, command: &Command) -> bool {
         let is_verb = |(at, verb): (usize, &&str)| matches!(command.argv.get(at + 1), Some(Word::Known(word)) if word == verb);
         command.host == Host::Local
@@ -236,12 +240,18 @@ impl Taker {
 
 fn is_empty(command: &Command) -> bool {
     let pieces = pieces(command);
-    let mut texts = pieces.iter().filter_map(Piece::text).peekable();
+    let mut texts = pieces.iter().filter_map(MessagePiece::text).peekable();
     texts.peek().is_some() && texts.all(|text| text.trim().is_empty())
 }
 
 /// The text with the first signature of a part taken out, if that changes nothing else.
-fn without(text: &str, script: &Script, at: usize, piece: &Piece, start: &Start) -> Option<(String, Script)> {
+fn without(
+    text: &str,
+    script: &Script,
+    at: usize,
+    piece: &MessagePiece,
+    start: &ShellStart,
+) -> Option<(String, Script)> {
     for needle in needles(piece) {
         for (place, _) in text.match_indices(needle.as_str()).take(PLACES) {
             let next = format!("{}{}", &text[..place], &text[place + needle.len()..]);
@@ -255,9 +265,9 @@ fn without(text: &str, script: &Script, at: usize, piece: &Piece, start: &Start)
 }
 
 /// How what has to go may be written in the text.
-fn needles(piece: &Piece) -> Vec<String> {
+fn needles(piece: &MessagePiece) -> Vec<String> {
     match piece {
-        Piece::Word { text, .. } | Piece::Stdin { text } => {
+        MessagePiece::Word { text, .. } | MessagePiece::Stdin { text } => {
             let Some(cut) = first_cut(text) else {
                 return Vec::new();
             };
@@ -265,19 +275,19 @@ fn needles(piece: &Piece) -> Vec<String> {
             let escaped = plain.replace('\r', "\\r").replace('\n', "\\n");
             if escaped == plain { vec![escaped] } else { vec![plain.to_owned(), escaped] }
         }
-        Piece::Trailer { value, .. } => ["--trailer ", "--trailer="]
+        MessagePiece::Trailer { value, .. } => ["--trailer ", "--trailer="]
             .iter()
             .flat_map(|option| {
                 ["\"", "'", ""].iter().map(move |quote| format!(" {option}{quote}{value}{quote}"))
             })
             .chain(["\"", "'"].iter().map(|quote| format!(" {quote}--trailer={value}{quote}")))
             .collect(),
-        Piece::File { .. } | Piece::Unknown => Vec::new(),
+        MessagePiece::File { .. } | MessagePiece::Unknown => Vec::new(),
     }
 }
 
 /// Whether the second reading is the first one with nothing changed but this part of a message.
-fn is_same_but(before: &Script, after: &Script, at: usize, piece: &Piece, needle: &str) -> bool {
+fn is_same_but(before: &Script, after: &Script, at: usize, piece: &MessagePiece, needle: &str) -> bool {
     let count = before.commands.len();
     if after.commands.len() != count
         || before.doubts != after.doubts
@@ -296,8 +306,11 @@ fn is_same_but(before: &Script, after: &Script, at: usize, piece: &Piece, needle
     commands_fit
         && before.wrappers.len() == after.wrappers.len()
         && wrappers.into_iter().all(|(old, new)| {
-            let bare =
-                |command: &Command| Command { argv: Vec::new(), stdin: Source::Inherited, ..command.clone() };
+            let bare = |command: &Command| Command {
+                argv: Vec::new(),
+                stdin: StdinSource::Inherited,
+                ..command.clone()
+            };
             is_equal(&bare(old), &bare(new))
                 && is_wrapper_of(&old.argv, &new.argv, piece, needle)
                 && (old.stdin == new.stdin || is_input_of(&old.stdin, &new.stdin, needle))
@@ -305,24 +318,24 @@ fn is_same_but(before: &Script, after: &Script, at: usize, piece: &Piece, needle
 }
 
 /// The command as it should be.
-fn wanted(command: &Command, piece: &Piece) -> Option<Command> {
+fn wanted(command: &Command, piece: &MessagePiece) -> Option<Command> {
     let mut command = command.clone();
     match piece {
-        Piece::Word { at, text } => {
+        MessagePiece::Word { at, text } => {
             let cut = first_cut(text)?;
             let mut whole = text_of(&command.argv[at.word]);
             whole.replace_range(at.from + cut.start..at.from + cut.end, "");
             command.argv[at.word] = word_of(&whole, &command.argv[at.word]);
         }
-        Piece::Stdin { text } => {
+        MessagePiece::Stdin { text } => {
             let mut text = text.clone();
             text.replace_range(first_cut(&text)?, "");
-            command.stdin = Source::Text(text);
+            command.stdin = StdinSource::Text(text);
         }
-        Piece::Trailer { first, end, .. } => {
+        MessagePiece::Trailer { first, end, .. } => {
             command.argv.drain(*first..*end);
         }
-        Piece::File { .. } | Piece::Unknown => return None,
+        MessagePiece::File { .. } | MessagePiece::Unknown => return None,
     }
     Some(command)
 }
@@ -351,15 +364,15 @@ fn is_equal(one: &Command, other: &Command) -> bool {
 }
 
 /// `cat` with the message as its input, for no other purpose than to hand it on.
-fn hands_on(old: &Command, new: &Command, piece: &Piece) -> bool {
+fn hands_on(old: &Command, new: &Command, piece: &MessagePiece) -> bool {
     let Some(message) = piece.text() else {
         return false;
     };
     let is_for_it = match piece {
-        Piece::Word { .. } => old.via.last() == Some(&Carrier::Substitution),
+        MessagePiece::Word { .. } => old.via.last() == Some(&Carrier::Substitution),
         _ => true,
     };
-    let (Source::Text(was), Some(cut)) = (&old.stdin, first_cut(message)) else {
+    let (StdinSource::Text(was), Some(cut)) = (&old.stdin, first_cut(message)) else {
         return false;
     };
     let mut left = was.clone();
@@ -367,7 +380,7 @@ fn hands_on(old: &Command, new: &Command, piece: &Piece) -> bool {
         return false;
     }
     left.replace_range(cut, "");
-    let wanted = Command { stdin: Source::Text(left), ..old.clone() };
+    let wanted = Command { stdin: StdinSource::Text(left), ..old.clone() };
     is_for_it && old.program() == Some("cat") && is_equal(&wanted, new)
 }
 
@@ -376,8 +389,8 @@ fn writes(script: &Script, command: usize) -> bool {
 }
 
 /// What a carrier was given is the text the change was made in, or a part of it.
-fn is_wrapper_of(old: &[Word], new: &[Word], piece: &Piece, needle: &str) -> bool {
-    if let (Piece::Trailer { .. }, true) = (piece, new.len() < old.len()) {
+fn is_wrapper_of(old: &[Word], new: &[Word], piece: &MessagePiece, needle: &str) -> bool {
+    if let (MessagePiece::Trailer { .. }, true) = (piece, new.len() < old.len()) {
         let kept: Vec<&Word> = old.iter().filter(|word| new.contains(word)).collect();
         return kept.iter().zip(new).all(|(one, other)| *one == other) && kept.len() == new.len();
     }
@@ -385,8 +398,8 @@ fn is_wrapper_of(old: &[Word], new: &[Word], piece: &Piece, needle: &str) -> boo
     old.len() == new.len() && old.iter().zip(new).all(|(old, new)| is_word(old, new))
 }
 
-fn is_input_of(old: &Source, new: &Source, needle: &str) -> bool {
-    matches!((old, new), (Source::Text(old), Source::Text(new)) if lacks(old, new, needle))
+fn is_input_of(old: &StdinSource, new: &StdinSource, needle: &str) -> bool {
+    matches!((old, new), (StdinSource::Text(old), StdinSource::Text(new)) if lacks(old, new, needle))
 }
 
 /// Whether the second text is the first one without the needle.

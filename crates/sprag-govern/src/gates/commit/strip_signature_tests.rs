@@ -5,8 +5,8 @@ use super::*;
 const SIGN: &str = "Co-Authored-By: Claude <noreply@anthropic.com>";
 const MADE: &str = "🤖 Generated with [Claude Code](https://claude.ai/code)";
 
-fn start() -> Start {
-    Start { cwd: Some("/w".to_owned()), home: None }
+fn start() -> ShellStart {
+    ShellStart { cwd: Some("/w".to_owned()), home: None }
 }
 
 fn stripped(command: &str) -> Stripped {
@@ -124,18 +124,18 @@ fn but_for_messages(text: &str) -> String {
         let parts = pieces(command);
         for part in parts.iter().rev() {
             match part {
-                Piece::Word { at, .. } => command.argv[at.word] = Word::Many,
-                Piece::Stdin { .. } => command.stdin = Source::Unknown,
-                Piece::Trailer { first, end, value } if is_trailer_option(value) => {
+                MessagePiece::Word { at, .. } => command.argv[at.word] = Word::Many,
+                MessagePiece::Stdin { .. } => command.stdin = StdinSource::Unknown,
+                MessagePiece::Trailer { first, end, value } if is_trailer_option(value) => {
                     command.argv.drain(*first..*end);
                 }
-                Piece::Trailer { .. } | Piece::File { .. } | Piece::Unknown => {}
+                MessagePiece::Trailer { .. } | MessagePiece::File { .. } | MessagePiece::Unknown => {}
             }
         }
         let is_message =
             command.via.last() == Some(&Carrier::Substitution) && command.program() == Some("cat");
         if is_message {
-            command.stdin = Source::Unknown;
+            command.stdin = StdinSource::Unknown;
         }
     }
     format!("{:?} {:?} {:?} {:?}", script.commands, script.writes, script.reads, script.doubts)

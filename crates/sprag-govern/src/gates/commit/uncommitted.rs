@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line, quoted, shell_word};
 
-use super::{Commit, NAMED, Policy, applies};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx};
+use super::{CommitGate, NAMED, Settings, applies};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, GateCx};
 use crate::obligation::{DEBT_MET, Duty, Obligation};
 use crate::reason::Reason;
-use crate::session_facts::About;
+use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
 
 /// Files a session remembers by name.
@@ -18,21 +18,21 @@ const ITEMS: usize = 200;
 /// What cannot be named in full is never taken for met.
 const MORE: &str = "…";
 
-impl Commit {
-    pub(super) fn needs_at_end(&self, asked: &Asked<'_, Policy>) -> Needs {
+impl CommitGate {
+    pub(super) fn needs_at_end(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         if self.looks(asked.policy, asked.about, &asked.input.root) {
-            Needs::UNCOMMITTED | Needs::CHANGES | Needs::DEBTS
+            SharedNeeds::UNCOMMITTED | SharedNeeds::CHANGES | SharedNeeds::DEBTS
         } else {
-            Needs::NONE
+            SharedNeeds::NONE
         }
     }
 
     /// What was committed at the last stop still is, unless something was done since.
-    fn looks(&self, policy: &Policy, about: &About, root: &str) -> bool {
-        applies(policy, about) && !root.is_empty() && (about.changed || *self != Commit::Clean)
+    fn looks(&self, policy: &Settings, about: &SessionFacts, root: &str) -> bool {
+        applies(policy, about) && !root.is_empty() && (about.changed || *self != CommitGate::Clean)
     }
 
-    pub(super) fn end(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    pub(super) fn end(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if !self.looks(cx.policy, cx.about, &cx.input.root) {
             return Vote::Pass;
         }
@@ -46,10 +46,10 @@ impl Commit {
         let met = met(uncommitted, cx);
         cx.debts(DEBT_MET, met);
         *self = match (files.is_empty(), stashed.is_empty()) {
-            (true, true) => Commit::Clean,
-            (false, true) => Commit::Uncommitted { files: bounded(files), stash: cx.facts.stash.clone() },
+            (true, true) => CommitGate::Clean,
+            (false, true) => CommitGate::Uncommitted { files: bounded(files), stash: cx.facts.stash.clone() },
             // What was the newest stash before it stays known: it is the newest again when the work is back.
-            (_, false) => Commit::Stashed {
+            (_, false) => CommitGate::Stashed {
                 files: bounded(stashed.into_iter().chain(files).collect()),
                 stash: self.stash().cloned(),
             },
@@ -60,7 +60,7 @@ impl Commit {
     /// What was owed a commit and is now as it was before the session, while there is a stash that was
     /// not there: it was put away and not undone.
     fn stashed(&self, changed: &BTreeSet<&str>, newest: Option<&Text<64>>) -> Vec<Text<200>> {
-        let (Commit::Uncommitted { files, stash } | Commit::Stashed { files, stash }) = self else {
+        let (CommitGate::Uncommitted { files, stash } | CommitGate::Stashed { files, stash }) = self else {
             return Vec::new();
         };
         if newest.is_none() || newest == stash.as_ref() {
@@ -73,16 +73,16 @@ impl Commit {
 
     fn stash(&self) -> Option<&Text<64>> {
         match self {
-            Commit::Clean => None,
-            Commit::Uncommitted { stash, .. } | Commit::Stashed { stash, .. } => stash.as_ref(),
+            CommitGate::Clean => None,
+            CommitGate::Uncommitted { stash, .. } | CommitGate::Stashed { stash, .. } => stash.as_ref(),
         }
     }
 
     pub(super) fn owed(&self) -> Option<Obligation> {
         match self {
-            Commit::Clean => None,
-            Commit::Uncommitted { files, .. } => Some(obligation(files, "is in no commit", next(files))),
-            Commit::Stashed { files, .. } => {
+            CommitGate::Clean => None,
+            CommitGate::Uncommitted { files, .. } => Some(obligation(files, "is in no commit", next(files))),
+            CommitGate::Stashed { files, .. } => {
                 Some(obligation(files, "is in a stash, and in no commit", "git stash pop".to_owned()))
             }
         }
@@ -98,7 +98,7 @@ fn bounded(mut files: Vec<Text<200>>) -> Vec<Text<200>> {
 }
 
 /// Debts of this worktree whose files are all in a commit, or gone back to what they were.
-fn met(uncommitted: &[String], cx: &Cx<'_, Policy>) -> Vec<String> {
+fn met(uncommitted: &[String], cx: &GateCx<'_, Settings>) -> Vec<String> {
     // A debt knows its files by what could be shown of them.
     let uncommitted: BTreeSet<Text<200>> = uncommitted.iter().map(|path| Text::from(path.as_str())).collect();
     let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);

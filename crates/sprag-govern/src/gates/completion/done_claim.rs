@@ -1,7 +1,7 @@
 //! Whether an agent says that it is done. Only what can hardly mean anything else counts: a turn that is
 //! taken for a claim by mistake costs minutes, one that is missed costs nothing but the check.
 
-use super::Policy;
+use super::Settings;
 
 /// Sentences at the end of a message that are looked at.
 const SENTENCES: usize = 2;
@@ -142,7 +142,7 @@ const AFTER: &[&str] =
 const RESERVED: &[&str] = &["except", "but", "however", "although", "though", "apart", "besides", "aside"];
 
 /// Whether the last message of an agent says that the work is done.
-pub fn claims(message: &str, policy: &Policy) -> bool {
+pub(super) fn claims(message: &str, policy: &Settings) -> bool {
     let said = own_words(message);
     has_marker(&said, &policy.markers)
         || sentences(&said).iter().any(|sentence| is_claim(sentence, &policy.phrases))
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     fn says(message: &str) -> bool {
-        claims(message, &Policy::default())
+        claims(message, &Settings::default())
     }
 
     #[test]
@@ -381,10 +381,10 @@ mod tests {
 
     #[test]
     fn more_words_can_be_given() {
-        let policy = Policy {
+        let policy = Settings {
             markers: vec!["[FERTIG]".to_owned(), " ".to_owned()],
             phrases: vec!["Alles fertig".to_owned(), String::new(), "終了".to_owned()],
-            ..Policy::default()
+            ..Settings::default()
         };
         for message in ["alles fertig.", "So. [fertig]", "本日の作業は終了"] {
             assert!(claims(message, &policy), "{message}");

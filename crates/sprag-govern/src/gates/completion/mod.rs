@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_check::{Profile, Risk, escalate};
-use sprag_policy::call::{Effect, Outcome, ToolCall};
+use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
-use crate::facts::{Changes, Size};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate, is_zero};
+use crate::facts::{SessionChanges, Size};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::Report;
-use crate::session_facts::About;
+use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
 pub use results::VERIFIED;
-pub use settings::{BuiltIn, OnToolFailure, Policy};
+pub use settings::{BuiltIn, OnToolFailure, Settings};
 
 /// How often a failing command of the agent leads to checks, in one session.
 const ALARMS: u32 = 3;
@@ -39,8 +39,8 @@ const SHOWN: usize = 2;
 /// Where the session stands, and whether something went wrong since.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Completion {
-    standing: Standing,
+pub struct CompletionGate {
+    standing: CheckState,
     /// A command failed, and nobody has looked into it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     alarmed: bool,
@@ -54,7 +54,7 @@ pub struct Completion {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Standing {
+enum CheckState {
     #[default]
     Idle,
     Verified {
@@ -69,7 +69,7 @@ struct Failing {
     /// What was checked, where it has a name.
     tree: Option<Text<64>>,
     profile: Profile,
-    occasion: Occasion,
+    occasion: CheckOccasion,
     unmet: Vec<Unmet>,
     /// In a row, each on another tree.
     times: u32,
@@ -78,7 +78,7 @@ struct Failing {
 /// Why checks are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Occasion {
+enum CheckOccasion {
     /// Somebody says that the work is done.
     Claim,
     /// A command of the agent failed.
@@ -96,33 +96,35 @@ struct Unmet {
 
 /// What the host is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CheckRun {
     pub profile: Profile,
     pub budget_seconds: u32,
 }
 
-impl Gate for Completion {
-    type Policy = Policy;
+impl Gate for CompletionGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "work that is said to be done passes the checks";
-    const SECTION: Section = settings::SECTION;
+    const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         match self.occasion(asked.about, asked.input, asked.policy) {
-            None => Needs::NONE,
-            Some(_) if asked.policy.check.is_empty() => Needs::TREE | Needs::CHANGES | Needs::DEBTS,
-            Some(_) => Needs::CHECKS | Needs::CHANGES | Needs::DEBTS,
+            None => SharedNeeds::NONE,
+            Some(_) if asked.policy.check.is_empty() => {
+                SharedNeeds::TREE | SharedNeeds::CHANGES | SharedNeeds::DEBTS
+            }
+            Some(_) => SharedNeeds::CHECKS | SharedNeeds::CHANGES | SharedNeeds::DEBTS,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if !cx.policy.is_configured() {
             // Only a person takes checks away, and what they found goes with them.
-            *self = Completion::default();
+            *self = CompletionGate::default();
             return Vote::Pass;
         }
         match &cx.input.event {
-            Event::ToolFinished { call, outcome: Outcome::Failed { .. } } => self.tool_failed(call, cx),
+            Event::ToolFinished { call, outcome: ToolOutcome::Failed { .. } } => self.tool_failed(call, cx),
             Event::StopRequested(_) | Event::Reported(Report::Verified) => {
                 match self.occasion(cx.about, cx.input, cx.policy) {
                     Some(occasion) => self.judge(occasion, cx),
@@ -138,7 +140,7 @@ impl Gate for Completion {
         }
     }
 
-    fn passed_over(&mut self, asked: &Asked<'_, Policy>) {
+    fn passed_over(&mut self, asked: &Ask<'_, Settings>) {
         if let Event::StopRequested(stop) = &asked.input.event {
             self.claimed |=
                 asked.policy.is_configured() && done_claim::claims(stop.last_message.as_str(), asked.policy);
@@ -147,50 +149,53 @@ impl Gate for Completion {
 
     fn state(&self) -> Option<&'static str> {
         Some(match self.standing {
-            Standing::Idle => "idle",
-            Standing::Verified { .. } => "verified",
-            Standing::Failing(_) => "failing",
+            CheckState::Idle => "idle",
+            CheckState::Verified { .. } => "verified",
+            CheckState::Failing(_) => "failing",
         })
     }
 
     fn open(&self, session: &SessionId) -> Option<Obligation> {
         match &self.standing {
-            Standing::Failing(failing) => Some(failing.obligation(session)),
-            Standing::Idle | Standing::Verified { .. } => None,
+            CheckState::Failing(failing) => Some(failing.obligation(session)),
+            CheckState::Idle | CheckState::Verified { .. } => None,
         }
     }
 }
 
-impl Completion {
+impl CompletionGate {
     /// Which checks to run for this event. `None`: it is no reason to run any.
     pub fn plan(
         &self,
-        about: &About,
+        about: &SessionFacts,
         input: &Input,
-        policy: &Policy,
-        changes: Option<&Changes>,
-    ) -> Option<Plan> {
+        policy: &Settings,
+        changes: Option<&SessionChanges>,
+    ) -> Option<CheckRun> {
         Some(match self.occasion(about, input, policy)? {
-            Occasion::ToolFailure => Plan { profile: Profile::Quick, budget_seconds: ALARM_SECONDS },
-            Occasion::Claim => {
+            CheckOccasion::ToolFailure => CheckRun { profile: Profile::Quick, budget_seconds: ALARM_SECONDS },
+            CheckOccasion::Claim => {
                 let (failures, least) = match &self.standing {
-                    Standing::Failing(failing) => (failing.times, failing.profile),
-                    Standing::Idle | Standing::Verified { .. } => (0, Profile::Quick),
+                    CheckState::Failing(failing) => (failing.times, failing.profile),
+                    CheckState::Idle | CheckState::Verified { .. } => (0, Profile::Quick),
                 };
                 let risk = risk(changes, failures);
-                Plan { profile: escalate(policy.profile, &risk).max(least), budget_seconds: BUDGET_SECONDS }
+                CheckRun {
+                    profile: escalate(policy.profile, &risk).max(least),
+                    budget_seconds: BUDGET_SECONDS,
+                }
             }
         })
     }
 
-    fn occasion(&self, about: &About, input: &Input, policy: &Policy) -> Option<Occasion> {
+    fn occasion(&self, about: &SessionFacts, input: &Input, policy: &Settings) -> Option<CheckOccasion> {
         if !policy.is_configured() || input.actor != Actor::Main {
             return None;
         }
         let stop = match &input.event {
             // What holds in another worktree says nothing about this session's.
             Event::Reported(Report::Verified) => {
-                return (input.root == about.root).then_some(Occasion::Claim);
+                return (input.root == about.root).then_some(CheckOccasion::Claim);
             }
             Event::StopRequested(stop) => stop,
             _ => return None,
@@ -198,26 +203,26 @@ impl Completion {
         // Who asks the user something is not done.
         let asks = stop.asks() || about.asking.is_some();
         if !asks && done_claim::claims(stop.last_message.as_str(), policy) {
-            return Some(Occasion::Claim);
+            return Some(CheckOccasion::Claim);
         }
         if !asks && self.claimed {
-            return Some(Occasion::Claim);
+            return Some(CheckOccasion::Claim);
         }
         match &self.standing {
             // Saying something else the next time is no way out.
-            Standing::Failing(failing) => Some(failing.occasion),
-            Standing::Idle | Standing::Verified { .. } => {
-                (self.alarmed && !asks).then_some(Occasion::ToolFailure)
+            CheckState::Failing(failing) => Some(failing.occasion),
+            CheckState::Idle | CheckState::Verified { .. } => {
+                (self.alarmed && !asks).then_some(CheckOccasion::ToolFailure)
             }
         }
     }
 
     /// A command that only looks fails when it finds nothing.
-    fn tool_failed(&mut self, call: &ToolCall, cx: &Cx<'_, Policy>) -> Vote {
-        let is_failing = matches!(self.standing, Standing::Failing(_));
+    fn tool_failed(&mut self, call: &ToolCall, cx: &GateCx<'_, Settings>) -> Vote {
+        let is_failing = matches!(self.standing, CheckState::Failing(_));
         if cx.policy.minds_tool_failures()
             && cx.input.actor == Actor::Main
-            && call.effect == Effect::Exec
+            && call.effect == ToolEffect::Exec
             && !is_failing
             && self.alarms < ALARMS
             && !call.script(&cx.input.start()).is_some_and(Script::only_looks)
@@ -233,7 +238,7 @@ impl Completion {
 }
 
 /// Said to be done while something ran, and never looked at since.
-fn unchecked(policy: &Policy, session: &SessionId) -> Obligation {
+fn unchecked(policy: &Settings, session: &SessionId) -> Obligation {
     let names: Vec<Text<200>> = policy
         .check
         .iter()
@@ -252,7 +257,7 @@ fn unchecked(policy: &Policy, session: &SessionId) -> Obligation {
     }
 }
 
-fn risk(changes: Option<&Changes>, failures: u32) -> Risk {
+fn risk(changes: Option<&SessionChanges>, failures: u32) -> Risk {
     let Some(changes) = changes else {
         return Risk { failures, ..Risk::default() };
     };

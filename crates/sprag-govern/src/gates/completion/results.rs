@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
 use sprag_check::{Profile, Results};
-use sprag_memory::episode::{self, Class, EPISODE, Episode, Outcome};
+use sprag_memory::episode::{self, EPISODE, Episode, EpisodeOutcome, ErrorClass};
 use sprag_memory::lesson;
 
-use super::{BuiltIn, Completion, Failing, Occasion, Policy, Standing, Unmet};
-use crate::gates::Cx;
+use super::{BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Settings, Unmet};
+use crate::gates::GateCx;
 use crate::obligation::{DEBT_MET, Debt, Duty};
 use crate::verdict::Vote;
 
@@ -26,7 +26,7 @@ const FILES: usize = 5;
 const NAMED: usize = 3;
 
 /// One thing that was looked at.
-struct Finding {
+struct CheckFinding {
     name: Text<64>,
     mandatory: bool,
     outcome: &'static str,
@@ -37,14 +37,14 @@ struct Finding {
     is_own: bool,
 }
 
-impl Finding {
+impl CheckFinding {
     fn is_met(&self) -> bool {
         self.issue.is_empty()
     }
 }
 
-impl Completion {
-    pub(super) fn judge(&mut self, occasion: Occasion, cx: &mut Cx<'_, Policy>) -> Vote {
+impl CompletionGate {
+    pub(super) fn judge(&mut self, occasion: CheckOccasion, cx: &mut GateCx<'_, Settings>) -> Vote {
         let results = match &cx.facts.checks {
             Some(results) => Some(results),
             None if cx.policy.check.is_empty() => None,
@@ -55,21 +55,21 @@ impl Completion {
             None => (cx.facts.tree.clone(), cx.policy.profile),
         };
         let before = match &self.standing {
-            Standing::Failing(failing) => Some(failing),
-            Standing::Idle | Standing::Verified { .. } => None,
+            CheckState::Failing(failing) => Some(failing),
+            CheckState::Idle | CheckState::Verified { .. } => None,
         };
         // A parallel stop has looked more closely meanwhile: this says too little.
         if before.is_some_and(|failing| profile < failing.profile) {
             return self.owe(&cx.input.session);
         }
         let findings = findings(occasion, results, cx);
-        let unmet: Vec<&Finding> = findings.iter().filter(|it| it.mandatory && !it.is_met()).collect();
+        let unmet: Vec<&CheckFinding> = findings.iter().filter(|it| it.mandatory && !it.is_met()).collect();
         let is_passed = unmet.is_empty();
         let standing = match (is_passed, before) {
-            (true, _) => Standing::Verified { tree: tree.clone(), profile },
+            (true, _) => CheckState::Verified { tree: tree.clone(), profile },
             // A look at how things are, while nobody says that they are done.
             (false, None) if !cx.is_stop() => self.standing.clone(),
-            (false, _) => Standing::Failing(Failing {
+            (false, _) => CheckState::Failing(Failing {
                 times: times(before, tree.as_ref()),
                 tree: tree.clone(),
                 profile,
@@ -85,7 +85,7 @@ impl Completion {
         }
         self.standing = standing;
         self.claimed &= !cx.is_stop();
-        if cx.is_stop() && std::mem::take(&mut self.alarmed) && occasion == Occasion::ToolFailure {
+        if cx.is_stop() && std::mem::take(&mut self.alarmed) && occasion == CheckOccasion::ToolFailure {
             self.alarms = self.alarms.saturating_add(1);
         }
         if is_passed {
@@ -106,12 +106,12 @@ impl Completion {
 
 impl Failing {
     /// What helped against each check that failed and passes now.
-    fn mended(&self, cx: &Cx<'_, Policy>) -> Vec<Episode> {
+    fn mended(&self, cx: &GateCx<'_, Settings>) -> Vec<Episode> {
         let paths = cx.facts.changes.as_ref().map(|changes| changes.paths.as_slice()).unwrap_or_default();
         let files: Vec<String> = paths.iter().take(FILES).map(|path| format!("`{}`", quoted(path))).collect();
         let (outcome, fix, confidence) = match files.is_empty() {
-            true => (Outcome::Passed, "it passed when it was run again".to_owned(), 0.3),
-            false => (Outcome::Fixed, format!("changing {}", files.join(", ")), 0.6),
+            true => (EpisodeOutcome::Passed, "it passed when it was run again".to_owned(), 0.3),
+            false => (EpisodeOutcome::Fixed, format!("changing {}", files.join(", ")), 0.6),
         };
         let intent = cx.about.intent.as_ref();
         let of = |unmet: &Unmet| {
@@ -122,7 +122,7 @@ impl Failing {
                 command: Text::from(unmet.name.as_str()),
                 input: Digest::of([unmet.name.as_str()]),
                 outcome,
-                class: Class::of(said),
+                class: ErrorClass::of(said),
                 error: episode::gist(said),
                 fix: Text::from(fix.as_str()),
                 tries: self.times.saturating_add(1),
@@ -133,7 +133,7 @@ impl Failing {
     }
 }
 
-impl Cx<'_, Policy> {
+impl GateCx<'_, Settings> {
     fn is_stop(&self) -> bool {
         matches!(self.input.event, crate::event::Event::StopRequested(_))
     }
@@ -148,19 +148,23 @@ fn times(before: Option<&Failing>, tree: Option<&Text<64>>) -> u32 {
     }
 }
 
-fn findings(occasion: Occasion, results: Option<&Results>, cx: &Cx<'_, Policy>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
+fn findings(
+    occasion: CheckOccasion,
+    results: Option<&Results>,
+    cx: &GateCx<'_, Settings>,
+) -> Vec<CheckFinding> {
+    let mut findings: Vec<CheckFinding> =
         results.into_iter().flat_map(|results| &results.ran).map(of_check).collect();
-    if occasion == Occasion::Claim {
+    if occasion == CheckOccasion::Claim {
         findings.extend(todo(cx));
         findings.push(tasks(cx));
     }
     findings
 }
 
-fn of_check(ran: &sprag_check::Ran) -> Finding {
-    let is_met = ran.outcome == sprag_check::Outcome::Passed;
-    Finding {
+fn of_check(ran: &sprag_check::CheckRan) -> CheckFinding {
+    let is_met = ran.outcome == sprag_check::CheckOutcome::Passed;
+    CheckFinding {
         name: ran.check.clone(),
         mandatory: ran.mandatory,
         outcome: ran.outcome.name(),
@@ -171,7 +175,7 @@ fn of_check(ran: &sprag_check::Ran) -> Finding {
 }
 
 /// `None`: nobody can say what the session has added.
-fn todo(cx: &Cx<'_, Policy>) -> Option<Finding> {
+fn todo(cx: &GateCx<'_, Settings>) -> Option<CheckFinding> {
     let marks = &cx.facts.changes.as_ref()?.marks;
     let places: Vec<String> = marks
         .iter()
@@ -192,7 +196,7 @@ fn todo(cx: &Cx<'_, Policy>) -> Option<Finding> {
     Some(built_in(BuiltIn::Todo, issue, cx))
 }
 
-fn tasks(cx: &Cx<'_, Policy>) -> Finding {
+fn tasks(cx: &GateCx<'_, Settings>) -> CheckFinding {
     let issue = match cx.about.tasks.open() {
         0 => String::new(),
         1 => "a task of your list is open".to_owned(),
@@ -201,8 +205,8 @@ fn tasks(cx: &Cx<'_, Policy>) -> Finding {
     built_in(BuiltIn::Tasks, issue, cx)
 }
 
-fn built_in(which: BuiltIn, issue: String, cx: &Cx<'_, Policy>) -> Finding {
-    Finding {
+fn built_in(which: BuiltIn, issue: String, cx: &GateCx<'_, Settings>) -> CheckFinding {
+    CheckFinding {
         name: Text::from(which.name()),
         mandatory: cx.policy.mandatory.contains(&which),
         outcome: if issue.is_empty() { "passed" } else { "failed" },
@@ -212,7 +216,7 @@ fn built_in(which: BuiltIn, issue: String, cx: &Cx<'_, Policy>) -> Finding {
     }
 }
 
-impl Finding {
+impl CheckFinding {
     fn unmet(&self) -> Unmet {
         Unmet {
             name: self.name.clone(),
@@ -229,7 +233,7 @@ fn end_of(text: &str, most: usize) -> &str {
     &text[from..]
 }
 
-fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: &[Finding]) -> Value {
+fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: &[CheckFinding]) -> Value {
     let checks: Vec<Value> = findings
         .iter()
         .map(|finding| {
@@ -241,13 +245,13 @@ fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: 
             row
         })
         .collect();
-    let status = if is_passed { sprag_check::Status::Passed } else { sprag_check::Status::Failed };
+    let status = if is_passed { sprag_check::CheckStatus::Passed } else { sprag_check::CheckStatus::Failed };
     json!({"status": status, "profile": profile, "tree": tree, "checks": checks})
 }
 
 /// Debts of this worktree of which everything is now as it should be. What is said of a session
 /// alone says nothing of another.
-fn met(findings: &[Finding], cx: &Cx<'_, Policy>) -> Vec<String> {
+fn met(findings: &[CheckFinding], cx: &GateCx<'_, Settings>) -> Vec<String> {
     let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
     let is_here = |debt: &&Debt| debt.duty == Duty::Verify && debt.root.as_str() == cx.input.root;
     let is_met = |debt: &Debt, item: &str| {

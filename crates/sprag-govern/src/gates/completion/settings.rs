@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
-use sprag_check::{Check, Profile};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
+use sprag_check::{CompletionCheck, Profile};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub profile: Profile,
-    pub check: Vec<Check>,
+    pub check: Vec<CompletionCheck>,
     pub markers: Vec<String>,
     pub phrases: Vec<String>,
     pub mandatory: Vec<BuiltIn>,
@@ -42,9 +42,9 @@ pub enum OnToolFailure {
     Quick,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
             profile: Profile::Standard,
             check: Vec::new(),
             markers: vec!["#done".to_owned()],
@@ -55,7 +55,7 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl Settings {
     /// Nothing configured, nothing judged. What a stage has to fulfil will count here too.
     pub fn is_configured(&self) -> bool {
         !self.check.is_empty() || !self.mandatory.is_empty()
@@ -67,7 +67,7 @@ impl Policy {
     }
 }
 
-pub const SECTION: Section = Section {
+pub(super) const SECTION: SettingSection = SettingSection {
     name: "completion",
     defaults: "\
 # Work that is said to be done is checked. Nothing is, unless there is a check here, or a name in `mandatory`.
@@ -93,12 +93,12 @@ mandatory = []
 on_tool_failure = \"off\"
 ",
     keys: &[
-        Key { name: "profile", tighten: Tighten::Ranked(&["quick", "standard", "deep"]) },
+        SettingKey { name: "profile", tighten: Tighten::Ranked(&["quick", "standard", "deep"]) },
         // They are commands: a repository that nobody has trusted runs none.
-        Key { name: "check", tighten: Tighten::Never },
-        Key { name: "markers", tighten: Tighten::More },
-        Key { name: "phrases", tighten: Tighten::More },
-        Key { name: "mandatory", tighten: Tighten::More },
-        Key { name: "on_tool_failure", tighten: Tighten::Ranked(&["off", "quick"]) },
+        SettingKey { name: "check", tighten: Tighten::Never },
+        SettingKey { name: "markers", tighten: Tighten::More },
+        SettingKey { name: "phrases", tighten: Tighten::More },
+        SettingKey { name: "mandatory", tighten: Tighten::More },
+        SettingKey { name: "on_tool_failure", tighten: Tighten::Ranked(&["off", "quick"]) },
     ],
 };

@@ -3,26 +3,26 @@ use serde_json::{Value, json};
 
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::time::Timestamp;
-use sprag_check::{Check, Ran, Results};
-use sprag_policy::call::{Tool, Whole as All};
+use sprag_check::{CheckRan, CompletionCheck, Results};
+use sprag_policy::call::{InputCompleteness as All, ToolRow};
 
 use super::*;
 use crate::decide;
-use crate::event::Stop;
-use crate::facts::Mark;
-use crate::gates::Effect as Logged;
-use crate::gates::needs::Facts;
+use crate::event::StopRequest;
+use crate::facts::TodoMark;
+use crate::gates::RecordEffect as Logged;
+use crate::gates::needs::Answers;
 use crate::obligation::Debts;
 use crate::session::Session;
-use crate::settings::Policy as Whole;
+use crate::settings::GovernSettings as Whole;
 use crate::verdict::Ruling;
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "TaskCreate", effect: Effect::Read, paths: &[], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "TaskCreate", effect: ToolEffect::Read, paths: &[], command: None },
 ];
 
-fn check(name: &str, profile: &str, mandatory: bool) -> Check {
+fn check(name: &str, profile: &str, mandatory: bool) -> CompletionCheck {
     let check = json!({"name": name, "command": "true", "profile": profile, "mandatory": mandatory});
     serde_json::from_value(check).unwrap()
 }
@@ -39,7 +39,7 @@ struct Play {
     failing: Vec<&'static str>,
     /// Whether the host can run anything.
     runs: bool,
-    changes: Changes,
+    changes: SessionChanges,
     debts: Debts,
     now: i64,
     /// Profiles that were run.
@@ -48,7 +48,7 @@ struct Play {
 }
 
 impl Play {
-    fn new(checks: Vec<Check>) -> Play {
+    fn new(checks: Vec<CompletionCheck>) -> Play {
         let mut policy = Whole::default();
         policy.gates.completion.check = checks;
         policy.gates.reflection.session = crate::gates::reflection::SessionMode::Off;
@@ -58,7 +58,7 @@ impl Play {
             tree: 1,
             failing: Vec::new(),
             runs: true,
-            changes: Changes::default(),
+            changes: SessionChanges::default(),
             debts: Debts::default(),
             now: 0,
             ran: Vec::new(),
@@ -80,20 +80,20 @@ impl Play {
         let policy = &self.policy.gates.completion;
         let plan =
             self.session.gates.completion.plan(&self.session.about, &input, policy, Some(&self.changes));
-        let checks = match plan.filter(|_| needs.has(Needs::CHECKS) && self.runs) {
+        let checks = match plan.filter(|_| needs.has(SharedNeeds::CHECKS) && self.runs) {
             Some(plan) => {
                 self.ran.push(plan.profile);
                 Some(self.results(plan.profile))
             }
             None => None,
         };
-        let facts = Facts {
+        let facts = Answers {
             checks,
-            changes: needs.has(Needs::CHANGES).then(|| self.changes.clone()),
-            tree: needs.has(Needs::TREE).then(|| Text::new(self.tree.to_string())),
+            changes: needs.has(SharedNeeds::CHANGES).then(|| self.changes.clone()),
+            tree: needs.has(SharedNeeds::TREE).then(|| Text::new(self.tree.to_string())),
             debts: Some(self.debts.open().to_vec()),
             conflicts: Some(Vec::new()),
-            ..Facts::default()
+            ..Answers::default()
         };
         let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy, None);
         self.session = step.session;
@@ -106,19 +106,19 @@ impl Play {
 
     fn results(&self, profile: Profile) -> Results {
         let checks = self.policy.gates.completion.check.iter().filter(|check| check.profile <= profile);
-        let ran = checks.map(|check| Ran {
+        let ran = checks.map(|check| CheckRan {
             check: check.name.clone(),
             mandatory: check.mandatory,
             outcome: match self.failing.contains(&check.name.as_str()) {
-                true => sprag_check::Outcome::Failed { code: Some(1), tail: Text::from("it broke") },
-                false => sprag_check::Outcome::Passed,
+                true => sprag_check::CheckOutcome::Failed { code: Some(1), tail: Text::from("it broke") },
+                false => sprag_check::CheckOutcome::Passed,
             },
         });
         Results { profile, tree: Some(Text::new(self.tree.to_string())), ran: ran.collect() }
     }
 
     fn stop(&mut self, saying: &str) -> String {
-        let stop = Stop { last_message: Text::from(saying), ..Stop::default() };
+        let stop = StopRequest { last_message: Text::from(saying), ..StopRequest::default() };
         match self.event(Event::StopRequested(stop)) {
             Ruling::Pass => "pass".to_owned(),
             Ruling::Hold { gate, reason, .. } => format!("{gate}/{}", reason.code),
@@ -140,7 +140,7 @@ const HELD: &str = "completion/verification_failed";
 #[test]
 fn nothing_configured_is_nothing_judged() {
     let mut play = Play::new(Vec::new());
-    play.changes.marks = vec![Mark { path: Text::from("a"), line: Some(1), text: Text::from("TODO") }];
+    play.changes.marks = vec![TodoMark { path: Text::from("a"), line: Some(1), text: Text::from("TODO") }];
     for saying in ["All done.", "#done", "完了しました。"] {
         assert_eq!(play.stop(saying), "pass");
     }
@@ -155,7 +155,7 @@ fn ordinary_turns_are_not_judged() {
         assert_eq!(play.stop(saying), "pass");
     }
     let helper = Actor::Subagent { id: Text::from("a"), kind: Text::from("helper") };
-    let stop = || Stop { last_message: Text::from("All done."), ..Stop::default() };
+    let stop = || StopRequest { last_message: Text::from("All done."), ..StopRequest::default() };
     assert_eq!(play.by(helper.clone(), Event::SubagentStopped(stop())), Ruling::Pass);
     assert_eq!(play.by(helper, Event::StopRequested(stop())), Ruling::Pass);
     assert!(play.ran.is_empty());
@@ -186,7 +186,7 @@ fn a_failure_holds_until_the_checks_pass() {
 fn the_reason_names_what_fails_and_its_last_words() {
     let mut play = Play::new(vec![check("unit", "quick", true), check("lint", "quick", true)]);
     play.failing = vec!["unit", "lint"];
-    let stop = Stop { last_message: Text::from("#done"), ..Stop::default() };
+    let stop = StopRequest { last_message: Text::from("#done"), ..StopRequest::default() };
     let Ruling::Hold { reason, .. } = play.event(Event::StopRequested(stop)) else { panic!() };
     assert_eq!(
         reason.why.as_str(),
@@ -222,7 +222,7 @@ fn risk_goes_deeper() {
     assert_eq!(play.stop("All done."), "pass");
     play.changes.paths = vec!["src/auth/login.rs".to_owned()];
     assert_eq!(play.stop("All done."), "pass");
-    play.changes = Changes { size: Size::Lines(1000), ..Changes::default() };
+    play.changes = SessionChanges { size: Size::Lines(1000), ..SessionChanges::default() };
     assert_eq!(play.stop("All done."), "pass");
     assert_eq!(play.ran, [Profile::Standard, Profile::Deep, Profile::Deep]);
 
@@ -244,22 +244,22 @@ fn a_smaller_change_is_no_way_out() {
     play.changes.paths = vec!["src/auth/login.rs".to_owned()];
     play.failing = vec!["slow"];
     assert_eq!(play.stop("All done."), HELD);
-    (play.tree, play.changes) = (2, Changes::default());
+    (play.tree, play.changes) = (2, SessionChanges::default());
     assert_eq!(play.stop("All done."), HELD);
     assert_eq!(play.ran, [Profile::Deep; 2]);
     // Nor is a result of a parallel stop that looked less closely.
     play.failing.clear();
-    let stop = Stop { last_message: Text::from("All done."), ..Stop::default() };
+    let stop = StopRequest { last_message: Text::from("All done."), ..StopRequest::default() };
     let input = Input::new(Timestamp::from_millis(0), SessionId::new("s"), Event::StopRequested(stop));
-    let facts = Facts {
+    let facts = Answers {
         checks: Some(play.results(Profile::Standard)),
-        changes: Some(Changes::default()),
-        ..Facts::default()
+        changes: Some(SessionChanges::default()),
+        ..Answers::default()
     };
     let mut effects = Vec::new();
     let about = play.session.about.clone();
     let policy = play.policy.gates.completion.clone();
-    let vote = play.session.gates.completion.step(&mut Cx {
+    let vote = play.session.gates.completion.step(&mut GateCx {
         about: &about,
         input: &input,
         facts: &facts,
@@ -284,9 +284,9 @@ fn the_same_tree_goes_no_deeper() {
 #[test]
 fn built_in_gates_hold_only_where_they_are_mandatory() {
     let mut play = Play::new(vec![check("unit", "standard", true)]);
-    play.changes.marks = vec![Mark { path: Text::from("a.rs"), line: Some(3), text: Text::from("TODO") }];
+    play.changes.marks = vec![TodoMark { path: Text::from("a.rs"), line: Some(3), text: Text::from("TODO") }];
     let new = ToolCall::new(TOOLS, "TaskCreate", json!({"subject": "x"}), None, All::Yes);
-    play.event(Event::ToolFinished { call: new, outcome: Outcome::Ok });
+    play.event(Event::ToolFinished { call: new, outcome: ToolOutcome::Ok });
     assert_eq!(play.stop("All done."), "pass");
     play.policy.gates.completion.mandatory = vec![BuiltIn::Todo, BuiltIn::Tasks];
     assert_eq!(play.stop("All done."), HELD);
@@ -298,7 +298,7 @@ fn built_in_gates_hold_only_where_they_are_mandatory() {
     // Without any check they are judged all the same, and nothing is run for them.
     let mut play = Play::new(Vec::new());
     play.policy.gates.completion.mandatory = vec![BuiltIn::Todo];
-    play.changes.marks = vec![Mark { path: Text::from("a.rs"), line: None, text: Text::from("TODO") }];
+    play.changes.marks = vec![TodoMark { path: Text::from("a.rs"), line: None, text: Text::from("TODO") }];
     assert_eq!(play.stop("All done."), HELD);
     play.changes.marks.clear();
     assert_eq!((play.stop("x"), play.state()), ("pass".to_owned(), "verified"));
@@ -338,21 +338,24 @@ fn a_session_that_ends_failing_leaves_a_debt() {
 fn another_sessions_todo_is_not_met_by_this_one() {
     let mut play = Play::new(vec![check("unit", "standard", true)]);
     play.policy.gates.completion.mandatory = vec![BuiltIn::Todo];
-    play.changes.marks = vec![Mark { path: Text::from("a.rs"), line: Some(3), text: Text::from("TODO") }];
+    play.changes.marks = vec![TodoMark { path: Text::from("a.rs"), line: Some(3), text: Text::from("TODO") }];
     assert_eq!(play.stop("All done."), HELD);
     play.event(Event::SessionEnded { why: Text::from("other") });
     let debt = play.debts.open()[0].debt.clone();
     assert_eq!(debt.items, [Text::from("todo")]);
     play.changes.marks.clear();
     let input = Input::new(Timestamp::from_millis(0), SessionId::new("other"), Event::Tick).within("/w");
-    let facts = Facts { debts: Some(play.debts.open().to_vec()), ..Facts::default() };
+    let facts = Answers { debts: Some(play.debts.open().to_vec()), ..Answers::default() };
     let (policy, mut effects) = (&play.policy.gates.completion, Vec::new());
-    let stop = Stop { last_message: Text::from("All done."), ..Stop::default() };
+    let stop = StopRequest { last_message: Text::from("All done."), ..StopRequest::default() };
     let input = Input { event: Event::StopRequested(stop), ..input };
-    let facts =
-        Facts { checks: Some(play.results(Profile::Standard)), changes: Some(Changes::default()), ..facts };
-    let vote = Completion::default().step(&mut Cx {
-        about: &About::default(),
+    let facts = Answers {
+        checks: Some(play.results(Profile::Standard)),
+        changes: Some(SessionChanges::default()),
+        ..facts
+    };
+    let vote = CompletionGate::default().step(&mut GateCx {
+        about: &SessionFacts::default(),
         input: &input,
         facts: &facts,
         policy,
@@ -395,7 +398,7 @@ fn what_passes_in_another_worktree_discharges_nothing() {
 fn failing_commands_lead_to_quick_checks_three_times() {
     let mut play = Play::new(vec![check("fast", "quick", true), check("unit", "standard", true)]);
     let fail = |play: &mut Play, command: &str| {
-        let outcome = Outcome::Failed { error: Text::from("Exit code 1") };
+        let outcome = ToolOutcome::Failed { error: Text::from("Exit code 1") };
         play.event(Event::ToolFinished { call: bash(command), outcome });
     };
     fail(&mut play, "make");
@@ -462,7 +465,7 @@ proptest! {
                 Move::Checks(pass) => play.failing = if pass { Vec::new() } else { vec!["fast", "slow"] },
                 Move::Host(runs) => play.runs = runs,
                 Move::ToolFails => {
-                    let outcome = Outcome::Failed { error: Text::from("Exit code 1") };
+                    let outcome = ToolOutcome::Failed { error: Text::from("Exit code 1") };
                     play.event(Event::ToolFinished { call: bash("make"), outcome });
                 }
                 Move::Stop(saying) => {
@@ -476,7 +479,7 @@ proptest! {
                 }
                 Move::Prompt => {
                     held = 0;
-                    let author = crate::event::Author::User;
+                    let author = crate::event::PromptAuthor::User;
                     play.event(Event::Prompted { text: "go on".to_owned(), author });
                 }
             }

@@ -12,31 +12,33 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_memory::destination::Place;
-use sprag_memory::recall::implicit_use::{Terms, Trail, Words, cited};
-use sprag_memory::recall::{Became, Found, Notice, Occasion, Question, SESSION_TOKENS};
-use sprag_memory::records::{self, About as AboutLearnings, Shown, Surfaced};
+use sprag_memory::destination::Destination;
+use sprag_memory::recall::implicit_use::{StemSet, Terms, Trail, cited};
+use sprag_memory::recall::{
+    LearningChange, Notice, RecallOccasion, RecallQuestion, RecalledLearning, SESSION_TOKENS,
+};
+use sprag_memory::records::{self, LearningIds as AboutLearnings, ShownRecord, Surfaced};
 use sprag_policy::call::ToolCall;
 
-use crate::event::{Actor, Author, Errand, Event, Input, Source, Stop};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose, StartSource, StopRequest};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::report::Report;
 use crate::verdict::Vote;
-use messages::Line;
-pub use settings::{Policy, Strategy};
+use messages::RecallLine;
+pub use settings::{Settings, Strategy};
 
 /// Learnings a session remembers having seen. More than that its budget does not buy.
 const REMEMBERED: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Recall {
+pub struct RecallGate {
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    shown: Vec<Seen>,
+    shown: Vec<ShownLearning>,
     /// Spent so far.
     #[serde(skip_serializing_if = "super::is_zero")]
     tokens: u32,
@@ -53,15 +55,15 @@ pub struct Recall {
 
 /// A learning this session was shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ShownLearning {
     pub id: Text<64>,
     /// When the session last heard what it says.
     pub at: Timestamp,
     /// It left the context with everything else, and may be shown again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_forgotten: bool,
-    #[serde(default, skip_serializing_if = "Fate::is_open")]
-    fate: Fate,
+    #[serde(default, skip_serializing_if = "ShownFate::is_open")]
+    fate: ShownFate,
     /// The session has been told that it is in use no more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_told: bool,
@@ -72,12 +74,12 @@ pub struct Seen {
     trail: Trail,
 }
 
-impl Seen {
+impl ShownLearning {
     pub fn is_told(&self) -> bool {
         self.is_told
     }
 
-    fn home(&self) -> Place {
+    fn home(&self) -> Destination {
         home(self.is_personal)
     }
 }
@@ -85,7 +87,7 @@ impl Seen {
 /// What the session made of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Fate {
+enum ShownFate {
     #[default]
     Open,
     Implied,
@@ -93,31 +95,31 @@ enum Fate {
     Dismissed,
 }
 
-impl Fate {
+impl ShownFate {
     fn is_open(&self) -> bool {
-        *self == Fate::Open
+        *self == ShownFate::Open
     }
 }
 
-impl Gate for Recall {
-    type Policy = Policy;
+impl Gate for RecallGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "shows what earlier sessions learned where it may help, and follows its use";
-    const SECTION: Section = settings::SECTION;
+    const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         match self.occasion(&asked.input.event, asked) {
-            Some(_) => Needs::RECALL,
-            None => Needs::NONE,
+            Some(_) => SharedNeeds::RECALL,
+            None => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
-        let asked = Asked { about: cx.about, input: cx.input, policy: cx.policy };
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+        let asked = Ask { about: cx.about, input: cx.input, policy: cx.policy };
         let occasion = self.occasion(&cx.input.event, &asked);
         match &cx.input.event {
             Event::SessionStarted { source } => self.started(*source),
-            Event::Prompted { text, author: Author::User } => self.prompted(text),
+            Event::Prompted { text, author: PromptAuthor::User } => self.prompted(text),
             Event::ToolRequested { call } => self.requested(call),
             Event::StopRequested(stop) if cx.input.actor == Actor::Main => self.stopped(stop, cx),
             Event::SessionEnded { .. } => self.ended(cx),
@@ -130,7 +132,7 @@ impl Gate for Recall {
         }
     }
 
-    fn heard(&mut self, cx: &mut Cx<'_, Policy>) {
+    fn heard(&mut self, cx: &mut GateCx<'_, Settings>) {
         if let Event::StopRequested(stop) = &cx.input.event
             && cx.input.actor == Actor::Main
         {
@@ -139,34 +141,34 @@ impl Gate for Recall {
     }
 }
 
-impl Recall {
+impl RecallGate {
     /// Ids the host need not find again, and whose fate it is asked about.
-    pub fn shown(&self) -> impl Iterator<Item = &Seen> {
+    pub fn shown(&self) -> impl Iterator<Item = &ShownLearning> {
         self.shown.iter().filter(|seen| !seen.is_forgotten)
     }
 
-    pub fn occasion_of(&self, asked: &Asked<'_, Policy>) -> Option<Occasion> {
+    pub fn occasion_of(&self, asked: &Ask<'_, Settings>) -> Option<RecallOccasion> {
         self.occasion(&asked.input.event, asked)
     }
 
-    fn occasion(&self, event: &Event, asked: &Asked<'_, Policy>) -> Option<Occasion> {
-        let is_own = asked.input.errand == Errand::Own && asked.input.actor == Actor::Main;
+    fn occasion(&self, event: &Event, asked: &Ask<'_, Settings>) -> Option<RecallOccasion> {
+        let is_own = asked.input.errand == SessionPurpose::Own && asked.input.actor == Actor::Main;
         if !is_own || asked.policy.strategy == Strategy::Off || self.tokens >= SESSION_TOKENS {
             return None;
         }
         match event {
-            Event::SessionStarted { .. } => Some(Occasion::Start),
-            Event::Prompted { author: Author::User, .. } => Some(Occasion::Prompt),
+            Event::SessionStarted { .. } => Some(RecallOccasion::Start),
+            Event::Prompted { author: PromptAuthor::User, .. } => Some(RecallOccasion::Prompt),
             Event::ToolRequested { call } if self.awaits_tool && !call.paths.is_empty() => {
-                Some(Occasion::Tool)
+                Some(RecallOccasion::Tool)
             }
             _ => None,
         }
     }
 
-    fn started(&mut self, source: Source) {
+    fn started(&mut self, source: StartSource) {
         // What was shown went with the context it was in.
-        if matches!(source, Source::Compact | Source::Clear) {
+        if matches!(source, StartSource::Compact | StartSource::Clear) {
             self.shown.iter_mut().for_each(|seen| seen.is_forgotten = true);
         }
     }
@@ -175,7 +177,7 @@ impl Recall {
         if self.shown.is_empty() {
             return;
         }
-        let words = Words::of([text]);
+        let words = StemSet::of([text]);
         self.shown.iter_mut().for_each(|seen| seen.trail = Trail::begin(&seen.terms, &words));
     }
 
@@ -186,39 +188,41 @@ impl Recall {
         }
         // What is run, and what is written.
         let members = call.input.as_object().into_iter().flat_map(|members| members.values());
-        self.note(&Words::of(members.filter_map(Value::as_str)));
+        self.note(&StemSet::of(members.filter_map(Value::as_str)));
     }
 
-    fn note(&mut self, words: &Words) {
+    fn note(&mut self, words: &StemSet) {
         self.shown.iter_mut().for_each(|seen| seen.trail.note(&seen.terms, words));
     }
 
-    fn stopped(&mut self, stop: &Stop, cx: &mut Cx<'_, Policy>) {
+    fn stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, Settings>) {
         if self.shown.is_empty() {
             return;
         }
         let message = stop.last_message.as_str();
-        self.note(&Words::of([message]));
+        self.note(&StemSet::of([message]));
         self.cited_in(message, "cited in the answer", cx);
         let mut implied = Vec::new();
-        for seen in self.shown.iter_mut().filter(|seen| matches!(seen.fate, Fate::Open | Fate::Dismissed)) {
+        for seen in
+            self.shown.iter_mut().filter(|seen| matches!(seen.fate, ShownFate::Open | ShownFate::Dismissed))
+        {
             if seen.trail.is_implied(&seen.terms) {
-                seen.fate = Fate::Implied;
+                seen.fate = ShownFate::Implied;
                 implied.push((seen.home(), seen.id.clone()));
             }
         }
         tell_each(records::IMPLIED, implied, "its words were in what was said or done", cx);
     }
 
-    fn cited_in(&mut self, text: &str, how: &str, cx: &mut Cx<'_, Policy>) {
+    fn cited_in(&mut self, text: &str, how: &str, cx: &mut GateCx<'_, Settings>) {
         let ids: Vec<Text<64>> = self.shown.iter().map(|seen| seen.id.clone()).collect();
         let ids: Vec<&str> = ids.iter().map(Text::as_str).collect();
         let mut referred = Vec::new();
         for id in cited(text, &ids) {
             if let Some(seen) =
-                self.shown.iter_mut().find(|seen| seen.id.as_str() == id && seen.fate != Fate::Referred)
+                self.shown.iter_mut().find(|seen| seen.id.as_str() == id && seen.fate != ShownFate::Referred)
             {
-                seen.fate = Fate::Referred;
+                seen.fate = ShownFate::Referred;
                 referred.push((seen.home(), seen.id.clone()));
             }
         }
@@ -227,19 +231,19 @@ impl Recall {
 
     /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
     /// it was shown still in front of it.
-    fn ended(&mut self, cx: &mut Cx<'_, Policy>) {
+    fn ended(&mut self, cx: &mut GateCx<'_, Settings>) {
         if self.has_skipped {
             return;
         }
         let mut in_vain = Vec::new();
-        for seen in self.shown.iter_mut().filter(|seen| seen.fate == Fate::Open) {
-            seen.fate = Fate::Dismissed;
+        for seen in self.shown.iter_mut().filter(|seen| seen.fate == ShownFate::Open) {
+            seen.fate = ShownFate::Dismissed;
             in_vain.push((seen.home(), seen.id.clone()));
         }
         tell_each(records::DISMISSED, in_vain, "shown and of no use", cx);
     }
 
-    fn reported(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) {
+    fn reported(&mut self, report: &Report, cx: &mut GateCx<'_, Settings>) {
         match report {
             Report::Referred { ids, how } => {
                 let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
@@ -250,11 +254,12 @@ impl Recall {
                 self.referred.extend(new);
                 let extra = self.referred.len().saturating_sub(REMEMBERED);
                 self.referred.drain(..extra);
-                let is_named = |seen: &Seen| ids.iter().any(|id| names(id.as_str(), seen.id.as_str()));
+                let is_named =
+                    |seen: &ShownLearning| ids.iter().any(|id| names(id.as_str(), seen.id.as_str()));
                 self.shown
                     .iter_mut()
                     .filter(|seen| is_named(seen))
-                    .for_each(|seen| seen.fate = Fate::Referred);
+                    .for_each(|seen| seen.fate = ShownFate::Referred);
             }
             Report::Skipped { .. } => self.has_skipped = true,
             Report::Reflected { submission, .. } => {
@@ -265,11 +270,11 @@ impl Recall {
         }
     }
 
-    fn show(&mut self, occasion: Occasion, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn show(&mut self, occasion: RecallOccasion, cx: &mut GateCx<'_, Settings>) -> Vote {
         let Some(recalled) = &cx.facts.recalled else {
             return Vote::Pass;
         };
-        if occasion != Occasion::Tool {
+        if occasion != RecallOccasion::Tool {
             self.awaits_tool = recalled.is_any;
         }
         let now = cx.input.at;
@@ -287,8 +292,8 @@ impl Recall {
             self.tokens = self.tokens.saturating_add(line.tokens);
             self.remember(line.found, &asked, now);
         }
-        for place in [Place::Project, Place::Personal] {
-            let here: Vec<&Line<'_>> =
+        for place in [Destination::Project, Destination::Personal] {
+            let here: Vec<&RecallLine<'_>> =
                 lines.iter().filter(|line| home(line.found.is_personal) == place).collect();
             surfaced(place, occasion, &here, cx);
         }
@@ -301,41 +306,43 @@ impl Recall {
         let Some(seen) = seen else { return false };
         match &notice.what {
             // It may be corrected again, by somebody whose clock is ahead of ours.
-            Became::Corrected { at, .. } if *at > seen.at => {
+            LearningChange::Corrected { at, .. } if *at > seen.at => {
                 (seen.at, seen.is_told) = ((*at).max(now), false);
                 true
             }
-            Became::Corrected { .. } => false,
-            Became::Superseded { .. } | Became::Archived => !std::mem::replace(&mut seen.is_told, true),
+            LearningChange::Corrected { .. } => false,
+            LearningChange::Superseded { .. } | LearningChange::Archived => {
+                !std::mem::replace(&mut seen.is_told, true)
+            }
         }
     }
 
     fn has_referred(&self, id: &str) -> bool {
         self.referred.iter().any(|known| known.as_str() == id)
-            || self.shown.iter().any(|seen| seen.id.as_str() == id && seen.fate == Fate::Referred)
+            || self.shown.iter().any(|seen| seen.id.as_str() == id && seen.fate == ShownFate::Referred)
     }
 
-    fn has_seen(&self, found: &Found) -> bool {
+    fn has_seen(&self, found: &RecalledLearning) -> bool {
         self.shown().any(|seen| seen.id == found.id)
     }
 
-    fn remember(&mut self, found: &Found, asked: &str, now: Timestamp) {
+    fn remember(&mut self, found: &RecalledLearning, asked: &str, now: Timestamp) {
         let fate = match self.has_referred(found.id.as_str()) {
-            true => Some(Fate::Referred),
+            true => Some(ShownFate::Referred),
             false => self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate),
         };
         self.shown.retain(|seen| seen.id != found.id);
         if self.shown.len() >= REMEMBERED {
             self.shown.remove(0);
         }
-        self.shown.push(Seen {
+        self.shown.push(ShownLearning {
             id: found.id.clone(),
             at: now,
             is_forgotten: false,
             fate: fate.unwrap_or_default(),
             is_told: false,
             is_personal: found.is_personal,
-            trail: Trail::begin(&found.terms, &Words::of([asked])),
+            trail: Trail::begin(&found.terms, &StemSet::of([asked])),
             terms: found.terms.clone(),
         });
     }
@@ -346,15 +353,20 @@ fn names(prefix: &str, id: &str) -> bool {
     prefix.len() >= sprag_memory::recall::implicit_use::PREFIX && id.starts_with(prefix)
 }
 
-fn home(is_personal: bool) -> Place {
-    if is_personal { Place::Personal } else { Place::Project }
+fn home(is_personal: bool) -> Destination {
+    if is_personal { Destination::Personal } else { Destination::Project }
 }
 
 /// Where a learning is kept, there its use is told.
-fn surfaced(place: Place, occasion: Occasion, lines: &[&Line<'_>], cx: &mut Cx<'_, Policy>) {
-    let shown: Vec<Shown> = lines
+fn surfaced(
+    place: Destination,
+    occasion: RecallOccasion,
+    lines: &[&RecallLine<'_>],
+    cx: &mut GateCx<'_, Settings>,
+) {
+    let shown: Vec<ShownRecord> = lines
         .iter()
-        .map(|line| Shown {
+        .map(|line| ShownRecord {
             id: line.found.id.clone(),
             score: line.found.score,
             why: line.found.why.clone(),
@@ -370,25 +382,36 @@ fn surfaced(place: Place, occasion: Occasion, lines: &[&Line<'_>], cx: &mut Cx<'
     tell(place, records::WENT_STALE, changed, "what it rests on has changed", cx);
 }
 
-fn tell(place: Place, kind: &'static str, ids: Vec<Text<64>>, how: &str, cx: &mut Cx<'_, Policy>) {
+fn tell(
+    place: Destination,
+    kind: &'static str,
+    ids: Vec<Text<64>>,
+    how: &str,
+    cx: &mut GateCx<'_, Settings>,
+) {
     if !ids.is_empty() {
         cx.keep(place, kind, json!(AboutLearnings { ids, how: Text::from(how) }));
     }
 }
 
 /// The same of learnings that are kept in different places.
-fn tell_each(kind: &'static str, seen: Vec<(Place, Text<64>)>, how: &str, cx: &mut Cx<'_, Policy>) {
-    for place in [Place::Project, Place::Personal] {
+fn tell_each(
+    kind: &'static str,
+    seen: Vec<(Destination, Text<64>)>,
+    how: &str,
+    cx: &mut GateCx<'_, Settings>,
+) {
+    for place in [Destination::Project, Destination::Personal] {
         let ids = seen.iter().filter(|(home, _)| *home == place).map(|(_, id)| id.clone()).collect();
         tell(place, kind, ids, how, cx);
     }
 }
 
 /// Returns the question that the event itself asks of the memory.
-pub fn question(input: &Input) -> Question {
+pub fn question(input: &Input) -> RecallQuestion {
     match &input.event {
-        Event::Prompted { text, .. } => Question::from_prompt(text, &input.root),
-        Event::ToolRequested { call } => Question::from_paths(&call.paths, &input.root),
-        _ => Question::default(),
+        Event::Prompted { text, .. } => RecallQuestion::from_prompt(text, &input.root),
+        Event::ToolRequested { call } => RecallQuestion::from_paths(&call.paths, &input.root),
+        _ => RecallQuestion::default(),
     }
 }

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub strategy: Strategy,
     /// 0: as many as the strategy says.
     pub max_injections: u32,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { strategy: Strategy::Moderate, max_injections: 0 }
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { strategy: Strategy::Moderate, max_injections: 0 }
     }
 }
 
@@ -67,7 +67,7 @@ impl Strategy {
     }
 }
 
-impl Policy {
+impl Settings {
     pub fn most(&self) -> usize {
         match self.max_injections {
             0 => self.strategy.most(),
@@ -76,7 +76,7 @@ impl Policy {
     }
 }
 
-pub const SECTION: Section = Section {
+pub(super) const SECTION: SettingSection = SettingSection {
     name: "retrieval",
     defaults: "\
 # What earlier sessions learned is shown where it may help.
@@ -87,7 +87,7 @@ strategy = \"moderate\"
 max_injections = 0
 ",
     keys: &[
-        Key { name: "strategy", tighten: Tighten::Never },
-        Key { name: "max_injections", tighten: Tighten::Never },
+        SettingKey { name: "strategy", tighten: Tighten::Never },
+        SettingKey { name: "max_injections", tighten: Tighten::Never },
     ],
 };

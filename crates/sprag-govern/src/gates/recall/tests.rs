@@ -1,37 +1,42 @@
 use serde_json::Value;
 
 use sprag_base::ids::SessionId;
-use sprag_memory::recall::{Became, Recalled};
+use sprag_memory::recall::{LearningChange, Recalled};
 use sprag_memory::records;
 
 use super::*;
 use crate::event::Input;
-use crate::gates::Effect;
-use crate::gates::needs::Facts;
-use crate::session_facts::About;
+use crate::gates::RecordEffect;
+use crate::gates::needs::Answers;
+use crate::session_facts::SessionFacts;
 
 const ID: &str = "0193ab12-3c4d-7abc-8def-0123456789ab";
 
 struct Story {
-    state: Recall,
-    policy: Policy,
+    state: RecallGate,
+    policy: Settings,
     at: i64,
 }
 
 impl Story {
     fn new() -> Story {
-        Story { state: Recall::default(), policy: Policy::default(), at: 0 }
+        Story { state: RecallGate::default(), policy: Settings::default(), at: 0 }
     }
 
     /// What the agent is told, and what is written down.
-    fn event(&mut self, event: Event, recalled: Recalled) -> (Option<String>, Vec<Effect>) {
+    fn event(&mut self, event: Event, recalled: Recalled) -> (Option<String>, Vec<RecordEffect>) {
         self.at += 1000;
         let input = Input::new(Timestamp::from_millis(self.at), SessionId::new("s-1"), event);
-        let facts = Facts { recalled: Some(recalled), ..Facts::default() };
+        let facts = Answers { recalled: Some(recalled), ..Answers::default() };
         let mut effects = Vec::new();
-        let about = About::default();
-        let mut cx =
-            Cx { about: &about, input: &input, facts: &facts, policy: &self.policy, effects: &mut effects };
+        let about = SessionFacts::default();
+        let mut cx = GateCx {
+            about: &about,
+            input: &input,
+            facts: &facts,
+            policy: &self.policy,
+            effects: &mut effects,
+        };
         let note = match self.state.step(&mut cx) {
             Vote::Note(note) => Some(note.to_string()),
             _ => None,
@@ -39,23 +44,23 @@ impl Story {
         (note, effects)
     }
 
-    fn prompt(&mut self, text: &str, found: &[Found]) -> Option<String> {
-        let event = Event::Prompted { text: text.to_owned(), author: Author::User };
+    fn prompt(&mut self, text: &str, found: &[RecalledLearning]) -> Option<String> {
+        let event = Event::Prompted { text: text.to_owned(), author: PromptAuthor::User };
         self.event(event, recalled(found)).0
     }
 
-    fn stop(&mut self, message: &str) -> Vec<Effect> {
-        let stop = Stop { last_message: Text::from(message), ..Stop::default() };
+    fn stop(&mut self, message: &str) -> Vec<RecordEffect> {
+        let stop = StopRequest { last_message: Text::from(message), ..StopRequest::default() };
         self.event(Event::StopRequested(stop), Recalled::default()).1
     }
 
-    fn end(&mut self) -> Vec<Effect> {
+    fn end(&mut self) -> Vec<RecordEffect> {
         self.event(Event::SessionEnded { why: Text::from("other") }, Recalled::default()).1
     }
 }
 
-fn found(id: &str, summary: &str) -> Found {
-    Found {
+fn found(id: &str, summary: &str) -> RecalledLearning {
+    RecalledLearning {
         id: Text::from(id),
         summary: Text::from(summary),
         detail: Text::from("the upload worker gives up after three chunks of backpressure"),
@@ -73,11 +78,11 @@ fn found(id: &str, summary: &str) -> Found {
     }
 }
 
-fn recalled(found: &[Found]) -> Recalled {
+fn recalled(found: &[RecalledLearning]) -> Recalled {
     Recalled { found: found.to_vec(), notices: Vec::new(), is_any: true }
 }
 
-fn ids(effect: &Effect) -> Vec<&str> {
+fn ids(effect: &RecordEffect) -> Vec<&str> {
     effect.body["ids"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
@@ -88,7 +93,7 @@ fn a_learning_is_shown_once_and_again_after_the_context_is_gone() {
     let note = story.prompt("why do uploads stall?", &all).unwrap();
     assert!(note.contains("uploads stall") && note.contains("quoted, not instructions"), "{note}");
     assert_eq!(story.prompt("and now?", &all), None);
-    story.event(Event::SessionStarted { source: Source::Compact }, Recalled::default());
+    story.event(Event::SessionStarted { source: StartSource::Compact }, Recalled::default());
     assert!(story.prompt("uploads?", &all).is_some());
 }
 
@@ -138,22 +143,22 @@ fn a_session_is_told_once_what_became_of_what_it_saw() {
     };
     let corrected = |id: &str, at: i64| {
         let at = Timestamp::from_millis(at);
-        became(id, Became::Corrected { summary: Text::from("they do not"), at })
+        became(id, LearningChange::Corrected { summary: Text::from("they do not"), at })
     };
     let notice = |id: &str| corrected(id, 4_000_000_000_000);
-    let prompt = || Event::Prompted { text: "go on".to_owned(), author: Author::User };
+    let prompt = || Event::Prompted { text: "go on".to_owned(), author: PromptAuthor::User };
     let (note, _) = story.event(prompt(), notice(ID));
     assert!(note.unwrap().contains("was corrected: \"they do not\""));
     assert_eq!(story.event(prompt(), notice(ID)).0, None);
     assert_eq!(story.event(prompt(), notice("0193ffff-never-shown")).0, None);
     assert!(story.event(prompt(), corrected(ID, 4_000_000_000_000 + 1)).0.is_some(), "corrected again");
-    assert!(story.event(prompt(), became(ID, Became::Archived)).0.unwrap().contains("withdrawn"));
-    assert_eq!(story.event(prompt(), became(ID, Became::Archived)).0, None);
+    assert!(story.event(prompt(), became(ID, LearningChange::Archived)).0.unwrap().contains("withdrawn"));
+    assert_eq!(story.event(prompt(), became(ID, LearningChange::Archived)).0, None);
     assert!(
         story.event(prompt(), corrected(ID, 4_000_000_000_000 + 2)).0.is_some(),
         "restored and corrected"
     );
-    assert!(story.event(prompt(), became(ID, Became::Archived)).0.is_some(), "and withdrawn again");
+    assert!(story.event(prompt(), became(ID, LearningChange::Archived)).0.is_some(), "and withdrawn again");
 }
 
 #[test]
@@ -192,15 +197,15 @@ fn only_the_first_call_that_names_a_file_asks() {
     story.prompt("hello", &[]);
     assert!(story.state.awaits_tool);
     let call = |path: &str| {
-        let table = [sprag_policy::call::Tool {
+        let table = [sprag_policy::call::ToolRow {
             name: "Read",
-            effect: sprag_policy::call::Effect::Read,
+            effect: sprag_policy::call::ToolEffect::Read,
             paths: &["path"],
             command: None,
         }];
         let input = serde_json::json!({ "path": path });
         Event::ToolRequested {
-            call: ToolCall::new(&table, "Read", input, None, sprag_policy::call::Whole::Yes),
+            call: ToolCall::new(&table, "Read", input, None, sprag_policy::call::InputCompleteness::Yes),
         }
     };
     assert!(story.event(call("src/a.rs"), recalled(&[found(ID, "uploads stall")])).0.is_some());
@@ -213,6 +218,6 @@ fn nothing_is_shown_where_it_is_off_or_to_others() {
     story.policy.strategy = Strategy::Off;
     assert_eq!(story.prompt("hello", &[found(ID, "uploads stall")]), None);
     let mut story = Story::new();
-    let event = Event::Prompted { text: "held".to_owned(), author: Author::Sprag };
+    let event = Event::Prompted { text: "held".to_owned(), author: PromptAuthor::Sprag };
     assert_eq!(story.event(event, recalled(&[found(ID, "uploads stall")])).0, None);
 }

@@ -12,24 +12,24 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
 use sprag_memory::records;
 use sprag_memory::write_gate::plausibility;
-use sprag_policy::call::{Outcome, ToolCall};
+use sprag_policy::call::{ToolCall, ToolOutcome};
 
-use crate::event::{Actor, Author, Event, Input, Stop};
+use crate::event::{Actor, Event, Input, PromptAuthor, StopRequest};
 use crate::facts::Size;
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate, is_zero};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::{Decider, Report};
-use crate::trackers::{self, Item, Ticket};
+use crate::trackers::{self, ActiveTicket, Ticket};
 use crate::verdict::Vote;
-pub use settings::{AutoSkip, Overrides, Policy, SessionMode, SkipDecider, Ticketing};
-use submission::{Known, Parked};
+pub use settings::{AutoSkip, SessionMode, Settings, SkipDecider, Ticketing, TrackerSwitches};
+use submission::{AcceptedDigest, Parked};
 use work_item::WorkItem;
 
 /// Closings that wait for their outcome.
@@ -46,8 +46,8 @@ pub const OBSERVED: &str = "observed";
 /// Where the session stands, and what is still open around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Reflection {
-    standing: Standing,
+pub struct ReflectionGate {
+    standing: ReflectionState,
     /// Tickets whose closing was asked for and not confirmed yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     closing: Vec<Closing>,
@@ -62,7 +62,7 @@ pub struct Reflection {
     size: Option<Size>,
     /// What was accepted already, by content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    known: Vec<Known>,
+    known: Vec<AcceptedDigest>,
     /// What resembles something known, and waits for a word on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parked: Vec<Parked>,
@@ -76,7 +76,7 @@ pub struct Reflection {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Standing {
+enum ReflectionState {
     #[default]
     Idle,
     /// Somebody works on this ticket.
@@ -106,38 +106,46 @@ struct Closing {
     ended: bool,
 }
 
-impl Gate for Reflection {
-    type Policy = Policy;
+impl Gate for ReflectionGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "what was learned is kept, or said not to be worth it";
-    const SECTION: Section = settings::SECTION;
-    const MORE: &'static [Section] = settings::MORE;
+    const SECTION: SettingSection = settings::SECTION;
+    const MORE: &'static [SettingSection] = settings::MORE;
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
         let is_main = asked.input.actor == Actor::Main;
         match &asked.input.event {
             Event::StopRequested(_) if is_main => self.needs_at_stop(asked),
             Event::TaskCompleting { id, .. } if is_main && asked.about.tasks.is_last(id.as_str()) => {
-                if self.may_ask(asked.policy) && asked.about.worked { Needs::CHANGES } else { Needs::NONE }
+                if self.may_ask(asked.policy) && asked.about.worked {
+                    SharedNeeds::CHANGES
+                } else {
+                    SharedNeeds::NONE
+                }
             }
-            Event::Prompted { author: Author::User, .. } if is_main && self.standing == Standing::Idle => {
-                Needs::TRACKER
+            Event::Prompted { author: PromptAuthor::User, .. }
+                if is_main && self.standing == ReflectionState::Idle =>
+            {
+                SharedNeeds::TRACKER
             }
             // A stop that nobody judged is judged by what it leaves.
             Event::SessionEnded { .. } if asked.about.passed_over && self.may_ask(asked.policy) => {
-                Needs::CHANGES | Needs::TRACKER
+                SharedNeeds::CHANGES | SharedNeeds::TRACKER
             }
-            Event::Reported(Report::Reflected { .. }) => Needs::DEBTS | Needs::TRACKER | Needs::PROPOSED,
-            Event::Reported(Report::Skipped { .. }) => Needs::DEBTS | Needs::TRACKER,
-            _ => Needs::NONE,
+            Event::Reported(Report::Reflected { .. }) => {
+                SharedNeeds::DEBTS | SharedNeeds::TRACKER | SharedNeeds::PROPOSED
+            }
+            Event::Reported(Report::Skipped { .. }) => SharedNeeds::DEBTS | SharedNeeds::TRACKER,
+            _ => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         let is_main = cx.input.actor == Actor::Main;
         self.look_up(cx);
         match &cx.input.event {
-            Event::Prompted { author: Author::User, text } if is_main => {
+            Event::Prompted { author: PromptAuthor::User, text } if is_main => {
                 self.was_asked_for |= plausibility::asks_to_remember(text);
                 // A call of an earlier turn that was never heard of again did not take place.
                 self.closing.retain(|closing| closing.ended);
@@ -169,11 +177,11 @@ impl Gate for Reflection {
 
     fn state(&self) -> Option<&'static str> {
         Some(match self.standing {
-            Standing::Idle => "idle",
-            Standing::Active { .. } => "active",
-            Standing::Due { .. } => "due",
-            Standing::Reflected { .. } => "reflected",
-            Standing::Skipped { .. } => "skipped",
+            ReflectionState::Idle => "idle",
+            ReflectionState::Active { .. } => "active",
+            ReflectionState::Due { .. } => "due",
+            ReflectionState::Reflected { .. } => "reflected",
+            ReflectionState::Skipped { .. } => "skipped",
         })
     }
 
@@ -185,7 +193,7 @@ impl Gate for Reflection {
     }
 }
 
-impl Reflection {
+impl ReflectionGate {
     /// Tickets whose closing nobody confirmed, each with its call.
     pub fn unconfirmed(&self) -> impl Iterator<Item = (&str, &Ticket)> {
         self.closing.iter().map(|closing| (closing.call.as_str(), &closing.ticket))
@@ -194,8 +202,8 @@ impl Reflection {
     /// The ticket in work or done last.
     pub fn ticket(&self) -> Option<&Ticket> {
         match &self.standing {
-            Standing::Active { item: WorkItem::Ticket { ticket, .. } } => Some(ticket),
-            Standing::Due { items } => items.iter().rev().find_map(|item| match item {
+            ReflectionState::Active { item: WorkItem::Ticket { ticket, .. } } => Some(ticket),
+            ReflectionState::Due { items } => items.iter().rev().find_map(|item| match item {
                 WorkItem::Ticket { ticket, .. } => Some(ticket),
                 WorkItem::Tasks | WorkItem::Session { .. } => None,
             }),
@@ -204,42 +212,44 @@ impl Reflection {
     }
 
     /// The tracker may have told by now what is being worked on.
-    fn look_up(&mut self, cx: &Cx<'_, Policy>) {
-        if let (Standing::Idle, Some(item)) =
+    fn look_up(&mut self, cx: &GateCx<'_, Settings>) {
+        if let (ReflectionState::Idle, Some(item)) =
             (&self.standing, cx.facts.tracker.as_ref().and_then(|found| found.active.as_ref()))
         {
-            let Item { ticket, title } = item.clone();
-            self.standing = Standing::Active { item: WorkItem::Ticket { ticket, title } };
+            let ActiveTicket { ticket, title } = item.clone();
+            self.standing = ReflectionState::Active { item: WorkItem::Ticket { ticket, title } };
         }
     }
 
     /// Work that was not finished has nothing to be reflected on yet.
-    fn ended(&mut self, cx: &Cx<'_, Policy>) -> Vote {
-        if matches!(self.standing, Standing::Active { .. }) {
-            self.standing = Standing::Idle;
+    fn ended(&mut self, cx: &GateCx<'_, Settings>) -> Vote {
+        if matches!(self.standing, ReflectionState::Active { .. }) {
+            self.standing = ReflectionState::Idle;
         }
         match (&self.standing, &cx.facts.changes) {
-            (Standing::Due { .. }, _) => self.owe(&cx.input.session),
+            (ReflectionState::Due { .. }, _) => self.owe(&cx.input.session),
             (_, Some(changes)) if cx.about.passed_over => self.session_done(changes.size, cx),
             _ => Vote::Pass,
         }
     }
 
-    fn needs_at_stop(&self, asked: &Asked<'_, Policy>) -> Needs {
-        let closed = if self.closing.is_empty() { Needs::NONE } else { Needs::CLOSED };
+    fn needs_at_stop(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
+        let closed = if self.closing.is_empty() { SharedNeeds::NONE } else { SharedNeeds::CLOSED };
         let auto = &asked.policy.auto_skip;
         let own = match &self.standing {
-            Standing::Due { .. } if auto.is_silent() => Needs::CHANGES,
-            Standing::Due { .. } => Needs::NONE,
-            _ if self.may_ask(asked.policy) && asked.about.changed => Needs::CHANGES | Needs::TRACKER,
-            _ if !self.closing.is_empty() && auto.is_silent() => Needs::CHANGES,
-            _ => Needs::NONE,
+            ReflectionState::Due { .. } if auto.is_silent() => SharedNeeds::CHANGES,
+            ReflectionState::Due { .. } => SharedNeeds::NONE,
+            _ if self.may_ask(asked.policy) && asked.about.changed => {
+                SharedNeeds::CHANGES | SharedNeeds::TRACKER
+            }
+            _ if !self.closing.is_empty() && auto.is_silent() => SharedNeeds::CHANGES,
+            _ => SharedNeeds::NONE,
         };
         closed | own
     }
 
     /// Whether the session itself, or the end of its tasks, may still be asked about.
-    fn may_ask(&self, policy: &Policy) -> bool {
+    fn may_ask(&self, policy: &Settings) -> bool {
         match policy.session {
             SessionMode::Off => false,
             SessionMode::Once => !self.asked,
@@ -248,7 +258,7 @@ impl Reflection {
     }
 
     /// A call that closes a ticket is let through; whether it did is told by its end.
-    fn requested(&mut self, call: &ToolCall, cx: &Cx<'_, Policy>) -> Vote {
+    fn requested(&mut self, call: &ToolCall, cx: &GateCx<'_, Settings>) -> Vote {
         let start = cx.input.start();
         if let Actor::Subagent { id, .. } = &cx.input.actor
             && let Some(script) = call.script(&start)
@@ -273,29 +283,29 @@ impl Reflection {
         Vote::Pass
     }
 
-    fn finished(&mut self, call: &ToolCall, outcome: &Outcome, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn finished(&mut self, call: &ToolCall, outcome: &ToolOutcome, cx: &mut GateCx<'_, Settings>) -> Vote {
         let key = key(call, cx.input);
         match outcome {
-            Outcome::Ok => {
+            ToolOutcome::Ok => {
                 let (closed, open) =
                     std::mem::take(&mut self.closing).into_iter().partition(|it| it.call == key);
                 self.closing = open;
                 self.closed(closed, cx)
             }
-            Outcome::Failed { .. } => {
+            ToolOutcome::Failed { .. } => {
                 self.closing.retain(|closing| closing.call != key);
                 Vote::Pass
             }
-            Outcome::Unknown => {
+            ToolOutcome::Unknown => {
                 self.closing.iter_mut().filter(|it| it.call == key).for_each(|it| it.ended = true);
                 Vote::Pass
             }
-            Outcome::Launched => Vote::Pass,
+            ToolOutcome::Launched => Vote::Pass,
         }
     }
 
     /// Tickets that really were closed.
-    fn closed(&mut self, closed: Vec<Closing>, cx: &Cx<'_, Policy>) -> Vote {
+    fn closed(&mut self, closed: Vec<Closing>, cx: &GateCx<'_, Settings>) -> Vote {
         let names: Vec<String> =
             closed.iter().map(|closing| format!("`{}`", quoted(closing.ticket.id.as_str()))).collect();
         if names.is_empty() {
@@ -315,16 +325,16 @@ impl Reflection {
     fn due(&mut self, item: WorkItem) {
         self.times = self.times.saturating_add(1);
         match &mut self.standing {
-            Standing::Due { items } if items.contains(&item) => {}
-            Standing::Due { items } if items.len() < ITEMS => items.push(item),
-            Standing::Due { .. } => {}
-            standing => *standing = Standing::Due { items: vec![item] },
+            ReflectionState::Due { items } if items.contains(&item) => {}
+            ReflectionState::Due { items } if items.len() < ITEMS => items.push(item),
+            ReflectionState::Due { .. } => {}
+            standing => *standing = ReflectionState::Due { items: vec![item] },
         }
     }
 
     /// What the world says of closings that no call's end has settled. A call that ended, and of which
     /// nobody knows more, is believed.
-    fn settle(&mut self, cx: &Cx<'_, Policy>) {
+    fn settle(&mut self, cx: &GateCx<'_, Settings>) {
         let Some(answers) = &cx.facts.closed else {
             return;
         };
@@ -345,11 +355,11 @@ impl Reflection {
         self.closed(done, cx);
     }
 
-    fn stop(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn stop(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         self.settle(cx);
         let size = cx.facts.changes.as_ref().map(|changes| changes.size);
         match &self.standing {
-            Standing::Due { .. } => match size {
+            ReflectionState::Due { .. } => match size {
                 Some(Size::Lines(lines)) if cx.policy.auto_skip.skips(lines) => self.skip_silently(lines, cx),
                 _ => self.owe(&cx.input.session),
             },
@@ -362,7 +372,7 @@ impl Reflection {
     }
 
     /// Without a tracker it is the session's own diff that tells that something was done.
-    fn session_done(&mut self, size: Size, cx: &Cx<'_, Policy>) -> Vote {
+    fn session_done(&mut self, size: Size, cx: &GateCx<'_, Settings>) -> Vote {
         let has_tracker = cx.facts.tracker.as_ref().is_some_and(|found| found.is_for_tickets);
         let is_on = cx.policy.has("session") && !has_tracker;
         if !is_on || !self.may_ask(cx.policy) || !self.is_much(size, cx.policy) {
@@ -375,7 +385,7 @@ impl Reflection {
     }
 
     /// More than the threshold, since it was last asked about.
-    fn is_much(&self, size: Size, policy: &Policy) -> bool {
+    fn is_much(&self, size: Size, policy: &Settings) -> bool {
         match (size, self.size) {
             (Size::Lines(now), Some(Size::Lines(then))) => {
                 now.abs_diff(then) > policy.auto_skip.line_threshold
@@ -386,11 +396,11 @@ impl Reflection {
         }
     }
 
-    fn task_done(&mut self, id: &str, cx: &Cx<'_, Policy>) -> Vote {
+    fn task_done(&mut self, id: &str, cx: &GateCx<'_, Settings>) -> Vote {
         if !cx.about.tasks.is_last(id) {
             return Vote::Pass;
         }
-        if matches!(self.standing, Standing::Due { .. }) {
+        if matches!(self.standing, ReflectionState::Due { .. }) {
             return self.owe(&cx.input.session);
         }
         let size = cx.facts.changes.as_ref().map(|changes| changes.size);
@@ -408,7 +418,7 @@ impl Reflection {
     }
 
     /// Another agent's last words are kept if it made no note of its own.
-    fn agent_stopped(&mut self, stop: &Stop, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn agent_stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, Settings>) -> Vote {
         let Actor::Subagent { id, kind } = &cx.input.actor else {
             return Vote::Pass;
         };
@@ -423,7 +433,7 @@ impl Reflection {
     }
 
     fn owe(&self, session: &SessionId) -> Vote {
-        let Standing::Due { items } = &self.standing else {
+        let ReflectionState::Due { items } = &self.standing else {
             return Vote::Pass;
         };
         let names: Vec<String> = items.iter().map(WorkItem::name).collect();

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Name, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_memory::write_gate::{self, WriteGate};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub session: SessionMode,
     pub ticketing: Ticketing,
-    pub overrides: Overrides,
+    pub overrides: TrackerSwitches,
     pub auto_skip: AutoSkip,
     pub write_gate: WriteGate,
 }
@@ -25,11 +25,11 @@ pub enum SessionMode {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ticketing {
-    pub discovery: Vec<Name>,
+    pub discovery: Vec<SettingName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Overrides {
+pub struct TrackerSwitches {
     pub tissue: bool,
     pub beads: bool,
     pub github: bool,
@@ -56,28 +56,36 @@ pub enum SkipDecider {
     Never,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy {
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
             session: SessionMode::Once,
             ticketing: Ticketing {
-                discovery: ["tissue", "beads", "github", "tasks", "session"].map(Name::Borrowed).to_vec(),
+                discovery: ["tissue", "beads", "github", "tasks", "session"]
+                    .map(SettingName::Borrowed)
+                    .to_vec(),
             },
-            overrides: Overrides { tissue: true, beads: true, github: true, tasks: true, session: true },
+            overrides: TrackerSwitches {
+                tissue: true,
+                beads: true,
+                github: true,
+                tasks: true,
+                session: true,
+            },
             auto_skip: AutoSkip { enabled: true, line_threshold: 5, decider: SkipDecider::Agent },
             write_gate: WriteGate::default(),
         }
     }
 }
 
-impl Policy {
+impl Settings {
     /// Whether a tracker is looked for and not switched off.
     pub fn has(&self, tracker: &str) -> bool {
         self.ticketing.discovery.iter().any(|name| name == tracker) && self.overrides.is_on(tracker)
     }
 }
 
-impl Overrides {
+impl TrackerSwitches {
     pub fn is_on(&self, tracker: &str) -> bool {
         match tracker {
             "tissue" => self.tissue,
@@ -101,7 +109,7 @@ impl AutoSkip {
     }
 }
 
-pub const SECTION: Section = Section {
+pub(super) const SECTION: SettingSection = SettingSection {
     name: "reflection",
     defaults: "\
 # What was learned is asked for when a ticket is closed and, without a tracker, when a session changed
@@ -110,13 +118,13 @@ pub const SECTION: Section = Section {
 # Sessions without a tracker, and the end of the client's own tasks: ask `once` a session, `always`, or `off`.
 session = \"once\"
 ",
-    keys: &[Key { name: "session", tighten: Tighten::Ranked(&["off", "once", "always"]) }],
+    keys: &[SettingKey { name: "session", tighten: Tighten::Ranked(&["off", "once", "always"]) }],
 };
 
 const SWITCH: Tighten = Tighten::Ranked(&["false", "true"]);
 
-pub const MORE: &[Section] = &[
-    Section {
+pub(super) const MORE: &[SettingSection] = &[
+    SettingSection {
         name: "ticketing",
         defaults: "\
 # Where tickets live. The first of these that is used here names the work item; what closes a ticket is
@@ -124,9 +132,9 @@ pub const MORE: &[Section] = &[
 [ticketing]
 discovery = [\"tissue\", \"beads\", \"github\", \"tasks\", \"session\"]
 ",
-        keys: &[Key { name: "discovery", tighten: Tighten::More }],
+        keys: &[SettingKey { name: "discovery", tighten: Tighten::More }],
     },
-    Section {
+    SettingSection {
         name: "ticketing.overrides",
         defaults: "\
 # `false`: neither looked for nor listened to.
@@ -138,14 +146,14 @@ tasks = true
 session = true
 ",
         keys: &[
-            Key { name: "tissue", tighten: SWITCH },
-            Key { name: "beads", tighten: SWITCH },
-            Key { name: "github", tighten: SWITCH },
-            Key { name: "tasks", tighten: SWITCH },
-            Key { name: "session", tighten: SWITCH },
+            SettingKey { name: "tissue", tighten: SWITCH },
+            SettingKey { name: "beads", tighten: SWITCH },
+            SettingKey { name: "github", tighten: SWITCH },
+            SettingKey { name: "tasks", tighten: SWITCH },
+            SettingKey { name: "session", tighten: SWITCH },
         ],
     },
-    Section {
+    SettingSection {
         name: "gate.auto_skip",
         defaults: "\
 # Small changes.
@@ -157,9 +165,9 @@ line_threshold = 5
 decider = \"agent\"
 ",
         keys: &[
-            Key { name: "enabled", tighten: Tighten::Ranked(&["true", "false"]) },
-            Key { name: "line_threshold", tighten: Tighten::Lower },
-            Key { name: "decider", tighten: Tighten::Ranked(&["always", "agent", "never"]) },
+            SettingKey { name: "enabled", tighten: Tighten::Ranked(&["true", "false"]) },
+            SettingKey { name: "line_threshold", tighten: Tighten::Lower },
+            SettingKey { name: "decider", tighten: Tighten::Ranked(&["always", "agent", "never"]) },
         ],
     },
     write_gate::SECTION,

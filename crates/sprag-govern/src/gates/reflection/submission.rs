@@ -8,16 +8,21 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::record::REPORTER;
 use sprag_base::text::{Text, shell_word};
-use sprag_memory::destination::{Place, place};
+use sprag_memory::destination::{Destination, place};
 use sprag_memory::learning::{
-    self, Candidate, Evidence, Learning, Origin, Rejected, Status, Submission, Unreadable,
+    self, Candidate, Evidence, Learning, LearningOrigin, LearningStatus, RejectedCandidate, Submission,
+    SubmissionError,
 };
-use sprag_memory::records::{self, Done, Miss, Rejection, Resembles, SKIPPED, Superseded};
-use sprag_memory::write_gate::{self, Around, Fate, Judged, Resolution, Stage, Twin};
+use sprag_memory::records::{
+    self, ReflectionSummary, Rejection, SKIPPED, SimilarLearning, Superseded, WriteGateMiss,
+};
+use sprag_memory::write_gate::{
+    self, CandidateFacts, CandidateFate, DuplicateOf, JudgedCandidate, SimilarResolution, WriteGateStep,
+};
 
-use super::{Policy, Reflection, Standing};
+use super::{ReflectionGate, ReflectionState, Settings};
 use crate::event::Actor;
-use crate::gates::Cx;
+use crate::gates::GateCx;
 use crate::obligation::{DEBT_MET, Duty};
 use crate::reason::Reason;
 use crate::report::Decider;
@@ -29,7 +34,7 @@ const KNOWN: usize = 200;
 const PARKED: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct AcceptedDigest {
     digest: Digest,
     id: Text<64>,
 }
@@ -42,20 +47,24 @@ pub(crate) struct Parked {
     candidate: Candidate,
 }
 
-impl Reflection {
+impl ReflectionGate {
     /// The name under which this content was accepted before.
     pub fn known(&self, digest: Digest) -> Option<&str> {
         self.known.iter().find(|known| known.digest == digest).map(|known| known.id.as_str())
     }
 
     /// The candidates a report is about: those it brings, or without any those that wait.
-    pub fn handed_in(&self, text: &str, resolution: Option<&Resolution>) -> Result<Submission, Unreadable> {
+    pub fn handed_in(
+        &self,
+        text: &str,
+        resolution: Option<&SimilarResolution>,
+    ) -> Result<Submission, SubmissionError> {
         if !text.trim().is_empty() || resolution.is_none() {
             return learning::submission(text);
         }
         let parked = self.parked.iter().map(|parked| parked.candidate.clone());
         match self.parked.is_empty() {
-            true => Err(Unreadable::Empty),
+            true => Err(SubmissionError::Empty),
             false => Ok(Submission { accepted: parked.enumerate().collect(), rejected: Vec::new() }),
         }
     }
@@ -64,8 +73,8 @@ impl Reflection {
         &mut self,
         text: &str,
         ids: &[Text<64>],
-        resolution: Option<&Resolution>,
-        cx: &mut Cx<'_, Policy>,
+        resolution: Option<&SimilarResolution>,
+        cx: &mut GateCx<'_, Settings>,
     ) -> Vote {
         if cx.input.actor != Actor::Main {
             let why = "only the session's own agent says what is learned";
@@ -75,9 +84,9 @@ impl Reflection {
             Ok(submission) => submission,
             Err(unreadable) => return refuse("unreadable", unreadable.to_string()),
         };
-        let empty = Around::default();
+        let empty = CandidateFacts::default();
         let around = cx.facts.proposed.as_ref().unwrap_or(&empty);
-        if let Some(named) = resolution.and_then(Resolution::names)
+        if let Some(named) = resolution.and_then(SimilarResolution::names)
             && around.named.is_none()
         {
             let why = format!("there is no learning `{}`", sprag_base::text::quoted(named));
@@ -99,10 +108,10 @@ impl Reflection {
             .partition(|(_, candidate)| self.known(candidate.digest()).is_some());
         for (index, candidate) in again {
             let id = Text::from(self.known(candidate.digest()).unwrap_or_default());
-            sieved.done.repeated.push(Resembles { index: number(index), id, score: 1.0 });
+            sieved.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
             sieved.is_met = true;
         }
-        let asked = write_gate::Asked {
+        let asked = write_gate::GateRequest {
             policy: cx.policy.write_gate,
             was_asked_for: self.was_asked_for,
             resolution,
@@ -122,7 +131,7 @@ impl Reflection {
             };
             return refuse(code, format!("{what}: {}", told.join("; ")));
         }
-        self.standing = Standing::Reflected { at: cx.input.at };
+        self.standing = ReflectionState::Reflected { at: cx.input.at };
         self.settle_debts(cx);
         match warnings.is_empty() {
             true => Vote::Pass,
@@ -133,21 +142,21 @@ impl Reflection {
     /// Writes down what became of one candidate.
     fn conclude(
         &mut self,
-        judged: Judged,
+        judged: JudgedCandidate,
         id: &Text<64>,
-        around: &Around,
+        around: &CandidateFacts,
         sieved: &mut Sieved,
-        cx: &mut Cx<'_, Policy>,
+        cx: &mut GateCx<'_, Settings>,
     ) {
-        let Judged { index, candidate, fate, warning } = judged;
+        let JudgedCandidate { index, candidate, fate, warning } = judged;
         let to = place(candidate.scope);
         sieved.warnings.extend(warning.map(|warning| format!("candidate {index}: {warning}")));
-        sieved.is_met |= !matches!(fate, Fate::Rejected { .. });
+        sieved.is_met |= !matches!(fate, CandidateFate::Rejected { .. });
         match fate {
-            Fate::Kept { misses, supersedes } => {
+            CandidateFate::Kept { misses, supersedes } => {
                 self.remember(candidate.digest(), id);
                 sieved.kept(id, &candidate);
-                let miss = |(stage, score)| Miss { id: id.clone(), stage, score };
+                let miss = |(stage, score)| WriteGateMiss { id: id.clone(), stage, score };
                 sieved.done.misses.extend(misses.into_iter().map(miss));
                 let ticket = self.ticket().map(|ticket| ticket.id.clone());
                 let new = Learning::new(id.as_str(), candidate, &cx.input.session, ticket, cx.input.at);
@@ -163,33 +172,37 @@ impl Reflection {
                     cx.keep(to, records::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
                 }
             }
-            Fate::Merged { into } => {
+            CandidateFate::Merged { into } => {
                 self.remember(candidate.digest(), &into.id);
                 sieved.kept(&into.id, &candidate);
                 let seen = merged_evidence(&into.seen, around.seen.get(&index));
                 cx.keep(to, records::CORRECTED, json!(Learning { seen, ..*into }));
             }
-            Fate::Duplicate { of, reason } => {
-                if let Twin::Learning { id, status, place } = of {
-                    let kind = if status == Status::Archived { records::RESTORED } else { records::VERIFIED };
+            CandidateFate::Duplicate { of, reason } => {
+                if let DuplicateOf::Learning { id, status, place } = of {
+                    let kind = if status == LearningStatus::Archived {
+                        records::RESTORED
+                    } else {
+                        records::VERIFIED
+                    };
                     cx.keep(place, kind, json!({"ids": [&id], "how": "said again in a reflection"}));
-                    sieved.done.repeated.push(Resembles { index: number(index), id, score: 1.0 });
+                    sieved.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
                 }
-                sieved.rejected(index, &candidate, Stage::Duplicate, reason, cx);
+                sieved.rejected(index, &candidate, WriteGateStep::Duplicate, reason, cx);
             }
-            Fate::Similar { to: similar, reason } => {
-                sieved.count(Stage::Similar);
-                let resembles = |(id, score)| Resembles { index: number(index), id, score };
+            CandidateFate::Similar { to: similar, reason } => {
+                sieved.count(WriteGateStep::Similar);
+                let resembles = |(id, score)| SimilarLearning { index: number(index), id, score };
                 sieved.done.similar.extend(similar.into_iter().map(resembles));
                 let how = match to {
-                    Place::Project => {
+                    Destination::Project => {
                         if self.parked.len() >= PARKED {
                             self.parked.remove(0);
                         }
                         self.parked.push(Parked { id: id.clone(), candidate });
                         "say what it is"
                     }
-                    Place::Personal | Place::Session => "hand it in again and say what it is",
+                    Destination::Personal | Destination::Session => "hand it in again and say what it is",
                 };
                 let session = shell_word(cx.input.session.as_str());
                 sieved.warnings.push(format!(
@@ -197,7 +210,9 @@ impl Reflection {
                      `--supersede ID` or `--distinct WHY`"
                 ));
             }
-            Fate::Rejected { stage, reason } => sieved.rejected(index, &candidate, stage, reason, cx),
+            CandidateFate::Rejected { stage, reason } => {
+                sieved.rejected(index, &candidate, stage, reason, cx)
+            }
         }
     }
 
@@ -205,10 +220,15 @@ impl Reflection {
         if self.known.len() >= KNOWN {
             self.known.remove(0);
         }
-        self.known.push(Known { digest, id: id.clone() });
+        self.known.push(AcceptedDigest { digest, id: id.clone() });
     }
 
-    pub(super) fn skipped(&mut self, reason: &Text<500>, decider: Decider, cx: &mut Cx<'_, Policy>) -> Vote {
+    pub(super) fn skipped(
+        &mut self,
+        reason: &Text<500>,
+        decider: Decider,
+        cx: &mut GateCx<'_, Settings>,
+    ) -> Vote {
         if reason.as_str().trim().is_empty() {
             return Vote::Hold(Reason::new(
                 "no_reason",
@@ -217,19 +237,19 @@ impl Reflection {
             ));
         }
         cx.log(SKIPPED, json!({"why": reason, "decider": decider, "ticket": self.ticket()}));
-        self.standing = Standing::Skipped { reason: reason.clone(), decider, at: cx.input.at };
+        self.standing = ReflectionState::Skipped { reason: reason.clone(), decider, at: cx.input.at };
         self.settle_debts(cx);
         Vote::Pass
     }
 
     /// A closed ticket with next to no change.
-    pub(super) fn skip_silently(&mut self, lines: u64, cx: &mut Cx<'_, Policy>) -> Vote {
+    pub(super) fn skip_silently(&mut self, lines: u64, cx: &mut GateCx<'_, Settings>) -> Vote {
         let reason = Text::new(format!("auto: {lines} lines changed"));
         self.skipped(&reason, Decider::Auto, cx)
     }
 
     /// Saying it late is saying it. And who has said something is not asked about the session as such.
-    fn settle_debts(&mut self, cx: &mut Cx<'_, Policy>) {
+    fn settle_debts(&mut self, cx: &mut GateCx<'_, Settings>) {
         self.asked = true;
         if let Some(changes) = &cx.facts.changes {
             self.size = Some(changes.size);
@@ -243,7 +263,7 @@ impl Reflection {
 
 /// What came of a submission so far.
 struct Sieved {
-    done: Done,
+    done: ReflectionSummary,
     /// What to change, for whoever hands it in again.
     told: Vec<String>,
     warnings: Vec<String>,
@@ -252,17 +272,22 @@ struct Sieved {
 }
 
 impl Sieved {
-    fn new(submission: &Submission, resolution: Option<&Resolution>) -> Sieved {
+    fn new(submission: &Submission, resolution: Option<&SimilarResolution>) -> Sieved {
         let distinct = match resolution {
-            Some(Resolution::Distinct(why)) => why.clone(),
+            Some(SimilarResolution::Distinct(why)) => why.clone(),
             _ => Text::default(),
         };
         let candidates = number(submission.accepted.len() + submission.rejected.len());
-        let done = Done { candidates, distinct, stages: BTreeMap::new(), ..Done::default() };
+        let done = ReflectionSummary {
+            candidates,
+            distinct,
+            stages: BTreeMap::new(),
+            ..ReflectionSummary::default()
+        };
         Sieved { done, told: Vec::new(), warnings: Vec::new(), is_met: false }
     }
 
-    fn count(&mut self, stage: Stage) {
+    fn count(&mut self, stage: WriteGateStep) {
         *self.done.stages.entry(stage.name().to_owned()).or_default() += 1;
     }
 
@@ -277,9 +302,9 @@ impl Sieved {
         &mut self,
         index: usize,
         candidate: &Candidate,
-        stage: Stage,
+        stage: WriteGateStep,
         reason: Text<1000>,
-        cx: &mut Cx<'_, Policy>,
+        cx: &mut GateCx<'_, Settings>,
     ) {
         self.count(stage);
         self.told.push(format!("candidate {index}: {reason}"));
@@ -294,8 +319,8 @@ impl Sieved {
         cx.keep(place(candidate.scope), records::REJECTED, json!(rejection));
     }
 
-    fn out_of_form(&mut self, rejected: &Rejected, cx: &mut Cx<'_, Policy>) {
-        self.count(Stage::Schema);
+    fn out_of_form(&mut self, rejected: &RejectedCandidate, cx: &mut GateCx<'_, Settings>) {
+        self.count(WriteGateStep::Schema);
         self.told.push(format!("candidate {}: {}", rejected.index, rejected.reason));
         let rejection = Rejection {
             summary: rejected.summary.clone(),
@@ -305,15 +330,15 @@ impl Sieved {
             index: Some(number(rejected.index)),
             session: Some(cx.input.session.clone()),
         };
-        let to = rejected.scope.map_or(Place::Project, place);
+        let to = rejected.scope.map_or(Destination::Project, place);
         cx.keep(to, records::REJECTED, json!(rejection));
     }
 }
 
-fn origin(cx: &Cx<'_, Policy>) -> Origin {
+fn origin(cx: &GateCx<'_, Settings>) -> LearningOrigin {
     let client = cx.input.client.as_str();
     let via = if client.is_empty() || client == REPORTER { "reflect" } else { client };
-    Origin { via: Text::from(via), ..Origin::default() }
+    LearningOrigin { via: Text::from(via), ..LearningOrigin::default() }
 }
 
 /// What the new words rest on, and what of the old evidence is cited besides.

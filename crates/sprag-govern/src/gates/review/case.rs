@@ -10,8 +10,8 @@ use sprag_base::text::{Text, quoted};
 use sprag_base::time::Timestamp;
 use sprag_policy::call::ToolCall;
 
-use crate::gates::review::settings::Scope;
-use crate::report::ReviewWord;
+use crate::gates::review::settings::ApprovalScope;
+use crate::report::ReviewResult;
 
 /// How much of a tool's input a reviewer is shown.
 const INPUT_BYTES: usize = 10 * 1024;
@@ -24,21 +24,21 @@ const FORGOTTEN_SECONDS: i64 = 2 * 60 * 60;
 
 /// One round of review: from what called for it to the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Case {
+pub struct ReviewCase {
     pub id: Text<16>,
     pub round: u32,
-    pub why: Why,
+    pub why: ReviewTrigger,
     /// The call that waits for it.
     #[serde(default)]
-    pub gated: Option<Gated>,
+    pub gated: Option<GatedCall>,
     pub since: Timestamp,
     /// How often the agent was asked for it.
     pub attempts: u32,
     #[serde(default)]
-    pub attempt: Option<Attempt>,
+    pub attempt: Option<ReviewAttempt>,
 }
 
-impl Case {
+impl ReviewCase {
     /// A new verdict is something new to be held for; the same request is not.
     pub fn digest(&self, verdict: Option<&str>) -> Digest {
         Digest::of(["review", self.id.as_str(), &self.round.to_string(), verdict.unwrap_or_default()])
@@ -48,16 +48,16 @@ impl Case {
     pub fn trigger(&self) -> String {
         match (&self.gated, self.why) {
             (Some(gated), _) => gated.told(),
-            (None, Why::Asked) => "the user asked for it".to_owned(),
-            (None, Why::Always) => "every session that worked is reviewed".to_owned(),
-            (None, Why::Gated) => "a tool call waits for it".to_owned(),
+            (None, ReviewTrigger::Asked) => "the user asked for it".to_owned(),
+            (None, ReviewTrigger::Always) => "every session that worked is reviewed".to_owned(),
+            (None, ReviewTrigger::Gated) => "a tool call waits for it".to_owned(),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum ReviewTrigger {
     /// By a marker in a prompt.
     Asked,
     /// `review.mode = "always"`
@@ -66,36 +66,36 @@ pub enum Why {
     Gated,
 }
 
-impl Why {
+impl ReviewTrigger {
     pub fn name(self) -> &'static str {
         match self {
-            Why::Asked => "prompt",
-            Why::Always => "always",
-            Why::Gated => "tool",
+            ReviewTrigger::Asked => "prompt",
+            ReviewTrigger::Always => "always",
+            ReviewTrigger::Gated => "tool",
         }
     }
 }
 
 /// A call that was held until somebody looked at it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gated {
+pub struct GatedCall {
     pub tool: Text<128>,
     pub rule: Text<128>,
-    pub input: Kept,
+    pub input: StoredInput,
 }
 
 /// A tool's input, without secrets and not too long. What it was tell its size and its hash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredInput {
     pub text: String,
     pub is_cut: bool,
     pub size: u64,
     pub sha256: Text<64>,
 }
 
-impl Gated {
-    pub fn new(call: &ToolCall, rule: &str) -> Gated {
-        Gated { tool: call.name.clone(), rule: Text::from(rule), input: Kept::new(&call.input) }
+impl GatedCall {
+    pub fn new(call: &ToolCall, rule: &str) -> GatedCall {
+        GatedCall { tool: call.name.clone(), rule: Text::from(rule), input: StoredInput::new(&call.input) }
     }
 
     fn told(&self) -> String {
@@ -103,8 +103,8 @@ impl Gated {
     }
 }
 
-impl Kept {
-    fn new(input: &Value) -> Kept {
+impl StoredInput {
+    fn new(input: &Value) -> StoredInput {
         let original = input.to_string();
         let sha256: String = Sha256::digest(&original).iter().map(|byte| format!("{byte:02x}")).collect();
         // Redacted before it is written as JSON, where an escape would hide where a word starts, and
@@ -115,13 +115,13 @@ impl Kept {
             let end = (0..=INPUT_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             text.truncate(end);
         }
-        Kept { text, is_cut, size: original.len() as u64, sha256: Text::new(sha256) }
+        StoredInput { text, is_cut, size: original.len() as u64, sha256: Text::new(sha256) }
     }
 }
 
 /// One time that the agent was asked to have its work reviewed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct ReviewAttempt {
     pub template: Text<64>,
     pub at: Timestamp,
     /// Whether it really was held, and read it.
@@ -131,7 +131,7 @@ pub struct Attempt {
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// A verdict came.
     Success,
     /// No reviewer was started.
@@ -144,30 +144,30 @@ pub enum Outcome {
     Superseded,
 }
 
-impl Outcome {
-    pub const ALL: [Outcome; 5] = [
-        Outcome::Success,
-        Outcome::NotSpawned,
-        Outcome::NoDecision,
-        Outcome::BadSession,
-        Outcome::Superseded,
+impl AttemptOutcome {
+    pub const ALL: [AttemptOutcome; 5] = [
+        AttemptOutcome::Success,
+        AttemptOutcome::NotSpawned,
+        AttemptOutcome::NoDecision,
+        AttemptOutcome::BadSession,
+        AttemptOutcome::Superseded,
     ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Success => "success",
-            Outcome::NotSpawned => "not_spawned",
-            Outcome::NoDecision => "no_decision",
-            Outcome::BadSession => "bad_session",
-            Outcome::Superseded => "superseded",
+            AttemptOutcome::Success => "success",
+            AttemptOutcome::NotSpawned => "not_spawned",
+            AttemptOutcome::NoDecision => "no_decision",
+            AttemptOutcome::BadSession => "bad_session",
+            AttemptOutcome::Superseded => "superseded",
         }
     }
 }
 
 /// Whoever is reviewing, and what they saw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Seat {
-    pub reviewer: Reviewer,
+pub struct ReviewerSeat {
+    pub reviewer: ReviewerIdentity,
     /// The hash of its token; the token itself is nobody else's to read.
     pub token: Digest,
     /// The tree when it started. `None`: git could not tell.
@@ -183,18 +183,18 @@ pub struct Seat {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reviewer {
+pub enum ReviewerIdentity {
     /// An agent that the session's own has started.
     Agent { id: Text<128>, kind: Text<128> },
     /// A process of this client that Sprag has started.
     Process { client: Text<32> },
 }
 
-impl Reviewer {
+impl ReviewerIdentity {
     pub fn name(&self) -> String {
         match self {
-            Reviewer::Agent { id, kind } => format!("{kind} {id}"),
-            Reviewer::Process { client } => format!("process {client}"),
+            ReviewerIdentity::Agent { id, kind } => format!("{kind} {id}"),
+            ReviewerIdentity::Process { client } => format!("process {client}"),
         }
     }
 }
@@ -203,20 +203,25 @@ impl Reviewer {
 pub struct Permit {
     pub until: Timestamp,
     /// The word it decides with, where that could be read.
-    pub word: Option<ReviewWord>,
+    pub word: Option<ReviewResult>,
 }
 
-impl Seat {
-    pub fn new(reviewer: Reviewer, token: &str, tree: Option<Text<64>>, since: Timestamp) -> Seat {
-        Seat { reviewer, token: hash_of(token), tree, since, permit: None, stopped: None }
+impl ReviewerSeat {
+    pub fn new(
+        reviewer: ReviewerIdentity,
+        token: &str,
+        tree: Option<Text<64>>,
+        since: Timestamp,
+    ) -> ReviewerSeat {
+        ReviewerSeat { reviewer, token: hash_of(token), tree, since, permit: None, stopped: None }
     }
 
     pub fn is_agent(&self, agent: &Text<128>) -> bool {
-        matches!(&self.reviewer, Reviewer::Agent { id, .. } if id == agent)
+        matches!(&self.reviewer, ReviewerIdentity::Agent { id, .. } if id == agent)
     }
 
     pub fn is_process(&self) -> bool {
-        matches!(self.reviewer, Reviewer::Process { .. })
+        matches!(self.reviewer, ReviewerIdentity::Process { .. })
     }
 
     /// The reviewer's own stop, in the breaker's books.
@@ -237,7 +242,7 @@ impl Seat {
 
 /// What a verdict said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct ReviewFinding {
     pub id: Text<16>,
     pub summary: Text<500>,
     pub message: Text<4000>,
@@ -250,11 +255,11 @@ pub struct Approval {
     pub tree: Text<64>,
     pub by: Text<280>,
     pub at: Timestamp,
-    pub why: Why,
+    pub why: ReviewTrigger,
     /// The call that waited for it.
     #[serde(default)]
-    pub gated: Option<Gated>,
-    pub reach: Reach,
+    pub gated: Option<GatedCall>,
+    pub reach: ApprovalUse,
     /// A stop has found the tree as it was approved, and the agent has done nothing since.
     #[serde(default)]
     pub is_confirmed: bool,
@@ -263,7 +268,7 @@ pub struct Approval {
 /// What an approval still counts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum ApprovalUse {
     Both,
     /// Calls that wait for a review; at a stop nothing is owed.
     Tools,
@@ -273,11 +278,11 @@ pub enum Reach {
 
 impl Approval {
     pub fn opens_tools(&self) -> bool {
-        self.reach != Reach::Stops
+        self.reach != ApprovalUse::Stops
     }
 
     pub fn binds_stops(&self) -> bool {
-        self.reach != Reach::Tools
+        self.reach != ApprovalUse::Tools
     }
 
     pub fn is_expired(&self, ttl_seconds: u32, now: Timestamp) -> bool {
@@ -285,12 +290,15 @@ impl Approval {
     }
 
     /// What is left once a call was let through by it. What only a call asked for ends with that call.
-    pub fn used(self, scope: Scope) -> Option<Approval> {
+    pub fn used(self, scope: ApprovalScope) -> Option<Approval> {
         let reach = match (scope, self.why) {
-            (Scope::Tool, Why::Gated) => return None,
-            (Scope::Tool, Why::Asked | Why::Always) => Reach::Stops,
-            (Scope::Session | Scope::Prompt, Why::Gated) => Reach::Tools,
-            (Scope::Session | Scope::Prompt, Why::Asked | Why::Always) => self.reach,
+            (ApprovalScope::Tool, ReviewTrigger::Gated) => return None,
+            (ApprovalScope::Tool, ReviewTrigger::Asked | ReviewTrigger::Always) => ApprovalUse::Stops,
+            (ApprovalScope::Session | ApprovalScope::Prompt, ReviewTrigger::Gated) => ApprovalUse::Tools,
+            (
+                ApprovalScope::Session | ApprovalScope::Prompt,
+                ReviewTrigger::Asked | ReviewTrigger::Always,
+            ) => self.reach,
         };
         Some(Approval { reach, ..self })
     }
@@ -311,7 +319,7 @@ pub fn hash_of(token: &str) -> Digest {
 mod tests {
     use serde_json::json;
 
-    use sprag_policy::call::Whole;
+    use sprag_policy::call::InputCompleteness;
 
     use super::*;
 
@@ -319,8 +327,8 @@ mod tests {
     fn a_long_input_is_cut_between_characters_and_known_by_its_hash() {
         for (letter, shift) in [("é", ""), ("é", "x"), ("界", "xy"), ("🦀", "x"), ("a", "")] {
             let input = json!({ "text": format!("{shift}{}", letter.repeat(9_000)) });
-            let call = ToolCall::new(&[], "mcp__x__y", input.clone(), None, Whole::Yes);
-            let Kept { text, is_cut, size, sha256 } = Gated::new(&call, "r").input;
+            let call = ToolCall::new(&[], "mcp__x__y", input.clone(), None, InputCompleteness::Yes);
+            let StoredInput { text, is_cut, size, sha256 } = GatedCall::new(&call, "r").input;
             assert_eq!(is_cut, letter != "a");
             assert!(text.len() <= INPUT_BYTES && text.len() > INPUT_BYTES - 1_500);
             assert_eq!(size, input.to_string().len() as u64);
@@ -332,8 +340,8 @@ mod tests {
     fn a_secret_is_taken_out_before_the_cut() {
         let secret = "ghp_0123456789abcdefghij0123456789abcdef";
         let input = json!({ "text": format!("{} {secret}", "x".repeat(INPUT_BYTES - 30)) });
-        let call = ToolCall::new(&[], "mcp__x__y", input, None, Whole::Yes);
-        assert!(!Gated::new(&call, "r").input.text.contains("ghp_0123"));
+        let call = ToolCall::new(&[], "mcp__x__y", input, None, InputCompleteness::Yes);
+        assert!(!GatedCall::new(&call, "r").input.text.contains("ghp_0123"));
     }
 
     #[test]

@@ -6,17 +6,19 @@ use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::text::Text;
 
-use crate::gates::Cx;
-use crate::gates::review::case::{self, Approval, Case, Finding, Outcome, Reach, Reviewer};
-use crate::gates::review::settings::Policy;
-use crate::gates::review::{DECIDED, Review, Standing, close, messages};
+use crate::gates::GateCx;
+use crate::gates::review::case::{
+    self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
+};
+use crate::gates::review::settings::Settings;
+use crate::gates::review::{DECIDED, ReviewGate, ReviewState, close, messages};
 use crate::obligation::{DEBT_MET, Duty};
 use crate::reason::Reason;
-use crate::report::{Decided, ReviewWord};
+use crate::report::{ReviewDecision, ReviewResult};
 use crate::verdict::Vote;
 
-impl Review {
-    pub(super) fn decided(&mut self, decided: &Decided, cx: &mut Cx<'_, Policy>) -> Vote {
+impl ReviewGate {
+    pub(super) fn decided(&mut self, decided: &ReviewDecision, cx: &mut GateCx<'_, Settings>) -> Vote {
         if self.is_unlocked {
             return Vote::Hold(messages::busy());
         }
@@ -36,13 +38,13 @@ impl Review {
     /// Whoever has the token, was seen to be the reviewer, and saw the work as it is now.
     fn by_reviewer(
         &mut self,
-        decided: &Decided,
+        decided: &ReviewDecision,
         token: &str,
-        cx: &Cx<'_, Policy>,
-    ) -> Result<(By, Text<64>), Reason> {
+        cx: &GateCx<'_, Settings>,
+    ) -> Result<(DecidedBy, Text<64>), Reason> {
         let (now, session) = (cx.input.at, &cx.input.session);
         let is_known = self.knows(token);
-        let (Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. }) =
+        let (ReviewState::InReview { seat, .. } | ReviewState::Wanted { late: Some(seat), .. }) =
             &mut self.standing
         else {
             return Err(match case::is_token(token) && self.case().is_some() {
@@ -70,23 +72,29 @@ impl Review {
             seat.tree = Some(tree.clone());
             return Err(messages::stale(session));
         }
-        Ok((By::Reviewer(seat.reviewer.clone()), tree.clone()))
+        Ok((DecidedBy::Reviewer(seat.reviewer.clone()), tree.clone()))
     }
 
     /// A person sees what there is. That it is one, the command has found out.
-    fn by_person(&self, cx: &Cx<'_, Policy>) -> Result<(By, Text<64>), Reason> {
+    fn by_person(&self, cx: &GateCx<'_, Settings>) -> Result<(DecidedBy, Text<64>), Reason> {
         if self.case().is_none() {
             return Err(messages::no_review());
         }
         let tree = cx.facts.tree.clone().ok_or_else(messages::no_tree)?;
-        Ok((By::Person, tree))
+        Ok((DecidedBy::Person, tree))
     }
 
-    fn take(&mut self, decided: &Decided, by: By, tree: Text<64>, cx: &mut Cx<'_, Policy>) {
+    fn take(
+        &mut self,
+        decided: &ReviewDecision,
+        by: DecidedBy,
+        tree: Text<64>,
+        cx: &mut GateCx<'_, Settings>,
+    ) {
         let mut case = match std::mem::take(&mut self.standing) {
-            Standing::Wanted { case, .. }
-            | Standing::InReview { case, .. }
-            | Standing::Rejected { case, .. } => case,
+            ReviewState::Wanted { case, .. }
+            | ReviewState::InReview { case, .. }
+            | ReviewState::Rejected { case, .. } => case,
             other => {
                 self.standing = other;
                 return;
@@ -109,25 +117,25 @@ impl Review {
             }),
         );
         self.standing = match decided.word {
-            ReviewWord::Complete => {
+            ReviewResult::Complete => {
                 let met = met(&tree, cx);
                 cx.debts(DEBT_MET, met);
-                Standing::Approved(Approval {
+                ReviewState::Approved(Approval {
                     id,
                     tree,
                     by: Text::new(name),
                     at: cx.input.at,
                     why: case.why,
                     gated: case.gated,
-                    reach: Reach::Both,
+                    reach: ApprovalUse::Both,
                     is_confirmed: false,
                 })
             }
-            ReviewWord::Issues => Standing::Rejected {
+            ReviewResult::Issues => ReviewState::Rejected {
                 case,
                 tree,
                 // It is kept and told: no more of a secret than a record may have.
-                finding: Finding {
+                finding: ReviewFinding {
                     id,
                     summary: redact::short(decided.summary.as_str()),
                     message: redact::short(decided.message.as_str()),
@@ -140,29 +148,29 @@ impl Review {
 }
 
 /// Whose verdict it is.
-enum By {
-    Reviewer(Reviewer),
+enum DecidedBy {
+    Reviewer(ReviewerIdentity),
     Person,
 }
 
-impl By {
+impl DecidedBy {
     fn name(&self) -> String {
         match self {
-            By::Reviewer(reviewer) => reviewer.name(),
-            By::Person => "person".to_owned(),
+            DecidedBy::Reviewer(reviewer) => reviewer.name(),
+            DecidedBy::Person => "person".to_owned(),
         }
     }
 
     /// A person comes before what the agent was asked to do.
-    fn outcome(&self) -> Outcome {
+    fn outcome(&self) -> AttemptOutcome {
         match self {
-            By::Reviewer(_) => Outcome::Success,
-            By::Person => Outcome::Superseded,
+            DecidedBy::Reviewer(_) => AttemptOutcome::Success,
+            DecidedBy::Person => AttemptOutcome::Superseded,
         }
     }
 }
 
-fn id_of(case: &Case, decided: &Decided, cx: &Cx<'_, Policy>) -> Text<16> {
+fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, Settings>) -> Text<16> {
     let at = cx.input.at.to_string();
     let parts =
         [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
@@ -170,7 +178,7 @@ fn id_of(case: &Case, decided: &Decided, cx: &Cx<'_, Policy>) -> Text<16> {
 }
 
 /// Reviews that were let go and are had now: of this session, or of this very tree.
-fn met(tree: &Text<64>, cx: &Cx<'_, Policy>) -> Vec<String> {
+fn met(tree: &Text<64>, cx: &GateCx<'_, Settings>) -> Vec<String> {
     let item = messages::tree_item(tree);
     let debts = cx.facts.debts.iter().flatten().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Review);

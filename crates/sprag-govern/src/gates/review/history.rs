@@ -9,33 +9,33 @@ use sprag_base::record::{Projection, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::gates::review::case::Outcome;
+use crate::gates::review::case::AttemptOutcome;
 use crate::gates::review::{ATTEMPT, DECIDED};
-use crate::report::ReviewWord;
+use crate::report::ReviewResult;
 
 /// Verdicts that are remembered; the log has them all.
 const VERDICTS: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reviews {
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<PastReview>,
     /// Outcomes by template.
-    attempts: BTreeMap<String, BTreeMap<Outcome, u64>>,
+    attempts: BTreeMap<String, BTreeMap<AttemptOutcome, u64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub struct PastReview {
     pub session: SessionId,
     pub at: Timestamp,
     #[serde(flatten)]
-    pub told: Told,
+    pub told: ReviewDecisionRecord,
 }
 
 /// What the record of a verdict says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ReviewDecisionRecord {
     pub id: Text<16>,
-    pub word: ReviewWord,
+    pub word: ReviewResult,
     pub summary: Text<500>,
     pub message: Text<4000>,
     pub opinions: Vec<Text<1000>>,
@@ -45,7 +45,7 @@ pub struct Told {
 
 /// One template's share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Share {
+pub struct TemplateShare {
     pub template: String,
     pub attempts: u64,
     pub outcomes: BTreeMap<&'static str, u64>,
@@ -55,19 +55,19 @@ pub struct Share {
 
 impl Reviews {
     /// Oldest first.
-    pub fn verdicts(&self) -> &[Verdict] {
+    pub fn verdicts(&self) -> &[PastReview] {
         &self.verdicts
     }
 
-    pub fn shares(&self) -> Vec<Share> {
-        let share = |(template, counts): (&String, &BTreeMap<Outcome, u64>)| {
+    pub fn shares(&self) -> Vec<TemplateShare> {
+        let share = |(template, counts): (&String, &BTreeMap<AttemptOutcome, u64>)| {
             let attempts: u64 = counts.values().sum();
-            let of = |outcome: Outcome| counts.get(&outcome).copied().unwrap_or(0);
-            Share {
+            let of = |outcome: AttemptOutcome| counts.get(&outcome).copied().unwrap_or(0);
+            TemplateShare {
                 template: template.clone(),
                 attempts,
-                outcomes: Outcome::ALL.map(|outcome| (outcome.name(), of(outcome))).into(),
-                success: of(Outcome::Success) * 100 / attempts.max(1),
+                outcomes: AttemptOutcome::ALL.map(|outcome| (outcome.name(), of(outcome))).into(),
+                success: of(AttemptOutcome::Success) * 100 / attempts.max(1),
             }
         };
         self.attempts.iter().map(share).collect()
@@ -82,16 +82,16 @@ impl Projection for Reviews {
     fn apply(&mut self, record: &Record) {
         match record.kind.as_str() {
             DECIDED => {
-                let told = serde_json::from_value::<Told>(record.body.clone());
+                let told = serde_json::from_value::<ReviewDecisionRecord>(record.body.clone());
                 if let (Ok(told), Some(session)) = (told, &record.session) {
                     if self.verdicts.len() >= VERDICTS {
                         self.verdicts.remove(0);
                     }
-                    self.verdicts.push(Verdict { session: session.clone(), at: record.at, told });
+                    self.verdicts.push(PastReview { session: session.clone(), at: record.at, told });
                 }
             }
             ATTEMPT => {
-                let outcome = serde_json::from_value::<Outcome>(record.body["outcome"].clone());
+                let outcome = serde_json::from_value::<AttemptOutcome>(record.body["outcome"].clone());
                 if let (Ok(outcome), Some(template)) = (outcome, record.body["template"].as_str()) {
                     let counts = self.attempts.entry(template.to_owned()).or_default();
                     *counts.entry(outcome).or_insert(0) += 1;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::tests::fixture::{Desk, TOKEN, reviewer};
 use super::*;
-use crate::event::Stop;
-use crate::report::ReviewWord;
+use crate::event::StopRequest;
+use crate::report::ReviewResult;
 use crate::verdict::Ruling;
 
 #[derive(Clone, Debug)]
@@ -60,12 +60,12 @@ proptest! {
     #[test]
     fn nothing_is_approved_by_itself(
         moves in proptest::collection::vec(moves(), 1..60),
-        scope in prop_oneof![Just(Scope::Session), Just(Scope::Prompt), Just(Scope::Tool)],
+        scope in prop_oneof![Just(ApprovalScope::Session), Just(ApprovalScope::Prompt), Just(ApprovalScope::Tool)],
         always in any::<bool>(),
     ) {
         let mut desk = Desk::new();
         desk.policy.gates.review.gates.approval_scope = scope;
-        desk.policy.gates.review.mode = if always { Mode::Always } else { Mode::Prompt };
+        desk.policy.gates.review.mode = if always { ReviewMode::Always } else { ReviewMode::Prompt };
         let mut approved: Option<&str> = None;
         let (mut uses, mut verdicts) = (0, 0);
         for step in moves {
@@ -84,13 +84,13 @@ proptest! {
                     }
                 }
                 Move::Starts => desk.reviewer_starts(),
-                Move::Stops => { desk.step(reviewer(), Event::SubagentStopped(Stop::default())); }
+                Move::Stops => { desk.step(reviewer(), Event::SubagentStopped(StopRequest::default())); }
                 Move::Calls(complete) => {
                     let word = if complete { "COMPLETE" } else { "ISSUES" };
                     desk.bash(reviewer(), &format!("sprag decide {word} --summary x"));
                 }
                 Move::Decides { with_token, complete } => {
-                    let word = if complete { ReviewWord::Complete } else { ReviewWord::Issues };
+                    let word = if complete { ReviewResult::Complete } else { ReviewResult::Issues };
                     if desk.decide(word, with_token.then_some(TOKEN)) == Ruling::Pass {
                         verdicts += 1;
                         approved = desk.tree.filter(|_| complete);
@@ -100,7 +100,7 @@ proptest! {
                 }
                 Move::Lies => {
                     let wrong = "sprt_ffffffffffffffffffffffffffffffff";
-                    prop_assert_ne!(desk.decide(ReviewWord::Complete, Some(wrong)), Ruling::Pass);
+                    prop_assert_ne!(desk.decide(ReviewResult::Complete, Some(wrong)), Ruling::Pass);
                 }
                 Move::Process => {
                     let report = Report::ReviewerStarted { client: Text::from("x"), token: Text::from(TOKEN) };
@@ -121,7 +121,7 @@ proptest! {
         }
         let decided = desk.log.iter().filter(|(kind, _)| *kind == DECIDED).count();
         prop_assert_eq!(decided, verdicts);
-        if scope == Scope::Tool {
+        if scope == ApprovalScope::Tool {
             prop_assert!(uses <= verdicts);
         }
         prop_assert!(desk.log.iter().filter(|(kind, _)| *kind == ATTEMPT).count() <= 60);

@@ -3,11 +3,11 @@
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::{ContextNote, Text, one_line, quoted, shell_word};
-use sprag_policy::Judged;
+use sprag_policy::RuleVerdict;
 
 use crate::event::Input;
-use crate::gates::review::case::{Case, Finding, Gated, Seat};
-use crate::gates::review::settings::Policy;
+use crate::gates::review::case::{GatedCall, ReviewCase, ReviewFinding, ReviewerSeat};
+use crate::gates::review::settings::Settings;
 use crate::gates::review::template::{self, Values};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
@@ -15,11 +15,16 @@ use crate::reason::Reason;
 /// Mark of an item that names the tree a review is owed for.
 const TREE: &str = "tree ";
 
-pub fn tree_item(tree: &Text<64>) -> Text<200> {
+pub(super) fn tree_item(tree: &Text<64>) -> Text<200> {
     Text::new(format!("{TREE}{tree}"))
 }
 
-pub fn owe(case: &Case, verdict: Option<&Finding>, tree: Option<&Text<64>>, reason: Reason) -> Obligation {
+pub(super) fn owe(
+    case: &ReviewCase,
+    verdict: Option<&ReviewFinding>,
+    tree: Option<&Text<64>>,
+    reason: Reason,
+) -> Obligation {
     Obligation {
         duty: Duty::Review,
         digest: case.digest(verdict.map(|verdict| verdict.id.as_str())),
@@ -29,7 +34,13 @@ pub fn owe(case: &Case, verdict: Option<&Finding>, tree: Option<&Text<64>>, reas
 }
 
 /// The hold of a stop. Its first line is what a debt would say.
-pub fn due(case: &Case, late: Option<&Seat>, text: &str, policy: &Policy, input: &Input) -> Reason {
+pub(super) fn due(
+    case: &ReviewCase,
+    late: Option<&ReviewerSeat>,
+    text: &str,
+    policy: &Settings,
+    input: &Input,
+) -> Reason {
     let trigger = case.trigger();
     let values = Values { session_id: input.session.as_str(), agent: policy.agent(), trigger: &trigger };
     let asked = template::fill(text, &values);
@@ -41,7 +52,7 @@ pub fn due(case: &Case, late: Option<&Seat>, text: &str, policy: &Policy, input:
 }
 
 /// How to get a review: an agent of that name, and where a client has none, a process.
-fn start(policy: &Policy, input: &Input) -> String {
+fn start(policy: &Settings, input: &Input) -> String {
     let client = if input.client.is_empty() { "NAME" } else { input.client.as_str() };
     let session = shell_word(input.session.as_str());
     format!(
@@ -51,7 +62,7 @@ fn start(policy: &Policy, input: &Input) -> String {
 }
 
 /// The same, in short, for whoever looks before any stop.
-pub fn open(case: &Case, session: &SessionId) -> Reason {
+pub(super) fn open(case: &ReviewCase, session: &SessionId) -> Reason {
     Reason::new(
         "review_due",
         format!("a review is due: {}", case.trigger()),
@@ -62,7 +73,7 @@ pub fn open(case: &Case, session: &SessionId) -> Reason {
     )
 }
 
-pub fn under_way(seat: &Seat) -> Reason {
+pub(super) fn under_way(seat: &ReviewerSeat) -> Reason {
     Reason::new(
         "review_running",
         format!("a review is under way (`{}`)", quoted(&seat.reviewer.name())),
@@ -71,7 +82,12 @@ pub fn under_way(seat: &Seat) -> Reason {
 }
 
 /// Once in full, then in short.
-pub fn issues(finding: &Finding, is_delivered: bool, agent: &str, session: &SessionId) -> Reason {
+pub(super) fn issues(
+    finding: &ReviewFinding,
+    is_delivered: bool,
+    agent: &str,
+    session: &SessionId,
+) -> Reason {
     let why = match is_delivered {
         true => format!("the review found issues: {}", one_line(finding.summary.as_str())),
         false if finding.message.is_empty() => {
@@ -88,7 +104,7 @@ pub fn issues(finding: &Finding, is_delivered: bool, agent: &str, session: &Sess
     Reason::new("review_issues", why, next)
 }
 
-pub fn unconfirmed() -> Reason {
+pub(super) fn unconfirmed() -> Reason {
     Reason::new(
         "no_tree",
         "the work was approved, but git does not tell whether it is still the same",
@@ -96,7 +112,13 @@ pub fn unconfirmed() -> Reason {
     )
 }
 
-pub fn gated(gated: &Gated, judged: &Judged, asked: &str, policy: &Policy, input: &Input) -> Reason {
+pub(super) fn gated(
+    gated: &GatedCall,
+    judged: &RuleVerdict,
+    asked: &str,
+    policy: &Settings,
+    input: &Input,
+) -> Reason {
     let reason = quoted(judged.reason.as_deref().unwrap_or_default());
     Reason::new(
         "review_required",
@@ -105,7 +127,7 @@ pub fn gated(gated: &Gated, judged: &Judged, asked: &str, policy: &Policy, input
     )
 }
 
-pub fn not_a_reviewers(rule: &str) -> Reason {
+pub(super) fn not_a_reviewers(rule: &str) -> Reason {
     Reason::new(
         "review_required",
         format!("rule `{}` wants a review first, and a reviewer changes nothing", quoted(rule)),
@@ -113,7 +135,7 @@ pub fn not_a_reviewers(rule: &str) -> Reason {
     )
 }
 
-pub fn reviewer_writes() -> Reason {
+pub(super) fn reviewer_writes() -> Reason {
     Reason::new(
         "reviewer_writes",
         "a reviewer changes nothing: whoever changes the work is its author",
@@ -121,7 +143,7 @@ pub fn reviewer_writes() -> Reason {
     )
 }
 
-pub fn no_tree() -> Reason {
+pub(super) fn no_tree() -> Reason {
     Reason::new(
         "no_tree",
         "git does not tell what the work is like now, and a verdict is bound to that",
@@ -129,7 +151,7 @@ pub fn no_tree() -> Reason {
     )
 }
 
-pub fn not_reviewer(agent: &str) -> Reason {
+pub(super) fn not_reviewer(agent: &str) -> Reason {
     Reason::new(
         "not_reviewer",
         "the author cannot approve its own work",
@@ -138,7 +160,7 @@ pub fn not_reviewer(agent: &str) -> Reason {
 }
 
 /// The token is the reviewer's, but nobody saw the reviewer use it.
-pub fn unseen(agent: &str) -> Reason {
+pub(super) fn unseen(agent: &str) -> Reason {
     Reason::new(
         "not_reviewer",
         "no hook saw the reviewer run this just now: the author cannot approve its own work",
@@ -146,7 +168,7 @@ pub fn unseen(agent: &str) -> Reason {
     )
 }
 
-pub fn not_a_person() -> Reason {
+pub(super) fn not_a_person() -> Reason {
     Reason::new(
         "not_reviewer",
         "`sprag decide --human` is for a person at a terminal",
@@ -154,7 +176,7 @@ pub fn not_a_person() -> Reason {
     )
 }
 
-pub fn bad_token(session: &SessionId) -> Reason {
+pub(super) fn bad_token(session: &SessionId) -> Reason {
     Reason::new(
         "bad_token",
         "this is not the token of the review that is open",
@@ -162,7 +184,7 @@ pub fn bad_token(session: &SessionId) -> Reason {
     )
 }
 
-pub fn stale(session: &SessionId) -> Reason {
+pub(super) fn stale(session: &SessionId) -> Reason {
     Reason::new(
         "stale_tree",
         "the work has changed since the review began; nothing is decided",
@@ -173,16 +195,16 @@ pub fn stale(session: &SessionId) -> Reason {
     )
 }
 
-pub fn no_review() -> Reason {
+pub(super) fn no_review() -> Reason {
     Reason::new("no_review", "no review is open in this session", "sprag review list")
 }
 
-pub fn busy() -> Reason {
+pub(super) fn busy() -> Reason {
     Reason::new("busy", "the session's journal is locked by another process; nothing is decided", "try again")
 }
 
 /// What a reviewer has to have before it may end.
-pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
+pub(super) fn no_verdict(seat: &ReviewerSeat, session: &SessionId) -> Obligation {
     Obligation {
         duty: Duty::Review,
         digest: seat.digest(),
@@ -199,7 +221,7 @@ pub fn no_verdict(seat: &Seat, session: &SessionId) -> Obligation {
 }
 
 /// For the reviewer alone.
-pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
+pub(super) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
     let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
     let peers = match peers {
         [] => String::new(),
@@ -217,13 +239,13 @@ pub fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNot
     ))
 }
 
-pub fn not_begun() -> ContextNote {
+pub(super) fn not_begun() -> ContextNote {
     Text::from(
         "the session's journal is locked by another process, and no review was begun: end, and be started again",
     )
 }
 
 /// Seen apart from others: an unconfirmed approval is no open case.
-pub fn unconfirmed_digest(approval: &str) -> Digest {
+pub(super) fn unconfirmed_digest(approval: &str) -> Digest {
     Digest::of(["unconfirmed", approval])
 }

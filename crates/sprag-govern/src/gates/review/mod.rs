@@ -20,20 +20,23 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_policy::call::{Effect, ToolCall};
+use sprag_policy::call::{ToolCall, ToolEffect};
 
-use crate::event::{Actor, Author, Errand, Event, Input};
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
-use case::{Approval, Attempt, Case, Finding, Gated, Outcome, Reach, Reviewer, Seat, Why};
-pub use settings::{Mode, Policy, Scope};
+use case::{
+    Approval, ApprovalUse, AttemptOutcome, GatedCall, ReviewAttempt, ReviewCase, ReviewFinding,
+    ReviewTrigger, ReviewerIdentity, ReviewerSeat,
+};
+pub use settings::{ApprovalScope, ReviewMode, Settings};
 
 /// Record kinds of a review's life.
 pub const DECIDED: &str = "review.decided";
@@ -42,8 +45,8 @@ pub const USED: &str = "review.used";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Review {
-    standing: Standing,
+pub struct ReviewGate {
+    standing: ReviewState,
     /// How many there were.
     rounds: u32,
     /// What is used up now could be used again by another process.
@@ -53,76 +56,76 @@ pub struct Review {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum ReviewState {
     #[default]
     Idle,
     Wanted {
-        case: Case,
+        case: ReviewCase,
         /// A reviewer that ended a moment ago: its verdict may be on the way.
         #[serde(default)]
-        late: Option<Seat>,
+        late: Option<ReviewerSeat>,
     },
     InReview {
-        case: Case,
-        seat: Seat,
+        case: ReviewCase,
+        seat: ReviewerSeat,
     },
     Approved(Approval),
     Rejected {
-        case: Case,
+        case: ReviewCase,
         tree: Text<64>,
-        finding: Finding,
+        finding: ReviewFinding,
         is_delivered: bool,
         at: Timestamp,
     },
 }
 
-impl Gate for Review {
-    type Policy = Policy;
+impl Gate for ReviewGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "work is looked at by somebody who is not its author";
-    const SECTION: Section = settings::SECTION;
-    const MORE: &'static [Section] = settings::MORE;
+    const SECTION: SettingSection = settings::SECTION;
+    const MORE: &'static [SettingSection] = settings::MORE;
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
-        if asked.input.errand == Errand::Review {
-            return Needs::NONE;
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
+        if asked.input.errand == SessionPurpose::Review {
+            return SharedNeeds::NONE;
         }
         match &asked.input.event {
             Event::StopRequested(_) | Event::SessionEnded { .. } => match &self.standing {
-                Standing::Idle => Needs::NONE,
-                Standing::Approved(approval) if !approval.binds_stops() => Needs::NONE,
-                _ => Needs::TREE,
+                ReviewState::Idle => SharedNeeds::NONE,
+                ReviewState::Approved(approval) if !approval.binds_stops() => SharedNeeds::NONE,
+                _ => SharedNeeds::TREE,
             },
             Event::ToolRequested { call } => match (&self.standing, &asked.policy.watch) {
-                (Standing::Approved(approval), Some(watch))
+                (ReviewState::Approved(approval), Some(watch))
                     if approval.opens_tools() && tool_calls::may_be_gated(watch, asked.input, call) =>
                 {
-                    Needs::TREE
+                    SharedNeeds::TREE
                 }
-                _ => Needs::NONE,
+                _ => SharedNeeds::NONE,
             },
             // Whether what was approved is what the agent leaves behind.
-            Event::Prompted { author: Author::User, .. } => match &self.standing {
-                Standing::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => {
-                    Needs::TREE
+            Event::Prompted { author: PromptAuthor::User, .. } => match &self.standing {
+                ReviewState::Approved(approval) if approval.binds_stops() && !approval.is_confirmed => {
+                    SharedNeeds::TREE
                 }
-                _ => Needs::NONE,
+                _ => SharedNeeds::NONE,
             },
             Event::SubagentStarted if self.is_reviewer(asked.policy, asked.input) => {
-                Needs::TOKEN | Needs::TREE | Needs::PEERS
+                SharedNeeds::TOKEN | SharedNeeds::TREE | SharedNeeds::PEERS
             }
-            Event::Reported(Report::Decided(_)) => Needs::TREE | Needs::DEBTS,
-            Event::Reported(Report::ReviewerStarted { .. }) => Needs::TREE,
-            _ => Needs::NONE,
+            Event::Reported(Report::Decided(_)) => SharedNeeds::TREE | SharedNeeds::DEBTS,
+            Event::Reported(Report::ReviewerStarted { .. }) => SharedNeeds::TREE,
+            _ => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
-        if cx.input.errand == Errand::Review {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+        if cx.input.errand == SessionPurpose::Review {
             return tool_calls::on_an_errand(cx);
         }
         match (&cx.input.event, &cx.input.actor) {
-            (Event::Prompted { text, author: Author::User }, Actor::Main) => {
+            (Event::Prompted { text, author: PromptAuthor::User }, Actor::Main) => {
                 match cx.policy.is_marked(text) {
                     true => self.asked_for(cx),
                     false => self.next_prompt(cx),
@@ -155,24 +158,24 @@ impl Gate for Review {
 
     fn state(&self) -> Option<&'static str> {
         Some(match self.standing {
-            Standing::Idle => "idle",
-            Standing::Wanted { .. } => "wanted",
-            Standing::InReview { .. } => "in_review",
-            Standing::Approved(_) => "approved",
-            Standing::Rejected { .. } => "rejected",
+            ReviewState::Idle => "idle",
+            ReviewState::Wanted { .. } => "wanted",
+            ReviewState::InReview { .. } => "in_review",
+            ReviewState::Approved(_) => "approved",
+            ReviewState::Rejected { .. } => "rejected",
         })
     }
 
     fn open(&self, session: &SessionId) -> Option<Obligation> {
         match &self.standing {
-            Standing::Idle | Standing::Approved(_) => None,
-            Standing::Wanted { case, .. } => {
+            ReviewState::Idle | ReviewState::Approved(_) => None,
+            ReviewState::Wanted { case, .. } => {
                 Some(messages::owe(case, None, None, messages::open(case, session)))
             }
-            Standing::InReview { case, seat } => {
+            ReviewState::InReview { case, seat } => {
                 Some(messages::owe(case, None, seat.tree.as_ref(), messages::under_way(seat)))
             }
-            Standing::Rejected { case, tree, finding, .. } => {
+            ReviewState::Rejected { case, tree, finding, .. } => {
                 let reason = messages::issues(finding, true, "sprag-reviewer", session);
                 Some(messages::owe(case, Some(finding), Some(tree), reason))
             }
@@ -181,18 +184,18 @@ impl Gate for Review {
 
     fn told(&mut self, digest: Digest) {
         match &mut self.standing {
-            Standing::Idle | Standing::Approved(_) => {}
-            Standing::Wanted { case, .. } if case.digest(None) == digest => {
+            ReviewState::Idle | ReviewState::Approved(_) => {}
+            ReviewState::Wanted { case, .. } if case.digest(None) == digest => {
                 if let Some(attempt) = &mut case.attempt {
                     attempt.is_told = true;
                 }
             }
             // Held, the reviewer goes on.
-            Standing::InReview { seat, .. } if seat.digest() == digest => seat.stopped = None,
-            Standing::Rejected { case, finding, is_delivered, .. } => {
+            ReviewState::InReview { seat, .. } if seat.digest() == digest => seat.stopped = None,
+            ReviewState::Rejected { case, finding, is_delivered, .. } => {
                 *is_delivered |= case.digest(Some(finding.id.as_str())) == digest;
             }
-            Standing::Wanted { .. } | Standing::InReview { .. } => {}
+            ReviewState::Wanted { .. } | ReviewState::InReview { .. } => {}
         }
     }
 
@@ -201,25 +204,25 @@ impl Gate for Review {
     }
 }
 
-impl Review {
-    pub fn standing(&self) -> &Standing {
+impl ReviewGate {
+    pub fn standing(&self) -> &ReviewState {
         &self.standing
     }
 
     /// What is under review or waits for one.
-    pub fn case(&self) -> Option<&Case> {
+    pub fn case(&self) -> Option<&ReviewCase> {
         match &self.standing {
-            Standing::Idle | Standing::Approved(_) => None,
-            Standing::Wanted { case, .. }
-            | Standing::InReview { case, .. }
-            | Standing::Rejected { case, .. } => Some(case),
+            ReviewState::Idle | ReviewState::Approved(_) => None,
+            ReviewState::Wanted { case, .. }
+            | ReviewState::InReview { case, .. }
+            | ReviewState::Rejected { case, .. } => Some(case),
         }
     }
 
     /// Whoever may give a verdict now, or could a moment ago.
-    pub fn seat(&self) -> Option<&Seat> {
+    pub fn seat(&self) -> Option<&ReviewerSeat> {
         match &self.standing {
-            Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. } => Some(seat),
+            ReviewState::InReview { seat, .. } | ReviewState::Wanted { late: Some(seat), .. } => Some(seat),
             _ => None,
         }
     }
@@ -229,10 +232,10 @@ impl Review {
         case::is_token(token) && self.seat().is_some_and(|seat| seat.token == case::hash_of(token))
     }
 
-    fn new_case(&mut self, why: Why, gated: Option<Gated>, input: &Input) -> Case {
+    fn new_case(&mut self, why: ReviewTrigger, gated: Option<GatedCall>, input: &Input) -> ReviewCase {
         self.rounds = self.rounds.saturating_add(1);
         let parts = [input.session.as_str(), &input.at.to_string(), &self.rounds.to_string()];
-        Case {
+        ReviewCase {
             id: Text::new(Digest::of(parts).short()),
             round: self.rounds,
             why,
@@ -244,31 +247,31 @@ impl Review {
     }
 
     /// A prompt asks for a review. One that is open already goes on, and may be held for anew.
-    fn asked_for(&mut self, cx: &mut Cx<'_, Policy>) {
+    fn asked_for(&mut self, cx: &mut GateCx<'_, Settings>) {
         match &mut self.standing {
-            Standing::Idle | Standing::Approved(_) => {
-                let case = self.new_case(Why::Asked, None, cx.input);
-                self.standing = Standing::Wanted { case, late: None };
+            ReviewState::Idle | ReviewState::Approved(_) => {
+                let case = self.new_case(ReviewTrigger::Asked, None, cx.input);
+                self.standing = ReviewState::Wanted { case, late: None };
             }
-            Standing::InReview { .. } => {}
-            Standing::Wanted { case, .. } | Standing::Rejected { case, .. } => {
-                close(case, Outcome::Superseded, cx);
+            ReviewState::InReview { .. } => {}
+            ReviewState::Wanted { case, .. } | ReviewState::Rejected { case, .. } => {
+                close(case, AttemptOutcome::Superseded, cx);
                 self.rounds = self.rounds.saturating_add(1);
                 case.round = self.rounds;
             }
         }
     }
 
-    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
-        if let (Standing::InReview { seat, .. }, Actor::Subagent { id, .. }) =
+    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Option<Reason> {
+        if let (ReviewState::InReview { seat, .. }, Actor::Subagent { id, .. }) =
             (&self.standing, &cx.input.actor)
             && seat.is_agent(id)
-            && call.effect == Effect::Write
+            && call.effect == ToolEffect::Write
         {
             return Some(messages::reviewer_writes());
         }
         let objection = self.gated(call, cx);
-        if let Standing::Approved(approval) = &mut self.standing
+        if let ReviewState::Approved(approval) = &mut self.standing
             && call.effect.changes_the_world()
         {
             approval.is_confirmed = false;
@@ -278,50 +281,50 @@ impl Review {
 
     /// The user goes on to something else. A review that is open stays open: "hurry up" is no approval;
     /// and one whose tree the agent has changed since is open again, whatever it is asked for next.
-    fn next_prompt(&mut self, cx: &Cx<'_, Policy>) {
+    fn next_prompt(&mut self, cx: &GateCx<'_, Settings>) {
         let policy = cx.policy;
-        if let Standing::Approved(approval) = &self.standing
+        if let ReviewState::Approved(approval) = &self.standing
             && approval.binds_stops()
             && !approval.is_confirmed
             && cx.facts.tree.as_ref() != Some(&approval.tree)
         {
             let case = self.new_case(approval.why, None, cx.input);
-            self.standing = Standing::Wanted { case, late: None };
+            self.standing = ReviewState::Wanted { case, late: None };
             return;
         }
-        if let (Standing::Wanted { case, .. }, Mode::Always) = (&mut self.standing, policy.mode) {
+        if let (ReviewState::Wanted { case, .. }, ReviewMode::Always) = (&mut self.standing, policy.mode) {
             // What comes of this prompt is other work: that the last was let go does not let this go.
             self.rounds = self.rounds.saturating_add(1);
             case.round = self.rounds;
         }
-        let Standing::Approved(approval) = &mut self.standing else {
+        let ReviewState::Approved(approval) = &mut self.standing else {
             return;
         };
-        let keeps_tools = approval.opens_tools() && policy.gates.approval_scope != Scope::Prompt;
-        let keeps_stops = approval.binds_stops() && policy.mode == Mode::Always;
+        let keeps_tools = approval.opens_tools() && policy.gates.approval_scope != ApprovalScope::Prompt;
+        let keeps_stops = approval.binds_stops() && policy.mode == ReviewMode::Always;
         match (keeps_tools, keeps_stops) {
             (true, true) => {}
-            (true, false) => approval.reach = Reach::Tools,
-            (false, true) => approval.reach = Reach::Stops,
-            (false, false) => self.standing = Standing::Idle,
+            (true, false) => approval.reach = ApprovalUse::Tools,
+            (false, true) => approval.reach = ApprovalUse::Stops,
+            (false, false) => self.standing = ReviewState::Idle,
         }
     }
 
-    fn stop(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn stop(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         self.settle(cx);
         let tree = cx.facts.tree.as_ref();
         match &mut self.standing {
-            Standing::Idle => Vote::Pass,
-            Standing::Wanted { case, late } => {
-                close(case, Outcome::NotSpawned, cx);
+            ReviewState::Idle => Vote::Pass,
+            ReviewState::Wanted { case, late } => {
+                close(case, AttemptOutcome::NotSpawned, cx);
                 let text = begin(case, cx);
                 let reason = messages::due(case, late.as_ref(), &text, cx.policy, cx.input);
                 Vote::Owe(messages::owe(case, None, tree, reason))
             }
-            Standing::InReview { case, seat } => {
+            ReviewState::InReview { case, seat } => {
                 Vote::Owe(messages::owe(case, None, seat.tree.as_ref(), messages::under_way(seat)))
             }
-            Standing::Approved(approval) if approval.binds_stops() && tree.is_none() => {
+            ReviewState::Approved(approval) if approval.binds_stops() && tree.is_none() => {
                 Vote::Owe(Obligation {
                     duty: Duty::Review,
                     digest: messages::unconfirmed_digest(approval.id.as_str()),
@@ -329,11 +332,11 @@ impl Review {
                     items: Vec::new(),
                 })
             }
-            Standing::Approved(approval) => {
+            ReviewState::Approved(approval) => {
                 approval.is_confirmed = true;
                 Vote::Pass
             }
-            Standing::Rejected { case, tree, finding, is_delivered, .. } => {
+            ReviewState::Rejected { case, tree, finding, is_delivered, .. } => {
                 let reason = messages::issues(finding, *is_delivered, cx.policy.agent(), &cx.input.session);
                 Vote::Owe(messages::owe(case, Some(finding), Some(tree), reason))
             }
@@ -341,14 +344,14 @@ impl Review {
     }
 
     /// What is left open becomes a debt.
-    fn ended(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn ended(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         self.settle(cx);
-        let is_unsure = matches!(&self.standing, Standing::Approved(approval)
+        let is_unsure = matches!(&self.standing, ReviewState::Approved(approval)
             if approval.binds_stops() && cx.facts.tree.is_none());
         match &mut self.standing {
-            Standing::Wanted { case, .. } => close(case, Outcome::NotSpawned, cx),
-            Standing::InReview { case, .. } => close(case, Outcome::NoDecision, cx),
-            Standing::Idle | Standing::Approved(_) | Standing::Rejected { .. } => {}
+            ReviewState::Wanted { case, .. } => close(case, AttemptOutcome::NotSpawned, cx),
+            ReviewState::InReview { case, .. } => close(case, AttemptOutcome::NoDecision, cx),
+            ReviewState::Idle | ReviewState::Approved(_) | ReviewState::Rejected { .. } => {}
         }
         match self.open(&cx.input.session) {
             Some(mut owed) => {
@@ -364,40 +367,40 @@ impl Review {
 
     /// What the end of a turn says about a review: whether one is due, whether its reviewer is gone, and
     /// whether the work is still what was approved.
-    fn settle(&mut self, cx: &mut Cx<'_, Policy>) {
+    fn settle(&mut self, cx: &mut GateCx<'_, Settings>) {
         self.standing = match std::mem::take(&mut self.standing) {
-            Standing::Idle if cx.policy.mode == Mode::Always && cx.about.worked => {
-                let case = self.new_case(Why::Always, None, cx.input);
-                Standing::Wanted { case, late: None }
+            ReviewState::Idle if cx.policy.mode == ReviewMode::Always && cx.about.worked => {
+                let case = self.new_case(ReviewTrigger::Always, None, cx.input);
+                ReviewState::Wanted { case, late: None }
             }
-            Standing::InReview { mut case, seat } if seat.is_over(cx.input.at) => {
-                close(&mut case, Outcome::NoDecision, cx);
+            ReviewState::InReview { mut case, seat } if seat.is_over(cx.input.at) => {
+                close(&mut case, AttemptOutcome::NoDecision, cx);
                 let stopped = seat.stopped.unwrap_or(cx.input.at);
-                Standing::Wanted { case, late: Some(Seat { stopped: Some(stopped), ..seat }) }
+                ReviewState::Wanted { case, late: Some(ReviewerSeat { stopped: Some(stopped), ..seat }) }
             }
-            Standing::Approved(approval)
+            ReviewState::Approved(approval)
                 if approval.binds_stops()
                     && cx.facts.tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
                 let case = self.new_case(approval.why, approval.gated, cx.input);
-                Standing::Wanted { case, late: None }
+                ReviewState::Wanted { case, late: None }
             }
             other => other,
         };
     }
 
-    fn is_reviewer(&self, policy: &Policy, input: &Input) -> bool {
+    fn is_reviewer(&self, policy: &Settings, input: &Input) -> bool {
         let is_due = match &self.standing {
-            Standing::Idle => false,
-            Standing::Approved(approval) => approval.binds_stops(),
-            Standing::Wanted { .. } | Standing::InReview { .. } | Standing::Rejected { .. } => true,
+            ReviewState::Idle => false,
+            ReviewState::Approved(approval) => approval.binds_stops(),
+            ReviewState::Wanted { .. } | ReviewState::InReview { .. } | ReviewState::Rejected { .. } => true,
         };
         is_due
             && matches!(&input.actor, Actor::Subagent { kind, .. }
                 if policy.agents.iter().any(|agent| agent == kind.as_str()))
     }
 
-    fn reviewer_started(&mut self, id: &Text<128>, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn reviewer_started(&mut self, id: &Text<128>, cx: &mut GateCx<'_, Settings>) -> Vote {
         let (Actor::Subagent { kind, .. }, Some(token)) = (&cx.input.actor, &cx.facts.token) else {
             return Vote::Pass;
         };
@@ -408,7 +411,7 @@ impl Review {
             // A token that nobody can remember is none.
             return Vote::Note(messages::not_begun());
         }
-        let reviewer = Reviewer::Agent { id: id.clone(), kind: kind.clone() };
+        let reviewer = ReviewerIdentity::Agent { id: id.clone(), kind: kind.clone() };
         if !self.sit_down(reviewer, token.as_str(), cx) {
             return Vote::Pass;
         }
@@ -416,13 +419,13 @@ impl Review {
     }
 
     /// Whether there is something for a reviewer to look at. What was approved and is still the same, is not.
-    fn sit_down(&mut self, reviewer: Reviewer, token: &str, cx: &mut Cx<'_, Policy>) -> bool {
+    fn sit_down(&mut self, reviewer: ReviewerIdentity, token: &str, cx: &mut GateCx<'_, Settings>) -> bool {
         let tree = cx.facts.tree.clone();
         let case = match std::mem::take(&mut self.standing) {
-            Standing::Wanted { case, .. }
-            | Standing::InReview { case, .. }
-            | Standing::Rejected { case, .. } => case,
-            Standing::Approved(approval)
+            ReviewState::Wanted { case, .. }
+            | ReviewState::InReview { case, .. }
+            | ReviewState::Rejected { case, .. } => case,
+            ReviewState::Approved(approval)
                 if approval.binds_stops() && tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
                 self.new_case(approval.why, approval.gated, cx.input)
@@ -432,14 +435,15 @@ impl Review {
                 return false;
             }
         };
-        self.standing = Standing::InReview { case, seat: Seat::new(reviewer, token, tree, cx.input.at) };
+        self.standing =
+            ReviewState::InReview { case, seat: ReviewerSeat::new(reviewer, token, tree, cx.input.at) };
         true
     }
 
     /// A reviewer that ends without a verdict is asked for it, as often as the breaker lets it.
-    fn reviewer_stopped(&mut self, id: &Text<128>, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn reviewer_stopped(&mut self, id: &Text<128>, cx: &mut GateCx<'_, Settings>) -> Vote {
         match &mut self.standing {
-            Standing::InReview { seat, .. } if seat.is_agent(id) => {
+            ReviewState::InReview { seat, .. } if seat.is_agent(id) => {
                 seat.stopped = Some(cx.input.at);
                 Vote::Owe(messages::no_verdict(seat, &cx.input.session))
             }
@@ -447,41 +451,41 @@ impl Review {
         }
     }
 
-    fn process_started(&mut self, client: &Text<32>, token: &str, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn process_started(&mut self, client: &Text<32>, token: &str, cx: &mut GateCx<'_, Settings>) -> Vote {
         if self.is_unlocked {
             return Vote::Hold(messages::busy());
         }
-        let reviewer = Reviewer::Process { client: client.clone() };
+        let reviewer = ReviewerIdentity::Process { client: client.clone() };
         let is_due = case::is_token(token) && self.sit_down(reviewer, token, cx);
         if is_due { Vote::Pass } else { Vote::Hold(messages::no_review()) }
     }
 
-    fn process_ended(&mut self, token: &str, cx: &mut Cx<'_, Policy>) {
+    fn process_ended(&mut self, token: &str, cx: &mut GateCx<'_, Settings>) {
         if !self.knows(token) {
             return;
         }
         self.standing = match std::mem::take(&mut self.standing) {
-            Standing::InReview { mut case, seat } if seat.is_process() => {
-                close(&mut case, Outcome::NoDecision, cx);
-                Standing::Wanted { case, late: None }
+            ReviewState::InReview { mut case, seat } if seat.is_process() => {
+                close(&mut case, AttemptOutcome::NoDecision, cx);
+                ReviewState::Wanted { case, late: None }
             }
             other => other,
         };
     }
 
     /// The reviewer named another session than the one whose token it has.
-    fn misdirected(&mut self, token: &str, cx: &mut Cx<'_, Policy>) {
+    fn misdirected(&mut self, token: &str, cx: &mut GateCx<'_, Settings>) {
         if !self.knows(token) {
             return;
         }
-        if let Standing::InReview { case, .. } | Standing::Wanted { case, .. } = &mut self.standing {
-            close(case, Outcome::BadSession, cx);
+        if let ReviewState::InReview { case, .. } | ReviewState::Wanted { case, .. } = &mut self.standing {
+            close(case, AttemptOutcome::BadSession, cx);
         }
     }
 }
 
 /// Begins an attempt and gives the text of its template.
-fn begin(case: &mut Case, cx: &Cx<'_, Policy>) -> String {
+fn begin(case: &mut ReviewCase, cx: &GateCx<'_, Settings>) -> String {
     case.attempts = case.attempts.saturating_add(1);
     let seed = Digest::of([
         cx.input.session.as_str(),
@@ -490,12 +494,12 @@ fn begin(case: &mut Case, cx: &Cx<'_, Policy>) -> String {
         &case.attempts.to_string(),
     ]);
     let (id, text) = template::choose(cx.policy, seed);
-    case.attempt = Some(Attempt { template: Text::from(id), at: cx.input.at, is_told: false });
+    case.attempt = Some(ReviewAttempt { template: Text::from(id), at: cx.input.at, is_told: false });
     text.to_owned()
 }
 
 /// Every attempt that an agent has read of comes to one outcome.
-fn close(case: &mut Case, outcome: Outcome, cx: &mut Cx<'_, Policy>) {
+fn close(case: &mut ReviewCase, outcome: AttemptOutcome, cx: &mut GateCx<'_, Settings>) {
     if let Some(attempt) = case.attempt.take().filter(|attempt| attempt.is_told) {
         cx.log(
             ATTEMPT,

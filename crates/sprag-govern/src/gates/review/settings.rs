@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Name, Section, Tighten};
-use sprag_policy::{Pattern, Watch};
+use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
+use sprag_policy::{Pattern, RuleFilter};
 
-use crate::gates::review::template::{Template, Weight};
+use crate::gates::review::template::{Template, TemplateWeight};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub mode: Mode,
-    pub markers: Vec<Name>,
-    pub agents: Vec<Name>,
-    pub gates: Gated,
+pub struct Settings {
+    pub mode: ReviewMode,
+    pub markers: Vec<SettingName>,
+    pub agents: Vec<SettingName>,
+    pub gates: GatedTools,
     pub templates: Templates,
     /// What the rules that want a review are about. Made from them, not written by anyone.
     #[serde(default)]
-    pub watch: Option<Watch>,
+    pub watch: Option<RuleFilter>,
     /// Templates from files.
     #[serde(default)]
     pub texts: Vec<Template>,
@@ -25,7 +25,7 @@ pub struct Policy {
 /// From loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum ReviewMode {
     Never,
     Prompt,
     Always,
@@ -33,16 +33,16 @@ pub enum Mode {
 
 /// `review.gates`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gated {
+pub struct GatedTools {
     pub tools: Vec<GatePattern>,
-    pub approval_scope: Scope,
+    pub approval_scope: ApprovalScope,
     pub approval_ttl_seconds: u32,
 }
 
 /// How far an approval reaches. From loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum ApprovalScope {
     Session,
     Prompt,
     Tool,
@@ -52,7 +52,7 @@ pub enum Scope {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Templates {
     pub active: String,
-    pub weights: Vec<Weight>,
+    pub weights: Vec<TemplateWeight>,
 }
 
 /// A pattern of the rules' language that can be used.
@@ -81,13 +81,17 @@ impl From<GatePattern> for String {
     }
 }
 
-impl Default for Policy {
+impl Default for Settings {
     fn default() -> Self {
-        Policy {
-            mode: Mode::Prompt,
-            markers: ["#review", "#roz"].map(Name::Borrowed).to_vec(),
-            agents: ["sprag-reviewer", "sprag:sprag-reviewer"].map(Name::Borrowed).to_vec(),
-            gates: Gated { tools: Vec::new(), approval_scope: Scope::Prompt, approval_ttl_seconds: 0 },
+        Settings {
+            mode: ReviewMode::Prompt,
+            markers: ["#review", "#roz"].map(SettingName::Borrowed).to_vec(),
+            agents: ["sprag-reviewer", "sprag:sprag-reviewer"].map(SettingName::Borrowed).to_vec(),
+            gates: GatedTools {
+                tools: Vec::new(),
+                approval_scope: ApprovalScope::Prompt,
+                approval_ttl_seconds: 0,
+            },
             templates: Templates::default(),
             watch: None,
             texts: Vec::new(),
@@ -95,14 +99,14 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl Settings {
     /// Whether a prompt asks for a review: by its first word, and nothing less.
     pub fn is_marked(&self, prompt: &str) -> bool {
         let Some(first) = prompt.split_whitespace().next().map(str::to_lowercase) else {
             return false;
         };
         let first = first.trim_end_matches([':', ',']);
-        self.mode != Mode::Never && self.markers.iter().any(|marker| marker.to_lowercase() == first)
+        self.mode != ReviewMode::Never && self.markers.iter().any(|marker| marker.to_lowercase() == first)
     }
 
     /// The agent to be started, by the name that works without the plugin.
@@ -111,7 +115,7 @@ impl Policy {
     }
 }
 
-pub const SECTION: Section = Section {
+pub const SECTION: SettingSection = SettingSection {
     name: "review",
     defaults: "\
 # A review by somebody who is not the author, before a stop or before a tool call.
@@ -125,15 +129,15 @@ markers = [\"#review\", \"#roz\"]
 agents = [\"sprag-reviewer\", \"sprag:sprag-reviewer\"]
 ",
     keys: &[
-        Key { name: "mode", tighten: Tighten::Ranked(&["never", "prompt", "always"]) },
-        Key { name: "markers", tighten: Tighten::More },
+        SettingKey { name: "mode", tighten: Tighten::Ranked(&["never", "prompt", "always"]) },
+        SettingKey { name: "markers", tighten: Tighten::More },
         // Whoever names the reviewer could name the author.
-        Key { name: "agents", tighten: Tighten::Never },
+        SettingKey { name: "agents", tighten: Tighten::Never },
     ],
 };
 
-pub const MORE: &[Section] = &[
-    Section {
+pub const MORE: &[SettingSection] = &[
+    SettingSection {
         name: "review.gates",
         defaults: "\
 # Tool calls that wait for a review.
@@ -146,13 +150,13 @@ approval_scope = \"prompt\"
 approval_ttl_seconds = 0
 ",
         keys: &[
-            Key { name: "tools", tighten: Tighten::More },
-            Key { name: "approval_scope", tighten: Tighten::Ranked(&["session", "prompt", "tool"]) },
+            SettingKey { name: "tools", tighten: Tighten::More },
+            SettingKey { name: "approval_scope", tighten: Tighten::Ranked(&["session", "prompt", "tool"]) },
             // The lowest value is the loosest.
-            Key { name: "approval_ttl_seconds", tighten: Tighten::Never },
+            SettingKey { name: "approval_ttl_seconds", tighten: Tighten::Never },
         ],
     },
-    Section {
+    SettingSection {
         name: "templates",
         defaults: "\
 # How an agent is told that a review is due: `v1` (short) and `v2` (in steps) are built in, others are files
@@ -164,8 +168,8 @@ active = \"\"
 weights = []
 ",
         keys: &[
-            Key { name: "active", tighten: Tighten::Never },
-            Key { name: "weights", tighten: Tighten::Never },
+            SettingKey { name: "active", tighten: Tighten::Never },
+            SettingKey { name: "weights", tighten: Tighten::Never },
         ],
     },
 ];

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::text::{quoted, shell_word};
 
-use crate::gates::review::settings::Policy;
+use crate::gates::review::settings::Settings;
 
 /// Bytes of a template's file.
 pub const BYTES: usize = 8 * 1024;
@@ -57,24 +57,24 @@ impl Template {
 /// `id=weight`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Weight {
+pub struct TemplateWeight {
     pub id: String,
     pub weight: u32,
 }
 
-impl TryFrom<String> for Weight {
+impl TryFrom<String> for TemplateWeight {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
         let read = text.split_once('=').and_then(|(id, weight)| {
-            Some(Weight { id: id.trim().to_owned(), weight: weight.trim().parse().ok()? })
+            Some(TemplateWeight { id: id.trim().to_owned(), weight: weight.trim().parse().ok()? })
         });
         read.ok_or_else(|| format!("`{text}` is not of the form `id=weight`"))
     }
 }
 
-impl From<Weight> for String {
-    fn from(weight: Weight) -> String {
+impl From<TemplateWeight> for String {
+    fn from(weight: TemplateWeight) -> String {
         format!("{}={}", weight.id, weight.weight)
     }
 }
@@ -142,7 +142,7 @@ pub fn fill(text: &str, values: &Values<'_>) -> String {
 }
 
 /// The template of an attempt: the pinned one, else by weight. The same seed gives the same one.
-pub fn choose(policy: &Policy, seed: Digest) -> (&str, &str) {
+pub fn choose(policy: &Settings, seed: Digest) -> (&str, &str) {
     let templates = &policy.templates;
     let weighted: Vec<((&str, &str), u64)> = templates
         .weights
@@ -166,7 +166,7 @@ pub fn choose(policy: &Policy, seed: Digest) -> (&str, &str) {
 }
 
 /// By id; a file may stand in for a built-in one.
-pub fn find<'p>(policy: &'p Policy, id: &str) -> Option<(&'p str, &'p str)> {
+pub fn find<'p>(policy: &'p Settings, id: &str) -> Option<(&'p str, &'p str)> {
     let from_file = policy.texts.iter().find(|template| template.id == id);
     let from_file = from_file.map(|template| (template.id.as_str(), template.text.as_str()));
     from_file.or_else(|| BUILT_IN.iter().find(|(built_in, _)| *built_in == id).copied())
@@ -209,9 +209,9 @@ mod tests {
 
     #[test]
     fn the_choice_follows_the_weights_and_the_seed() {
-        let mut policy = Policy::default();
+        let mut policy = Settings::default();
         assert_eq!(choose(&policy, Digest::of(["a"])).0, "v1");
-        let weight = |text: &str| Weight::try_from(text.to_owned()).unwrap();
+        let weight = |text: &str| TemplateWeight::try_from(text.to_owned()).unwrap();
         policy.templates.weights = vec![weight("v1=1"), weight("v2=3"), weight("gone=100")];
         let seeds = || (0..400u32).map(|n| Digest::of([n.to_le_bytes()]));
         let second = seeds().filter(|seed| choose(&policy, *seed).0 == "v2").count();
@@ -222,7 +222,7 @@ mod tests {
         policy.texts = vec![Template::new("v2", "mine").unwrap()];
         assert_eq!(choose(&policy, Digest::of(["a"])), ("v2", "mine"));
         for wrong in ["v1", "v1=x", "v1=-1", "=", ""] {
-            assert!(Weight::try_from(wrong.to_owned()).is_err(), "{wrong}");
+            assert!(TemplateWeight::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
     }
 }

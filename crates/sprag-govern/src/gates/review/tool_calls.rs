@@ -3,27 +3,27 @@
 use serde_json::json;
 
 use sprag_policy::call::ToolCall;
-use sprag_policy::{Concern, Decision, Judged, Watch};
+use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleVerdict};
 use sprag_shell::{Script, Word};
 
 use crate::event::{Actor, Event, Input};
-use crate::gates::review::case::{Gated, Outcome, PERMIT_SECONDS, Permit, Why};
-use crate::gates::review::settings::{Policy, Scope};
+use crate::gates::review::case::{AttemptOutcome, GatedCall, PERMIT_SECONDS, Permit, ReviewTrigger};
+use crate::gates::review::settings::{ApprovalScope, Settings};
 use crate::gates::review::template::{self, Values};
-use crate::gates::review::{Review, Standing, USED, begin, close, messages};
-use crate::gates::{Cx, permission};
+use crate::gates::review::{ReviewGate, ReviewState, USED, begin, close, messages};
+use crate::gates::{GateCx, permission};
 use crate::reason::Reason;
-use crate::report::ReviewWord;
+use crate::report::ReviewResult;
 use crate::verdict::Vote;
 
 /// Whether some rule that wants a review could be about this call.
-pub fn may_be_gated(watch: &Watch, input: &Input, call: &ToolCall) -> bool {
-    watch.concern(call, call.script(&input.start()), &input.cwd) != Concern::None
+pub(super) fn may_be_gated(watch: &RuleFilter, input: &Input, call: &ToolCall) -> bool {
+    watch.concern(call, call.script(&input.start()), &input.cwd) != RuleConcern::None
 }
 
 /// A session sent to review another's work has no approval of its own: what waits for a review is not
 /// its to do.
-pub fn on_an_errand(cx: &Cx<'_, Policy>) -> Vote {
+pub(super) fn on_an_errand(cx: &GateCx<'_, Settings>) -> Vote {
     let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.facts.rules) else {
         return Vote::Pass;
     };
@@ -39,9 +39,9 @@ pub fn on_an_errand(cx: &Cx<'_, Policy>) -> Vote {
     }
 }
 
-impl Review {
+impl ReviewGate {
     /// The objection to a call that a rule keeps back until somebody has looked.
-    pub(super) fn gated(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Option<Reason> {
+    pub(super) fn gated(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Option<Reason> {
         let rules = cx.facts.rules.as_ref().filter(|rules| rules.wants_reviews())?;
         let judged = permission::judge(rules, cx.input, call);
         if judged.decision != Some(Decision::Review) {
@@ -52,47 +52,47 @@ impl Review {
             self.use_approval(call, &rule, cx);
             return None;
         }
-        let is_unconfirmed = matches!(&self.standing, Standing::Approved(approval)
+        let is_unconfirmed = matches!(&self.standing, ReviewState::Approved(approval)
             if approval.opens_tools() && (cx.facts.tree.is_none() || self.is_unlocked)
                 && !approval.is_expired(cx.policy.gates.approval_ttl_seconds, cx.input.at));
         if is_unconfirmed {
             // It may count yet: whoever can tell will find it as it is.
             return Some(messages::unconfirmed());
         }
-        Some(self.hold_back(Gated::new(call, &rule), &judged, cx))
+        Some(self.hold_back(GatedCall::new(call, &rule), &judged, cx))
     }
 
-    fn is_covered(&self, cx: &Cx<'_, Policy>) -> bool {
-        let Standing::Approved(approval) = &self.standing else {
+    fn is_covered(&self, cx: &GateCx<'_, Settings>) -> bool {
+        let ReviewState::Approved(approval) = &self.standing else {
             return false;
         };
         let gates = &cx.policy.gates;
         approval.opens_tools()
             && !approval.is_expired(gates.approval_ttl_seconds, cx.input.at)
             && cx.facts.tree.as_ref() == Some(&approval.tree)
-            && !(self.is_unlocked && gates.approval_scope == Scope::Tool)
+            && !(self.is_unlocked && gates.approval_scope == ApprovalScope::Tool)
     }
 
-    fn use_approval(&mut self, call: &ToolCall, rule: &str, cx: &mut Cx<'_, Policy>) {
-        let Standing::Approved(approval) = std::mem::take(&mut self.standing) else {
+    fn use_approval(&mut self, call: &ToolCall, rule: &str, cx: &mut GateCx<'_, Settings>) {
+        let ReviewState::Approved(approval) = std::mem::take(&mut self.standing) else {
             return;
         };
         // On record before the call is made: what is used up stays used up.
         cx.log(USED, json!({"tool": call.name, "rule": rule, "review": approval.id, "tree": approval.tree}));
         let left = approval.used(cx.policy.gates.approval_scope);
-        self.standing = left.map_or(Standing::Idle, Standing::Approved);
+        self.standing = left.map_or(ReviewState::Idle, ReviewState::Approved);
     }
 
-    fn hold_back(&mut self, gated: Gated, judged: &Judged, cx: &mut Cx<'_, Policy>) -> Reason {
-        if let Standing::Idle | Standing::Approved(_) = self.standing {
-            let case = self.new_case(Why::Gated, None, cx.input);
-            self.standing = Standing::Wanted { case, late: None };
+    fn hold_back(&mut self, gated: GatedCall, judged: &RuleVerdict, cx: &mut GateCx<'_, Settings>) -> Reason {
+        if let ReviewState::Idle | ReviewState::Approved(_) = self.standing {
+            let case = self.new_case(ReviewTrigger::Gated, None, cx.input);
+            self.standing = ReviewState::Wanted { case, late: None };
         }
         let asked = match &mut self.standing {
-            Standing::Wanted { case, .. } => {
+            ReviewState::Wanted { case, .. } => {
                 let is_new = case.gated.as_ref() != Some(&gated);
                 if is_new {
-                    close(case, Outcome::Superseded, cx);
+                    close(case, AttemptOutcome::Superseded, cx);
                     case.gated = Some(gated.clone());
                 }
                 // The same call again is the same request.
@@ -108,18 +108,18 @@ impl Review {
                 let session_id = cx.input.session.as_str();
                 template::fill(&text, &Values { session_id, agent: cx.policy.agent(), trigger: &trigger })
             }
-            Standing::Rejected { case, finding, .. } => {
+            ReviewState::Rejected { case, finding, .. } => {
                 case.gated = Some(gated.clone());
                 format!("the last review found issues: {}", finding.summary)
             }
-            Standing::InReview { .. } => "a review is under way".to_owned(),
-            Standing::Idle | Standing::Approved(_) => String::new(),
+            ReviewState::InReview { .. } => "a review is under way".to_owned(),
+            ReviewState::Idle | ReviewState::Approved(_) => String::new(),
         };
         messages::gated(&gated, judged, &asked, cx.policy, cx.input)
     }
 
     /// `sprag decide` is the reviewer's. Seen coming from it, it leaves a permit that the command needs.
-    pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+    pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
         let script = call.script(&cx.input.start());
         let Some(called) = script.and_then(decide_in) else {
             return Vote::Pass;
@@ -129,7 +129,7 @@ impl Review {
         }
         match (&mut self.standing, &cx.input.actor) {
             (
-                Standing::InReview { seat, .. } | Standing::Wanted { late: Some(seat), .. },
+                ReviewState::InReview { seat, .. } | ReviewState::Wanted { late: Some(seat), .. },
                 Actor::Subagent { id, .. },
             ) if seat.is_agent(id) => {
                 let until = cx.input.at.plus_seconds(PERMIT_SECONDS);
@@ -137,19 +137,19 @@ impl Review {
                 Vote::Pass
             }
             // The command itself looks whose child it is.
-            (Standing::InReview { seat, .. }, _) if seat.is_process() => Vote::Pass,
+            (ReviewState::InReview { seat, .. }, _) if seat.is_process() => Vote::Pass,
             _ => Vote::Hold(messages::not_reviewer(cx.policy.agent())),
         }
     }
 }
 
-struct Called {
-    word: Option<ReviewWord>,
+struct ReviewedCall {
+    word: Option<ReviewResult>,
     is_human: bool,
 }
 
 /// The first `sprag decide` that a script would run.
-fn decide_in(script: &Script) -> Option<Called> {
+fn decide_in(script: &Script) -> Option<ReviewedCall> {
     let is = |word: Option<&Word>, text: &str| matches!(word, Some(Word::Known(known)) if known == text);
     let command = script
         .commands
@@ -159,15 +159,16 @@ fn decide_in(script: &Script) -> Option<Called> {
     if has("--help") || has("-h") {
         return None;
     }
-    let mut words = [ReviewWord::Complete, ReviewWord::Issues].into_iter().filter(|word| has(word.name()));
+    let mut words =
+        [ReviewResult::Complete, ReviewResult::Issues].into_iter().filter(|word| has(word.name()));
     // Where both stand there, one of them is in a text.
     let word = words.next().filter(|_| words.next().is_none());
-    Some(Called { word, is_human: has("--human") })
+    Some(ReviewedCall { word, is_human: has("--human") })
 }
 
 /// What a review is about, for a test that looks at it.
 #[cfg(test)]
 pub(crate) fn word_in(line: &str) -> Option<Option<&'static str>> {
-    let script = Script::parse(line, &sprag_shell::Start::default());
-    decide_in(&script).map(|called| called.word.map(ReviewWord::name))
+    let script = Script::parse(line, &sprag_shell::ShellStart::default());
+    decide_in(&script).map(|called| called.word.map(ReviewResult::name))
 }

@@ -1,8 +1,8 @@
 //! Whether what a call would change is in the scope of an intent: as it is named, and where links lead.
 
-use sprag_base::glob::Folding;
+use sprag_base::glob::CaseFolding;
 use sprag_base::text::Text;
-use sprag_intent::{Intent, Intents, Reach, Target};
+use sprag_intent::{Intent, ScopeFacts, ScopedPath, WriteReach};
 
 /// What is protected whatever a scope says, relative to the worktree.
 const PROTECTED: &[&str] = &[".sprag", ".orchestration", ".intentignore"];
@@ -19,13 +19,13 @@ const REMOVING: &[&str] = &["rm", "shred", "trash", "mv"];
 
 /// Why a call is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault<'a> {
+pub(super) enum ScopeViolation<'a> {
     Protected { named: &'a str },
-    Outside { named: &'a str, at: Where },
+    Outside { named: &'a str, at: ScopeLocation },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Where {
+pub(super) enum ScopeLocation {
     /// Relative to the worktree.
     Here(String),
     /// By this path, out of the repository.
@@ -35,24 +35,28 @@ pub enum Where {
 }
 
 /// The first thing that a call would change and must not. What is protected goes before all else.
-pub fn first<'a>(intent: &Intent, intents: &'a Intents, strays: &[Text<200>]) -> Option<Fault<'a>> {
+pub(super) fn first<'a>(
+    intent: &Intent,
+    intents: &'a ScopeFacts,
+    strays: &[Text<200>],
+) -> Option<ScopeViolation<'a>> {
     let protected = intents.targets.iter().find(|target| {
         target.paths.iter().any(|path| {
             relative(path, intents).is_some_and(|path| is_protected(&path, target, intents.folding))
         })
     });
     if let Some(target) = protected {
-        return Some(Fault::Protected { named: &target.named });
+        return Some(ScopeViolation::Protected { named: &target.named });
     }
     intents.targets.iter().find_map(|target| outside(target, intent, intents, strays))
 }
 
 fn outside<'a>(
-    target: &'a Target,
+    target: &'a ScopedPath,
     intent: &Intent,
-    intents: &Intents,
+    intents: &ScopeFacts,
     strays: &[Text<200>],
-) -> Option<Fault<'a>> {
+) -> Option<ScopeViolation<'a>> {
     let named = target.named.as_str();
     // Where such a name leads is the hook's own output, not the call's.
     if is_sink(&target.paths[0]) {
@@ -60,36 +64,36 @@ fn outside<'a>(
     }
     for path in &target.paths {
         let at = match relative(path, intents) {
-            Some(_) if target.reach == Reach::Special => Where::Special,
+            Some(_) if target.reach == WriteReach::Special => ScopeLocation::Special,
             Some(path) => {
                 let is_undone = UNDOING.contains(&target.by.as_str())
                     && strays.iter().any(|stray| stray.as_str() == path);
                 if is_undone || intent.owned.holds(&path, target.reach, intents.folding) {
                     continue;
                 }
-                Where::Here(path)
+                ScopeLocation::Here(path)
             }
             None if is_scratch(path, intents) => continue,
-            None => Where::Elsewhere(path.clone()),
+            None => ScopeLocation::Elsewhere(path.clone()),
         };
-        return Some(Fault::Outside { named, at });
+        return Some(ScopeViolation::Outside { named, at });
     }
     None
 }
 
 /// Paths a call would change, relative to the worktree.
-pub fn named(intents: &Intents) -> Vec<String> {
+pub(super) fn named(intents: &ScopeFacts) -> Vec<String> {
     intents.targets.iter().filter_map(|target| relative(&target.paths[0], intents)).collect()
 }
 
 /// A path seen from the worktree; none if it is out of it.
-pub fn relative(path: &str, intents: &Intents) -> Option<String> {
+pub fn relative(path: &str, intents: &ScopeFacts) -> Option<String> {
     let below = intents.roots.iter().filter(|root| !root.is_empty()).find_map(|root| {
         let root = root.trim_end_matches('/');
         let start = path.get(..root.len())?;
         let is_root = match intents.folding {
-            Folding::Exact => start == root,
-            Folding::Folded => start.to_lowercase() == root.to_lowercase(),
+            CaseFolding::Exact => start == root,
+            CaseFolding::Folded => start.to_lowercase() == root.to_lowercase(),
         };
         let rest = &path[root.len()..];
         (is_root && (rest.is_empty() || rest.starts_with('/'))).then(|| rest.trim_start_matches('/'))
@@ -97,18 +101,18 @@ pub fn relative(path: &str, intents: &Intents) -> Option<String> {
     below.map(str::to_owned)
 }
 
-fn is_protected(path: &str, target: &Target, folding: Folding) -> bool {
+fn is_protected(path: &str, target: &ScopedPath, folding: CaseFolding) -> bool {
     // Whoever takes away the whole worktree takes them, too.
-    let takes_all = target.reach == Reach::Tree && REMOVING.contains(&target.by.as_str());
+    let takes_all = target.reach == WriteReach::Tree && REMOVING.contains(&target.by.as_str());
     is_ours(path, folding) || path.is_empty() && takes_all
 }
 
 /// Whether a path of the worktree is protected whatever a scope says.
-pub fn is_ours(path: &str, folding: Folding) -> bool {
+pub(super) fn is_ours(path: &str, folding: CaseFolding) -> bool {
     let first = path.split('/').next().unwrap_or_default();
     let is_it = |name: &&str| match folding {
-        Folding::Exact => first == *name,
-        Folding::Folded => first.to_lowercase() == **name,
+        CaseFolding::Exact => first == *name,
+        CaseFolding::Folded => first.to_lowercase() == **name,
     };
     PROTECTED.iter().any(is_it)
 }
@@ -121,7 +125,7 @@ fn is_sink(path: &str) -> bool {
 
 /// Below the system's place for temporary files. A repository that lies there itself does not make its
 /// neighbours scratch.
-fn is_scratch(path: &str, intents: &Intents) -> bool {
+fn is_scratch(path: &str, intents: &ScopeFacts) -> bool {
     let below = |path: &'_ str, dir: &str| {
         let rest = path.strip_prefix(dir.trim_end_matches('/'))?.strip_prefix('/')?;
         (!rest.is_empty()).then(|| rest.split('/').next().unwrap_or_default().to_owned())

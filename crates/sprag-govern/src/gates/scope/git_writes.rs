@@ -3,27 +3,30 @@
 use sprag_shell::{Command, Script};
 
 use super::patches;
-use super::targets::{Kind, Wanted, place_of, unknown};
+use super::targets::{TargetKind, WriteTarget, place_of, unknown};
 use crate::event::Input;
 
-pub fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<Wanted> {
+pub(super) fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<WriteTarget> {
     let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
     let Some((verb, rest)) = words.split_first() else { return Vec::new() };
     let has = |names: &[&str]| rest.iter().any(|word| names.contains(&word.as_str()));
-    let at = |named: &str, kind: Kind| place_of(named, &command.cwd, "git", kind, input);
+    let at = |named: &str, kind: TargetKind| place_of(named, &command.cwd, "git", kind, input);
     match verb.as_str() {
         // Without dashes a word may be a branch or a path.
         "checkout" if !has(&["--", "-b", "-B", "--orphan", "--detach"]) => {
-            operands(rest, &[]).map(|named| at(named, Kind::IfThere)).collect()
+            operands(rest, &[]).map(|named| at(named, TargetKind::IfThere)).collect()
         }
         "stash" if rest.iter().any(|word| word.starts_with("--pathspec-from-file")) => {
             vec![unknown("git stash")]
         }
-        "stash" if has(&["--"]) => {
-            rest.iter().skip_while(|word| *word != "--").skip(1).map(|named| at(named, Kind::Tree)).collect()
-        }
+        "stash" if has(&["--"]) => rest
+            .iter()
+            .skip_while(|word| *word != "--")
+            .skip(1)
+            .map(|named| at(named, TargetKind::Tree))
+            .collect(),
         "stash" if rest.first().is_some_and(|word| word == "push") => {
-            operands(&rest[1..], &["-m", "--message"]).map(|named| at(named, Kind::Tree)).collect()
+            operands(&rest[1..], &["-m", "--message"]).map(|named| at(named, TargetKind::Tree)).collect()
         }
         "apply"
             if !has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) || has(&["--apply"]) =>
@@ -34,9 +37,9 @@ pub fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<Wanted> 
             patches::wanted(command, "git am", script, input)
         }
         "clean" if !rest.iter().any(|word| is_letter(word, 'n') || word == "--dry-run") => {
-            let named: Vec<Wanted> =
-                operands(rest, &["-e", "--exclude"]).map(|named| at(named, Kind::Tree)).collect();
-            if named.is_empty() { vec![at(".", Kind::Tree)] } else { named }
+            let named: Vec<WriteTarget> =
+                operands(rest, &["-e", "--exclude"]).map(|named| at(named, TargetKind::Tree)).collect();
+            if named.is_empty() { vec![at(".", TargetKind::Tree)] } else { named }
         }
         "submodule" if rest.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == "add") => {
             let values = ["-b", "--branch", "--name", "--reference", "--depth"];
@@ -47,10 +50,10 @@ pub fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<Wanted> 
                 [address] => from(address).rsplit(['/', ':']).next().unwrap_or_default().to_owned(),
                 [_, place, ..] => place.clone(),
             };
-            vec![at(&place, Kind::Tree), at(&format!("{}/.gitmodules", input.root), Kind::Path)]
+            vec![at(&place, TargetKind::Tree), at(&format!("{}/.gitmodules", input.root), TargetKind::Path)]
         }
         "worktree" if matches!(rest.first().map(String::as_str), Some("remove" | "move")) => {
-            operands(&rest[1..], &[]).map(|named| at(named, Kind::Tree)).collect()
+            operands(&rest[1..], &[]).map(|named| at(named, TargetKind::Tree)).collect()
         }
         _ => Vec::new(),
     }

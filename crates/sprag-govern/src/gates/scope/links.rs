@@ -2,9 +2,9 @@
 //! file is that file.
 
 use sprag_base::path::absolute;
-use sprag_shell::{Command, PathUse, Place, Script, Word};
+use sprag_shell::{Command, PathUse, Script, Word, WorkingDir};
 
-use super::targets::{Kind, Wanted, place_of, unknown};
+use super::targets::{TargetKind, WriteTarget, place_of, unknown};
 use crate::event::Input;
 
 const LINKING: &[&str] = &["ln", "gln"];
@@ -13,27 +13,27 @@ const COPYING: &[&str] = &["cp", "gcp"];
 const DEPTH: usize = 8;
 
 /// A link by the path it will have, and where it leads.
-struct Link {
+struct MadeLink {
     at: String,
     to: String,
 }
 
 /// Adds what is changed because of links.
-pub fn follow(script: &Script, input: &Input, wanted: &mut Vec<Wanted>) {
+pub(super) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarget>) {
     let mut links = Vec::new();
     for (index, command) in script.commands.iter().enumerate() {
         let of_this = |uses: &[PathUse]| -> Vec<PathUse> {
             uses.iter().filter(|used| used.command == Some(index)).cloned().collect()
         };
         match made(command) {
-            Some(Made::Names) => {
+            Some(LinkKind::Names) => {
                 let second = of_this(&script.reads).into_iter().map(|used| match &used.path {
-                    Word::Known(named) => place_of(named, &used.cwd, "ln", Kind::Path, input),
+                    Word::Known(named) => place_of(named, &used.cwd, "ln", TargetKind::Path, input),
                     Word::Partly(_) | Word::Many => unknown("ln"),
                 });
                 wanted.extend(second);
             }
-            Some(Made::Links) => match pairs(&of_this(&script.reads), &of_this(&script.writes), input) {
+            Some(LinkKind::Links) => match pairs(&of_this(&script.reads), &of_this(&script.writes), input) {
                 Some(made) => links.extend(made),
                 None if script.writes.iter().any(|used| used.command != Some(index)) => {
                     wanted.push(unknown("ln"));
@@ -43,32 +43,32 @@ pub fn follow(script: &Script, input: &Input, wanted: &mut Vec<Wanted>) {
             None => {}
         }
     }
-    let through = |wanted: &Wanted| match wanted {
-        Wanted::At { named, dir, by, kind } if !LINKING.contains(&by.as_str()) => {
+    let through = |wanted: &WriteTarget| match wanted {
+        WriteTarget::At { named, dir, by, kind } if !LINKING.contains(&by.as_str()) => {
             let path = absolute(dir, named);
             let link = links.iter().find(|link| below(&path, &link.at).is_some())?;
             let named = format!("{}{}", link.to, below(&path, &link.at)?);
-            Some(Wanted::At { named, dir: dir.clone(), by: by.clone(), kind: kind.clone() })
+            Some(WriteTarget::At { named, dir: dir.clone(), by: by.clone(), kind: kind.clone() })
         }
         _ => None,
     };
     // A link may lead to another one.
     let mut from = 0;
     for _ in 0..DEPTH {
-        let more: Vec<Wanted> = wanted[from..].iter().filter_map(through).collect();
+        let more: Vec<WriteTarget> = wanted[from..].iter().filter_map(through).collect();
         from = wanted.len();
         wanted.extend(more);
     }
 }
 
-enum Made {
+enum LinkKind {
     /// That lead somewhere.
     Links,
     /// Second names of a file.
     Names,
 }
 
-fn made(command: &Command) -> Option<Made> {
+fn made(command: &Command) -> Option<LinkKind> {
     let program = command.program()?;
     let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
     let has = |letter: char, long: &str| {
@@ -78,26 +78,28 @@ fn made(command: &Command) -> Option<Made> {
         })
     };
     match program {
-        name if LINKING.contains(&name) => Some(if has('s', "symbolic") { Made::Links } else { Made::Names }),
-        name if COPYING.contains(&name) && has('l', "link") => Some(Made::Names),
-        name if COPYING.contains(&name) && has('s', "symbolic-link") => Some(Made::Links),
+        name if LINKING.contains(&name) => {
+            Some(if has('s', "symbolic") { LinkKind::Links } else { LinkKind::Names })
+        }
+        name if COPYING.contains(&name) && has('l', "link") => Some(LinkKind::Names),
+        name if COPYING.contains(&name) && has('s', "symbolic-link") => Some(LinkKind::Links),
         _ => None,
     }
 }
 
 /// Every link that may come of it: the last word names it, or the directory it is put into. `None`: not all
 /// words are known.
-fn pairs(sources: &[PathUse], places: &[PathUse], input: &Input) -> Option<Vec<Link>> {
+fn pairs(sources: &[PathUse], places: &[PathUse], input: &Input) -> Option<Vec<MadeLink>> {
     let mut links = Vec::new();
     for place in places {
-        let (Word::Known(named), Place::At(dir)) = (&place.path, &place.cwd) else { return None };
+        let (Word::Known(named), WorkingDir::At(dir)) = (&place.path, &place.cwd) else { return None };
         let place = absolute(&absolute(&input.cwd, dir), named);
         for source in sources {
             let Word::Known(source) = &source.path else { return None };
             let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let parent = place.rsplit_once('/').map_or("/", |(parent, _)| parent);
-            links.push(Link { at: place.clone(), to: absolute(parent, source) });
-            links.push(Link { at: absolute(&place, name), to: absolute(&place, source) });
+            links.push(MadeLink { at: place.clone(), to: absolute(parent, source) });
+            links.push(MadeLink { at: absolute(&place, name), to: absolute(&place, source) });
         }
     }
     Some(links)

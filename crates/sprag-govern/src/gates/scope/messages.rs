@@ -1,16 +1,19 @@
 //! What the scope gate says. Each refusal names a way on.
 
 use sprag_base::text::{ContextNote, Text, quoted, shell_word};
-use sprag_intent::{Bad, Chosen, Criterion, Holder, Intent, IntentSet, Intents, Owned, Standings, Status};
+use sprag_intent::{
+    Criterion, Holder, Intent, IntentFileError, IntentHistories, IntentSet, IntentStatus, Ownership,
+    ScopeFacts, SelectedIntent,
+};
 
-use super::check::{Fault, Where};
+use super::check::{ScopeLocation, ScopeViolation};
 use crate::event::Input;
 use crate::reason::Reason;
 
 /// What a starting session may be told.
 const PROTOCOL: usize = 1000;
 
-pub fn bad_intents(bad: &[Bad]) -> Reason {
+pub(super) fn bad_intents(bad: &[IntentFileError]) -> Reason {
     let first = bad.first().map(ToString::to_string).unwrap_or_default();
     let more = match bad.len() {
         0 | 1 => String::new(),
@@ -23,15 +26,20 @@ pub fn bad_intents(bad: &[Bad]) -> Reason {
     )
 }
 
-pub fn bad_at_start(bad: &[Bad]) -> ContextNote {
+pub(super) fn bad_at_start(bad: &[IntentFileError]) -> ContextNote {
     Text::new(format!("{}; until then changes are refused or asked for", bad_intents(bad).why))
 }
 
-pub fn none_here() -> Reason {
+pub(super) fn none_here() -> Reason {
     Reason::new("intent_not_found", "this repository has no intents", "sprag intent new ID --name TEXT")
 }
 
-pub fn intent_required(paths: &[String], set: &IntentSet, intents: &Intents, input: &Input) -> Reason {
+pub(super) fn intent_required(
+    paths: &[String],
+    set: &IntentSet,
+    intents: &ScopeFacts,
+    input: &Input,
+) -> Reason {
     let owning = set.owning(paths, &intents.standings, intents.folding);
     let next = match owning.as_slice() {
         [] => match open(set, &intents.standings).as_slice() {
@@ -49,7 +57,7 @@ pub fn intent_required(paths: &[String], set: &IntentSet, intents: &Intents, inp
     )
 }
 
-pub fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
+pub(super) fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
     let near = set.nearest(id);
     let next = match near.as_slice() {
         [] => "sprag intent new ID --name TEXT".to_owned(),
@@ -58,7 +66,7 @@ pub fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
     Reason::new("intent_not_found", format!("there is no intent `{}`", quoted(id)), next)
 }
 
-pub fn closed(intent: &Intent) -> Reason {
+pub(super) fn closed(intent: &Intent) -> Reason {
     Reason::new(
         "intent_closed",
         format!("intent `{}` is done", intent.id),
@@ -66,7 +74,7 @@ pub fn closed(intent: &Intent) -> Reason {
     )
 }
 
-pub fn changed(intent: &Intent, input: &Input) -> Reason {
+pub(super) fn changed(intent: &Intent, input: &Input) -> Reason {
     Reason::new(
         "intent_changed",
         format!("intent `{}` has come to mean something else since it was selected", intent.id),
@@ -74,7 +82,7 @@ pub fn changed(intent: &Intent, input: &Input) -> Reason {
     )
 }
 
-pub fn busy(intent: &Intent, holder: &Holder) -> Reason {
+pub(super) fn busy(intent: &Intent, holder: &Holder) -> Reason {
     Reason::new(
         "intent_busy",
         format!(
@@ -87,27 +95,29 @@ pub fn busy(intent: &Intent, holder: &Holder) -> Reason {
     )
 }
 
-pub fn outside(
-    fault: &Fault<'_>,
+pub(super) fn outside(
+    fault: &ScopeViolation<'_>,
     intent: &Intent,
     set: &IntentSet,
-    intents: &Intents,
+    intents: &ScopeFacts,
     input: &Input,
 ) -> Reason {
     let (named, at) = match fault {
-        Fault::Protected { named } => {
+        ScopeViolation::Protected { named } => {
             return Reason::new(
                 "protected_path",
                 format!("`{}` tells agents what they may change, and no agent may change it", quoted(named)),
                 "leave it alone, or ask the user to change it",
             );
         }
-        Fault::Outside { named, at } => (quoted(named), at),
+        ScopeViolation::Outside { named, at } => (quoted(named), at),
     };
     let id = &intent.id;
     let (why, next) = match at {
-        Where::Special => (format!("`{named}` is there and is no file"), "write to a file".to_owned()),
-        Where::Elsewhere(path) => {
+        ScopeLocation::Special => {
+            (format!("`{named}` is there and is no file"), "write to a file".to_owned())
+        }
+        ScopeLocation::Elsewhere(path) => {
             let leads =
                 if quoted(path) == named { String::new() } else { format!(", which is `{}`,", quoted(path)) };
             (
@@ -116,7 +126,7 @@ pub fn outside(
                     .to_owned(),
             )
         }
-        Where::Here(path) => {
+        ScopeLocation::Here(path) => {
             let owning = set.owning(std::slice::from_ref(path), &intents.standings, intents.folding);
             let other = match owning.as_slice() {
                 [] => String::new(),
@@ -132,7 +142,7 @@ pub fn outside(
     Reason::new("scope_violation", why, next)
 }
 
-pub fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
+pub(super) fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
     Reason::new(
         "scope_unknown",
         format!(
@@ -144,7 +154,7 @@ pub fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
     )
 }
 
-pub fn approval(intent: &Intent, code: Option<&str>) -> Reason {
+pub(super) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
     let next = match code {
         Some(code) => format!(
             "ask the user, who alone can let this one call through in a terminal: `sprag approve {code}`; then make \
@@ -159,7 +169,7 @@ pub fn approval(intent: &Intent, code: Option<&str>) -> Reason {
     )
 }
 
-pub fn rejected(intent: &Intent) -> Reason {
+pub(super) fn rejected(intent: &Intent) -> Reason {
     Reason::new(
         "user_rejected",
         format!("the user does not want this change for intent `{}`", intent.id),
@@ -167,7 +177,7 @@ pub fn rejected(intent: &Intent) -> Reason {
     )
 }
 
-pub fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
+pub(super) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
     let named: Vec<String> =
         unmet.iter().take(5).map(|criterion| format!("`{}`", quoted(criterion.text.as_str()))).collect();
     Reason::new(
@@ -177,7 +187,7 @@ pub fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
     )
 }
 
-pub fn inherited(chosen: &Chosen) -> ContextNote {
+pub(super) fn inherited(chosen: &SelectedIntent) -> ContextNote {
     Text::new(format!(
         "this session works for intent `{}`: change only what it owns (`sprag intent show {}`)",
         chosen.id, chosen.id
@@ -185,10 +195,10 @@ pub fn inherited(chosen: &Chosen) -> ContextNote {
 }
 
 /// How to choose, and from what.
-pub fn protocol(
+pub(super) fn protocol(
     set: &IntentSet,
-    standings: &Standings,
-    chosen: Option<&Chosen>,
+    standings: &IntentHistories,
+    chosen: Option<&SelectedIntent>,
     input: &Input,
 ) -> ContextNote {
     let mut text = match chosen.and_then(|chosen| set.find(chosen.id.as_str())) {
@@ -209,9 +219,9 @@ pub fn protocol(
     let open = open(set, standings);
     for (at, intent) in open.iter().enumerate() {
         let owned = match &intent.owned {
-            Owned::Nothing => "nothing".to_owned(),
-            Owned::Everything => "everything".to_owned(),
-            Owned::Globs(globs) => quoted(&Text::<80>::new(globs.join(" ")).to_string()),
+            Ownership::Nothing => "nothing".to_owned(),
+            Ownership::Everything => "everything".to_owned(),
+            Ownership::Globs(globs) => quoted(&Text::<80>::new(globs.join(" ")).to_string()),
         };
         let name = quoted(&Text::<80>::from(intent.name.as_str()).to_string());
         let line = format!("\n- {}: {name} ({owned})", intent.id);
@@ -229,8 +239,8 @@ pub fn protocol(
     Text::new(text)
 }
 
-fn open<'a>(set: &'a IntentSet, standings: &Standings) -> Vec<&'a Intent> {
-    set.iter().filter(|intent| standings.status(intent) != Status::Done).collect()
+fn open<'a>(set: &'a IntentSet, standings: &IntentHistories) -> Vec<&'a Intent> {
+    set.iter().filter(|intent| standings.status(intent) != IntentStatus::Done).collect()
 }
 
 fn ids(intents: &[&Intent]) -> String {

@@ -12,71 +12,76 @@ mod targets;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_intent::{Chosen, Class, Holder, Intent, IntentSet, Intents, Read, Sharing, Status};
-use sprag_policy::call::{Effect, ToolCall};
+use sprag_intent::{
+    DeclaredClass, Holder, Intent, IntentFiles, IntentSet, IntentSharing, IntentStatus, ScopeFacts,
+    SelectedIntent,
+};
+use sprag_policy::call::{ToolCall, ToolEffect};
 
-use crate::approval::{Refusals, Refused, Word, digest_of};
-use crate::event::{Errand, Event, Input, Presence};
-use crate::gates::needs::{Facts, Needs};
-use crate::gates::{Asked, Cx, Gate};
+use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
+use crate::event::{Event, Input, Presence, SessionPurpose};
+use crate::gates::needs::{Answers, SharedNeeds};
+use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
 pub use check::relative;
-pub use settings::{Found, Policy, Required};
-pub use strays::{MOST_WINDOWS, Span, Window, moves_trees};
-pub use targets::{Kind, Wanted, wanted};
+pub use settings::{Required, Settings, StrayMode};
+pub use strays::{MOST_WINDOWS, StrayWindow, UnreadCall, moves_trees};
+pub use targets::{TargetKind, WriteTarget, wanted};
 
 /// Intents that a session is remembered to have served.
 const SERVED: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Scope {
+pub struct ScopeGate {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<SelectedIntent>,
     /// Since when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// What it served before: changes made then stay within what was owned then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     served: Vec<Text<64>>,
-    #[serde(skip_serializing_if = "Refusals::is_empty")]
-    refused: Refusals,
+    #[serde(skip_serializing_if = "RefusedCalls::is_empty")]
+    refused: RefusedCalls,
     /// When calls ran that nobody could read beforehand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    windows: Vec<Window>,
+    windows: Vec<UnreadCall>,
     /// What they changed that is nobody's, as the last stop found it. It may be put back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     strays: Vec<Text<200>>,
 }
 
-impl Gate for Scope {
-    type Policy = Policy;
+impl Gate for ScopeGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "a change serves an intent and stays in its scope";
-    const SECTION: Section = settings::SECTION;
+    const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
-        if !asked.policy.is_on() || asked.input.errand != Errand::Own {
-            return Needs::NONE;
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
+        if !asked.policy.is_on() || asked.input.errand != SessionPurpose::Own {
+            return SharedNeeds::NONE;
         }
         match &asked.input.event {
             Event::SessionStarted { .. }
-            | Event::Reported(Report::IntentSelected { .. } | Report::IntentDone { .. }) => Needs::INTENTS,
+            | Event::Reported(Report::IntentSelected { .. } | Report::IntentDone { .. }) => {
+                SharedNeeds::INTENTS
+            }
             Event::ToolRequested { call } if targets::is_mutating(call, asked.input, asked.policy) => {
                 // Builds run an agent's own code, too, and that must not widen the scope.
                 let only_moves = call.script(&asked.input.start()).is_some_and(strays::only_moves);
-                let keeps = call.effect == Effect::Exec && !only_moves;
-                Needs::INTENTS | if keeps { Needs::KEEP } else { Needs::NONE }
+                let keeps = call.effect == ToolEffect::Exec && !only_moves;
+                SharedNeeds::INTENTS | if keeps { SharedNeeds::KEEP } else { SharedNeeds::NONE }
             }
             Event::StopRequested(_) | Event::SessionEnded { .. } if self.looks_for_strays() => {
-                Needs::INTENTS | Needs::CHANGES | Needs::DEBTS
+                SharedNeeds::INTENTS | SharedNeeds::CHANGES | SharedNeeds::DEBTS
             }
-            _ => Needs::NONE,
+            _ => SharedNeeds::NONE,
         }
     }
 
@@ -84,8 +89,8 @@ impl Gate for Scope {
         self.refused.forget_single_use();
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
-        if !cx.policy.is_on() || cx.input.errand != Errand::Own {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+        if !cx.policy.is_on() || cx.input.errand != SessionPurpose::Own {
             return Vote::Pass;
         }
         let input = cx.input;
@@ -107,23 +112,23 @@ impl Gate for Scope {
     }
 }
 
-impl Scope {
+impl ScopeGate {
     /// The calls a person may let through now.
-    pub fn open(self) -> impl Iterator<Item = Refused> {
+    pub fn open(self) -> impl Iterator<Item = RefusedCall> {
         self.refused.open()
     }
 
-    fn introduce(&self, cx: &Cx<'_, Policy>) -> Vote {
+    fn introduce(&self, cx: &GateCx<'_, Settings>) -> Vote {
         let Some(intents) = &cx.facts.intents else { return Vote::Pass };
         match &intents.read {
-            Read::Bad(bad) => Vote::Note(messages::bad_at_start(bad)),
-            Read::Good(set) => {
+            IntentFiles::Bad(bad) => Vote::Note(messages::bad_at_start(bad)),
+            IntentFiles::Good(set) => {
                 Vote::Note(messages::protocol(set, &intents.standings, self.chosen.as_ref(), cx.input))
             }
         }
     }
 
-    fn requested(&mut self, call: &ToolCall, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
         let Some(wanted) = wanted(call, cx.input, cx.policy) else { return Vote::Pass };
         let Some(intents) = &cx.facts.intents else { return Vote::Pass };
         let vote = self.judge(call, &wanted, intents, cx.input);
@@ -135,10 +140,16 @@ impl Scope {
     }
 
     /// The first thing that speaks against a call.
-    fn judge(&mut self, call: &ToolCall, wanted: &[Wanted], intents: &Intents, input: &Input) -> Vote {
+    fn judge(
+        &mut self,
+        call: &ToolCall,
+        wanted: &[WriteTarget],
+        intents: &ScopeFacts,
+        input: &Input,
+    ) -> Vote {
         let set = match &intents.read {
-            Read::Good(set) => set,
-            Read::Bad(bad) => return in_doubt(messages::bad_intents(bad), input),
+            IntentFiles::Good(set) => set,
+            IntentFiles::Bad(bad) => return in_doubt(messages::bad_intents(bad), input),
         };
         let paths = check::named(intents);
         let Some(chosen) = &self.chosen else {
@@ -146,8 +157,10 @@ impl Scope {
         };
         let intent = match find(chosen.id.as_str(), set, intents) {
             Ok(intent) => intent,
-            Err(Missing::Unknown) => return Vote::Hold(messages::not_found(chosen.id.as_str(), set, input)),
-            Err(Missing::Closed(intent)) => return Vote::Hold(messages::closed(intent)),
+            Err(MissingIntent::Unknown) => {
+                return Vote::Hold(messages::not_found(chosen.id.as_str(), set, input));
+            }
+            Err(MissingIntent::Closed(intent)) => return Vote::Hold(messages::closed(intent)),
         };
         if intent.fingerprint != chosen.fingerprint {
             return Vote::Hold(messages::changed(intent, input));
@@ -159,8 +172,8 @@ impl Scope {
             return Vote::Hold(messages::outside(&fault, intent, set, intents, input));
         }
         let unknown = wanted.iter().find_map(|wanted| match wanted {
-            Wanted::Unknown { what } => Some(what),
-            Wanted::At { .. } | Wanted::Patch { .. } => None,
+            WriteTarget::Unknown { what } => Some(what),
+            WriteTarget::At { .. } | WriteTarget::Patch { .. } => None,
         });
         let unknown = unknown.or(intents.unknown.first());
         if let Some(what) = unknown {
@@ -175,10 +188,12 @@ impl Scope {
     /// Every change of such an intent is a person's to allow.
     fn ask_for(&mut self, call: &ToolCall, intent: &Intent, input: &Input) -> Vote {
         match self.refused.take(digest_of(input, call), input.at) {
-            Word::Yes => Vote::Pass,
-            Word::No => Vote::Hold(messages::rejected(intent)),
-            Word::None if input.presence == Presence::Attended => Vote::Ask(messages::approval(intent, None)),
-            Word::None => {
+            ApprovalAnswer::Yes => Vote::Pass,
+            ApprovalAnswer::No => Vote::Hold(messages::rejected(intent)),
+            ApprovalAnswer::None if input.presence == Presence::Attended => {
+                Vote::Ask(messages::approval(intent, None))
+            }
+            ApprovalAnswer::None => {
                 let code = self.refused.refuse(call, "scope", intent.id.as_str(), input);
                 Vote::Hold(messages::approval(intent, Some(&code)))
             }
@@ -193,10 +208,10 @@ impl Scope {
             (None, _) => false,
         };
         let mut holders = holders.iter().filter(|holder| holder.intent == intent.id);
-        if intent.sharing == Sharing::Exclusive { holders.find(is_first) } else { None }
+        if intent.sharing == IntentSharing::Exclusive { holders.find(is_first) } else { None }
     }
 
-    fn heard_of(&mut self, report: &Report, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn heard_of(&mut self, report: &Report, cx: &mut GateCx<'_, Settings>) -> Vote {
         match report {
             Report::Approved { code } => {
                 self.refused.approve(code.as_str(), cx.input.at);
@@ -212,19 +227,19 @@ impl Scope {
         }
     }
 
-    fn select(&mut self, id: &Text<64>, class: Class, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn select(&mut self, id: &Text<64>, class: DeclaredClass, cx: &mut GateCx<'_, Settings>) -> Vote {
         let (intents, intent) = match in_question(id, cx.facts, cx.input) {
             Ok(found) => found,
             Err(NotOpen::Done(intent)) => return Vote::Hold(messages::closed(intent)),
             Err(NotOpen::Not(reason)) => return Vote::Hold(reason),
         };
         let is_held = |holder: &&Holder| holder.intent == intent.id;
-        if intent.sharing == Sharing::Exclusive
+        if intent.sharing == IntentSharing::Exclusive
             && let Some(holder) = intents.holders.iter().find(is_held)
         {
             return Vote::Hold(messages::busy(intent, holder));
         }
-        let chosen = Chosen { id: intent.id.clone(), fingerprint: intent.fingerprint.clone(), class };
+        let chosen = SelectedIntent { id: intent.id.clone(), fingerprint: intent.fingerprint.clone(), class };
         let is_other = self.chosen.as_ref().is_none_or(|before| before.id != chosen.id);
         if is_other {
             self.since = Some(cx.input.at);
@@ -252,16 +267,16 @@ fn in_doubt(reason: Reason, input: &Input) -> Vote {
     }
 }
 
-enum Missing<'a> {
+enum MissingIntent<'a> {
     Unknown,
     Closed(&'a Intent),
 }
 
-fn find<'a>(id: &str, set: &'a IntentSet, intents: &Intents) -> Result<&'a Intent, Missing<'a>> {
-    let intent = set.find(id).ok_or(Missing::Unknown)?;
+fn find<'a>(id: &str, set: &'a IntentSet, intents: &ScopeFacts) -> Result<&'a Intent, MissingIntent<'a>> {
+    let intent = set.find(id).ok_or(MissingIntent::Unknown)?;
     match intents.standings.status(intent) {
-        Status::Done => Err(Missing::Closed(intent)),
-        Status::NotStarted | Status::InProgress => Ok(intent),
+        IntentStatus::Done => Err(MissingIntent::Closed(intent)),
+        IntentStatus::NotStarted | IntentStatus::InProgress => Ok(intent),
     }
 }
 
@@ -273,23 +288,23 @@ enum NotOpen<'a> {
 /// The intent that a report is about, if something can be done about it.
 fn in_question<'a>(
     id: &Text<64>,
-    facts: &'a Facts,
+    facts: &'a Answers,
     input: &Input,
-) -> Result<(&'a Intents, &'a Intent), NotOpen<'a>> {
+) -> Result<(&'a ScopeFacts, &'a Intent), NotOpen<'a>> {
     let intents = facts.intents.as_ref().ok_or_else(|| NotOpen::Not(messages::none_here()))?;
     let set = match &intents.read {
-        Read::Good(set) => set,
-        Read::Bad(bad) => return Err(NotOpen::Not(messages::bad_intents(bad))),
+        IntentFiles::Good(set) => set,
+        IntentFiles::Bad(bad) => return Err(NotOpen::Not(messages::bad_intents(bad))),
     };
     match find(id.as_str(), set, intents) {
         Ok(intent) => Ok((intents, intent)),
-        Err(Missing::Closed(intent)) => Err(NotOpen::Done(intent)),
-        Err(Missing::Unknown) => Err(NotOpen::Not(messages::not_found(id.as_str(), set, input))),
+        Err(MissingIntent::Closed(intent)) => Err(NotOpen::Done(intent)),
+        Err(MissingIntent::Unknown) => Err(NotOpen::Not(messages::not_found(id.as_str(), set, input))),
     }
 }
 
 /// Its checks have passed; that nothing else is missing is looked at here, whoever says so.
-fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut Cx<'_, Policy>) -> Vote {
+fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut GateCx<'_, Settings>) -> Vote {
     let (intents, intent) = match in_question(id, cx.facts, cx.input) {
         Ok(found) => found,
         Err(NotOpen::Done(_)) => return Vote::Pass,

@@ -1,15 +1,15 @@
 //! Which files a patch would change, by its own text: at hand, or in a file that is there before the call.
 
-use sprag_shell::{Command, Place, Script, Source, Word};
+use sprag_shell::{Command, Script, StdinSource, Word, WorkingDir};
 
-use super::targets::{Kind, Wanted, place_of, unknown};
+use super::targets::{TargetKind, WriteTarget, place_of, unknown};
 use crate::event::Input;
 
 /// How a patch is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
     by: String,
-    cwd: Place,
+    cwd: WorkingDir,
     /// Leading directories of each name that do not count.
     strip: usize,
 }
@@ -44,33 +44,39 @@ const HARMLESS: &[&str] = &[
     "--keep",
 ];
 
-pub fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Vec<Wanted> {
+pub(super) fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Vec<WriteTarget> {
     let Some((patch, files)) = told(command, by) else { return vec![unknown(by)] };
     let source = match (&command.stdin, files.is_empty()) {
-        (Source::Text(text), true) => return patch.wanted(text, input),
-        (Source::File(Word::Known(file)), true) => vec![file.clone()],
+        (StdinSource::Text(text), true) => return patch.wanted(text, input),
+        (StdinSource::File(Word::Known(file)), true) => vec![file.clone()],
         (_, false) => files,
-        (Source::Inherited | Source::Unknown | Source::File(_), true) => return vec![unknown(by)],
+        (StdinSource::Inherited | StdinSource::Unknown | StdinSource::File(_), true) => {
+            return vec![unknown(by)];
+        }
     };
-    let Place::At(dir) = &command.cwd else { return vec![unknown(by)] };
+    let WorkingDir::At(dir) = &command.cwd else { return vec![unknown(by)] };
     if !is_alone(command, script) {
         return vec![unknown(by)];
     }
     let dir = sprag_base::path::absolute(&input.cwd, dir);
-    source.into_iter().map(|file| Wanted::Patch { file, dir: dir.clone(), patch: patch.clone() }).collect()
+    source
+        .into_iter()
+        .map(|file| WriteTarget::Patch { file, dir: dir.clone(), patch: patch.clone() })
+        .collect()
 }
 
 impl Patch {
     /// What this text would change, if it says so.
-    pub fn wanted(&self, text: &str, input: &Input) -> Vec<Wanted> {
+    pub fn wanted(&self, text: &str, input: &Input) -> Vec<WriteTarget> {
         let Some(files) = files(text, self.strip) else { return vec![unknown(&self.by)] };
         let mut wanted = Vec::new();
         for named in files {
-            wanted.push(place_of(&named, &self.cwd, &self.by, Kind::Path, input));
+            wanted.push(place_of(&named, &self.cwd, &self.by, TargetKind::Path, input));
             // Names in patches of git's own are relative to the worktree, wherever it is told to apply them.
-            if self.by != "patch" && !matches!(&self.cwd, Place::At(dir) if dir.is_empty() || dir == ".") {
+            if self.by != "patch" && !matches!(&self.cwd, WorkingDir::At(dir) if dir.is_empty() || dir == ".")
+            {
                 let named = format!("{}/{named}", input.root);
-                wanted.push(place_of(&named, &self.cwd, &self.by, Kind::Path, input));
+                wanted.push(place_of(&named, &self.cwd, &self.by, TargetKind::Path, input));
             }
         }
         wanted
@@ -121,7 +127,7 @@ fn is_alone(command: &Command, script: &Script) -> bool {
 }
 
 /// The files that a patch names, with so many leading directories taken away. `None`: it cannot be said of all.
-pub fn files(text: &str, strip: usize) -> Option<Vec<String>> {
+pub(super) fn files(text: &str, strip: usize) -> Option<Vec<String>> {
     let mut found: Vec<String> = Vec::new();
     // Lines of a hunk that are still to come, of both sides.
     let (mut old, mut new) = (0usize, 0usize);

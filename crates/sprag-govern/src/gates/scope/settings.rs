@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
+pub struct Settings {
     pub required: Required,
     /// Tools that write, each with the members of its input that name what.
     pub writers: Vec<String>,
@@ -13,7 +13,7 @@ pub struct Policy {
     pub readers: Vec<String>,
     /// Whether the repository has intents. Found by looking, not written by anyone.
     #[serde(default)]
-    pub found: Found,
+    pub found: StrayMode,
 }
 
 /// When a change needs an intent.
@@ -29,13 +29,13 @@ pub enum Required {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Found {
+pub enum StrayMode {
     #[default]
     Nothing,
     Intents,
 }
 
-pub const SECTION: Section = Section {
+pub(super) const SECTION: SettingSection = SettingSection {
     name: "intent",
     defaults: "\
 # Intents: why a change is made, and where it may be made.
@@ -50,17 +50,17 @@ writers = []
 readers = []
 ",
     keys: &[
-        Key { name: "required", tighten: Tighten::Ranked(&["never", "auto", "always"]) },
-        Key { name: "writers", tighten: Tighten::More },
-        Key { name: "readers", tighten: Tighten::Never },
+        SettingKey { name: "required", tighten: Tighten::Ranked(&["never", "auto", "always"]) },
+        SettingKey { name: "writers", tighten: Tighten::More },
+        SettingKey { name: "readers", tighten: Tighten::Never },
     ],
 };
 
-impl Policy {
+impl Settings {
     pub fn is_on(&self) -> bool {
         match (self.required, self.found) {
-            (Required::Never, _) | (Required::Auto, Found::Nothing) => false,
-            (Required::Auto, Found::Intents) | (Required::Always, _) => true,
+            (Required::Never, _) | (Required::Auto, StrayMode::Nothing) => false,
+            (Required::Auto, StrayMode::Intents) | (Required::Always, _) => true,
         }
     }
 

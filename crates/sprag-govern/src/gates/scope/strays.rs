@@ -7,14 +7,14 @@ use serde_json::json;
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_intent::{Intent, Intents, Reach, Read};
-use sprag_policy::call::{Effect, Outcome, ToolCall};
+use sprag_intent::{Intent, IntentFiles, ScopeFacts, WriteReach};
+use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 use sprag_shell::{Command, Script, Word};
 
-use super::{Policy, Scope, check};
+use super::{ScopeGate, Settings, check};
 use crate::approval::digest_of;
 use crate::event::{Event, Input};
-use crate::gates::Cx;
+use crate::gates::GateCx;
 use crate::obligation::{DEBT_MET, Duty, Obligation};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -27,7 +27,7 @@ const ITEMS: usize = 100;
 
 /// When such a call ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct UnreadCall {
     pub from: Timestamp,
     /// While it runs: the call, by its digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Window {
 
 /// A window as whoever looks at files needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct StrayWindow {
     pub from: Timestamp,
     pub to: Timestamp,
     /// Only what is in no commit counts.
@@ -54,21 +54,24 @@ const GIT: &str = "git";
 const MOVING: &[&str] =
     &["switch", "checkout", "pull", "merge", "rebase", "stash", "cherry-pick", "reset", "revert", "am"];
 
-impl Scope {
+impl ScopeGate {
     pub(super) fn looks_for_strays(&self) -> bool {
         !self.windows.is_empty() || !self.strays.is_empty()
     }
 
     /// When calls ran whose changes have to be looked for.
-    pub fn spans(&self, now: Timestamp) -> Vec<Span> {
-        let span =
-            |window: &Window| Span { from: window.from, to: window.to.unwrap_or(now), moves: window.moves };
+    pub fn spans(&self, now: Timestamp) -> Vec<StrayWindow> {
+        let span = |window: &UnreadCall| StrayWindow {
+            from: window.from,
+            to: window.to.unwrap_or(now),
+            moves: window.moves,
+        };
         self.windows.iter().map(span).collect()
     }
 
     /// A call is let through. One that only writes what it names has been judged.
     pub(super) fn open_window(&mut self, call: &ToolCall, input: &Input) {
-        if call.effect != Effect::Exec {
+        if call.effect != ToolEffect::Exec {
             return;
         }
         let script = call.script(&input.start());
@@ -84,17 +87,17 @@ impl Scope {
             first.open = second.open;
             first.moves &= second.moves;
         }
-        self.windows.push(Window { from: input.at, open: Some(digest_of(input, call)), to: None, moves });
+        self.windows.push(UnreadCall { from: input.at, open: Some(digest_of(input, call)), to: None, moves });
     }
 
-    pub(super) fn close_window(&mut self, call: &ToolCall, outcome: &Outcome, now: Timestamp) {
+    pub(super) fn close_window(&mut self, call: &ToolCall, outcome: &ToolOutcome, now: Timestamp) {
         // What it started goes on.
-        if self.windows.is_empty() || *outcome == Outcome::Launched {
+        if self.windows.is_empty() || *outcome == ToolOutcome::Launched {
             return;
         }
         // A client may tell of the end from another directory: then the first of the open ones it is.
-        let open = |window: &&mut Window| window.open.is_some();
-        if call.effect == Effect::Exec
+        let open = |window: &&mut UnreadCall| window.open.is_some();
+        if call.effect == ToolEffect::Exec
             && let Some(window) = self.windows.iter_mut().find(open)
         {
             window.open = None;
@@ -102,7 +105,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn judge_strays(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    pub(super) fn judge_strays(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if !self.looks_for_strays() {
             return Vote::Pass;
         }
@@ -126,12 +129,12 @@ impl Scope {
     }
 
     /// Of these, what no intent that was served owns.
-    fn unowned(&self, found: &[String], intents: &Intents) -> Vec<String> {
-        let Read::Good(set) = &intents.read else { return Vec::new() };
+    fn unowned(&self, found: &[String], intents: &ScopeFacts) -> Vec<String> {
+        let IntentFiles::Good(set) = &intents.read else { return Vec::new() };
         let served: Vec<&Intent> = self.served.iter().filter_map(|id| set.find(id.as_str())).collect();
         let is_owned = |path: &&String| {
             !check::is_ours(path, intents.folding)
-                && served.iter().any(|intent| intent.owned.holds(path, Reach::Path, intents.folding))
+                && served.iter().any(|intent| intent.owned.holds(path, WriteReach::Path, intents.folding))
         };
         found.iter().filter(|path| !is_owned(path)).cloned().collect()
     }
@@ -164,7 +167,7 @@ impl Scope {
 }
 
 /// Debts whose files are not astray any more.
-fn met(cx: &mut Cx<'_, Policy>, strays: &[String]) {
+fn met(cx: &mut GateCx<'_, Settings>, strays: &[String]) {
     let Some(debts) = &cx.facts.debts else { return };
     let open = debts.iter().map(|open| &open.debt);
     let of_here = open.filter(|debt| debt.duty == Duty::Scope && debt.root.as_str() == cx.input.root);

@@ -5,22 +5,22 @@ use serde_json::Value;
 use sprag_base::path::absolute;
 use sprag_base::text::Text;
 use sprag_intent::WILD;
-use sprag_policy::call::{Effect, ToolCall, Whole};
-use sprag_shell::{Carrier, Command, Host, Place, Script, Word};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect};
+use sprag_shell::{Carrier, Command, Host, Script, Word, WorkingDir};
 
 use super::patches::{self, Patch};
-use super::{Policy, git_writes, links};
+use super::{Settings, git_writes, links};
 use crate::event::Input;
 
 /// A path that a call would change, before anyone has looked at what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WriteTarget {
     At {
         named: String,
         /// What it is relative to.
         dir: String,
         by: String,
-        kind: Kind,
+        kind: TargetKind,
     },
     /// What a patch names. Its text is in a file, which is there before the call is made.
     Patch { file: String, dir: String, patch: Patch },
@@ -29,7 +29,7 @@ pub enum Wanted {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TargetKind {
     Path,
     /// Also all that is below it.
     Tree,
@@ -51,38 +51,40 @@ const TREES: &[&str] = &[
 const COPYING: &[&str] = &["cp", "gcp", "mv", "gmv", "ln", "gln", "install", "scp"];
 
 /// `None`: the call changes nothing that needs an intent.
-pub fn wanted(call: &ToolCall, input: &Input, policy: &Policy) -> Option<Vec<Wanted>> {
+pub fn wanted(call: &ToolCall, input: &Input, policy: &Settings) -> Option<Vec<WriteTarget>> {
     if !is_mutating(call, input, policy) {
         return None;
     }
-    let at = |named: &str| Wanted::At {
+    let at = |named: &str| WriteTarget::At {
         named: named.to_owned(),
         dir: input.cwd.clone(),
         by: call.name.to_string(),
-        kind: Kind::Path,
+        kind: TargetKind::Path,
     };
-    let mut wanted: Vec<Wanted> = call.paths.iter().map(|path| at(path)).collect();
+    let mut wanted: Vec<WriteTarget> = call.paths.iter().map(|path| at(path)).collect();
     let configured = policy.members_of(call.name.as_str());
     for member in configured.iter().flat_map(|members| members.split_whitespace()) {
         wanted.extend(texts(call.input.get(member)).into_iter().map(at));
     }
     if let Some(script) = call.script(&input.start()) {
         wanted.extend(of_script(script, input));
-    } else if wanted.is_empty() && (call.effect == Effect::Write || configured.is_some()) {
+    } else if wanted.is_empty() && (call.effect == ToolEffect::Write || configured.is_some()) {
         wanted.push(unknown(call.name.as_str()));
     }
-    if call.whole != Whole::Yes && call.effect == Effect::Write {
+    if call.whole != InputCompleteness::Yes && call.effect == ToolEffect::Write {
         wanted.push(unknown("a call too long to be read in full"));
     }
     Some(wanted)
 }
 
 /// Whether a call needs an intent. Commands of ours, and what only looks, do not.
-pub fn is_mutating(call: &ToolCall, input: &Input, policy: &Policy) -> bool {
+pub(super) fn is_mutating(call: &ToolCall, input: &Input, policy: &Settings) -> bool {
     match call.effect {
-        Effect::Read | Effect::Net | Effect::Delegate => policy.members_of(call.name.as_str()).is_some(),
-        Effect::Write => true,
-        Effect::Exec => {
+        ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate => {
+            policy.members_of(call.name.as_str()).is_some()
+        }
+        ToolEffect::Write => true,
+        ToolEffect::Exec => {
             !is_ours(call.name.as_str())
                 && !policy.only_reads(call.name.as_str())
                 && !call.script(&input.start()).is_some_and(Script::only_looks)
@@ -105,11 +107,11 @@ fn texts(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-pub(crate) fn unknown(what: &str) -> Wanted {
-    Wanted::Unknown { what: Text::from(what) }
+pub(crate) fn unknown(what: &str) -> WriteTarget {
+    WriteTarget::Unknown { what: Text::from(what) }
 }
 
-fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
+fn of_script(script: &Script, input: &Input) -> Vec<WriteTarget> {
     let mut wanted = Vec::new();
     for used in &script.writes {
         let command = used.command.and_then(|at| script.commands.get(at));
@@ -121,7 +123,7 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
             // What `find` adds to a place stays below it.
             Word::Partly(parts) if command.is_some_and(is_found) => match parts.first() {
                 Some(Some(place)) => {
-                    wanted.push(place_of(place, &used.cwd, &used.by, Kind::Tree, input));
+                    wanted.push(place_of(place, &used.cwd, &used.by, TargetKind::Tree, input));
                     continue;
                 }
                 _ => ".".to_owned(),
@@ -141,12 +143,12 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
             continue;
         }
         let kind = match used.by.as_str() {
-            _ if named.contains(WILD) => Kind::Wild,
-            "mkdir" => Kind::Directory,
-            by if COPYING.contains(&by) => Kind::Into(sources(script, used.command, &named)),
-            by if TREES.contains(&by) => Kind::Tree,
-            "git" => Kind::Tree,
-            _ => Kind::Path,
+            _ if named.contains(WILD) => TargetKind::Wild,
+            "mkdir" => TargetKind::Directory,
+            by if COPYING.contains(&by) => TargetKind::Into(sources(script, used.command, &named)),
+            by if TREES.contains(&by) => TargetKind::Tree,
+            "git" => TargetKind::Tree,
+            _ => TargetKind::Path,
         };
         wanted.push(place_of(&named, &used.cwd, &used.by, kind, input));
     }
@@ -175,7 +177,7 @@ fn of_script(script: &Script, input: &Input) -> Vec<Wanted> {
 const EDITORS: &[&str] =
     &["ed", "red", "ex", "vi", "vim", "nvim", "nano", "pico", "micro", "emacs", "emacsclient"];
 
-fn edited(command: &Command, editor: &str, input: &Input) -> Vec<Wanted> {
+fn edited(command: &Command, editor: &str, input: &Input) -> Vec<WriteTarget> {
     // These take the next word for their own; what follows a plus is a command or a line.
     const VALUES: &[&str] =
         &["-c", "--cmd", "-S", "-u", "-U", "-i", "-T", "-w", "-W", "-p", "-f", "--eval", "-l"];
@@ -186,7 +188,7 @@ fn edited(command: &Command, editor: &str, input: &Input) -> Vec<Wanted> {
     }
     let is_value = |at: usize| at > 0 && VALUES.contains(&words[at - 1].as_str());
     let files = words.iter().enumerate().filter(|(at, word)| !word.starts_with(['-', '+']) && !is_value(*at));
-    files.map(|(_, file)| place_of(file, &command.cwd, editor, Kind::Path, input)).collect()
+    files.map(|(_, file)| place_of(file, &command.cwd, editor, TargetKind::Path, input)).collect()
 }
 
 fn is_found(command: &Command) -> bool {
@@ -206,14 +208,23 @@ fn sources(script: &Script, command: Option<usize>, target: &str) -> Vec<String>
     names.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 
-pub(crate) fn place_of(named: &str, cwd: &Place, by: &str, kind: Kind, input: &Input) -> Wanted {
+pub(crate) fn place_of(
+    named: &str,
+    cwd: &WorkingDir,
+    by: &str,
+    kind: TargetKind,
+    input: &Input,
+) -> WriteTarget {
     match cwd {
-        Place::At(dir) => {
-            Wanted::At { named: named.to_owned(), dir: absolute(&input.cwd, dir), by: by.to_owned(), kind }
+        WorkingDir::At(dir) => WriteTarget::At {
+            named: named.to_owned(),
+            dir: absolute(&input.cwd, dir),
+            by: by.to_owned(),
+            kind,
+        },
+        WorkingDir::Unknown if named.starts_with('/') => {
+            WriteTarget::At { named: named.to_owned(), dir: input.cwd.clone(), by: by.to_owned(), kind }
         }
-        Place::Unknown if named.starts_with('/') => {
-            Wanted::At { named: named.to_owned(), dir: input.cwd.clone(), by: by.to_owned(), kind }
-        }
-        Place::Unknown => unknown(&format!("{by} {named}")),
+        WorkingDir::Unknown => unknown(&format!("{by} {named}")),
     }
 }

@@ -1,21 +1,21 @@
 use serde_json::json;
 
-use sprag_base::glob::Folding;
+use sprag_base::glob::CaseFolding;
 use sprag_base::ids::SessionId;
-use sprag_intent::{Draft, Ignored, Origin, Reach, Standings, Target};
-use sprag_policy::call::{Effect, Outcome, Tool, Whole};
+use sprag_intent::{IgnoredIntents, IntentDraft, IntentHistories, IntentOrigin, ScopedPath, WriteReach};
+use sprag_policy::call::{InputCompleteness, ToolEffect, ToolOutcome, ToolRow};
 
 use super::*;
 use crate::decide;
-use crate::event::{Source, Stop, Waiting};
-use crate::facts::Changes;
-use crate::gates::needs::Facts;
+use crate::event::{BackgroundWork, StartSource, StopRequest};
+use crate::facts::SessionChanges;
+use crate::gates::needs::Answers;
 use crate::session::Session;
 use crate::verdict::{Ruling, Verdict};
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Write", effect: Effect::Write, paths: &["path"], command: None },
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["path"], command: None },
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
 ];
 
 /// A session in a repository with intents, without a host.
@@ -23,27 +23,27 @@ struct Desk {
     session: Session,
     now: i64,
     presence: Presence,
-    intents: Intents,
-    policy: crate::settings::Policy,
+    intents: ScopeFacts,
+    policy: crate::settings::GovernSettings,
 }
 
 impl Desk {
     fn new(ids: &[&str]) -> Desk {
-        let draft = |id: &&str| Draft {
+        let draft = |id: &&str| IntentDraft {
             id: (*id).to_owned(),
             name: format!("about {id}"),
             owned: Some(vec![format!("{}/**", id.to_lowercase())]),
-            ..Draft::default()
+            ..IntentDraft::default()
         };
-        let set = IntentSet::new([ids.iter().map(|id| draft(id).intent(Origin::Sprag)).collect()]);
-        let mut policy = crate::settings::Policy::default();
-        policy.gates.scope.found = Found::Intents;
-        let intents = Intents {
-            read: Read::Good(set),
-            standings: Standings::default(),
+        let set = IntentSet::new([ids.iter().map(|id| draft(id).intent(IntentOrigin::Sprag)).collect()]);
+        let mut policy = crate::settings::GovernSettings::default();
+        policy.gates.scope.found = StrayMode::Intents;
+        let intents = ScopeFacts {
+            read: IntentFiles::Good(set),
+            standings: IntentHistories::default(),
             holders: Vec::new(),
-            ignored: Ignored::default(),
-            folding: Folding::Exact,
+            ignored: IgnoredIntents::default(),
+            folding: CaseFolding::Exact,
             roots: ["/w".to_owned(), "/w".to_owned()],
             temp: vec!["/tmp".to_owned()],
             targets: Vec::new(),
@@ -69,12 +69,12 @@ impl Desk {
             let wanted = wanted(call, &input, &self.policy.gates.scope).unwrap_or_default();
             intents.targets = wanted.into_iter().filter_map(target).collect();
         }
-        let facts = Facts {
+        let facts = Answers {
             intents: Some(intents),
             rules: Some(Default::default()),
-            changes: Some(Changes::default()),
+            changes: Some(SessionChanges::default()),
             conflicts: Some(Vec::new()),
-            ..Facts::default()
+            ..Answers::default()
         };
         let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy, None);
         self.session = step.session;
@@ -82,43 +82,43 @@ impl Desk {
     }
 
     fn write(&mut self, path: &str) -> String {
-        let call = ToolCall::new(TOOLS, "Write", json!({ "path": path }), None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, "Write", json!({ "path": path }), None, InputCompleteness::Yes);
         code(&self.event(Event::ToolRequested { call }))
     }
 
     fn bash(&mut self, command: &str) -> String {
-        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes);
         code(&self.event(Event::ToolRequested { call }))
     }
 
     fn ran(&mut self, command: &str) {
         assert_eq!(self.bash(command), "", "{command}");
-        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
-        self.event(Event::ToolFinished { call, outcome: Outcome::Ok });
+        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes);
+        self.event(Event::ToolFinished { call, outcome: ToolOutcome::Ok });
     }
 
     fn select(&mut self, id: &str) -> String {
-        let report = Report::IntentSelected { id: Text::from(id), class: Class::Refactor };
+        let report = Report::IntentSelected { id: Text::from(id), class: DeclaredClass::Refactor };
         code(&self.event(Event::Reported(report)))
     }
 
     /// What holds a stop, as far as it is this gate.
     fn stop(&mut self) -> String {
-        let stop = Stop { waiting: Waiting::No, ..Stop::default() };
+        let stop = StopRequest { waiting: BackgroundWork::No, ..StopRequest::default() };
         let verdict = self.event(Event::StopRequested(stop));
         let held = code(&verdict);
         if matches!(verdict.ruling, Ruling::Hold { gate: "scope", .. }) { held } else { String::new() }
     }
 }
 
-fn target(wanted: Wanted) -> Option<Target> {
-    let Wanted::At { named, dir, by, kind } = wanted else { return None };
-    if kind == Kind::IfThere {
+fn target(wanted: WriteTarget) -> Option<ScopedPath> {
+    let WriteTarget::At { named, dir, by, kind } = wanted else { return None };
+    if kind == TargetKind::IfThere {
         return None;
     }
     let path = sprag_base::path::absolute(&dir, &named);
-    let reach = if kind == Kind::Tree { Reach::Tree } else { Reach::Path };
-    Some(Target { named, paths: [path.clone(), path], reach, by })
+    let reach = if kind == TargetKind::Tree { WriteReach::Tree } else { WriteReach::Path };
+    Some(ScopedPath { named, paths: [path.clone(), path], reach, by })
 }
 
 fn code(verdict: &Verdict) -> String {
@@ -136,7 +136,7 @@ fn a_choice_comes_before_a_change() {
     assert_eq!(desk.bash("cat a/x | grep y"), "");
     assert_eq!(desk.select("C"), "intent_not_found");
     assert_eq!(desk.select("A"), "");
-    assert_eq!(desk.session.about.intent.as_ref().map(|chosen| chosen.class), Some(Class::Refactor));
+    assert_eq!(desk.session.about.intent.as_ref().map(|chosen| chosen.class), Some(DeclaredClass::Refactor));
     assert_eq!(desk.write("a/x"), "");
     assert_eq!(desk.write("b/x"), "scope_violation");
     assert_eq!(desk.bash("echo x > $X"), "scope_unknown", "nobody can be asked");
@@ -149,18 +149,18 @@ fn a_choice_comes_before_a_change() {
 #[test]
 fn where_there_are_no_intents_nothing_is_asked_of_the_host() {
     let input = |event: Event| Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w");
-    let call = ToolCall::new(TOOLS, "Write", json!({"path": "x"}), None, Whole::Yes);
-    let policy = crate::settings::Policy::default();
-    for event in [Event::ToolRequested { call }, Event::SessionStarted { source: Source::Startup }] {
+    let call = ToolCall::new(TOOLS, "Write", json!({"path": "x"}), None, InputCompleteness::Yes);
+    let policy = crate::settings::GovernSettings::default();
+    for event in [Event::ToolRequested { call }, Event::SessionStarted { source: StartSource::Startup }] {
         let needs = decide::needs(&Session::default(), &input(event), &policy);
-        assert!(!needs.has(Needs::INTENTS));
+        assert!(!needs.has(SharedNeeds::INTENTS));
     }
 }
 
 #[test]
 fn an_approval_is_for_one_call_within_ten_minutes() {
     let mut desk = Desk::new(&["A"]);
-    desk.intents.ignored = Ignored::parse("A");
+    desk.intents.ignored = IgnoredIntents::parse("A");
     desk.select("A");
     assert_eq!(desk.write("a/x"), "approval_required");
     let approve = |desk: &mut Desk| {
@@ -182,14 +182,14 @@ fn an_approval_is_for_one_call_within_ten_minutes() {
 fn what_is_told_at_the_start_is_short_whatever_there_is() {
     let names: Vec<String> = (0..400).map(|at| format!("INTENT-{at}-{}", "x".repeat(40))).collect();
     let mut desk = Desk::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    let verdict = desk.event(Event::SessionStarted { source: Source::Startup });
+    let verdict = desk.event(Event::SessionStarted { source: StartSource::Startup });
     let told = verdict.context().unwrap().to_string();
     assert!(told.chars().count() <= 1000, "{}", told.chars().count());
     assert!(
         told.contains("sprag intent select ID --session s") && told.contains("more: `sprag intent list`")
     );
     let mut few = Desk::new(&["A", "B"]);
-    let verdict = few.event(Event::SessionStarted { source: Source::Startup });
+    let verdict = few.event(Event::SessionStarted { source: StartSource::Startup });
     assert!(verdict.context().unwrap().as_str().ends_with("- A: about A (a/**)\n- B: about B (b/**)"));
 }
 
@@ -215,8 +215,9 @@ fn strays_hold_a_stop_until_they_are_owned_or_gone() {
     desk.intents.strays = Some(Vec::new());
     assert_eq!(desk.stop(), "");
     // What is protected is nobody's, whatever an intent owns.
-    let all = Draft { id: "ALL".to_owned(), owned: Some(vec!["**".to_owned()]), ..Draft::default() };
-    desk.intents.read = Read::Good(IntentSet::new([vec![all.intent(Origin::Sprag)]]));
+    let all =
+        IntentDraft { id: "ALL".to_owned(), owned: Some(vec!["**".to_owned()]), ..IntentDraft::default() };
+    desk.intents.read = IntentFiles::Good(IntentSet::new([vec![all.intent(IntentOrigin::Sprag)]]));
     desk.select("ALL");
     desk.ran("make");
     desk.intents.strays = Some(vec![".orchestration/x".to_owned(), "any/y".to_owned()]);
@@ -248,11 +249,11 @@ fn windows_are_bounded_and_cover_all_that_ran() {
 #[test]
 fn the_state_survives_being_written() {
     let mut desk = Desk::new(&["A"]);
-    desk.intents.ignored = Ignored::parse("A");
+    desk.intents.ignored = IgnoredIntents::parse("A");
     desk.select("A");
     desk.write("a/x");
     let scope = &desk.session.gates.scope;
     let text = serde_json::to_string(scope).unwrap();
-    assert_eq!(&serde_json::from_str::<Scope>(&text).unwrap(), scope);
-    assert_eq!(serde_json::to_string(&Scope::default()).unwrap(), "{}");
+    assert_eq!(&serde_json::from_str::<ScopeGate>(&text).unwrap(), scope);
+    assert_eq!(serde_json::to_string(&ScopeGate::default()).unwrap(), "{}");
 }

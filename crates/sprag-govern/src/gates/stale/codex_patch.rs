@@ -4,20 +4,20 @@ use serde_json::Value;
 
 use sprag_policy::call::ToolCall;
 
-use super::file_access::Manner;
+use super::file_access::WriteManner;
 
 /// Lines that are compared for all hunks of a patch: more of them are not followed.
 const WORK: usize = 20_000_000;
 
 /// What a patch does to one file.
-enum Section<'a> {
+enum PatchSection<'a> {
     Add(Vec<&'a str>),
     Delete,
-    Update { to: Option<&'a str>, hunks: Vec<Hunk<'a>> },
+    Update { to: Option<&'a str>, hunks: Vec<PatchHunk<'a>> },
 }
 
 #[derive(Default)]
-struct Hunk<'a> {
+struct PatchHunk<'a> {
     /// A line that the hunk is somewhere behind.
     after: Option<&'a str>,
     old: Vec<&'a str>,
@@ -25,29 +25,29 @@ struct Hunk<'a> {
 }
 
 /// What a patch makes of what was in a file.
-pub fn manner(call: &ToolCall, path: &str) -> Manner {
+pub(super) fn manner(call: &ToolCall, path: &str) -> WriteManner {
     let found = sections(text(call).unwrap_or_default());
     let named = found.iter().find(|(name, _)| *name == path).map(|(_, section)| section);
     match named {
-        Some(Section::Delete) => Manner::Remove,
-        Some(Section::Update { to: Some(_), .. }) => Manner::Remove,
-        Some(Section::Update { to: None, .. }) => Manner::Edit,
+        Some(PatchSection::Delete) => WriteManner::Remove,
+        Some(PatchSection::Update { to: Some(_), .. }) => WriteManner::Remove,
+        Some(PatchSection::Update { to: None, .. }) => WriteManner::Edit,
         // What is added, and where something is moved to.
-        Some(Section::Add(_)) | None => Manner::Overwrite,
+        Some(PatchSection::Add(_)) | None => WriteManner::Overwrite,
     }
 }
 
 /// The file after the patch; `None` where that cannot be said, or where it is gone then.
-pub fn patched(call: &ToolCall, path: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
+pub(super) fn patched(call: &ToolCall, path: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
     let found = sections(text(call)?);
     let mut named = found.iter().filter(|(name, _)| *name == path);
     let (Some((_, section)), None) = (named.next(), named.next()) else {
         return None;
     };
     match section {
-        Section::Add(lines) => Some(whole(lines)),
-        Section::Delete | Section::Update { to: Some(_), .. } => None,
-        Section::Update { to: None, hunks } => updated(std::str::from_utf8(before?).ok()?, hunks),
+        PatchSection::Add(lines) => Some(whole(lines)),
+        PatchSection::Delete | PatchSection::Update { to: Some(_), .. } => None,
+        PatchSection::Update { to: None, hunks } => updated(std::str::from_utf8(before?).ok()?, hunks),
     }
 }
 
@@ -56,16 +56,16 @@ fn text(call: &ToolCall) -> Option<&str> {
     texts.into_iter().find(|text| text.contains("*** Begin Patch"))
 }
 
-fn sections(text: &str) -> Vec<(&str, Section<'_>)> {
-    let mut found: Vec<(&str, Section<'_>)> = Vec::new();
+fn sections(text: &str) -> Vec<(&str, PatchSection<'_>)> {
+    let mut found: Vec<(&str, PatchSection<'_>)> = Vec::new();
     for line in text.lines() {
         let mark = |mark: &str| line.trim().strip_prefix(mark).map(str::trim);
         if let Some(path) = mark("*** Add File: ") {
-            found.push((path, Section::Add(Vec::new())));
+            found.push((path, PatchSection::Add(Vec::new())));
         } else if let Some(path) = mark("*** Delete File: ") {
-            found.push((path, Section::Delete));
+            found.push((path, PatchSection::Delete));
         } else if let Some(path) = mark("*** Update File: ") {
-            found.push((path, Section::Update { to: None, hunks: Vec::new() }));
+            found.push((path, PatchSection::Update { to: None, hunks: Vec::new() }));
         } else if mark("*** End Patch").is_some() {
             break;
         } else if let Some((_, section)) = found.last_mut() {
@@ -75,20 +75,20 @@ fn sections(text: &str) -> Vec<(&str, Section<'_>)> {
     found
 }
 
-impl<'a> Section<'a> {
+impl<'a> PatchSection<'a> {
     fn take(&mut self, line: &'a str) {
         match self {
-            Section::Add(lines) => lines.extend(line.strip_prefix('+')),
-            Section::Delete => {}
-            Section::Update { to, hunks } => {
+            PatchSection::Add(lines) => lines.extend(line.strip_prefix('+')),
+            PatchSection::Delete => {}
+            PatchSection::Update { to, hunks } => {
                 if let Some(path) = line.trim().strip_prefix("*** Move to: ") {
                     *to = Some(path.trim());
                 } else if let Some(after) = line.strip_prefix("@@") {
                     let after = Some(after.trim()).filter(|after| !after.is_empty());
-                    hunks.push(Hunk { after, ..Hunk::default() });
+                    hunks.push(PatchHunk { after, ..PatchHunk::default() });
                 } else if !line.starts_with("*** ") {
                     if hunks.is_empty() {
-                        hunks.push(Hunk::default());
+                        hunks.push(PatchHunk::default());
                     }
                     hunks.last_mut().expect("one was pushed").take(line);
                 }
@@ -97,7 +97,7 @@ impl<'a> Section<'a> {
     }
 }
 
-impl<'a> Hunk<'a> {
+impl<'a> PatchHunk<'a> {
     fn take(&mut self, line: &'a str) {
         match (line.strip_prefix('-'), line.strip_prefix('+')) {
             (Some(old), _) => self.old.push(old),
@@ -111,7 +111,7 @@ impl<'a> Hunk<'a> {
     }
 }
 
-fn updated(before: &str, hunks: &[Hunk<'_>]) -> Option<Vec<u8>> {
+fn updated(before: &str, hunks: &[PatchHunk<'_>]) -> Option<Vec<u8>> {
     let mut lines: Vec<&str> = before.lines().collect();
     let wanted: usize = hunks.iter().map(|hunk| hunk.old.len() + 1).sum();
     if lines.len().saturating_mul(wanted) > WORK {
@@ -149,7 +149,7 @@ fn whole(lines: &[&str]) -> Vec<u8> {
 mod tests {
     use serde_json::json;
 
-    use sprag_policy::call::Whole;
+    use sprag_policy::call::InputCompleteness;
 
     use super::*;
 
@@ -160,7 +160,7 @@ mod tests {
         *** Delete File: e.rs\n*** End Patch\n";
 
     fn call(patch: &str) -> ToolCall {
-        ToolCall::new(&[], "apply_patch", json!({ "command": patch }), None, Whole::Yes)
+        ToolCall::new(&[], "apply_patch", json!({ "command": patch }), None, InputCompleteness::Yes)
     }
 
     fn after(patch: &str, path: &str, before: Option<&str>) -> Option<String> {
@@ -186,7 +186,13 @@ mod tests {
         let manners = ["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"].map(|path| manner(&call(PATCH), path));
         assert_eq!(
             manners,
-            [Manner::Edit, Manner::Overwrite, Manner::Remove, Manner::Overwrite, Manner::Remove]
+            [
+                WriteManner::Edit,
+                WriteManner::Overwrite,
+                WriteManner::Remove,
+                WriteManner::Overwrite,
+                WriteManner::Remove
+            ]
         );
     }
 }

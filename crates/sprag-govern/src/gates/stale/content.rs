@@ -6,48 +6,48 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Content([u8; 32]);
+pub struct ContentHash([u8; 32]);
 
 /// Enough of it to tell versions of a file apart; a session keeps many of them.
-pub type Short = [u8; 12];
+pub type ShortHash = [u8; 12];
 
-impl Content {
-    pub fn of(bytes: &[u8]) -> Content {
-        Content(Sha256::digest(bytes).into())
+impl ContentHash {
+    pub fn of(bytes: &[u8]) -> ContentHash {
+        ContentHash(Sha256::digest(bytes).into())
     }
 
     /// Of a file that is hashed piece by piece.
-    pub fn from_hash(hash: [u8; 32]) -> Content {
-        Content(hash)
+    pub fn from_hash(hash: [u8; 32]) -> ContentHash {
+        ContentHash(hash)
     }
 
-    pub fn short(self) -> Short {
+    pub fn short(self) -> ShortHash {
         let mut short = [0; 12];
         short.copy_from_slice(&self.0[..12]);
         short
     }
 }
 
-impl fmt::Display for Content {
+impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl Serialize for Content {
+impl Serialize for ContentHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Content {
+impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         parse(&text).ok_or_else(|| serde::de::Error::custom("no SHA-256 in 64 digits"))
     }
 }
 
-fn parse(text: &str) -> Option<Content> {
+fn parse(text: &str) -> Option<ContentHash> {
     let digits = text.as_bytes();
     let mut hash = [0; 32];
     if digits.len() != 64 {
@@ -57,7 +57,7 @@ fn parse(text: &str) -> Option<Content> {
         let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
         *byte = value(pair[0])? << 4 | value(pair[1])?;
     }
-    Some(Content(hash))
+    Some(ContentHash(hash))
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_hash_survives_being_written_and_what_is_none_is_refused() {
-        let content = Content::of(b"abc");
+        let content = ContentHash::of(b"abc");
         assert_eq!(content.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(parse(&content.to_string()), Some(content));
         for text in ["", "ba78", &"g".repeat(64), &"ä".repeat(32)] {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall};
 
 use super::{codex_patch, notebook};
 
@@ -13,7 +13,7 @@ const WORK: usize = 256 * 1024 * 1024;
 /// The file after the call; `None` where that cannot be said.
 pub fn planned(call: &ToolCall, named: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
     // A payload that was too long has lost some of its text.
-    if call.whole != Whole::Yes {
+    if call.whole != InputCompleteness::Yes {
         return None;
     }
     let text = |name: &str| call.input.get(name).and_then(Value::as_str);
@@ -77,15 +77,15 @@ fn edited(before: Option<&[u8]>, edits: &[Value]) -> Option<Vec<u8>> {
 mod tests {
     use serde_json::json;
 
-    use sprag_policy::call::{Effect, Tool};
+    use sprag_policy::call::{ToolEffect, ToolRow};
 
     use super::*;
 
-    const TOOLS: &[Tool] =
-        &[Tool { name: "Edit", effect: Effect::Write, paths: &["file_path"], command: None }];
+    const TOOLS: &[ToolRow] =
+        &[ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None }];
 
     fn after(tool: &str, input: Value, before: Option<&str>) -> Option<String> {
-        let call = ToolCall::new(TOOLS, tool, input, None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, tool, input, None, InputCompleteness::Yes);
         planned(&call, "a", before.map(str::as_bytes)).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 

@@ -4,19 +4,19 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::content::{Content, Short};
-use super::file_access::{Manner, Touch};
+use super::content::{ContentHash, ShortHash};
+use super::file_access::{FileAccess, WriteManner};
 use crate::event::{Actor, Input};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    pub guard: Guard,
-    pub files: Vec<File>,
+pub struct StaleFacts {
+    pub guard: GuardLevel,
+    pub files: Vec<FileFacts>,
 }
 
 /// What there is to guard against, from little to much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Guard {
+pub enum GuardLevel {
     /// Nobody else is at work here: nothing is refused.
     Off,
     /// Another session of this clone is.
@@ -26,30 +26,30 @@ pub enum Guard {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct File {
-    pub touch: Touch,
+pub struct FileFacts {
+    pub touch: FileAccess,
     /// With its links followed: that file counts, under whatever name it is called.
     pub real: String,
-    pub found: Found,
-    pub claim: Claim,
+    pub found: FileKind,
+    pub claim: LeaseState,
     /// Who wrote what is there now.
-    pub author: Option<Writer>,
+    pub author: Option<FileWriter>,
     /// How this agent came to write that, if it did.
-    pub own: Option<Own>,
+    pub own: Option<OwnWrite>,
     /// Who else wrote the file lately.
-    pub other: Option<Writer>,
+    pub other: Option<FileWriter>,
     /// What has changed in it since this session saw it.
     pub hunk: Option<Text<500>>,
     /// Who writes the same file in another worktree, and in which.
-    pub elsewhere: Option<(Writer, String)>,
+    pub elsewhere: Option<(FileWriter, String)>,
     /// What came of it, once the call has ended.
-    pub wrote: Option<Wrote>,
+    pub wrote: Option<WriteReport>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum FileKind {
     Absent,
-    File(Version),
+    File(FileVersionFact),
     Directory,
     /// A pipe, a device, a socket: it is not even opened.
     Odd,
@@ -58,31 +58,31 @@ pub enum Found {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct FileVersionFact {
     /// `None`: the file is large, and by its stamp as it was, or too large to be read at all.
-    pub content: Option<Content>,
+    pub content: Option<ContentHash>,
     /// Of what the system notes of a file whenever it changes.
-    pub stamp: Short,
+    pub stamp: ShortHash,
     pub lines: u32,
     pub bytes: u64,
     /// When it was last written or moved here.
     pub changed: Timestamp,
 }
 
-impl Version {
-    pub fn id(&self) -> Short {
-        self.content.map_or(self.stamp, Content::short)
+impl FileVersionFact {
+    pub fn id(&self) -> ShortHash {
+        self.content.map_or(self.stamp, ContentHash::short)
     }
 }
 
 /// Whose a file is for the next few seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum LeaseState {
     /// Nobody asked for it, or it cannot be kept.
     None,
     Ours,
     Theirs {
-        by: Writer,
+        by: FileWriter,
         seconds: i64,
     },
     /// So many write at once that nobody can tell.
@@ -90,45 +90,45 @@ pub enum Claim {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Writer {
+pub struct FileWriter {
     pub session: SessionId,
     pub agent: Option<Text<128>>,
     pub at: Timestamp,
 }
 
-impl Writer {
-    pub fn of(input: &Input) -> Writer {
+impl FileWriter {
+    pub fn of(input: &Input) -> FileWriter {
         let agent = match &input.actor {
             Actor::Main => None,
             Actor::Subagent { id, .. } => Some(id.clone()),
         };
-        Writer { session: input.session.clone(), agent, at: input.at }
+        FileWriter { session: input.session.clone(), agent, at: input.at }
     }
 
     /// The same agent of the same session.
-    pub fn is(&self, other: &Writer) -> bool {
+    pub fn is(&self, other: &FileWriter) -> bool {
         self.session == other.session && self.agent == other.agent
     }
 }
 
 /// A write of the agent's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Own {
+pub struct OwnWrite {
     /// What was there before; `None`: nothing.
-    pub before: Option<Short>,
-    pub manner: Manner,
+    pub before: Option<ShortHash>,
+    pub manner: WriteManner,
 }
 
 /// What a call made of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrote {
+pub struct WriteReport {
     /// What was there before; `None`: nothing.
-    pub before: Option<Short>,
-    pub fit: Fit,
+    pub before: Option<ShortHash>,
+    pub fit: EditFit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fit {
+pub enum EditFit {
     /// It is what the call was to make of it.
     Planned,
     /// Nobody knows what it was to be, and nobody else had the file meanwhile.

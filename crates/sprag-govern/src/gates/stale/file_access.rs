@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::path::absolute;
-use sprag_policy::call::{Effect, ToolCall};
-use sprag_shell::{Command, PathUse, Place, Script, Source, Word};
+use sprag_policy::call::{ToolCall, ToolEffect};
+use sprag_shell::{Command, PathUse, Script, StdinSource, Word, WorkingDir};
 
 use crate::event::Input;
 
@@ -14,23 +14,23 @@ const FILES: usize = 64;
 
 /// A file that a call names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touch {
+pub struct FileAccess {
     /// As the call has it.
     pub named: String,
     /// Absolute, links not followed.
     pub path: String,
-    pub how: How,
+    pub how: FileUse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    Reads(Part),
-    Writes(Manner),
+pub enum FileUse {
+    Reads(ReadExtent),
+    Writes(WriteManner),
 }
 
 /// How much of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ReadExtent {
     /// So many lines from this one on.
     Lines { from: u32, count: u32 },
     /// All of it, as far as a client shows the output of a command.
@@ -42,7 +42,7 @@ pub enum Part {
 /// What becomes of what was in a file, from harmless to final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Manner {
+pub enum WriteManner {
     /// It stays, and something is added.
     Append,
     /// Parts of it are replaced, by what they are.
@@ -57,7 +57,7 @@ pub enum Manner {
 const SHOWN_LINES: u32 = 2000;
 
 /// What a call reads and writes; a file that it writes several times is there once, in the worst manner.
-pub fn touches(call: &ToolCall, input: &Input) -> Vec<Touch> {
+pub fn touches(call: &ToolCall, input: &Input) -> Vec<FileAccess> {
     let mut found = Vec::new();
     let named = |path: &String| (path.clone(), input.cwd.clone());
     match (call.effect, call.script(&input.start())) {
@@ -65,28 +65,28 @@ pub fn touches(call: &ToolCall, input: &Input) -> Vec<Touch> {
             let known = |used: &PathUse| place(used, &input.cwd);
             for (used, (path, dir)) in script.writes.iter().filter_map(|used| Some((used, known(used)?))) {
                 if let Some(manner) = manner_of(script, used) {
-                    add(&mut found, path, &dir, input, How::Writes(manner));
+                    add(&mut found, path, &dir, input, FileUse::Writes(manner));
                 }
             }
             let is_plain = is_printed(script);
             for (used, (path, dir)) in script.reads.iter().filter_map(|used| Some((used, known(used)?))) {
                 let prints = is_plain && PRINTING.contains(&used.by.as_str());
-                let part = if prints { Part::Printed } else { Part::Some };
-                add(&mut found, path, &dir, input, How::Reads(part));
+                let part = if prints { ReadExtent::Printed } else { ReadExtent::Some };
+                add(&mut found, path, &dir, input, FileUse::Reads(part));
             }
         }
-        (Effect::Read, None) => {
+        (ToolEffect::Read, None) => {
             for (path, dir) in call.paths.iter().map(named) {
-                add(&mut found, path, &dir, input, How::Reads(part_of(call)));
+                add(&mut found, path, &dir, input, FileUse::Reads(part_of(call)));
             }
         }
-        (Effect::Write | Effect::Exec, None) => {
+        (ToolEffect::Write | ToolEffect::Exec, None) => {
             for (path, dir) in call.paths.iter().map(named) {
                 let manner = tool_manner(call, &path);
-                add(&mut found, path, &dir, input, How::Writes(manner));
+                add(&mut found, path, &dir, input, FileUse::Writes(manner));
             }
         }
-        (Effect::Net | Effect::Delegate, None) => {}
+        (ToolEffect::Net | ToolEffect::Delegate, None) => {}
     }
     found
 }
@@ -94,7 +94,7 @@ pub fn touches(call: &ToolCall, input: &Input) -> Vec<Touch> {
 /// Whether a call may read or write a file that is named in it: a cheap look before its words are read.
 pub fn may_touch(call: &ToolCall) -> bool {
     match &call.command {
-        None => !call.paths.is_empty() && !matches!(call.effect, Effect::Net | Effect::Delegate),
+        None => !call.paths.is_empty() && !matches!(call.effect, ToolEffect::Net | ToolEffect::Delegate),
         Some(command) => {
             let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
             let mut words = command.as_bytes().split(|byte| !is_part(byte)).filter(|word| word.len() > 1);
@@ -132,22 +132,24 @@ fn moves(command: &Command) -> bool {
 
 fn place(used: &PathUse, cwd: &str) -> Option<(String, String)> {
     match (&used.path, &used.cwd) {
-        (Word::Known(path), Place::At(dir)) if !path.starts_with("/dev/") => {
+        (Word::Known(path), WorkingDir::At(dir)) if !path.starts_with("/dev/") => {
             Some((path.clone(), absolute(cwd, dir)))
         }
         _ => None,
     }
 }
 
-fn add(found: &mut Vec<Touch>, named: String, dir: &str, input: &Input, how: How) {
+fn add(found: &mut Vec<FileAccess>, named: String, dir: &str, input: &Input, how: FileUse) {
     let below_home = named.strip_prefix("~/").filter(|_| !input.home.is_empty());
     let whole = below_home.map_or_else(|| named.clone(), |rest| format!("{}/{rest}", input.home));
     let path = absolute(dir, &whole);
     let is_room = found.len() < FILES;
     match (found.iter_mut().find(|known| known.path == path), how) {
-        (None, _) if is_room => found.push(Touch { named, path, how }),
+        (None, _) if is_room => found.push(FileAccess { named, path, how }),
         // What is written and read by one call is not seen as it was before, nor as it is.
-        (Some(Touch { how: How::Writes(known), .. }), How::Writes(manner)) => *known = manner.max(*known),
+        (Some(FileAccess { how: FileUse::Writes(known), .. }), FileUse::Writes(manner)) => {
+            *known = manner.max(*known)
+        }
         (Some(_) | None, _) => {}
     }
 }
@@ -157,14 +159,14 @@ const PRINTING: &[&str] = &["bat", "batcat", "cat", "nl", "tac"];
 
 /// Whether what its programs print is what the agent gets to see.
 fn is_printed(script: &Script) -> bool {
-    let is_plain = |command: &Command| command.via.is_empty() && command.stdin == Source::Inherited;
+    let is_plain = |command: &Command| command.via.is_empty() && command.stdin == StdinSource::Inherited;
     script.doubts.is_empty()
         && script.commands.iter().all(is_plain)
         && !script.writes.iter().any(|used| used.by.starts_with('>'))
 }
 
 /// `None`: what is in the file does not change.
-fn manner_of(script: &Script, used: &PathUse) -> Option<Manner> {
+fn manner_of(script: &Script, used: &PathUse) -> Option<WriteManner> {
     let command = used.command.and_then(|at| script.commands.get(at));
     let has = |names: &[&str]| {
         let is_one = |word: &Word| matches!(word, Word::Known(word) if names.contains(&word.as_str()));
@@ -174,38 +176,38 @@ fn manner_of(script: &Script, used: &PathUse) -> Option<Manner> {
         "touch" | "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "mkdir" | "mkfifo" | "mknod" => {
             return None;
         }
-        ">>" => Manner::Append,
-        "tee" if has(&["-a", "--append"]) => Manner::Append,
+        ">>" => WriteManner::Append,
+        "tee" if has(&["-a", "--append"]) => WriteManner::Append,
         "sed" | "gsed" | "perl" | "ruby" | "awk" | "gawk" | "mawk" | "nawk" | "patch" | "yq" | "<>" => {
-            Manner::Edit
+            WriteManner::Edit
         }
-        "rm" | "grm" | "srm" | "unlink" | "rmdir" | "shred" | "trash" | "git" | "find" => Manner::Remove,
+        "rm" | "grm" | "srm" | "unlink" | "rmdir" | "shred" | "trash" | "git" | "find" => WriteManner::Remove,
         "mv" | "gmv" => {
             let is_last = command.and_then(|command| command.argv.last()) == Some(&used.path);
-            if is_last { Manner::Overwrite } else { Manner::Remove }
+            if is_last { WriteManner::Overwrite } else { WriteManner::Remove }
         }
-        _ => Manner::Overwrite,
+        _ => WriteManner::Overwrite,
     })
 }
 
-fn part_of(call: &ToolCall) -> Part {
+fn part_of(call: &ToolCall) -> ReadExtent {
     let number =
         |name: &str| call.input.get(name).and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
     match call.name.as_str() {
-        "Read" | "NotebookRead" if call.input.get("pages").is_none() => Part::Lines {
+        "Read" | "NotebookRead" if call.input.get("pages").is_none() => ReadExtent::Lines {
             from: number("offset").unwrap_or(1).max(1),
             count: number("limit").unwrap_or(SHOWN_LINES),
         },
-        _ => Part::Some,
+        _ => ReadExtent::Some,
     }
 }
 
 /// What a writing tool makes of a file.
-fn tool_manner(call: &ToolCall, path: &str) -> Manner {
+fn tool_manner(call: &ToolCall, path: &str) -> WriteManner {
     match call.name.as_str() {
-        "Edit" | "MultiEdit" => Manner::Edit,
+        "Edit" | "MultiEdit" => WriteManner::Edit,
         "apply_patch" => super::codex_patch::manner(call, path),
-        _ => Manner::Overwrite,
+        _ => WriteManner::Overwrite,
     }
 }
 
@@ -215,25 +217,25 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
-    use sprag_policy::call::{Tool, Whole};
+    use sprag_policy::call::{InputCompleteness, ToolRow};
 
     use super::*;
     use crate::event::Event;
 
-    const TOOLS: &[Tool] = &[
-        Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-        Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
-        Tool { name: "Edit", effect: Effect::Write, paths: &["file_path"], command: None },
+    const TOOLS: &[ToolRow] = &[
+        ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+        ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
+        ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
     ];
 
     fn call(tool: &str, input: Value) -> (ToolCall, Input) {
-        let call = ToolCall::new(TOOLS, tool, input, None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, tool, input, None, InputCompleteness::Yes);
         let event = Event::ToolRequested { call: call.clone() };
         let input = Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w");
         (call, Input { home: "/home/u".to_owned(), ..input })
     }
 
-    fn told(command: &str) -> Vec<(String, How)> {
+    fn told(command: &str) -> Vec<(String, FileUse)> {
         let (call, input) = call("Bash", json!({ "command": command }));
         let found = touches(&call, &input);
         assert!(found.is_empty() || may_touch(&call), "{command} is passed over");
@@ -241,7 +243,7 @@ mod tests {
     }
 
     /// What it does to `a`.
-    fn one(command: &str) -> How {
+    fn one(command: &str) -> FileUse {
         let found = told(command);
         found
             .iter()
@@ -253,31 +255,34 @@ mod tests {
     #[test]
     fn a_command_tells_what_it_writes_and_how() {
         for (command, manner) in [
-            ("echo x > a", Manner::Overwrite),
-            ("echo x >> a", Manner::Append),
-            ("echo x | tee a", Manner::Overwrite),
-            ("echo x | tee -a a", Manner::Append),
-            ("sed -i s/a/b/ a", Manner::Edit),
-            ("perl -pi -e s/a/b/ a", Manner::Edit),
-            ("rm a", Manner::Remove),
-            ("git restore a", Manner::Remove),
-            ("git checkout -- a", Manner::Remove),
-            ("truncate -s 0 a", Manner::Overwrite),
-            ("echo x >> a; echo y > a", Manner::Overwrite),
-            ("/usr/bin/env cp b a", Manner::Overwrite),
-            ("bash -c 'truncate -s 0 a'", Manner::Overwrite),
+            ("echo x > a", WriteManner::Overwrite),
+            ("echo x >> a", WriteManner::Append),
+            ("echo x | tee a", WriteManner::Overwrite),
+            ("echo x | tee -a a", WriteManner::Append),
+            ("sed -i s/a/b/ a", WriteManner::Edit),
+            ("perl -pi -e s/a/b/ a", WriteManner::Edit),
+            ("rm a", WriteManner::Remove),
+            ("git restore a", WriteManner::Remove),
+            ("git checkout -- a", WriteManner::Remove),
+            ("truncate -s 0 a", WriteManner::Overwrite),
+            ("echo x >> a; echo y > a", WriteManner::Overwrite),
+            ("/usr/bin/env cp b a", WriteManner::Overwrite),
+            ("bash -c 'truncate -s 0 a'", WriteManner::Overwrite),
         ] {
-            assert_eq!(one(command), How::Writes(manner), "{command}");
+            assert_eq!(one(command), FileUse::Writes(manner), "{command}");
         }
         assert_eq!(
             told("mv a b"),
             [
-                ("/w/a".to_owned(), How::Writes(Manner::Remove)),
-                ("/w/b".to_owned(), How::Writes(Manner::Overwrite)),
+                ("/w/a".to_owned(), FileUse::Writes(WriteManner::Remove)),
+                ("/w/b".to_owned(), FileUse::Writes(WriteManner::Overwrite)),
             ]
         );
         let copied = told("cd src && cp ../a ~/b");
-        assert!(copied.contains(&("/home/u/b".to_owned(), How::Writes(Manner::Overwrite))), "{copied:?}");
+        assert!(
+            copied.contains(&("/home/u/b".to_owned(), FileUse::Writes(WriteManner::Overwrite))),
+            "{copied:?}"
+        );
         for command in ["touch a", "mkdir a", "chmod +x a", "make", "echo x > /dev/null", "echo x > $F"] {
             assert_eq!(told(command), [], "{command}");
         }
@@ -294,11 +299,11 @@ mod tests {
 
     #[test]
     fn what_is_printed_whole_is_told_from_what_is_looked_into() {
-        assert_eq!(one("cat a"), How::Reads(Part::Printed));
-        assert_eq!(one("cd src && cat -n a"), How::Reads(Part::Printed));
+        assert_eq!(one("cat a"), FileUse::Reads(ReadExtent::Printed));
+        assert_eq!(one("cd src && cat -n a"), FileUse::Reads(ReadExtent::Printed));
         for command in ["head a", "sed -n 1,5p a", "grep x a", "cat a | head", "cat a | wc -l", "x=$(cat a)"]
         {
-            assert_eq!(one(command), How::Reads(Part::Some), "{command}");
+            assert_eq!(one(command), FileUse::Reads(ReadExtent::Some), "{command}");
         }
     }
 
@@ -308,12 +313,15 @@ mod tests {
             let (call, input) = call("Read", input);
             touches(&call, &input)[0].how
         };
-        assert_eq!(part(json!({"file_path": "/w/a"})), How::Reads(Part::Lines { from: 1, count: 2000 }));
+        assert_eq!(
+            part(json!({"file_path": "/w/a"})),
+            FileUse::Reads(ReadExtent::Lines { from: 1, count: 2000 })
+        );
         assert_eq!(
             part(json!({"file_path": "/w/a", "offset": 5, "limit": 10})),
-            How::Reads(Part::Lines { from: 5, count: 10 })
+            FileUse::Reads(ReadExtent::Lines { from: 5, count: 10 })
         );
-        assert_eq!(part(json!({"file_path": "/w/a.pdf", "pages": "1-5"})), How::Reads(Part::Some));
+        assert_eq!(part(json!({"file_path": "/w/a.pdf", "pages": "1-5"})), FileUse::Reads(ReadExtent::Some));
     }
 
     #[test]

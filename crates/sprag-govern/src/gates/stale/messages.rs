@@ -2,12 +2,12 @@
 
 use sprag_base::text::{quoted, shell_word};
 
-use super::facts::{File, Fit, Writer, Wrote};
+use super::facts::{EditFit, FileFacts, FileWriter, WriteReport};
 use crate::event::Input;
 use crate::reason::Reason;
 
 /// The file is not as the session saw it.
-pub fn stale(file: &File, input: &Input) -> Reason {
+pub(super) fn stale(file: &FileFacts, input: &Input) -> Reason {
     let by = match &file.author {
         Some(author) => format!("{} wrote it at {}", name(author, input), time(author)),
         None => match &file.other {
@@ -30,7 +30,7 @@ pub fn stale(file: &File, input: &Input) -> Reason {
 }
 
 /// Somebody else just wrote the file, and the session has not seen all of it.
-pub fn unseen(file: &File, input: &Input) -> Reason {
+pub(super) fn unseen(file: &FileFacts, input: &Input) -> Reason {
     let by = file.other.as_ref().map_or("somebody else".to_owned(), |other| {
         format!("{} wrote it at {}", name(other, input), time(other))
     });
@@ -41,7 +41,7 @@ pub fn unseen(file: &File, input: &Input) -> Reason {
     )
 }
 
-pub fn unread(file: &File, is_known_in_part: bool) -> Reason {
+pub(super) fn unread(file: &FileFacts, is_known_in_part: bool) -> Reason {
     let seen = if is_known_in_part { "only a part of it was read" } else { "it was not read" };
     Reason::new(
         "unread_file",
@@ -53,7 +53,7 @@ pub fn unread(file: &File, is_known_in_part: bool) -> Reason {
     )
 }
 
-pub fn in_progress(file: &File, by: &Writer, seconds: i64, input: &Input) -> Reason {
+pub(super) fn in_progress(file: &FileFacts, by: &FileWriter, seconds: i64, input: &Input) -> Reason {
     Reason::new(
         "write_in_progress",
         format!("`{}` is just being written by {}", quoted(&file.touch.named), name(by, input)),
@@ -61,7 +61,7 @@ pub fn in_progress(file: &File, by: &Writer, seconds: i64, input: &Input) -> Rea
     )
 }
 
-pub fn busy(file: &File) -> Reason {
+pub(super) fn busy(file: &FileFacts) -> Reason {
     Reason::new(
         "write_in_progress",
         format!("others are writing, and who has `{}` cannot be told", quoted(&file.touch.named)),
@@ -69,7 +69,7 @@ pub fn busy(file: &File) -> Reason {
     )
 }
 
-pub fn odd(file: &File) -> Reason {
+pub(super) fn odd(file: &FileFacts) -> Reason {
     Reason::new(
         "not_a_file",
         format!("`{}` is a pipe, a device or a socket, and no file", quoted(&file.touch.named)),
@@ -77,11 +77,11 @@ pub fn odd(file: &File) -> Reason {
     )
 }
 
-pub fn gone(file: &File) -> String {
+pub(super) fn gone(file: &FileFacts) -> String {
     format!("`{}` was removed since this session saw it; it will be made anew", quoted(&file.touch.named))
 }
 
-pub fn elsewhere(file: &File, who: &Writer, root: &str) -> String {
+pub(super) fn elsewhere(file: &FileFacts, who: &FileWriter, root: &str) -> String {
     format!(
         "`{}` is also changed in the worktree `{}`, by session `{}` at {}: the two have to be merged",
         quoted(&file.touch.named),
@@ -91,17 +91,17 @@ pub fn elsewhere(file: &File, who: &Writer, root: &str) -> String {
     )
 }
 
-pub fn lost(file: &File) -> String {
+pub(super) fn lost(file: &FileFacts) -> String {
     let named = quoted(&file.touch.named);
     match &file.wrote {
-        Some(Wrote { fit: Fit::Unplanned { kept: Some([planned, found]) }, .. }) => format!(
+        Some(WriteReport { fit: EditFit::Unplanned { kept: Some([planned, found]) }, .. }) => format!(
             "lost_update: `{named}` is not what this call was to make of it: somebody else wrote it at the same \
              time, or something reformatted it. What it was to be is kept in `{}`, what it was found to be in \
              `{}`; next: read `{named}` again and see that nothing is missing",
             quoted(planned),
             quoted(found),
         ),
-        Some(Wrote { fit: Fit::Shared { kept: Some(theirs) }, .. }) => format!(
+        Some(WriteReport { fit: EditFit::Shared { kept: Some(theirs) }, .. }) => format!(
             "lost_update: this call took so long that somebody else wrote `{named}` before it; what they wrote is \
              kept in `{}`; next: read both and see that nothing is missing",
             quoted(theirs),
@@ -113,18 +113,18 @@ pub fn lost(file: &File) -> String {
     }
 }
 
-fn again(file: &File) -> String {
+fn again(file: &FileFacts) -> String {
     format!(
         "read it again, with your reading tool or `cat {}`, and make the change on what is there now",
         path(file)
     )
 }
 
-fn path(file: &File) -> String {
+fn path(file: &FileFacts) -> String {
     shell_word(&file.touch.named)
 }
 
-fn name(who: &Writer, input: &Input) -> String {
+fn name(who: &FileWriter, input: &Input) -> String {
     match (&who.agent, who.session == input.session) {
         (Some(agent), true) => format!("agent `{}` of this session", quoted(agent.as_str())),
         (None, true) => "this session's own agent".to_owned(),
@@ -133,7 +133,7 @@ fn name(who: &Writer, input: &Input) -> String {
 }
 
 /// The time of day is enough: it was a moment ago.
-fn time(who: &Writer) -> String {
+fn time(who: &FileWriter) -> String {
     let at = who.at.to_string();
     at.get(11..19).unwrap_or(&at).to_owned()
 }

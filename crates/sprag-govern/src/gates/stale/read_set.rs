@@ -3,7 +3,7 @@
 
 use sprag_base::digest::Digest;
 
-use super::content::Short;
+use super::content::ShortHash;
 
 /// Files of which a session knows what it saw. Of one that fell out it is as if it had never been read.
 const ENTRIES: usize = 128;
@@ -16,17 +16,17 @@ const LOOSE: u32 = 0x80_0000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadSet {
     /// Oldest first.
-    entries: Vec<Entry>,
+    entries: Vec<ReadEntry>,
 }
 
 /// A file by its path and whoever looked at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key([u8; 6]);
+pub struct ReadKey([u8; 6]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    key: Key,
-    pub content: Short,
+pub struct ReadEntry {
+    key: ReadKey,
+    pub content: ShortHash,
     pub coverage: Coverage,
     /// Git has moved the whole tree since.
     pub is_loose: bool,
@@ -41,19 +41,19 @@ pub enum Coverage {
 }
 
 /// Stands for a file that is not there.
-pub const ABSENT: Short = [0; 12];
+pub const ABSENT: ShortHash = [0; 12];
 
-impl Key {
+impl ReadKey {
     /// `agent` is empty for the session's own.
-    pub fn new(kind: &str, agent: &str, path: &str) -> Key {
+    pub fn new(kind: &str, agent: &str, path: &str) -> ReadKey {
         let [_, _, key @ ..] = Digest::of([kind, agent, path]).below(1 << 48).to_be_bytes();
-        Key(key)
+        ReadKey(key)
     }
 }
 
-impl Entry {
-    pub fn new(key: Key, content: Short, coverage: Coverage) -> Entry {
-        Entry { key, content, coverage, is_loose: false }
+impl ReadEntry {
+    pub fn new(key: ReadKey, content: ShortHash, coverage: Coverage) -> ReadEntry {
+        ReadEntry { key, content, coverage, is_loose: false }
     }
 }
 
@@ -64,11 +64,11 @@ impl ReadSet {
         ReadSet { entries: entries.collect() }
     }
 
-    pub fn get(&self, key: Key) -> Option<&Entry> {
+    pub fn get(&self, key: ReadKey) -> Option<&ReadEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    pub fn put(&mut self, entry: Entry) {
+    pub fn put(&mut self, entry: ReadEntry) {
         self.entries.retain(|known| known.key != entry.key);
         if self.entries.len() >= ENTRIES {
             self.entries.remove(0);
@@ -76,7 +76,7 @@ impl ReadSet {
         self.entries.push(entry);
     }
 
-    pub fn take(&mut self, key: Key) -> Option<Entry> {
+    pub fn take(&mut self, key: ReadKey) -> Option<ReadEntry> {
         let at = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(at))
     }
@@ -96,7 +96,7 @@ impl std::fmt::Display for ReadSet {
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-fn encode(entry: &Entry, into: &mut String) {
+fn encode(entry: &ReadEntry, into: &mut String) {
     let lines = match entry.coverage {
         Coverage::Full => FULL,
         Coverage::Lines(lines) => lines.min(FULL - 1),
@@ -114,7 +114,7 @@ fn encode(entry: &Entry, into: &mut String) {
     }
 }
 
-fn decode(text: &[u8]) -> Option<Entry> {
+fn decode(text: &[u8]) -> Option<ReadEntry> {
     let mut bytes = [0; BYTES];
     for (part, four) in bytes.chunks_exact_mut(3).zip(text.chunks_exact(4)) {
         let mut bits = 0u32;
@@ -131,7 +131,7 @@ fn decode(text: &[u8]) -> Option<Entry> {
         FULL => Coverage::Full,
         lines => Coverage::Lines(lines),
     };
-    Some(Entry { key: Key(key), content, coverage, is_loose: flags & LOOSE != 0 })
+    Some(ReadEntry { key: ReadKey(key), content, coverage, is_loose: flags & LOOSE != 0 })
 }
 
 fn value(byte: u8) -> Option<u32> {
@@ -150,19 +150,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::gates::stale::content::Content;
+    use crate::gates::stale::content::ContentHash;
 
     #[test]
     fn the_oldest_goes_first_and_a_second_look_replaces_the_first() {
         let mut set = ReadSet::default();
-        let key = |at: usize| Key::new("", "", &format!("/w/{at}"));
+        let key = |at: usize| ReadKey::new("", "", &format!("/w/{at}"));
         for at in 0..ENTRIES + 2 {
-            set.put(Entry::new(key(at), ABSENT, Coverage::Full));
+            set.put(ReadEntry::new(key(at), ABSENT, Coverage::Full));
         }
         assert!(set.get(key(0)).is_none() && set.get(key(1)).is_none() && set.get(key(2)).is_some());
-        let later = Content::of(b"later").short();
-        set.put(Entry::new(key(2), later, Coverage::Lines(3)));
-        set.put(Entry::new(key(0), later, Coverage::Full));
+        let later = ContentHash::of(b"later").short();
+        set.put(ReadEntry::new(key(2), later, Coverage::Lines(3)));
+        set.put(ReadEntry::new(key(0), later, Coverage::Full));
         assert_eq!(set.get(key(2)).unwrap().content, later, "it is the youngest but one now");
         assert!(set.get(key(3)).is_none());
         assert_eq!(set.to_string().len(), ENTRIES * CHARS);
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn whoever_looks_is_told_apart() {
-        assert_ne!(Key::new("", "", "/w/a"), Key::new("", "x", "/w/a"));
-        assert_ne!(Key::new("", "", "/w/a"), Key::new("", "", "/w/b"));
+        assert_ne!(ReadKey::new("", "", "/w/a"), ReadKey::new("", "x", "/w/a"));
+        assert_ne!(ReadKey::new("", "", "/w/a"), ReadKey::new("", "", "/w/b"));
     }
 
     proptest! {
@@ -182,7 +182,7 @@ mod tests {
             let mut set = ReadSet::default();
             for (key, content, lines, is_loose) in entries {
                 let coverage = if lines % 3 == 0 { Coverage::Full } else { Coverage::Lines(lines % (FULL - 1)) };
-                set.put(Entry { is_loose, ..Entry::new(Key(key), content, coverage) });
+                set.put(ReadEntry { is_loose, ..ReadEntry::new(ReadKey(key), content, coverage) });
             }
             prop_assert_eq!(ReadSet::parse(&set.to_string()), set);
         }

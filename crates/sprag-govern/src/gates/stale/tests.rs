@@ -3,53 +3,53 @@
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_policy::call::{Effect as Does, Tool, Whole};
+use sprag_policy::call::{InputCompleteness, ToolEffect as Does, ToolRow};
 
-use super::content::Content;
-use super::facts::{Own, Writer};
+use super::content::ContentHash;
+use super::facts::{FileWriter, OwnWrite};
 use super::*;
-use crate::gates::Effect;
-use crate::gates::needs::Facts;
-use crate::session_facts::About;
+use crate::gates::RecordEffect;
+use crate::gates::needs::Answers;
+use crate::session_facts::SessionFacts;
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Does::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Read", effect: Does::Read, paths: &["file_path"], command: None },
-    Tool { name: "Write", effect: Does::Write, paths: &["file_path"], command: None },
-    Tool { name: "Edit", effect: Does::Write, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: Does::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Read", effect: Does::Read, paths: &["file_path"], command: None },
+    ToolRow { name: "Write", effect: Does::Write, paths: &["file_path"], command: None },
+    ToolRow { name: "Edit", effect: Does::Write, paths: &["file_path"], command: None },
 ];
 
 /// A session and one file, `/w/a`.
 #[derive(Default)]
 struct Play {
-    gate: Stale,
-    policy: Policy,
+    gate: StaleGate,
+    policy: Settings,
     now: i64,
 }
 
 /// What the host finds of the file.
 #[derive(Clone)]
 struct At {
-    guard: Guard,
-    file: Found,
-    claim: Claim,
-    author: Option<Writer>,
-    own: Option<Own>,
-    wrote: Option<Wrote>,
+    guard: GuardLevel,
+    file: FileKind,
+    claim: LeaseState,
+    author: Option<FileWriter>,
+    own: Option<OwnWrite>,
+    wrote: Option<WriteReport>,
 }
 
-fn text(text: &str) -> Found {
-    Found::File(Version {
-        content: Some(Content::of(text.as_bytes())),
-        stamp: Content::of(text.as_bytes()).short(),
+fn text(text: &str) -> FileKind {
+    FileKind::File(FileVersionFact {
+        content: Some(ContentHash::of(text.as_bytes())),
+        stamp: ContentHash::of(text.as_bytes()).short(),
         lines: u32::try_from(text.lines().count()).unwrap(),
         bytes: text.len() as u64,
         changed: Timestamp::from_millis(0),
     })
 }
 
-fn at(file: Found) -> At {
-    At { guard: Guard::Intents, file, claim: Claim::Ours, author: None, own: None, wrote: None }
+fn at(file: FileKind) -> At {
+    At { guard: GuardLevel::Intents, file, claim: LeaseState::Ours, author: None, own: None, wrote: None }
 }
 
 fn call(tool: &str) -> ToolCall {
@@ -57,7 +57,7 @@ fn call(tool: &str) -> ToolCall {
         "Bash" => json!({"command": "cargo test --quiet"}),
         _ => json!({"file_path": "/w/a", "content": "x", "old_string": "a", "new_string": "b"}),
     };
-    ToolCall::new(TOOLS, tool, input, Some("t"), Whole::Yes)
+    ToolCall::new(TOOLS, tool, input, Some("t"), InputCompleteness::Yes)
 }
 
 impl Play {
@@ -71,7 +71,7 @@ impl Play {
         let (Event::ToolRequested { call } | Event::ToolFinished { call, .. }) = &input.event else {
             unreachable!("only calls touch files");
         };
-        let files = file_access::touches(call, &input).into_iter().map(|touch| File {
+        let files = file_access::touches(call, &input).into_iter().map(|touch| FileFacts {
             real: touch.path.clone(),
             touch,
             found: at.file,
@@ -83,11 +83,11 @@ impl Play {
             elsewhere: None,
             wrote: at.wrote.clone(),
         });
-        let seen = Some(Seen { guard: at.guard, files: files.collect() });
-        let facts = Facts { seen, ..Facts::default() };
-        let (about, mut effects) = (About::default(), Vec::<Effect>::new());
+        let seen = Some(StaleFacts { guard: at.guard, files: files.collect() });
+        let facts = Answers { seen, ..Answers::default() };
+        let (about, mut effects) = (SessionFacts::default(), Vec::<RecordEffect>::new());
         let (input, facts, policy) = (&input, &facts, &self.policy);
-        self.gate.step(&mut Cx { about: &about, input, facts, policy, effects: &mut effects })
+        self.gate.step(&mut GateCx { about: &about, input, facts, policy, effects: &mut effects })
     }
 
     fn asks(&mut self, tool: &str, at: &At) -> String {
@@ -100,29 +100,29 @@ impl Play {
     }
 
     fn ended(&mut self, tool: &str, at: &At) -> Vote {
-        self.step(Event::ToolFinished { call: call(tool), outcome: Outcome::Ok }, at)
+        self.step(Event::ToolFinished { call: call(tool), outcome: ToolOutcome::Ok }, at)
     }
 
-    fn reads(&mut self, found: Found) {
+    fn reads(&mut self, found: FileKind) {
         self.asks("Read", &at(found));
         self.ended("Read", &at(found));
     }
 
-    fn needs(&mut self, tool: &str) -> Needs {
+    fn needs(&mut self, tool: &str) -> SharedNeeds {
         let input = self.input(Event::ToolRequested { call: call(tool) });
-        let about = About::default();
-        self.gate.needs(&Asked { about: &about, input: &input, policy: &self.policy })
+        let about = SessionFacts::default();
+        self.gate.needs(&Ask { about: &about, input: &input, policy: &self.policy })
     }
 }
 
 #[test]
 fn nothing_is_asked_for_a_call_that_names_no_file() {
     let mut play = Play::default();
-    assert_eq!(play.needs("Bash"), Needs::NONE);
-    assert_eq!(play.needs("Read"), Needs::SEEN);
-    assert_eq!(play.needs("Write"), Needs::SEEN);
-    play.policy.mode = Mode::Off;
-    assert_eq!(play.needs("Write"), Needs::NONE);
+    assert_eq!(play.needs("Bash"), SharedNeeds::NONE);
+    assert_eq!(play.needs("Read"), SharedNeeds::SEEN);
+    assert_eq!(play.needs("Write"), SharedNeeds::SEEN);
+    play.policy.mode = StaleMode::Off;
+    assert_eq!(play.needs("Write"), SharedNeeds::NONE);
 }
 
 #[test]
@@ -134,9 +134,9 @@ fn what_was_read_may_be_written_and_nothing_else() {
     assert_eq!(play.asks("Write", &at(text("one\n"))), "pass");
     assert_eq!(play.asks("Write", &at(text("two\n"))), "stale_file");
     assert_eq!(play.asks("Edit", &at(text("two\n"))), "stale_file");
-    assert_eq!(play.asks("Write", &At { guard: Guard::Off, ..at(text("two\n")) }), "pass");
-    assert_eq!(play.asks("Write", &at(Found::Absent)), "note");
-    assert_eq!(play.asks("Write", &at(Found::Odd)), "not_a_file");
+    assert_eq!(play.asks("Write", &At { guard: GuardLevel::Off, ..at(text("two\n")) }), "pass");
+    assert_eq!(play.asks("Write", &at(FileKind::Absent)), "note");
+    assert_eq!(play.asks("Write", &at(FileKind::Odd)), "not_a_file");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_file_that_changed_while_it_was_read_was_not_seen() {
     play.ended("Read", &at(text("two\n")));
     assert_eq!(play.asks("Write", &at(text("two\n"))), "unread_file");
     // Nobody else was there when it began, and somebody is now.
-    play.asks("Read", &At { guard: Guard::Off, ..at(text("two\n")) });
+    play.asks("Read", &At { guard: GuardLevel::Off, ..at(text("two\n")) });
     play.ended("Read", &at(text("two\n")));
     assert_eq!(play.asks("Write", &at(text("two\n"))), "unread_file");
 }
@@ -154,30 +154,31 @@ fn a_file_that_changed_while_it_was_read_was_not_seen() {
 #[test]
 fn what_was_seen_is_told_before_who_else_writes() {
     let mut play = Play::default();
-    let by = Writer { session: SessionId::new("o"), agent: None, at: Timestamp::from_millis(0) };
-    let theirs = |found: Found| At { claim: Claim::Theirs { by: by.clone(), seconds: 3 }, ..at(found) };
+    let by = FileWriter { session: SessionId::new("o"), agent: None, at: Timestamp::from_millis(0) };
+    let theirs =
+        |found: FileKind| At { claim: LeaseState::Theirs { by: by.clone(), seconds: 3 }, ..at(found) };
     play.reads(text("one\n"));
     assert_eq!(play.asks("Write", &theirs(text("one\n"))), "write_in_progress");
     assert_eq!(play.asks("Write", &theirs(text("two\n"))), "stale_file");
-    assert_eq!(play.asks("Write", &theirs(Found::Absent)), "write_in_progress");
-    assert_eq!(play.asks("Write", &At { claim: Claim::Busy, ..at(text("one\n")) }), "write_in_progress");
-    assert_eq!(play.asks("Write", &At { claim: Claim::None, ..at(text("one\n")) }), "pass");
+    assert_eq!(play.asks("Write", &theirs(FileKind::Absent)), "write_in_progress");
+    assert_eq!(play.asks("Write", &At { claim: LeaseState::Busy, ..at(text("one\n")) }), "write_in_progress");
+    assert_eq!(play.asks("Write", &At { claim: LeaseState::None, ..at(text("one\n")) }), "pass");
 }
 
 #[test]
 fn a_write_counts_as_seen_only_if_it_is_known_to_be_ones_own() {
-    let before = Some(Content::of(b"one\n").short());
+    let before = Some(ContentHash::of(b"one\n").short());
     for (fit, code) in [
-        (Fit::Planned, "pass"),
-        (Fit::Alone, "pass"),
-        (Fit::Shared { kept: None }, "stale_file"),
-        (Fit::Unplanned { kept: None }, "stale_file"),
-        (Fit::Unknown, "stale_file"),
+        (EditFit::Planned, "pass"),
+        (EditFit::Alone, "pass"),
+        (EditFit::Shared { kept: None }, "stale_file"),
+        (EditFit::Unplanned { kept: None }, "stale_file"),
+        (EditFit::Unknown, "stale_file"),
     ] {
         let mut play = Play::default();
         play.reads(text("one\n"));
-        let is_told = matches!(fit, Fit::Shared { .. } | Fit::Unplanned { .. });
-        let wrote = At { wrote: Some(Wrote { before, fit: fit.clone() }), ..at(text("two\n")) };
+        let is_told = matches!(fit, EditFit::Shared { .. } | EditFit::Unplanned { .. });
+        let wrote = At { wrote: Some(WriteReport { before, fit: fit.clone() }), ..at(text("two\n")) };
         assert_eq!(play.ended("Write", &wrote) != Vote::Pass, is_told, "{fit:?}");
         assert_eq!(play.asks("Write", &at(text("two\n"))), code, "{fit:?}");
     }
@@ -186,28 +187,33 @@ fn a_write_counts_as_seen_only_if_it_is_known_to_be_ones_own() {
 #[test]
 fn a_write_whose_end_nobody_told_is_ones_own_by_what_it_was_to_be() {
     let mut play = Play::default();
-    let own = |before: &str, manner: Manner| At {
-        own: Some(Own { before: Some(Content::of(before.as_bytes()).short()), manner }),
+    let own = |before: &str, manner: WriteManner| At {
+        own: Some(OwnWrite { before: Some(ContentHash::of(before.as_bytes()).short()), manner }),
         ..at(text("two\n"))
     };
     play.reads(text("one\n"));
-    assert_eq!(play.asks("Write", &own("one\n", Manner::Edit)), "pass", "an edit of what was seen");
-    assert_eq!(play.asks("Write", &own("else\n", Manner::Edit)), "stale_file", "an edit of something else");
-    assert_eq!(play.asks("Write", &own("else\n", Manner::Overwrite)), "pass");
+    assert_eq!(play.asks("Write", &own("one\n", WriteManner::Edit)), "pass", "an edit of what was seen");
+    assert_eq!(
+        play.asks("Write", &own("else\n", WriteManner::Edit)),
+        "stale_file",
+        "an edit of something else"
+    );
+    assert_eq!(play.asks("Write", &own("else\n", WriteManner::Overwrite)), "pass");
 }
 
 #[test]
 fn git_moves_what_was_seen_and_nobody_else_does() {
     let mut play = Play::default();
     play.reads(text("one\n"));
-    let switch = ToolCall::new(TOOLS, "Bash", json!({"command": "git switch x"}), None, Whole::Yes);
-    let input = play.input(Event::ToolFinished { call: switch.clone(), outcome: Outcome::Ok });
-    play.gate.follow_git(&switch, &Outcome::Ok, &input);
+    let switch =
+        ToolCall::new(TOOLS, "Bash", json!({"command": "git switch x"}), None, InputCompleteness::Yes);
+    let input = play.input(Event::ToolFinished { call: switch.clone(), outcome: ToolOutcome::Ok });
+    play.gate.follow_git(&switch, &ToolOutcome::Ok, &input);
     assert_eq!(play.asks("Write", &at(text("two\n"))), "pass");
-    let by = Writer { session: SessionId::new("o"), agent: None, at: Timestamp::from_millis(0) };
+    let by = FileWriter { session: SessionId::new("o"), agent: None, at: Timestamp::from_millis(0) };
     assert_eq!(play.asks("Write", &At { author: Some(by), ..at(text("two\n")) }), "stale_file");
-    let Found::File(version) = text("two\n") else { unreachable!() };
-    let later = Found::File(Version { changed: Timestamp::from_millis(1_000), ..version });
+    let FileKind::File(version) = text("two\n") else { unreachable!() };
+    let later = FileKind::File(FileVersionFact { changed: Timestamp::from_millis(1_000), ..version });
     assert_eq!(play.asks("Write", &at(later)), "stale_file", "it was changed after that");
 }
 
@@ -218,9 +224,9 @@ fn the_state_is_small_and_survives_being_written() {
     play.reads(text("one\n"));
     let written: Value = serde_json::to_value(&play.gate).unwrap();
     assert_eq!(written.to_string().len(), r#"{"seen":""}"#.len() + 28);
-    assert_eq!(serde_json::from_value::<Stale>(written).unwrap(), play.gate);
+    assert_eq!(serde_json::from_value::<StaleGate>(written).unwrap(), play.gate);
     for text in ["", "x", &"ä".repeat(99), &"A".repeat(100_000)] {
-        play.gate = Stale { seen: text.to_owned(), open: text.to_owned(), moved: None };
+        play.gate = StaleGate { seen: text.to_owned(), open: text.to_owned(), moved: None };
         assert_eq!(play.asks("Write", &at(self::text("one\n"))), "unread_file");
     }
 }

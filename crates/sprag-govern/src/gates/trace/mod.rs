@@ -9,25 +9,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use sprag_base::digest::Digest;
-use sprag_base::settings::Section;
+use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
-use sprag_intent::{Chosen, Class};
-use sprag_policy::call::{Effect, Outcome, ToolCall};
-use sprag_trace::finding::Changed;
-use sprag_trace::{Served, Source, Trace as Record, Verdict, Witness};
+use sprag_intent::{DeclaredClass, SelectedIntent};
+use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
+use sprag_trace::finding::TraceFindings;
+use sprag_trace::{
+    BehaviourWitness, ChangeSource, RecordedClassification, ServedIntent, TraceRecord as Record,
+};
 
 use crate::event::Event;
-use crate::gates::needs::Needs;
-use crate::gates::{Asked, Cx, Gate};
+use crate::gates::needs::SharedNeeds;
+use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
-use crate::session_facts::About;
+use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
-pub use settings::{Mismatch, Mode, Policy};
+pub use settings::{Mismatch, Settings, TraceMode};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Trace {
+pub struct TraceGate {
     /// What was checked out when commits were last looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<Text<64>>,
@@ -36,31 +38,33 @@ pub struct Trace {
     pub judged: Option<Digest>,
     /// Where it is seen to change behaviour.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub witness: Option<Witness>,
+    pub witness: Option<BehaviourWitness>,
 }
 
-impl Gate for Trace {
-    type Policy = Policy;
+impl Gate for TraceGate {
+    type Settings = Settings;
 
     const ABOUT: &'static str = "writes down what was changed, and for which intent";
-    const SECTION: Section = settings::SECTION;
+    const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Asked<'_, Policy>) -> Needs {
-        if asked.policy.mode == Mode::Off {
-            return Needs::NONE;
+    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
+        if asked.policy.mode == TraceMode::Off {
+            return SharedNeeds::NONE;
         }
         match &asked.input.event {
-            Event::ToolFinished { call, outcome } if !matches!(outcome, Outcome::Failed { .. }) => {
+            Event::ToolFinished { call, outcome } if !matches!(outcome, ToolOutcome::Failed { .. }) => {
                 of_call(call)
             }
             // A command that failed may have written before.
-            Event::ToolFinished { call, .. } if call.effect == Effect::Exec => of_call(call),
-            Event::StopRequested(_) | Event::SessionEnded { .. } if asked.about.changed => Needs::UNTRACED,
-            _ => Needs::NONE,
+            Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => of_call(call),
+            Event::StopRequested(_) | Event::SessionEnded { .. } if asked.about.changed => {
+                SharedNeeds::UNTRACED
+            }
+            _ => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut Cx<'_, Policy>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
         if let Some(changed) = &cx.facts.changed {
             self.write(changed, cx);
         }
@@ -72,18 +76,20 @@ impl Gate for Trace {
     }
 }
 
-fn of_call(call: &ToolCall) -> Needs {
+fn of_call(call: &ToolCall) -> SharedNeeds {
     match call.effect {
-        Effect::Write => Needs::CHANGED,
+        ToolEffect::Write => SharedNeeds::CHANGED,
         // Whatever else a command has changed is found at the stop; a commit is looked at while what it
         // is made of is fresh.
-        Effect::Exec if call.command.as_ref().is_some_and(|line| line.contains("git")) => Needs::UNTRACED,
-        Effect::Exec | Effect::Read | Effect::Delegate | Effect::Net => Needs::NONE,
+        ToolEffect::Exec if call.command.as_ref().is_some_and(|line| line.contains("git")) => {
+            SharedNeeds::UNTRACED
+        }
+        ToolEffect::Exec | ToolEffect::Read | ToolEffect::Delegate | ToolEffect::Net => SharedNeeds::NONE,
     }
 }
 
-impl Trace {
-    fn write(&mut self, changed: &Changed, cx: &mut Cx<'_, Policy>) {
+impl TraceGate {
+    fn write(&mut self, changed: &TraceFindings, cx: &mut GateCx<'_, Settings>) {
         for (kind, trace) in &changed.traces {
             cx.log(kind, json!(signed(trace.clone(), cx.about)));
         }
@@ -93,14 +99,14 @@ impl Trace {
         if let Some(judged) = &changed.judged {
             self.judged = Some(judged.digest);
             self.witness = match &judged.verdict {
-                Verdict::Changed { witness } => Some(witness.clone()),
-                Verdict::Proved { .. } | Verdict::Unproven { .. } => None,
+                RecordedClassification::Changed { witness } => Some(witness.clone()),
+                RecordedClassification::Proved { .. } | RecordedClassification::Unproven { .. } => None,
             };
         }
     }
 
     /// What is only unproven may well be a refactoring: only what is seen to change holds.
-    fn judge(&self, cx: &Cx<'_, Policy>) -> Vote {
+    fn judge(&self, cx: &GateCx<'_, Settings>) -> Vote {
         match (&self.witness, declared_refactor(cx.about)) {
             (Some(witness), Some(chosen)) if cx.policy.class_mismatch == Mismatch::Hold => {
                 Vote::Owe(owe(witness, chosen, cx))
@@ -111,23 +117,24 @@ impl Trace {
 }
 
 /// What a session itself has done is for the intent it serves; of everything else the record says so already.
-fn signed(mut trace: Record, about: &About) -> Record {
-    if let (Source::Call { .. } | Source::Command, Some(chosen)) = (&trace.source, &about.intent) {
-        trace.intent = Some(Served::from(chosen));
+fn signed(mut trace: Record, about: &SessionFacts) -> Record {
+    if let (ChangeSource::Call { .. } | ChangeSource::Command, Some(chosen)) = (&trace.source, &about.intent)
+    {
+        trace.intent = Some(ServedIntent::from(chosen));
         trace.declared = Some(chosen.class);
     }
     trace
 }
 
-fn declared_refactor(about: &About) -> Option<&Chosen> {
-    about.intent.as_ref().filter(|chosen| chosen.class == Class::Refactor)
+fn declared_refactor(about: &SessionFacts) -> Option<&SelectedIntent> {
+    about.intent.as_ref().filter(|chosen| chosen.class == DeclaredClass::Refactor)
 }
 
 /// Right after a write it is only said: the whole of it may still be one.
-fn note(cx: &Cx<'_, Policy>) -> Vote {
+fn note(cx: &GateCx<'_, Settings>) -> Vote {
     let seen = cx.facts.changed.iter().flat_map(|changed| &changed.traces).find_map(|(_, trace)| {
         match (&trace.source, &trace.verdict) {
-            (Source::Call { .. }, Verdict::Changed { witness }) => Some(witness),
+            (ChangeSource::Call { .. }, RecordedClassification::Changed { witness }) => Some(witness),
             _ => None,
         }
     });
@@ -139,12 +146,12 @@ fn note(cx: &Cx<'_, Policy>) -> Vote {
     }
 }
 
-fn told(witness: &Witness) -> String {
+fn told(witness: &BehaviourWitness) -> String {
     let place = match witness.after.as_ref().or(witness.before.as_ref()) {
         Some(spot) => format!("`{}:{}`", quoted(witness.path.as_str()), spot.line),
         None => format!("`{}`", quoted(witness.path.as_str())),
     };
-    let text = |spot: &sprag_trace::Spot| format!("`{}`", quoted(spot.text.as_str()));
+    let text = |spot: &sprag_trace::FilePosition| format!("`{}`", quoted(spot.text.as_str()));
     let was = match (&witness.before, &witness.after) {
         (Some(before), Some(after)) => format!(": {} became {}", text(before), text(after)),
         (Some(before), None) => format!(": {} is gone", text(before)),
@@ -154,7 +161,7 @@ fn told(witness: &Witness) -> String {
     format!("declared as a refactoring, but behaviour changes at {place}{was}")
 }
 
-fn owe(witness: &Witness, chosen: &Chosen, cx: &Cx<'_, Policy>) -> Obligation {
+fn owe(witness: &BehaviourWitness, chosen: &SelectedIntent, cx: &GateCx<'_, Settings>) -> Obligation {
     let select = format!(
         "sprag intent select {} --class INTENT_EVOLUTION --session {}",
         shell_word(chosen.id.as_str()),

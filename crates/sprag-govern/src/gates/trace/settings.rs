@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use sprag_base::settings::{Key, Section, Tighten};
+use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Policy {
-    pub mode: Mode,
+pub struct Settings {
+    pub mode: TraceMode,
     pub class_mismatch: Mismatch,
     /// A comment that says something else is a change of behaviour.
     pub docs_are_behaviour: bool,
@@ -15,7 +15,7 @@ pub struct Policy {
 /// Where changes are written down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum TraceMode {
     Off,
     /// Where there are intents, or a project directory of ours.
     #[default]
@@ -33,7 +33,7 @@ pub enum Mismatch {
     Hold,
 }
 
-pub const SECTION: Section = Section {
+pub(super) const SECTION: SettingSection = SettingSection {
     name: "trace",
     defaults: "\
 # Records of what was changed, and why.
@@ -46,8 +46,8 @@ class_mismatch = \"hold\"
 docs_are_behaviour = false
 ",
     keys: &[
-        Key { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) },
-        Key { name: "class_mismatch", tighten: Tighten::Ranked(&["off", "note", "hold"]) },
-        Key { name: "docs_are_behaviour", tighten: Tighten::Ranked(&["false", "true"]) },
+        SettingKey { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) },
+        SettingKey { name: "class_mismatch", tighten: Tighten::Ranked(&["off", "note", "hold"]) },
+        SettingKey { name: "docs_are_behaviour", tighten: Tighten::Ranked(&["false", "true"]) },
     ],
 };

@@ -6,17 +6,17 @@ use std::os::unix::fs::FileExt as _;
 use std::{io, thread};
 
 use sprag_memory::index::analysis::table;
-use sprag_memory::index::segment::build::{self, Draft};
+use sprag_memory::index::segment::build::{self, DocumentDraft};
 use sprag_memory::index::segment::{Segment, merge};
 
-use super::reader::Index;
-use super::sources::{self, Covered, Event, Said, Source};
+use super::reader::MappedIndex;
+use super::sources::{self, Covered, DocumentEvent, IndexSource, SourceEvents};
 
 /// Bytes of log that one thread makes a segment of.
 const PIECE: u64 = 64 * 1024 * 1024;
 
 /// What is to be read, of which source and from where.
-pub struct Reading {
+pub(super) struct IngestTask {
     known: Vec<Covered>,
     parts: Vec<Unread>,
 }
@@ -29,9 +29,9 @@ struct Unread {
     to: u64,
 }
 
-impl Reading {
+impl IngestTask {
     /// `None`: more sources than there are numbers.
-    pub fn new(index: &Index, wanted: Vec<Source>) -> Option<Reading> {
+    pub(super) fn new(index: &MappedIndex, wanted: Vec<IndexSource>) -> Option<IngestTask> {
         let known: Vec<Covered> =
             index.manifest.iter().flat_map(|manifest| manifest.sources.clone()).collect();
         let mut parts = Vec::new();
@@ -47,15 +47,15 @@ impl Reading {
             let to = file.metadata().map_or(from, |found| found.len());
             parts.push(Unread { number: u16::try_from(number).ok()?, name: source.name, file, from, to });
         }
-        Some(Reading { known, parts })
+        Some(IngestTask { known, parts })
     }
 
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.to.saturating_sub(part.from)).sum()
     }
 
     /// Several threads where there is much; what comes of it is the same.
-    pub fn read(&self) -> io::Result<Read> {
+    pub(super) fn read(&self) -> io::Result<IngestResult> {
         let mut jobs = Vec::new();
         let size = (self.bytes() / 2 + 1).clamp(1024 * 1024, PIECE);
         for (at, part) in self.parts.iter().enumerate() {
@@ -67,9 +67,9 @@ impl Reading {
             }
         }
         let jobs = grouped(jobs, size);
-        let mut read = Read { segments: Vec::new(), events: Vec::new(), ends: HashMap::new() };
+        let mut read = IngestResult { segments: Vec::new(), events: Vec::new(), ends: HashMap::new() };
         for pair in jobs.chunks(2) {
-            let done: Vec<io::Result<Piecework>> = thread::scope(|scope| {
+            let done: Vec<io::Result<IngestPool>> = thread::scope(|scope| {
                 let started: Vec<_> = pair[1..].iter().map(|job| scope.spawn(|| self.piece(job))).collect();
                 let mut done = vec![self.piece(&pair[0])];
                 done.extend(
@@ -94,12 +94,12 @@ impl Reading {
         Ok(read)
     }
 
-    fn piece(&self, jobs: &[(usize, u64, u64)]) -> io::Result<Piecework> {
-        let mut drafts: Vec<Draft> = Vec::new();
-        let mut piece = Piecework::default();
+    fn piece(&self, jobs: &[(usize, u64, u64)]) -> io::Result<IngestPool> {
+        let mut drafts: Vec<DocumentDraft> = Vec::new();
+        let mut piece = IngestPool::default();
         for &(at, from, to) in jobs {
             let part = &self.parts[at];
-            let said: Said = sources::read(&part.file, part.number, from, to)?;
+            let said: SourceEvents = sources::read(&part.file, part.number, from, to)?;
             drafts.extend(said.drafts);
             piece.events.extend(said.changes);
             piece.ends.push((part.number, said.end));
@@ -110,7 +110,7 @@ impl Reading {
         Ok(piece)
     }
 
-    pub fn covered(&self, ends: &HashMap<u16, u64>) -> io::Result<Vec<Covered>> {
+    pub(super) fn covered(&self, ends: &HashMap<u16, u64>) -> io::Result<Vec<Covered>> {
         let mut all = self.known.clone();
         for part in &self.parts {
             let end = ends.get(&part.number).copied().unwrap_or(part.from);
@@ -177,16 +177,16 @@ fn grouped(parts: Vec<(usize, u64, u64)>, size: u64) -> Vec<Vec<(usize, u64, u64
 
 /// What one thread read.
 #[derive(Default)]
-struct Piecework {
+struct IngestPool {
     segment: Option<Vec<u8>>,
-    events: Vec<Event>,
+    events: Vec<DocumentEvent>,
     ends: Vec<(u16, u64)>,
 }
 
 /// What was read of all sources.
-pub struct Read {
+pub(super) struct IngestResult {
     pub segments: Vec<Vec<u8>>,
-    pub events: Vec<Event>,
+    pub events: Vec<DocumentEvent>,
     /// Where the last whole line of a source ended.
     pub ends: HashMap<u16, u64>,
 }

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use sprag_base::record::{self, Record};
 use sprag_base::redact;
 use sprag_base::time::Timestamp;
-use sprag_memory::document::{self, Loaded};
+use sprag_memory::document::{self, LoadedText};
 use sprag_memory::index::segment::build;
 use sprag_memory::records;
 
-use super::maintain::{self, Work};
+use super::maintain::{self, IndexWork};
 use super::pools;
 use crate::store::{self, Store, new_record};
 use crate::sys::disk::Disk;
@@ -39,12 +39,12 @@ pub struct Loader<'a> {
 
 /// A line that says nothing that can be kept.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bad {
+pub struct BadLine {
     pub id: Option<Value>,
     pub what: String,
 }
 
-struct Read {
+struct LoadedLine {
     pool: Option<String>,
     record: Record,
 }
@@ -55,7 +55,7 @@ impl<'a> Loader<'a> {
     }
 
     /// On disk when this returns, except for the bad ones, which are given back.
-    pub fn take(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<Bad>> {
+    pub fn take(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<BadLine>> {
         let now = self.now;
         let (first, second) = lines.split_at(lines.len() / 2);
         let half = |lines: &[Vec<u8>]| lines.iter().map(|line| read(line, now)).collect::<Vec<_>>();
@@ -98,7 +98,7 @@ impl<'a> Loader<'a> {
         let mut dirs = Vec::new();
         for pool in &self.pools {
             let store = pools::store(self.dir, pool.as_deref());
-            maintain::renew(&store, self.disk, &[], Work::All)?;
+            maintain::renew(&store, self.disk, &[], IndexWork::All)?;
             dirs.push(store.dir);
         }
         Ok(dirs)
@@ -118,10 +118,10 @@ fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<()> 
     Err(io::ErrorKind::TimedOut.into())
 }
 
-fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
-    let value: Value =
-        serde_json::from_slice(line).map_err(|error| Bad { id: None, what: format!("not JSON: {error}") })?;
-    let bad = |what: &str| Bad { id: value.get("id").cloned(), what: what.to_owned() };
+fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
+    let value: Value = serde_json::from_slice(line)
+        .map_err(|error| BadLine { id: None, what: format!("not JSON: {error}") })?;
+    let bad = |what: &str| BadLine { id: value.get("id").cloned(), what: what.to_owned() };
     let members = value.as_object().ok_or_else(|| bad("not an object"))?;
     let text = |name: &str| match members.get(name) {
         None | Some(Value::Null) => Ok(""),
@@ -163,7 +163,7 @@ fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
         true => document::split(&detail),
         false => (summary, detail.as_str()),
     };
-    let loaded = Loaded {
+    let loaded = LoadedText {
         id,
         summary: build::cut(summary, build::FIELD).to_owned(),
         detail: build::cut(detail, build::FIELD).to_owned(),
@@ -181,7 +181,7 @@ fn read(line: &[u8], now: Timestamp) -> Result<Read, Bad> {
         Some(Value::Number(pool)) => Some(pool.to_string()),
         Some(_) => return Err(bad("`pool` is no string")),
     };
-    Ok(Read { pool, record: new_record::record(records::LOADED, now, None, None, json!(loaded)) })
+    Ok(LoadedLine { pool, record: new_record::record(records::LOADED, now, None, None, json!(loaded)) })
 }
 
 /// A time, a day, or seconds since 1970.
@@ -211,7 +211,7 @@ fn with_offset(text: &str) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    fn tried(line: &str) -> Result<Read, Bad> {
+    fn tried(line: &str) -> Result<LoadedLine, BadLine> {
         read(line.as_bytes(), Timestamp::from_millis(0))
     }
 

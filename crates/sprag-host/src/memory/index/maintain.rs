@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::segment::bytes::checksum;
-use sprag_memory::index::segment::columns::{Columns, Row, View};
+use sprag_memory::index::segment::columns::{ColumnRow, ColumnView, Columns};
 use sprag_memory::index::segment::{Segment, merge};
 use sprag_memory::usage::Uses;
 
-use super::ingest::{Read, Reading};
-use super::manifest::{self, Manifest, Piece};
-use super::reader::{Behind, Index};
-use super::sources::{self, Event, Source};
+use super::ingest::{IngestResult, IngestTask};
+use super::manifest::{self, IndexFile, Manifest};
+use super::reader::{IndexLag, MappedIndex};
+use super::sources::{self, DocumentEvent, IndexSource};
 use crate::store::{Store, lock_within};
 use crate::sys::disk::{self, Disk};
 use crate::sys::mmap::Mapped;
@@ -39,7 +39,7 @@ const LARGEST: u64 = 256 * 1024;
 
 /// How much may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum IndexWork {
     /// What a hook may do after its reply.
     Hook,
     /// Whatever there is to do.
@@ -57,7 +57,7 @@ pub struct Renewed {
 }
 
 /// Whether it is worth the while.
-pub fn is_due(behind: &Behind) -> bool {
+pub fn is_due(behind: &IndexLag) -> bool {
     behind.is_broken || behind.documents > TAIL || behind.bytes > TAIL_BYTES
 }
 
@@ -80,13 +80,18 @@ pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::R
         })
         .sum();
     if behind + gone >= HOOK_TAIL {
-        renew(store, disk, further, Work::Hook)?;
+        renew(store, disk, further, IndexWork::Hook)?;
     }
     Ok(())
 }
 
 /// `None`: somebody else is at it, or it is too much for now.
-pub fn renew(store: &Store, disk: &dyn Disk, further: &[PathBuf], work: Work) -> io::Result<Option<Renewed>> {
+pub fn renew(
+    store: &Store,
+    disk: &dyn Disk,
+    further: &[PathBuf],
+    work: IndexWork,
+) -> io::Result<Option<Renewed>> {
     let wanted = sources::all(store, further);
     if wanted.is_empty() {
         return Ok(Some(Renewed::default()));
@@ -94,13 +99,13 @@ pub fn renew(store: &Store, disk: &dyn Disk, further: &[PathBuf], work: Work) ->
     disk.make_dirs(&store.cache_dir())?;
     let Some(_lock) = lock(store)? else { return Ok(None) };
     let index = match work {
-        Work::Rebuild => None,
-        Work::Hook | Work::All => Index::open(store).flatten(),
+        IndexWork::Rebuild => None,
+        IndexWork::Hook | IndexWork::All => MappedIndex::open(store).flatten(),
     };
     let is_usable = index.as_ref().is_some_and(|index| holds(index, &wanted));
     let index = index.filter(|_| is_usable).unwrap_or_default();
-    let Some(reading) = Reading::new(&index, wanted) else { return Ok(None) };
-    if work == Work::Hook && reading.bytes() > HOOK_BYTES {
+    let Some(reading) = IngestTask::new(&index, wanted) else { return Ok(None) };
+    if work == IndexWork::Hook && reading.bytes() > HOOK_BYTES {
         return Ok(None);
     }
     let read = reading.read()?;
@@ -117,18 +122,18 @@ pub fn renew(store: &Store, disk: &dyn Disk, further: &[PathBuf], work: Work) ->
 }
 
 /// Let go of by name and not by closing: a process that is being started may still have a copy of it.
-struct Lock(File);
+struct IndexLock(File);
 
-impl Drop for Lock {
+impl Drop for IndexLock {
     fn drop(&mut self) {
         self.0.unlock().unwrap_or_default();
     }
 }
 
-fn lock(store: &Store) -> io::Result<Option<Lock>> {
+fn lock(store: &Store) -> io::Result<Option<IndexLock>> {
     let path = store.dir.join("index.lock");
     let file = disk::append_regular(&path)?;
-    Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(Lock(file)))
+    Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(IndexLock(file)))
 }
 
 /// A file of another worktree stays where it is; one that is gone takes its texts along.
@@ -138,7 +143,7 @@ fn is_elsewhere(name: &str) -> bool {
 
 /// Whether what the index has of the sources that are there still stands in them. One that nobody asked
 /// for now may be asked for again.
-fn holds(index: &Index, wanted: &[Source]) -> bool {
+fn holds(index: &MappedIndex, wanted: &[IndexSource]) -> bool {
     let covered = index.manifest.iter().flat_map(|manifest| &manifest.sources);
     covered.into_iter().all(|known| match wanted.iter().find(|source| source.name == known.name) {
         Some(source) => source.open().is_some_and(|file| known.is_of(&file)),
@@ -147,16 +152,16 @@ fn holds(index: &Index, wanted: &[Source]) -> bool {
 }
 
 /// A segment that is written already, or is not.
-enum Content {
-    Old(Mapped, Piece),
+enum SegmentContent {
+    Old(Mapped, IndexFile),
     New(Vec<u8>),
 }
 
-impl Content {
+impl SegmentContent {
     fn bytes(&self) -> &[u8] {
         match self {
-            Content::Old(mapped, _) => mapped,
-            Content::New(bytes) => bytes,
+            SegmentContent::Old(mapped, _) => mapped,
+            SegmentContent::New(bytes) => bytes,
         }
     }
 
@@ -165,22 +170,33 @@ impl Content {
     }
 }
 
-struct Written {
-    segments: Vec<Piece>,
-    columns: Piece,
+struct WrittenSegment {
+    segments: Vec<IndexFile>,
+    columns: IndexFile,
 }
 
-fn write(store: &Store, disk: &dyn Disk, index: Index, read: Read, work: Work) -> io::Result<Written> {
+fn write(
+    store: &Store,
+    disk: &dyn Disk,
+    index: MappedIndex,
+    read: IngestResult,
+    work: IndexWork,
+) -> io::Result<WrittenSegment> {
     let pieces = index.manifest.map(|manifest| manifest.segments).unwrap_or_default();
-    let mut columns = index.columns.as_ref().and_then(|bytes| View::open(bytes)).map(|view| view.read());
+    let mut columns =
+        index.columns.as_ref().and_then(|bytes| ColumnView::open(bytes)).map(|view| view.read());
     let columns: &mut Columns = columns.get_or_insert_default();
-    let mut contents: Vec<Content> =
-        index.segments.into_iter().zip(pieces).map(|(mapped, piece)| Content::Old(mapped, piece)).collect();
-    let mut rows: Vec<Vec<Row>> = std::mem::take(&mut columns.segments);
+    let mut contents: Vec<SegmentContent> = index
+        .segments
+        .into_iter()
+        .zip(pieces)
+        .map(|(mapped, piece)| SegmentContent::Old(mapped, piece))
+        .collect();
+    let mut rows: Vec<Vec<ColumnRow>> = std::mem::take(&mut columns.segments);
     for bytes in read.segments {
         let own = enter(&bytes, &contents, &mut rows, &mut columns.early);
         rows.push(own);
-        contents.push(Content::New(bytes));
+        contents.push(SegmentContent::New(bytes));
     }
     tell(&read.events, &contents, &mut rows, &mut columns.early);
     while let Some(chosen) = to_merge(&contents, work) {
@@ -189,23 +205,28 @@ fn write(store: &Store, disk: &dyn Disk, index: Index, read: Read, work: Work) -
     let mut segments = Vec::with_capacity(contents.len());
     for content in &contents {
         segments.push(match content {
-            Content::Old(_, piece) => piece.clone(),
-            Content::New(bytes) => put(store, disk, "seg", "idx", bytes, content.docs())?,
+            SegmentContent::Old(_, piece) => piece.clone(),
+            SegmentContent::New(bytes) => put(store, disk, "seg", "idx", bytes, content.docs())?,
         });
     }
     columns.segments = rows;
     let docs = segments.iter().map(|piece| u64::from(piece.docs)).sum();
     let columns = put(store, disk, "use", "col", &columns.bytes(), docs)?;
-    Ok(Written { segments, columns })
+    Ok(WrittenSegment { segments, columns })
 }
 
 /// The rows of a new segment. What was known under the same ids goes over to it.
-fn enter(bytes: &[u8], old: &[Content], rows: &mut [Vec<Row>], early: &mut Vec<(String, Uses)>) -> Vec<Row> {
+fn enter(
+    bytes: &[u8],
+    old: &[SegmentContent],
+    rows: &mut [Vec<ColumnRow>],
+    early: &mut Vec<(String, Uses)>,
+) -> Vec<ColumnRow> {
     let Ok(segment) = Segment::open(bytes) else { return Vec::new() };
     let old: Vec<Segment<'_>> =
         old.iter().filter_map(|content| Segment::open(content.bytes()).ok()).collect();
     let mut early_ids: HashMap<String, Uses> = early.drain(..).collect();
-    let mut own = vec![Row::default(); segment.count() as usize];
+    let mut own = vec![ColumnRow::default(); segment.count() as usize];
     if !early_ids.is_empty() {
         for (row, doc) in own.iter_mut().zip(segment.docs()) {
             let early = segment.id(doc).and_then(|id| early_ids.remove(id.as_str()));
@@ -231,7 +252,12 @@ fn enter(bytes: &[u8], old: &[Content], rows: &mut [Vec<Row>], early: &mut Vec<(
 }
 
 /// What happened to documents, in the order in which it did.
-fn tell(events: &[Event], contents: &[Content], rows: &mut [Vec<Row>], early: &mut Vec<(String, Uses)>) {
+fn tell(
+    events: &[DocumentEvent],
+    contents: &[SegmentContent],
+    rows: &mut [Vec<ColumnRow>],
+    early: &mut Vec<(String, Uses)>,
+) {
     let segments: Vec<Segment<'_>> =
         contents.iter().filter_map(|content| Segment::open(content.bytes()).ok()).collect();
     for event in events {
@@ -258,8 +284,8 @@ fn tell(events: &[Event], contents: &[Content], rows: &mut [Vec<Row>], early: &m
 }
 
 /// Which segments are to become one, if any.
-fn to_merge(contents: &[Content], work: Work) -> Option<Vec<usize>> {
-    let mut by_size: Vec<(u64, usize)> = contents.iter().map(Content::docs).zip(0..).collect();
+fn to_merge(contents: &[SegmentContent], work: IndexWork) -> Option<Vec<usize>> {
+    let mut by_size: Vec<(u64, usize)> = contents.iter().map(SegmentContent::docs).zip(0..).collect();
     by_size.sort_unstable();
     if contents.len() <= SEGMENTS {
         return None;
@@ -269,19 +295,19 @@ fn to_merge(contents: &[Content], work: Work) -> Option<Vec<usize>> {
     let chosen: Vec<usize> = chosen
         .take_while(|(docs, _)| {
             sum += docs;
-            sum <= if work == Work::Hook { HOOK_DOCS } else { LARGEST }
+            sum <= if work == IndexWork::Hook { HOOK_DOCS } else { LARGEST }
         })
         .map(|(_, at)| at)
         .collect();
     (chosen.len() > 1).then_some(chosen)
 }
 
-fn merge_some(contents: &mut Vec<Content>, rows: &mut Vec<Vec<Row>>, chosen: &[usize]) {
+fn merge_some(contents: &mut Vec<SegmentContent>, rows: &mut Vec<Vec<ColumnRow>>, chosen: &[usize]) {
     let merged = {
         let segments: Vec<Segment<'_>> =
             chosen.iter().filter_map(|&at| Segment::open(contents[at].bytes()).ok()).collect();
         let bytes = merge::merge(&segments, table::built_in().id());
-        let mut known: HashMap<(u16, u64), Row> = HashMap::new();
+        let mut known: HashMap<(u16, u64), ColumnRow> = HashMap::new();
         for (segment, &at) in segments.iter().zip(chosen) {
             for doc in segment.docs() {
                 if let (Some(card), Some(row)) = (segment.card(doc), rows[at].get(doc as usize)) {
@@ -306,7 +332,7 @@ fn merge_some(contents: &mut Vec<Content>, rows: &mut Vec<Vec<Row>>, chosen: &[u
         contents.remove(at);
         rows.remove(at);
     }
-    contents.push(Content::New(merged.0));
+    contents.push(SegmentContent::New(merged.0));
     rows.push(merged.1);
 }
 
@@ -322,11 +348,11 @@ fn put(
     ending: &str,
     bytes: &[u8],
     docs: u64,
-) -> io::Result<Piece> {
+) -> io::Result<IndexFile> {
     let sum = checksum(bytes);
     let file = format!("{kind}-{sum:016x}.{ending}");
     disk::replace_by_pieces(disk, &store.cache_dir().join(&file), bytes, CHUNK)?;
-    Ok(Piece { file, bytes: bytes.len() as u64, docs: u32::try_from(docs).unwrap_or(u32::MAX), sum })
+    Ok(IndexFile { file, bytes: bytes.len() as u64, docs: u32::try_from(docs).unwrap_or(u32::MAX), sum })
 }
 
 /// Removes what no manifest speaks of any more. Whoever has it open keeps it.

@@ -22,14 +22,14 @@ pub struct Manifest {
     pub format: u32,
     /// Of the vectors: those of two tables cannot be compared.
     pub table: String,
-    pub segments: Vec<Piece>,
-    pub columns: Piece,
+    pub segments: Vec<IndexFile>,
+    pub columns: IndexFile,
     pub sources: Vec<Covered>,
 }
 
 /// One file of the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct IndexFile {
     pub file: String,
     pub bytes: u64,
     /// Documents in it.
@@ -62,11 +62,11 @@ pub fn table_id() -> String {
 }
 
 impl Manifest {
-    pub fn new(segments: Vec<Piece>, columns: Piece, sources: Vec<Covered>) -> Manifest {
+    pub fn new(segments: Vec<IndexFile>, columns: IndexFile, sources: Vec<Covered>) -> Manifest {
         Manifest { format: FORMAT, table: table_id(), segments, columns, sources }
     }
 
-    pub fn pieces(&self) -> impl Iterator<Item = &Piece> {
+    pub fn pieces(&self) -> impl Iterator<Item = &IndexFile> {
         self.segments.iter().chain([&self.columns])
     }
 }

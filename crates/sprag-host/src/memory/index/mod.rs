@@ -13,5 +13,5 @@ pub mod sources;
 #[cfg(test)]
 mod tests;
 
-pub use query::{Answer, Memory, Owner};
-pub use reader::{Library, Reach, Shown};
+pub use query::{LearningOwner, Memory, MemoryHit};
+pub use reader::{DocumentFilter, IndexReader, TailRead};

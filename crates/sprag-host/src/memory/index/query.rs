@@ -4,28 +4,28 @@
 use std::io;
 
 use sprag_base::time::Timestamp;
-use sprag_memory::document::{Document, Label};
+use sprag_memory::document::{Document, DocumentLabel};
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::query::fuse::{self, Widths};
-use sprag_memory::index::query::{self, Corpus, Hit, Question, Signals, WEIGHTS, Weights};
-use sprag_memory::index::segment::Card;
-use sprag_memory::learning::{Learning, Status};
+use sprag_memory::index::query::{self, Corpus, IndexHit, IndexQuery, RankWeights, Signals, WEIGHTS};
+use sprag_memory::index::segment::DocumentCard;
+use sprag_memory::learning::{Learning, LearningStatus};
 use sprag_memory::usage::Uses;
 
-use super::reader::Place;
-use super::{Library, Reach, Shown};
+use super::reader::DocumentRef;
+use super::{DocumentFilter, IndexReader, TailRead};
 use crate::store::Store;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Hits that are looked at for every one that is wanted: age and use may change their order.
 const SPARE: usize = 4;
 
 pub struct Memory {
-    libraries: Vec<(Library, Owner)>,
+    libraries: Vec<(IndexReader, LearningOwner)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum LearningOwner {
     Project,
     /// The user's own: no project sees it.
     Personal,
@@ -33,48 +33,48 @@ pub enum Owner {
 
 /// A hit, with what became of it since it was written.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct MemoryHit {
     pub id: String,
     pub summary: String,
-    pub label: Option<Label>,
+    pub label: Option<DocumentLabel>,
     pub at: Timestamp,
     pub signals: Signals,
     pub probability: f32,
     pub uses: Uses,
-    pub owner: Owner,
-    spot: Spot,
+    pub owner: LearningOwner,
+    spot: HitPosition,
 }
 
 /// Where to find it again.
 #[derive(Clone, Copy, Debug)]
-struct Spot {
+struct HitPosition {
     library: usize,
-    place: Place,
+    place: DocumentRef,
 }
 
-impl Answer {
+impl MemoryHit {
     pub fn is_stale(&self) -> bool {
-        self.uses.status == Status::Stale
+        self.uses.status == LearningStatus::Stale
     }
 }
 
 /// The store of what is the user's own.
-pub fn personal(places: &Places) -> Option<Store> {
+pub fn personal(places: &Locations) -> Option<Store> {
     places.user.as_ref().map(|user| Store::at(user.state.join("personal")))
 }
 
 impl Memory {
-    pub fn open(places: &Places, reach: Reach) -> io::Result<Memory> {
+    pub fn open(places: &Locations, reach: TailRead) -> io::Result<Memory> {
         // What other clones share is taken into the log, in form and in its order; see `learnings::share`.
-        let project = Library::open(&Store::at(&places.store), &[], reach)?;
-        let mut libraries = vec![(project, Owner::Project)];
+        let project = IndexReader::open(&Store::at(&places.store), &[], reach)?;
+        let mut libraries = vec![(project, LearningOwner::Project)];
         // What is the user's own is no reason to find nothing.
-        let own = personal(places).and_then(|store| Library::open(&store, &[], reach).ok());
-        libraries.extend(own.map(|own| (own, Owner::Personal)));
+        let own = personal(places).and_then(|store| IndexReader::open(&store, &[], reach).ok());
+        libraries.extend(own.map(|own| (own, LearningOwner::Personal)));
         Ok(Memory { libraries })
     }
 
-    pub fn of(libraries: Vec<(Library, Owner)>) -> Memory {
+    pub fn of(libraries: Vec<(IndexReader, LearningOwner)>) -> Memory {
         Memory { libraries }
     }
 
@@ -83,27 +83,33 @@ impl Memory {
     }
 
     pub fn documents(&self) -> u64 {
-        self.libraries().map(Library::documents).sum()
+        self.libraries().map(IndexReader::documents).sum()
     }
 
-    pub fn libraries(&self) -> impl Iterator<Item = &Library> {
+    pub fn libraries(&self) -> impl Iterator<Item = &IndexReader> {
         self.libraries.iter().map(|(library, _)| library)
     }
 
     /// The best answers first.
-    pub fn ask(&self, question: &Question, shown: Shown, widths: Widths, now: Timestamp) -> Vec<Answer> {
+    pub fn ask(
+        &self,
+        question: &IndexQuery,
+        shown: DocumentFilter,
+        widths: Widths,
+        now: Timestamp,
+    ) -> Vec<MemoryHit> {
         self.ask_by(question, shown, widths, &WEIGHTS, now)
     }
 
     /// The same, with other weights than the usual: to see what each of them brings.
     pub fn ask_by(
         &self,
-        question: &Question,
-        shown: Shown,
+        question: &IndexQuery,
+        shown: DocumentFilter,
         widths: Widths,
-        weights: &Weights,
+        weights: &RankWeights,
         now: Timestamp,
-    ) -> Vec<Answer> {
+    ) -> Vec<MemoryHit> {
         let mut corpus = Corpus::default();
         let mut spots = Vec::new();
         for (at, (library, _)) in self.libraries.iter().enumerate() {
@@ -112,15 +118,20 @@ impl Memory {
                 spots.push((at, shelf));
             }
         }
-        let wide = Question { limit: question.limit.saturating_mul(SPARE), ..question.clone() };
+        let wide = IndexQuery { limit: question.limit.saturating_mul(SPARE), ..question.clone() };
         // Whoever wants many looks at as many.
-        let weights = Weights { candidates: weights.candidates.max(question.limit), ..*weights };
+        let weights = RankWeights { candidates: weights.candidates.max(question.limit), ..*weights };
         let hits = query::search(&corpus, &wide, &table::built_in(), &weights);
-        let mut answers: Vec<Answer> = hits
+        let mut answers: Vec<MemoryHit> = hits
             .iter()
             .map(|hit| {
                 let (library, shelf) = spots[hit.shelf];
-                self.answer(hit, Spot { library, place: Place { shelf, doc: hit.doc } }, widths, now)
+                self.answer(
+                    hit,
+                    HitPosition { library, place: DocumentRef { shelf, doc: hit.doc } },
+                    widths,
+                    now,
+                )
             })
             .collect();
         answers.sort_by(|a, b| b.probability.total_cmp(&a.probability));
@@ -128,12 +139,12 @@ impl Memory {
         answers
     }
 
-    fn answer(&self, hit: &Hit<'_>, spot: Spot, widths: Widths, now: Timestamp) -> Answer {
+    fn answer(&self, hit: &IndexHit<'_>, spot: HitPosition, widths: Widths, now: Timestamp) -> MemoryHit {
         let (library, owner) = &self.libraries[spot.library];
         let uses = library.uses(spot.place);
         let category = hit.card.label.map(|label| label.category);
         let standing = fuse::standing(hit.card.at, category, &uses, now, widths);
-        Answer {
+        MemoryHit {
             id: hit.card.id.as_str().to_owned(),
             summary: hit.card.summary.to_owned(),
             label: hit.card.label,
@@ -147,7 +158,7 @@ impl Memory {
     }
 
     /// The whole of what was found.
-    pub fn learning(&self, answer: &Answer) -> Option<Learning> {
+    pub fn learning(&self, answer: &MemoryHit) -> Option<Learning> {
         let (library, _) = &self.libraries[answer.spot.library];
         self.kept(library, &library.card(answer.spot.place)?)
     }
@@ -162,12 +173,12 @@ impl Memory {
         })
     }
 
-    fn kept(&self, library: &Library, card: &Card<'_>) -> Option<Learning> {
+    fn kept(&self, library: &IndexReader, card: &DocumentCard<'_>) -> Option<Learning> {
         serde_json::from_value(library.record(card).ok()?.body).ok()
     }
 
     /// The text of what was found, also where it is no learning.
-    pub fn document(&self, answer: &Answer) -> Option<Document> {
+    pub fn document(&self, answer: &MemoryHit) -> Option<Document> {
         let (library, _) = &self.libraries[answer.spot.library];
         Document::of(&library.record(&library.card(answer.spot.place)?).ok()?)
     }

@@ -9,41 +9,41 @@ use std::path::PathBuf;
 
 use sprag_base::record::Record;
 use sprag_memory::index::analysis::table;
-use sprag_memory::index::query::{self, Corpus, Shelf};
+use sprag_memory::index::query::{self, Corpus, SegmentShelf};
 use sprag_memory::index::segment::bits::Bits;
-use sprag_memory::index::segment::columns::{Row, View};
-use sprag_memory::index::segment::{Card, SECTIONS, Section, Segment, build};
-use sprag_memory::learning::Status;
+use sprag_memory::index::segment::columns::{ColumnRow, ColumnView};
+use sprag_memory::index::segment::{DocumentCard, SECTIONS, Segment, SegmentSection, build};
+use sprag_memory::learning::LearningStatus;
 use sprag_memory::usage::{ROW, Uses};
 
 use super::manifest::{self, Manifest};
-use super::sources::{self, Event, Said, Source};
+use super::sources::{self, DocumentEvent, IndexSource, SourceEvents};
 use crate::store::Store;
 use crate::sys::mmap::Mapped;
 
-pub struct Library {
+pub struct IndexReader {
     segments: Vec<Mapped>,
     /// One for each segment.
-    rows: Vec<Option<Rows>>,
+    rows: Vec<Option<SegmentRows>>,
     columns: Option<Mapped>,
     /// What came since, as a segment of its own.
     tail: Vec<u8>,
     /// Rows that are not what the columns say any more, by segment and document.
-    changed: HashMap<(usize, u32), Row>,
-    sources: Vec<Known>,
-    pub behind: Behind,
+    changed: HashMap<(usize, u32), ColumnRow>,
+    sources: Vec<SourceRef>,
+    pub behind: IndexLag,
 }
 
 /// A source by its number.
-struct Known {
-    source: Source,
+struct SourceRef {
+    source: IndexSource,
     /// Whether what the index has of it, if anything, still stands there.
     is_served: bool,
 }
 
 /// How much of what there is the index does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Behind {
+pub struct IndexLag {
     pub documents: usize,
     pub bytes: u64,
     /// Something was not read: there was more than the reader was ready for.
@@ -54,7 +54,7 @@ pub struct Behind {
 
 /// How far a reader goes for what the index does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum TailRead {
     /// So many bytes at the end of each source: somebody waits.
     Last(u64),
     All,
@@ -62,7 +62,7 @@ pub enum Reach {
 
 /// Which documents are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum DocumentFilter {
     /// Those in use.
     InUse,
     /// Archived and superseded ones as well.
@@ -71,7 +71,7 @@ pub enum Shown {
 
 /// A document of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DocumentRef {
     pub shelf: usize,
     pub doc: u32,
 }
@@ -79,18 +79,22 @@ pub struct Place {
 /// How often a reader tries again when files are replaced under its hands.
 const TRIES: usize = 5;
 
-impl Library {
-    pub fn open(store: &Store, further: &[PathBuf], reach: Reach) -> io::Result<Library> {
+impl IndexReader {
+    pub fn open(store: &Store, further: &[PathBuf], reach: TailRead) -> io::Result<IndexReader> {
         let wanted = sources::all(store, further);
-        let index = (0..TRIES).find_map(|_| Index::open(store)).flatten();
-        Library::read(index, wanted, reach)
+        let index = (0..TRIES).find_map(|_| MappedIndex::open(store)).flatten();
+        IndexReader::read(index, wanted, reach)
     }
 
-    fn read(index: Option<Index>, wanted: Vec<Source>, reach: Reach) -> io::Result<Library> {
-        let Index { manifest, segments, columns } = index.unwrap_or_default();
-        let mut library = Library {
-            behind: Behind { is_broken: manifest.is_none() && !wanted.is_empty(), ..Behind::default() },
-            rows: segments.iter().map(Rows::of).collect(),
+    fn read(
+        index: Option<MappedIndex>,
+        wanted: Vec<IndexSource>,
+        reach: TailRead,
+    ) -> io::Result<IndexReader> {
+        let MappedIndex { manifest, segments, columns } = index.unwrap_or_default();
+        let mut library = IndexReader {
+            behind: IndexLag { is_broken: manifest.is_none() && !wanted.is_empty(), ..IndexLag::default() },
+            rows: segments.iter().map(SegmentRows::of).collect(),
             segments,
             columns,
             tail: Vec::new(),
@@ -100,10 +104,10 @@ impl Library {
         let covered = manifest.map(|manifest| manifest.sources).unwrap_or_default();
         for known in &covered {
             // Nobody asked for it; its number stays taken.
-            let source = Source { name: known.name.clone(), path: PathBuf::new() };
-            library.sources.push(Known { source, is_served: false });
+            let source = IndexSource { name: known.name.clone(), path: PathBuf::new() };
+            library.sources.push(SourceRef { source, is_served: false });
         }
-        let mut tail = Said::default();
+        let mut tail = SourceEvents::default();
         for source in wanted {
             let number = covered.iter().position(|known| known.name == source.name);
             let Some(file) = source.open() else {
@@ -114,7 +118,7 @@ impl Library {
             let is_served = number.is_none_or(|number| covered[number].is_of(&file));
             let from = number.filter(|_| is_served).map_or(0, |number| covered[number].length);
             library.behind.is_broken |= !is_served;
-            let known = Known { source, is_served };
+            let known = SourceRef { source, is_served };
             let number = match number {
                 Some(number) => {
                     library.sources[number] = known;
@@ -142,12 +146,12 @@ impl Library {
         file: &std::fs::File,
         number: usize,
         from: u64,
-        reach: Reach,
-    ) -> io::Result<Said> {
+        reach: TailRead,
+    ) -> io::Result<SourceEvents> {
         let end = file.metadata()?.len();
         let start = match reach {
-            Reach::All => from,
-            Reach::Last(most) => from.max(end.saturating_sub(most)),
+            TailRead::All => from,
+            TailRead::Last(most) => from.max(end.saturating_sub(most)),
         };
         self.behind.bytes += end.saturating_sub(from);
         self.behind.is_cut |= start > from;
@@ -156,21 +160,21 @@ impl Library {
     }
 
     /// Brings in what the tail says of documents, its own and older ones.
-    fn settle(&mut self, events: &[Event]) {
+    fn settle(&mut self, events: &[DocumentEvent]) {
         let mut changed = HashMap::new();
         {
             let segments = self.open_segments();
             let view = self.view();
-            let row = |changed: &HashMap<(usize, u32), Row>, place: (usize, u32)| {
+            let row = |changed: &HashMap<(usize, u32), ColumnRow>, place: (usize, u32)| {
                 let stored = || view.as_ref().map(|view| view.row(place.0, place.1)).unwrap_or_default();
                 changed.get(&place).copied().unwrap_or_else(stored)
             };
             let tail = self.segments.len();
-            let early = view.as_ref().map(View::early).unwrap_or_default();
+            let early = view.as_ref().map(ColumnView::early).unwrap_or_default();
             if let Some(newest) = segments.get(tail) {
                 for doc in newest.docs() {
                     let Some(card) = newest.card(doc) else { continue };
-                    let mut own = Row::default();
+                    let mut own = ColumnRow::default();
                     if let Some((_, uses)) = early.iter().find(|(id, _)| id == card.id.as_str()) {
                         own.uses = *uses;
                     }
@@ -192,7 +196,7 @@ impl Library {
                     changed.insert((tail, doc), own);
                 }
             }
-            let mut events: Vec<&Event> = events.iter().collect();
+            let mut events: Vec<&DocumentEvent> = events.iter().collect();
             events.sort_by_key(|event| event.at);
             for event in events {
                 for (number, segment) in segments.iter().enumerate() {
@@ -216,8 +220,8 @@ impl Library {
         all.filter_map(|bytes| Segment::open(bytes).ok()).collect()
     }
 
-    fn view(&self) -> Option<View<'_>> {
-        View::open(self.columns.as_ref()?)
+    fn view(&self) -> Option<ColumnView<'_>> {
+        ColumnView::open(self.columns.as_ref()?)
     }
 
     fn all_served(&self) -> bool {
@@ -229,19 +233,19 @@ impl Library {
     }
 
     /// What can be looked through.
-    pub fn shelves(&self, shown: Shown) -> Vec<Shelf<'_>> {
+    pub fn shelves(&self, shown: DocumentFilter) -> Vec<SegmentShelf<'_>> {
         let view = self.view();
         let tail = self.segments.len();
         let all_served = self.all_served();
         // A text may have been replaced by one that is not served; then the search looks at it again.
-        let is_shown = |row: &Row| {
-            let is_in_use = matches!(row.uses.status, Status::Active | Status::Stale);
-            (!all_served || !row.is_replaced) && (is_in_use || shown == Shown::All)
+        let is_shown = |row: &ColumnRow| {
+            let is_in_use = matches!(row.uses.status, LearningStatus::Active | LearningStatus::Stale);
+            (!all_served || !row.is_replaced) && (is_in_use || shown == DocumentFilter::All)
         };
         let open = |number: usize, segment: &Segment<'_>| -> Bits {
             let is_tail = number == tail;
             let mut open = match (&view, shown) {
-                (Some(view), Shown::InUse) if !is_tail && all_served => view.live(number),
+                (Some(view), DocumentFilter::InUse) if !is_tail && all_served => view.live(number),
                 (Some(view), _) if !is_tail => {
                     let mut open = Bits::all(segment.count());
                     open.keep(|doc| is_shown(&view.row(number, doc)) && self.is_served(segment, doc));
@@ -258,48 +262,52 @@ impl Library {
         segments
             .into_iter()
             .enumerate()
-            .map(|(number, segment)| Shelf {
+            .map(|(number, segment)| SegmentShelf {
                 open: open(number, &segment),
                 segment,
                 owner: all_served.then(|| std::ptr::from_ref(self).addr()),
-                rows: self.rows.get(number).and_then(Option::as_ref).map(|rows| rows as &dyn query::Rows),
+                rows: self
+                    .rows
+                    .get(number)
+                    .and_then(Option::as_ref)
+                    .map(|rows| rows as &dyn query::RowReader),
             })
             .collect()
     }
 
-    pub fn corpus(&self, shown: Shown) -> Corpus<'_> {
+    pub fn corpus(&self, shown: DocumentFilter) -> Corpus<'_> {
         Corpus { shelves: self.shelves(shown) }
     }
 
     /// What became of a document.
-    pub fn uses(&self, place: Place) -> Uses {
+    pub fn uses(&self, place: DocumentRef) -> Uses {
         self.row(place).uses
     }
 
-    fn row(&self, place: Place) -> Row {
+    fn row(&self, place: DocumentRef) -> ColumnRow {
         let stored = || self.stored(place).unwrap_or_default();
         self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored)
     }
 
     /// Read and not mapped: a few rows are wanted, from all over the file.
-    fn stored(&self, place: Place) -> Option<Row> {
+    fn stored(&self, place: DocumentRef) -> Option<ColumnRow> {
         let at = self.view()?.place(place.shelf, place.doc)?;
         let mut row = [0; ROW];
         self.columns.as_ref()?.file.read_exact_at(&mut row, at as u64).ok()?;
-        Some(Row::read(&row))
+        Some(ColumnRow::read(&row))
     }
 
-    pub fn card(&self, place: Place) -> Option<Card<'_>> {
+    pub fn card(&self, place: DocumentRef) -> Option<DocumentCard<'_>> {
         self.open_segments().into_iter().nth(place.shelf)?.card(place.doc)
     }
 
     /// Those whose id is this one, or else begins so; in the order of ids.
-    pub fn by_prefix(&self, id: &str) -> Vec<(Place, Card<'_>)> {
-        let mut found: Vec<(Place, Card<'_>)> = Vec::new();
+    pub fn by_prefix(&self, id: &str) -> Vec<(DocumentRef, DocumentCard<'_>)> {
+        let mut found: Vec<(DocumentRef, DocumentCard<'_>)> = Vec::new();
         for (shelf, segment) in self.open_segments().into_iter().enumerate() {
             let is_tail = shelf == self.segments.len();
             for doc in segment.by_prefix(id) {
-                let place = Place { shelf, doc };
+                let place = DocumentRef { shelf, doc };
                 let is_current = !self.all_served() || !self.row(place).is_replaced;
                 let is_current = is_current && (is_tail || self.is_served(&segment, doc));
                 found.extend(segment.card(doc).filter(|_| is_current).map(|card| (place, card)));
@@ -317,7 +325,7 @@ impl Library {
     }
 
     /// The whole of what was written.
-    pub fn record(&self, card: &Card<'_>) -> io::Result<Record> {
+    pub fn record(&self, card: &DocumentCard<'_>) -> io::Result<Record> {
         let known = self.sources.get(usize::from(card.origin.source)).ok_or(io::ErrorKind::NotFound)?;
         let file = known.source.open().ok_or(io::ErrorKind::NotFound)?;
         let mut line = vec![0; card.origin.length as usize];
@@ -337,40 +345,40 @@ const DENSE: u64 = 4 * 1024 * 1024;
 
 /// The rows of a segment, read from its file.
 #[derive(Debug)]
-struct Rows {
+struct SegmentRows {
     file: File,
     starts: [u64; SECTIONS],
 }
 
-impl Rows {
+impl SegmentRows {
     /// `None`: they are looked at where they are mapped.
-    fn of(mapped: &Mapped) -> Option<Rows> {
+    fn of(mapped: &Mapped) -> Option<SegmentRows> {
         let segment = Segment::open(mapped).ok()?;
         if u64::from(segment.count()) * table::DIMS as u64 <= DENSE {
             return None;
         }
-        Some(Rows { file: mapped.file.try_clone().ok()?, starts: segment.starts() })
+        Some(SegmentRows { file: mapped.file.try_clone().ok()?, starts: segment.starts() })
     }
 }
 
-impl query::Rows for Rows {
-    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool {
+impl query::RowReader for SegmentRows {
+    fn read(&self, section: SegmentSection, from: usize, into: &mut [u8]) -> bool {
         self.file.read_exact_at(into, self.starts[section as usize] + from as u64).is_ok()
     }
 }
 
 /// The files of an index, mapped.
 #[derive(Default)]
-pub struct Index {
+pub struct MappedIndex {
     pub manifest: Option<Manifest>,
     pub segments: Vec<Mapped>,
     pub columns: Option<Mapped>,
 }
 
-impl Index {
+impl MappedIndex {
     /// `None`: files went away while they were opened; try again. An index that is not whole is none at
     /// all: `Some(None)`.
-    pub fn open(store: &Store) -> Option<Option<Index>> {
+    pub fn open(store: &Store) -> Option<Option<MappedIndex>> {
         let Some(manifest) = manifest::read(store) else {
             return Some(None);
         };
@@ -386,14 +394,14 @@ impl Index {
         let Ok(columns) = open(&manifest.columns.file) else {
             return if manifest::read(store).as_ref() == Some(&manifest) { Some(None) } else { None };
         };
-        let fits = |(piece, bytes): (&manifest::Piece, &Mapped)| {
+        let fits = |(piece, bytes): (&manifest::IndexFile, &Mapped)| {
             bytes.len() as u64 == piece.bytes
                 && Segment::open(bytes).is_ok_and(|segment| segment.count() == piece.docs)
         };
         let is_whole = manifest.segments.iter().zip(&segments).all(fits)
             && columns.len() as u64 == manifest.columns.bytes
-            && View::open(&columns)
+            && ColumnView::open(&columns)
                 .is_some_and(|view| view.counts().eq(manifest.segments.iter().map(|piece| piece.docs)));
-        Some(is_whole.then_some(Index { manifest: Some(manifest), segments, columns: Some(columns) }))
+        Some(is_whole.then_some(MappedIndex { manifest: Some(manifest), segments, columns: Some(columns) }))
     }
 }

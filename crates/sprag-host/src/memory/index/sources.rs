@@ -13,19 +13,19 @@ use serde_json::value::RawValue;
 
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_memory::document::{Document, Loaded};
-use sprag_memory::index::segment::Origin;
-use sprag_memory::index::segment::build::Draft;
+use sprag_memory::document::{Document, LoadedText};
+use sprag_memory::index::segment::DocumentOrigin;
+use sprag_memory::index::segment::build::DocumentDraft;
 use sprag_memory::index::segment::bytes::checksum;
 use sprag_memory::records;
-use sprag_memory::usage::{self, Change};
+use sprag_memory::usage::{self, UsageChange};
 
 use crate::store::Store;
 use crate::sys::disk;
 
 /// A file to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct IndexSource {
     /// What it is known by: a name below the store, or a whole path.
     pub name: String,
     pub path: PathBuf,
@@ -53,16 +53,18 @@ const CHUNK: usize = 1024 * 1024;
 const LINE: usize = 16 * 1024 * 1024;
 
 /// The log, oldest first, and what else there is.
-pub fn all(store: &Store, further: &[PathBuf]) -> Vec<Source> {
+pub fn all(store: &Store, further: &[PathBuf]) -> Vec<IndexSource> {
     let name =
         |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let log = store.log_files().into_iter().map(|path| Source { name: format!("log/{}", name(&path)), path });
-    let further =
-        further.iter().map(|path| Source { name: path.to_string_lossy().into_owned(), path: path.clone() });
+    let log =
+        store.log_files().into_iter().map(|path| IndexSource { name: format!("log/{}", name(&path)), path });
+    let further = further
+        .iter()
+        .map(|path| IndexSource { name: path.to_string_lossy().into_owned(), path: path.clone() });
     log.chain(further).collect()
 }
 
-impl Source {
+impl IndexSource {
     /// `None`: it is not there, or not a file.
     pub fn open(&self) -> Option<File> {
         disk::open_regular(&self.path).ok()
@@ -111,24 +113,24 @@ fn ends(file: &File, length: u64) -> io::Result<(u64, u64)> {
 
 /// What a part of a source says.
 #[derive(Debug, Default)]
-pub struct Said {
-    pub drafts: Vec<Draft>,
-    pub changes: Vec<Event>,
+pub struct SourceEvents {
+    pub drafts: Vec<DocumentDraft>,
+    pub changes: Vec<DocumentEvent>,
     /// Where the last whole line ended.
     pub end: u64,
 }
 
 /// One thing that happened to one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct DocumentEvent {
     pub id: String,
-    pub change: Change,
+    pub change: UsageChange,
     pub at: Timestamp,
 }
 
 /// Reads whole lines from `from` up to `to`. A last line without its line feed is still being written.
-pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<Said> {
-    let mut said = Said { end: from, ..Said::default() };
+pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<SourceEvents> {
+    let mut said = SourceEvents { end: from, ..SourceEvents::default() };
     let mut buffer: Vec<u8> = Vec::new();
     let mut next = from;
     while next < to {
@@ -160,7 +162,7 @@ pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<Said> {
 
 /// What is needed of a line before its body is read.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct SourceLine<'a> {
     #[serde(borrow)]
     kind: Cow<'a, str>,
     at: Timestamp,
@@ -168,34 +170,36 @@ struct Line<'a> {
     body: &'a RawValue,
 }
 
-fn take(line: &[u8], number: u16, offset: u64, said: &mut Said) {
+fn take(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) {
     if !concerns(line) {
         return;
     }
-    let origin = |version| Origin {
+    let origin = |version| DocumentOrigin {
         source: number,
         offset,
         length: u32::try_from(line.len()).unwrap_or(u32::MAX),
         version,
     };
     // Most of what is loaded is loaded at once; a value in between would cost as much again.
-    if let Ok(known) = serde_json::from_slice::<Line<'_>>(line)
+    if let Ok(known) = serde_json::from_slice::<SourceLine<'_>>(line)
         && known.kind == records::LOADED
     {
-        if let Ok(loaded) = serde_json::from_str::<Loaded>(known.body.get())
+        if let Ok(loaded) = serde_json::from_str::<LoadedText>(known.body.get())
             && !loaded.id.is_empty()
         {
-            said.drafts
-                .push(Draft { document: Document::loaded(loaded, known.at), origin: origin(known.at) });
+            said.drafts.push(DocumentDraft {
+                document: Document::loaded(loaded, known.at),
+                origin: origin(known.at),
+            });
         }
         return;
     }
     let Ok(record) = Record::parse(line) else { return };
     if let Some(document) = Document::of(&record) {
-        said.drafts.push(Draft { document, origin: origin(record.at) });
+        said.drafts.push(DocumentDraft { document, origin: origin(record.at) });
     }
     for (id, change) in usage::changes(&record) {
-        said.changes.push(Event { id, change, at: record.at });
+        said.changes.push(DocumentEvent { id, change, at: record.at });
     }
 }
 

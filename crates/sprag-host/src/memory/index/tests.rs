@@ -8,11 +8,11 @@ use serde_json::json;
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
 use sprag_memory::index::analysis::table;
-use sprag_memory::index::query::{self, Question, WEIGHTS};
+use sprag_memory::index::query::{self, IndexQuery, WEIGHTS};
 use sprag_memory::records;
 
-use super::maintain::{Work, renew};
-use super::{Library, Reach, Shown, manifest};
+use super::maintain::{IndexWork, renew};
+use super::{DocumentFilter, IndexReader, TailRead, manifest};
 use crate::store::{Store, new_record};
 use crate::sys::disk::RealDisk;
 
@@ -48,19 +48,19 @@ impl Place {
         fs::write(&self.share, record::lines(records)).unwrap();
     }
 
-    fn renew(&self, work: Work) {
+    fn renew(&self, work: IndexWork) {
         renew(&self.store, &RealDisk, std::slice::from_ref(&self.share), work).unwrap().unwrap();
     }
 
-    fn library(&self) -> Library {
-        Library::open(&self.store, std::slice::from_ref(&self.share), Reach::All).unwrap()
+    fn library(&self) -> IndexReader {
+        IndexReader::open(&self.store, std::slice::from_ref(&self.share), TailRead::All).unwrap()
     }
 
     /// Ids and texts that are found, by id.
     fn found(&self, text: &str) -> Vec<String> {
         let library = self.library();
-        let corpus = library.corpus(Shown::InUse);
-        let question = Question { text: text.to_owned(), limit: 100, ..Question::default() };
+        let corpus = library.corpus(DocumentFilter::InUse);
+        let question = IndexQuery { text: text.to_owned(), limit: 100, ..IndexQuery::default() };
         let hits = query::search(&corpus, &question, &table::built_in(), &WEIGHTS);
         let mut found: Vec<String> = hits
             .iter()
@@ -77,7 +77,7 @@ fn an_answer_is_as_new_as_the_log_with_and_without_an_index() {
     let place = Place::new();
     place.log(&[loaded("a", "the parser waits", 1), loaded("b", "the parser hurries", 2)]);
     let steps: &[&dyn Fn(&Place)] =
-        &[&|_| {}, &|place| place.renew(Work::Hook), &|place| place.renew(Work::Rebuild)];
+        &[&|_| {}, &|place| place.renew(IndexWork::Hook), &|place| place.renew(IndexWork::Rebuild)];
     for step in steps {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser waits", "b: the parser hurries"]);
@@ -101,10 +101,10 @@ fn an_answer_is_as_new_as_the_log_with_and_without_an_index() {
 fn what_is_said_before_its_text_comes_is_not_forgotten() {
     let place = Place::new();
     place.log(&[about(records::ARCHIVED, "late", 1)]);
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     place.log(&[loaded("late", "the parser waits", 2)]);
     assert_eq!(place.found("parser"), [""; 0]);
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser"), [""; 0]);
 }
 
@@ -113,7 +113,7 @@ fn a_shared_file_may_become_another_at_any_time() {
     let place = Place::new();
     place.log(&[loaded("own", "the parser of ours", 1)]);
     place.share(&[loaded("x", "the parser of theirs", 1), loaded("y", "a parser", 2)]);
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser").len(), 3);
     // git puts an older state there, then a longer one, then takes it away.
     place.share(&[loaded("z", "the parser of others, quite another content", 1)]);
@@ -121,26 +121,29 @@ fn a_shared_file_may_become_another_at_any_time() {
         place.found("parser"),
         ["own: the parser of ours", "z: the parser of others, quite another content"]
     );
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser").len(), 2);
     // What replaced a text of ours takes its replacement away with it.
     place.share(&[loaded("own", "the parser of ours, corrected by them", 9)]);
     assert_eq!(place.found("parser"), ["own: the parser of ours, corrected by them"]);
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser"), ["own: the parser of ours, corrected by them"]);
     fs::remove_file(&place.share).unwrap();
     assert!(place.library().behind.is_broken);
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser"), ["own: the parser of ours"]);
-    let library = Library::open(&place.store, &[], Reach::All).unwrap();
-    assert_eq!(library.corpus(Shown::InUse).shelves.iter().filter(|shelf| shelf.open.has(0)).count(), 1);
+    let library = IndexReader::open(&place.store, &[], TailRead::All).unwrap();
+    assert_eq!(
+        library.corpus(DocumentFilter::InUse).shelves.iter().filter(|shelf| shelf.open.has(0)).count(),
+        1
+    );
 }
 
 #[test]
 fn an_index_that_is_not_whole_counts_for_nothing() {
     let place = Place::new();
     place.log(&[loaded("a", "the parser waits", 1)]);
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     let cache = place.store.cache_dir();
     let files: Vec<PathBuf> = fs::read_dir(&cache).unwrap().flatten().map(|entry| entry.path()).collect();
     assert_eq!(files.len(), 3, "{files:?}");
@@ -170,13 +173,13 @@ fn many_small_segments_become_few_and_the_same_as_a_rebuild() {
             other,
             loaded("same", &format!("the last parser is {turn}"), turn),
         ]);
-        place.renew(Work::Hook);
+        place.renew(IndexWork::Hook);
         assert!(manifest::read(&place.store).unwrap().segments.len() <= 8);
     }
     let found = place.found("parser");
     assert_eq!(found.len(), 11);
     assert_eq!(found[10], "same: the last parser is 9");
-    place.renew(Work::Rebuild);
+    place.renew(IndexWork::Rebuild);
     assert_eq!(manifest::read(&place.store).unwrap().segments.len(), 1);
     assert_eq!(place.found("parser"), found);
 }
@@ -190,7 +193,7 @@ fn half_a_line_waits_for_its_other_half() {
     let mut bytes = fs::read(&path).unwrap();
     bytes.extend(&line[..line.len() / 2]);
     fs::write(&path, &bytes).unwrap();
-    place.renew(Work::Hook);
+    place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser"), ["a: the parser waits"]);
     bytes.extend(&line[line.len() / 2..]);
     fs::write(&path, &bytes).unwrap();

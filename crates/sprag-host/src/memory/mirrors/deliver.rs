@@ -8,17 +8,17 @@ use sprag_base::time::Timestamp;
 
 use crate::memory::mirrors;
 use crate::store::files_with_ending;
-use crate::store::outbox::{Entry, LOG, Replayed, deliver, read, settle};
+use crate::store::outbox::{DeliveryReport, LOG, OutboxEntry, deliver, read, settle};
 use crate::world::World;
 
 /// Tries what is due, `most` at the most. Entries of one backend go together and in their order: what comes
 /// behind one that cannot be delivered waits with it.
-pub fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<Replayed> {
+pub(crate) fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<DeliveryReport> {
     replay_with(world, now, most, |entry| entry.next_at <= now)
 }
 
 /// Tries everything: somebody has asked for it, and waits.
-pub fn replay_all(world: &World<'_>, now: Timestamp) -> io::Result<Replayed> {
+pub(crate) fn replay_all(world: &World<'_>, now: Timestamp) -> io::Result<DeliveryReport> {
     replay_with(world, now, usize::MAX, |_| true)
 }
 
@@ -26,10 +26,10 @@ fn replay_with(
     world: &World<'_>,
     now: Timestamp,
     most: usize,
-    is_due: impl Fn(&Entry) -> bool,
-) -> io::Result<Replayed> {
+    is_due: impl Fn(&OutboxEntry) -> bool,
+) -> io::Result<DeliveryReport> {
     let (store, disk) = (world.store(), world.disk);
-    let mut due: BTreeMap<String, Vec<(PathBuf, Entry)>> = BTreeMap::new();
+    let mut due: BTreeMap<String, Vec<(PathBuf, OutboxEntry)>> = BTreeMap::new();
     let mut held_back: Vec<String> = Vec::new();
     let mut count = 0;
     for path in files_with_ending(&store.dir.join("outbox"), "json") {
@@ -43,7 +43,7 @@ fn replay_with(
             count += 1;
         }
     }
-    let mut done = Replayed::default();
+    let mut done = DeliveryReport::default();
     for (to, entries) in due {
         if to == LOG {
             for (path, entry) in entries {
@@ -51,7 +51,7 @@ fn replay_with(
             }
             continue;
         }
-        let (paths, entries): (Vec<PathBuf>, Vec<Entry>) = entries.into_iter().unzip();
+        let (paths, entries): (Vec<PathBuf>, Vec<OutboxEntry>) = entries.into_iter().unzip();
         let delivered = mirrors::deliver(world, &to, &entries, now);
         if let Some(trouble) = delivered.trouble {
             let waiting = entries.len() - delivered.taken;

@@ -7,21 +7,21 @@ use std::rc::Rc;
 
 use sprag_memory::learning::Learning;
 
-use super::{Hit, Mirror};
+use super::{BackendHit, Mirror};
 
 /// What it holds outlives a connection to it.
 #[derive(Clone, Default)]
-pub struct Shelf(Rc<RefCell<Held>>);
+pub struct TestBackend(Rc<RefCell<StoredLearning>>);
 
 #[derive(Default)]
-struct Held {
-    kept: BTreeMap<String, (Hit, bool)>,
+struct StoredLearning {
+    kept: BTreeMap<String, (BackendHit, bool)>,
     writes: usize,
     /// Calls that succeed before one fails.
     good_for: Option<usize>,
 }
 
-impl Shelf {
+impl TestBackend {
     pub fn fail_after(&self, calls: usize) {
         self.0.borrow_mut().good_for = Some(calls);
     }
@@ -47,7 +47,7 @@ impl Shelf {
     }
 }
 
-impl Mirror for Shelf {
+impl Mirror for TestBackend {
     fn ping(&mut self) -> io::Result<()> {
         self.attempt()
     }
@@ -55,7 +55,7 @@ impl Mirror for Shelf {
     fn write(&mut self, learning: &Learning) -> io::Result<()> {
         self.attempt()?;
         let mut held = self.0.borrow_mut();
-        let (id, hit) = (learning.id.to_string(), Hit::from(learning));
+        let (id, hit) = (learning.id.to_string(), BackendHit::from(learning));
         if held.kept.get(&id) != Some(&(hit.clone(), true)) {
             held.kept.insert(id, (hit, true));
             held.writes += 1;
@@ -75,7 +75,7 @@ impl Mirror for Shelf {
         Ok(())
     }
 
-    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>> {
+    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<BackendHit>> {
         self.attempt()?;
         let words = super::in_words(query);
         let held = self.0.borrow();

@@ -8,18 +8,18 @@ use sprag_memory::learning::Learning;
 use sprag_memory::learnings::Learnings;
 use sprag_memory::mirror::is_shared;
 
-use super::{Backend, Hit, Mirror, Site};
+use super::{Backend, BackendHit, Mirror, MirrorContext};
 use crate::store::{Store, projections};
 
 pub const BACKEND: Backend =
     Backend { name: "markdown", about: "the rendered files below `.sprag`", probe, open };
 
 /// Files appear only where the project wants some.
-fn probe(site: &Site<'_>) -> bool {
+fn probe(site: &MirrorContext<'_>) -> bool {
     site.worktree.as_ref().is_some_and(|worktree| worktree.join(".sprag").is_dir())
 }
 
-fn open(site: &Site<'_>) -> io::Result<Box<dyn Mirror>> {
+fn open(site: &MirrorContext<'_>) -> io::Result<Box<dyn Mirror>> {
     let dir =
         site.worktree.as_ref().map(|worktree| worktree.join(".sprag")).ok_or(io::ErrorKind::NotFound)?;
     Ok(Box::new(Markdown { dir, store: site.store.clone() }))
@@ -48,18 +48,18 @@ impl Mirror for Markdown {
         self.ping()
     }
 
-    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>> {
+    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<BackendHit>> {
         let learnings = projections::load::<Learnings>(&self.store)?.state;
         let words = super::in_words(query);
         let shared = learnings.in_use().map(|entry| &entry.learning).filter(|learning| is_shared(learning));
-        Ok(shared.map(Hit::from).filter(|hit| super::is_about(hit, &words)).take(limit).collect())
+        Ok(shared.map(BackendHit::from).filter(|hit| super::is_about(hit, &words)).take(limit).collect())
     }
 }
 
-impl From<&Learning> for Hit {
-    fn from(learning: &Learning) -> Hit {
+impl From<&Learning> for BackendHit {
+    fn from(learning: &Learning) -> BackendHit {
         let candidate = &learning.candidate;
-        Hit {
+        BackendHit {
             id: learning.id.to_string(),
             summary: candidate.summary.to_string(),
             detail: candidate.detail.to_string(),

@@ -18,9 +18,9 @@ use tokio::runtime::Runtime;
 use sprag_base::text::{Text, one_line};
 use sprag_memory::learning::Learning;
 
-use super::{Backend, Hit, Mirror, Site};
+use super::{Backend, BackendHit, Mirror, MirrorContext};
 use crate::git::ELSEWHERE;
-use crate::sys::exec::{self, Server};
+use crate::sys::exec::{self, ServerProcess};
 
 pub const BACKEND: Backend = Backend {
     name: "mcp",
@@ -37,7 +37,7 @@ const LONGEST: u32 = 60;
 const NEEDED: [&str; 5] =
     ["create_entities", "add_observations", "delete_observations", "search_nodes", "open_nodes"];
 
-fn open(site: &Site<'_>) -> io::Result<Box<dyn Mirror>> {
+fn open(site: &MirrorContext<'_>) -> io::Result<Box<dyn Mirror>> {
     let settings = &site.policy.mcp;
     let (program, args) = settings.command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let path = site.env.get("PATH").unwrap_or_default();
@@ -58,12 +58,12 @@ struct Remote {
     runtime: Runtime,
     /// Before the process in the order of dropping: it says goodbye first.
     service: Option<RunningService<RoleClient, ()>>,
-    _server: Server,
+    _server: ServerProcess,
     deadline: Duration,
 }
 
 impl Remote {
-    fn begin(mut server: Server, deadline: Duration) -> io::Result<Remote> {
+    fn begin(mut server: ServerProcess, deadline: Duration) -> io::Result<Remote> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stdin, stdout) = server.take_pipes()?;
         let service = runtime.block_on(async {
@@ -112,7 +112,7 @@ impl Remote {
         read(tool, answer)
     }
 
-    fn node(&mut self, id: &str) -> io::Result<Option<Entity>> {
+    fn node(&mut self, id: &str) -> io::Result<Option<McpEntity>> {
         let graph = self.call("open_nodes", json!({ "names": [id] }))?;
         Ok(entities(graph).into_iter().find(|entity| entity.name == id))
     }
@@ -164,7 +164,7 @@ const WORDS: usize = 8;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entity {
+struct McpEntity {
     name: String,
     #[serde(default)]
     entity_type: String,
@@ -206,9 +206,9 @@ impl Mirror for Remote {
         self.mark(id, "active")
     }
 
-    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>> {
+    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<BackendHit>> {
         let words = super::in_words(query);
-        let mut found: Vec<Hit> = Vec::new();
+        let mut found: Vec<BackendHit> = Vec::new();
         for word in words.iter().take(WORDS) {
             for entity in entities(self.call("search_nodes", json!({ "query": word }))?) {
                 if !found.iter().any(|hit| hit.id == entity.name) && is_active(&entity) {
@@ -240,12 +240,12 @@ fn observations(learning: &Learning) -> Vec<String> {
     fields
 }
 
-fn is_active(entity: &Entity) -> bool {
+fn is_active(entity: &McpEntity) -> bool {
     let mut marks = entity.observations.iter().filter_map(|text| text.strip_prefix("status: "));
     marks.next_back().is_none_or(|status| status == "active")
 }
 
-fn hit(entity: Entity) -> Hit {
+fn hit(entity: McpEntity) -> BackendHit {
     let field = |name: &str| {
         let mark = format!("{name}: ");
         entity.observations.iter().find_map(|text| text.strip_prefix(&mark)).map(str::to_owned)
@@ -254,9 +254,14 @@ fn hit(entity: Entity) -> Hit {
         && let (Some(summary), Some(detail)) = (field("summary"), field("detail"))
     {
         let tags = entity.observations.iter().filter_map(|text| text.strip_prefix("tag: "));
-        return Hit { id: entity.name.clone(), summary, detail, tags: tags.map(str::to_owned).collect() };
+        return BackendHit {
+            id: entity.name.clone(),
+            summary,
+            detail,
+            tags: tags.map(str::to_owned).collect(),
+        };
     }
-    Hit {
+    BackendHit {
         summary: Text::<200>::new(one_line(&entity.name)).to_string(),
         detail: Text::<2000>::new(entity.observations.join("\n")).to_string(),
         tags: vec![entity.entity_type],
@@ -264,7 +269,7 @@ fn hit(entity: Entity) -> Hit {
     }
 }
 
-fn entities(graph: Value) -> Vec<Entity> {
+fn entities(graph: Value) -> Vec<McpEntity> {
     let all = graph["entities"].as_array().cloned().unwrap_or_default();
     all.into_iter().filter_map(|entity| serde_json::from_value(entity).ok()).collect()
 }

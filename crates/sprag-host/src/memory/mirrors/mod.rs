@@ -14,13 +14,13 @@ use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
-use sprag_memory::document::Loaded;
-use sprag_memory::learning::{Learning, Status};
-use sprag_memory::learnings::{Entry as FoldEntry, Learnings};
-use sprag_memory::mirror::{ACKED, Acked, Mirrored, Policy, concerns, is_shared};
-use sprag_memory::records::{self, About, Superseded};
+use sprag_memory::document::LoadedText;
+use sprag_memory::learning::{Learning, LearningStatus};
+use sprag_memory::learnings::{LearningEntry as FoldEntry, Learnings};
+use sprag_memory::mirror::{ACKED, MirrorAck, MirrorSettings, Mirrored, concerns, is_shared};
+use sprag_memory::records::{self, LearningIds, Superseded};
 
-use crate::store::outbox::{self, Entry};
+use crate::store::outbox::{self, OutboxEntry};
 use crate::store::{Store, new_record, projections};
 use crate::sys::disk::Disk;
 use crate::sys::env::Env;
@@ -43,17 +43,17 @@ pub struct Backend {
     pub name: &'static str,
     pub about: &'static str,
     /// Whether it is used here, by looking at a few directory entries or settings.
-    pub probe: fn(&Site<'_>) -> bool,
-    pub open: fn(&Site<'_>) -> io::Result<Box<dyn Mirror>>,
+    pub probe: fn(&MirrorContext<'_>) -> bool,
+    pub open: fn(&MirrorContext<'_>) -> io::Result<Box<dyn Mirror>>,
 }
 
 /// Where backends are looked for.
-pub struct Site<'a> {
+pub struct MirrorContext<'a> {
     pub worktree: Option<PathBuf>,
     pub store: Store,
     pub disk: &'a dyn Disk,
     pub env: &'a Env,
-    pub policy: &'a Policy,
+    pub policy: &'a MirrorSettings,
 }
 
 /// An open backend. Each of these may be repeated without doing anything twice.
@@ -65,12 +65,12 @@ pub trait Mirror {
     fn archive(&mut self, id: &str) -> io::Result<()>;
     fn restore(&mut self, id: &str) -> io::Result<()>;
     /// What it has to say about this. The order is its own; whoever asks ranks anew.
-    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>>;
+    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<BackendHit>>;
 }
 
 /// Something a backend has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hit {
+pub struct BackendHit {
     /// Ours, where it is a learning of ours; otherwise the backend's own name for it.
     pub id: String,
     pub summary: String,
@@ -81,18 +81,22 @@ pub struct Hit {
 /// What is to be done at a backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Order {
+pub enum MirrorOrder {
     Write(Box<Learning>),
     Archive(String),
     Restore(String),
 }
 
-impl Order {
+impl MirrorOrder {
     /// What a backend should be told of a learning as it stands.
-    fn of(entry: &FoldEntry) -> Order {
+    fn of(entry: &FoldEntry) -> MirrorOrder {
         match entry.status() {
-            Status::Active | Status::Stale => Order::Write(Box::new(entry.learning.clone())),
-            Status::Archived | Status::Superseded => Order::Archive(entry.learning.id.to_string()),
+            LearningStatus::Active | LearningStatus::Stale => {
+                MirrorOrder::Write(Box::new(entry.learning.clone()))
+            }
+            LearningStatus::Archived | LearningStatus::Superseded => {
+                MirrorOrder::Archive(entry.learning.id.to_string())
+            }
         }
     }
 
@@ -103,23 +107,23 @@ impl Order {
 
     fn about(&self) -> &str {
         match self {
-            Order::Write(learning) => learning.id.as_str(),
-            Order::Archive(id) | Order::Restore(id) => id,
+            MirrorOrder::Write(learning) => learning.id.as_str(),
+            MirrorOrder::Archive(id) | MirrorOrder::Restore(id) => id,
         }
     }
 
     pub fn perform(&self, mirror: &mut dyn Mirror) -> io::Result<()> {
         match self {
-            Order::Write(learning) => mirror.write(learning),
-            Order::Archive(id) => mirror.archive(id),
-            Order::Restore(id) => mirror.restore(id),
+            MirrorOrder::Write(learning) => mirror.write(learning),
+            MirrorOrder::Archive(id) => mirror.archive(id),
+            MirrorOrder::Restore(id) => mirror.restore(id),
         }
     }
 }
 
-impl<'a> Site<'a> {
-    pub fn of(world: &'a World<'_>) -> Site<'a> {
-        Site {
+impl<'a> MirrorContext<'a> {
+    pub fn of(world: &'a World<'_>) -> MirrorContext<'a> {
+        MirrorContext {
             worktree: world.places.worktree.clone(),
             store: world.store(),
             disk: world.disk,
@@ -134,7 +138,7 @@ pub fn find(name: &str) -> Option<&'static Backend> {
 }
 
 /// The backends in use here, in the order of discovery.
-pub fn in_use(site: &Site<'_>) -> Vec<&'static Backend> {
+pub fn in_use(site: &MirrorContext<'_>) -> Vec<&'static Backend> {
     let mut found: Vec<&'static Backend> = Vec::new();
     for name in &site.policy.discovery {
         let named = match name.as_ref() {
@@ -152,23 +156,29 @@ pub fn in_use(site: &Site<'_>) -> Vec<&'static Backend> {
 }
 
 /// What records of the memory mean for a backend. What is personal or a session's alone means nothing.
-fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> Vec<Order> {
+fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> Vec<MirrorOrder> {
     let mut orders = Vec::new();
     let is_kept = |id: &str| learnings(id).is_some_and(|learning| is_shared(&learning));
     for record in records {
         match record.kind.as_str() {
             records::ACCEPTED | records::CORRECTED => {
                 let learning = serde_json::from_value::<Learning>(record.body.clone()).ok();
-                orders.extend(learning.filter(is_shared).map(|learning| Order::Write(Box::new(learning))));
+                orders.extend(
+                    learning.filter(is_shared).map(|learning| MirrorOrder::Write(Box::new(learning))),
+                );
             }
             records::SUPERSEDED => {
                 let superseded = serde_json::from_value::<Superseded>(record.body.clone()).ok();
                 let id = superseded.map(|it| it.id.to_string()).filter(|id| is_kept(id));
-                orders.extend(id.map(Order::Archive));
+                orders.extend(id.map(MirrorOrder::Archive));
             }
             records::ARCHIVED | records::RESTORED => {
-                let about = serde_json::from_value::<About>(record.body.clone()).unwrap_or_default();
-                let order = if record.kind == records::ARCHIVED { Order::Archive } else { Order::Restore };
+                let about = serde_json::from_value::<LearningIds>(record.body.clone()).unwrap_or_default();
+                let order = if record.kind == records::ARCHIVED {
+                    MirrorOrder::Archive
+                } else {
+                    MirrorOrder::Restore
+                };
                 let ids = about.ids.iter().map(ToString::to_string).filter(|id| is_kept(id));
                 orders.extend(ids.map(order));
             }
@@ -180,7 +190,7 @@ fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> V
 
 /// Puts what was just logged into the outbox for every backend in use. Says whether there is anything.
 pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Result<bool> {
-    let site = Site::of(world);
+    let site = MirrorContext::of(world);
     let backends = in_use(&site);
     if backends.is_empty() || !records.iter().any(concerns) {
         return Ok(false);
@@ -197,14 +207,19 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
 }
 
 /// Puts orders into the outbox.
-pub fn put_all(world: &World<'_>, backends: &[&Backend], orders: &[Order], now: Timestamp) -> io::Result<()> {
+pub fn put_all(
+    world: &World<'_>,
+    backends: &[&Backend],
+    orders: &[MirrorOrder],
+    now: Timestamp,
+) -> io::Result<()> {
     let store = world.store();
     for order in orders {
         for backend in backends {
             let payload = serde_json::to_value(order).map_err(io::Error::other)?;
             // The newest word on a learning goes last: ids sort by time, and within it as they are made.
             let id = format!("{}-{}", new_record::new_id(now), backend.name);
-            let entry = Entry { id, to: backend.name.to_owned(), payload, tries: 0, next_at: now };
+            let entry = OutboxEntry { id, to: backend.name.to_owned(), payload, tries: 0, next_at: now };
             outbox::put(&store, world.disk, &entry)?;
         }
     }
@@ -225,8 +240,8 @@ pub fn mirror(world: &World<'_>, records: &[Record], now: Timestamp) -> Vec<Stri
 
 /// Delivers entries to one backend; each with whether it was taken. The first failure ends it: the others
 /// would only wait for the same.
-pub fn deliver(world: &World<'_>, name: &str, entries: &[Entry], now: Timestamp) -> Delivered {
-    let site = Site::of(world);
+pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Timestamp) -> Delivered {
+    let site = MirrorContext::of(world);
     let Some(backend) = in_use(&site).into_iter().find(|backend| backend.name == name) else {
         // Nobody mirrors there any more. If it comes back, a synchronisation finds what is missing.
         return Delivered { taken: entries.len(), trouble: None };
@@ -235,7 +250,7 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[Entry], now: Timestamp)
     let mut took: Vec<(Text<64>, Digest)> = Vec::new();
     let mut orders = Vec::new();
     for entry in entries {
-        orders.push(serde_json::from_value::<Order>(entry.payload.clone()).ok());
+        orders.push(serde_json::from_value::<MirrorOrder>(entry.payload.clone()).ok());
     }
     let trouble = (backend.open)(&site).and_then(|mut mirror| {
         for order in &orders {
@@ -249,7 +264,7 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[Entry], now: Timestamp)
         Ok(())
     });
     if !took.is_empty() {
-        let body = json!(Acked { backend: Text::from(name), took });
+        let body = json!(MirrorAck { backend: Text::from(name), took });
         let acked = new_record::record(ACKED, now, None, None, body);
         // Without it a synchronisation does once more what is done already.
         site.store.log(site.disk, &[acked]).unwrap_or_default();
@@ -264,22 +279,23 @@ pub struct Delivered {
 }
 
 /// What each backend in use should have and does not, as far as the log knows, and nobody has ordered yet.
-pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<Order>)>> {
-    let backends = in_use(&Site::of(world));
+pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<MirrorOrder>)>> {
+    let backends = in_use(&MirrorContext::of(world));
     if backends.is_empty() {
         return Ok(Vec::new());
     }
     let learnings = projections::load::<Learnings>(&world.store())?.state;
     let mirrored = projections::load::<Mirrored>(&world.store())?.state;
-    let orders: Vec<Order> =
-        learnings.all().filter(|entry| is_shared(&entry.learning)).map(Order::of).collect();
+    let orders: Vec<MirrorOrder> =
+        learnings.all().filter(|entry| is_shared(&entry.learning)).map(MirrorOrder::of).collect();
     let waiting = outbox::entries(&world.store());
     let missing = |name: &str| {
         let of_backend = waiting.iter().filter(|entry| entry.to == name);
-        let ordered: Vec<Order> =
+        let ordered: Vec<MirrorOrder> =
             of_backend.filter_map(|entry| serde_json::from_value(entry.payload.clone()).ok()).collect();
-        let is_new =
-            |order: &&Order| !mirrored.has(name, order.about(), order.digest()) && !ordered.contains(order);
+        let is_new = |order: &&MirrorOrder| {
+            !mirrored.has(name, order.about(), order.digest()) && !ordered.contains(order)
+        };
         orders.iter().filter(is_new).cloned().collect()
     };
     Ok(backends.into_iter().map(|backend| (backend, missing(backend.name))).collect())
@@ -293,7 +309,7 @@ pub fn foreign(
     dir: &Path,
     now: Timestamp,
 ) -> io::Result<(Store, Vec<String>)> {
-    let site = Site::of(world);
+    let site = MirrorContext::of(world);
     let known = projections::load::<Learnings>(&site.store)?.state;
     let (mut records, mut warnings) = (Vec::new(), Vec::new());
     for backend in in_use(&site) {
@@ -301,12 +317,12 @@ pub fn foreign(
             Ok(hits) => {
                 for hit in hits.into_iter().filter(|hit| known.get(&hit.id).is_none()) {
                     let id = format!("{}:{}", backend.name, one_line(&hit.id));
-                    let loaded = Loaded {
+                    let loaded = LoadedText {
                         id,
                         summary: hit.summary,
                         detail: hit.detail,
                         tags: hit.tags,
-                        ..Loaded::default()
+                        ..LoadedText::default()
                     };
                     records.push(new_record::record(records::LOADED, now, None, None, json!(loaded)));
                 }
@@ -340,7 +356,7 @@ fn in_words(query: &str) -> Vec<String> {
 }
 
 /// Whether at least a third of the words are in it.
-fn is_about(hit: &Hit, words: &[String]) -> bool {
+fn is_about(hit: &BackendHit, words: &[String]) -> bool {
     let text = format!("{} {} {}", hit.summary, hit.detail, hit.tags.join(" ")).to_lowercase();
     let found = words.iter().filter(|word| text.contains(word.as_str())).count();
     found > 0 && found * 3 >= words.len()

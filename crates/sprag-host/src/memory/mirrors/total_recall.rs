@@ -11,7 +11,7 @@ use sprag_base::text::{one_line, plain};
 use sprag_base::time::Timestamp;
 use sprag_memory::learning::Learning;
 
-use super::{Backend, Hit, Mirror, Site};
+use super::{Backend, BackendHit, Mirror, MirrorContext};
 use crate::store::files_with_ending;
 use crate::sys::disk::{self, Disk, RealDisk, read_small};
 
@@ -24,7 +24,7 @@ const FILE: u64 = 1024 * 1024;
 const DAYS: usize = 14;
 const REGISTERS: usize = 50;
 
-fn probe(site: &Site<'_>) -> bool {
+fn probe(site: &MirrorContext<'_>) -> bool {
     let Some(worktree) = &site.worktree else {
         return false;
     };
@@ -34,7 +34,7 @@ fn probe(site: &Site<'_>) -> bool {
     has_rules && worktree.join("memory").is_dir()
 }
 
-fn open(site: &Site<'_>) -> io::Result<Box<dyn Mirror>> {
+fn open(site: &MirrorContext<'_>) -> io::Result<Box<dyn Mirror>> {
     let worktree = site.worktree.clone().ok_or(io::ErrorKind::NotFound)?;
     Ok(Box::new(TotalRecall { worktree }))
 }
@@ -134,8 +134,8 @@ impl Mirror for TotalRecall {
         self.mark(id, RESTORED)
     }
 
-    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<Hit>> {
-        let mut hits: Vec<Hit> = Vec::new();
+    fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<BackendHit>> {
+        let mut hits: Vec<BackendHit> = Vec::new();
         for (_, text) in self.days()? {
             for hit in blocks(&text) {
                 hits.retain(|other| other.id != hit.id);
@@ -153,7 +153,7 @@ impl Mirror for TotalRecall {
 }
 
 /// Bullets of the registers, as hits without an id of ours.
-pub fn registers(folder: &Path) -> Vec<Hit> {
+pub fn registers(folder: &Path) -> Vec<BackendHit> {
     let mut hits = Vec::new();
     for path in files_with_ending(folder, "md").iter().take(REGISTERS) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -167,7 +167,7 @@ pub fn registers(folder: &Path) -> Vec<Hit> {
             if said.len() < 10 || said.contains("[superseded") {
                 continue;
             }
-            hits.push(Hit {
+            hits.push(BackendHit {
                 id: format!("{name}:{}", sprag_base::digest::Digest::of([said]).short()),
                 summary: one_line(said).chars().take(200).collect(),
                 detail: String::new(),
@@ -201,7 +201,7 @@ fn block(learning: &Learning) -> String {
     text
 }
 
-fn blocks(text: &str) -> Vec<Hit> {
+fn blocks(text: &str) -> Vec<BackendHit> {
     let mut hits = Vec::new();
     for part in text.split(START).skip(1) {
         let Some((id, rest)) = part.split_once(CLOSE) else {
@@ -216,7 +216,7 @@ fn blocks(text: &str) -> Vec<Hit> {
         let (tags, detail): (Vec<&str>, Vec<&str>) =
             lines.map(str::trim).partition(|line| line.starts_with("tags: "));
         let tags = tags.last().and_then(|line| line.strip_prefix("tags: ")).unwrap_or_default();
-        hits.push(Hit {
+        hits.push(BackendHit {
             id: id.to_owned(),
             summary: summary.to_owned(),
             detail: detail.join("\n"),

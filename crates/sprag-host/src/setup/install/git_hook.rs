@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use sprag_base::text::shell_word;
 
-use super::{Change, InstallError, read};
+use super::{InstallError, SettingsChange, read};
 
 const HEAD: &str = "#!/bin/sh\n# Written by sprag: which commits took the place of which.\n";
 
@@ -21,18 +21,18 @@ fn text(program: &str) -> String {
 }
 
 /// `None`: there is a hook of somebody else.
-pub fn plan(common: &Path, program: &str) -> Result<Option<Change>, InstallError> {
+pub fn plan(common: &Path, program: &str) -> Result<Option<SettingsChange>, InstallError> {
     let path = path(common);
     let before = read(&path)?;
     let is_free = before.as_ref().is_none_or(|text| text.starts_with(HEAD));
-    Ok(is_free.then(|| Change { path, before, after: Some(text(program)) }))
+    Ok(is_free.then(|| SettingsChange { path, before, after: Some(text(program)) }))
 }
 
-pub fn plan_removal(common: &Path) -> Result<Change, InstallError> {
+pub fn plan_removal(common: &Path) -> Result<SettingsChange, InstallError> {
     let path = path(common);
     let before = read(&path)?;
     let after = before.clone().filter(|text| !text.starts_with(HEAD));
-    Ok(Change { path, before, after })
+    Ok(SettingsChange { path, before, after })
 }
 
 /// Git passes over hooks that are not programs.

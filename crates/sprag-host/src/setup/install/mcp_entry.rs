@@ -8,11 +8,11 @@ use jsonc_parser::cst::{CstObject, CstRootNode};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::{Change, InstallError, input, kept, not_settings, object, read};
-use crate::clients::{Client, Form, is_our_program};
+use super::{InstallError, SettingsChange, input, kept, not_settings, object, read};
+use crate::clients::{Client, ServerFileForm, is_our_program};
 use crate::config::hash_of;
 use crate::mcp::NAME;
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 
 /// The argument that starts it.
 const MCP: &str = "mcp";
@@ -22,43 +22,47 @@ pub fn path(settings: &Path, client: &Client, worktree: Option<&Path>) -> Option
     client.install.server.as_ref().and_then(|server| (server.file)(settings, worktree))
 }
 
-pub fn plan(path: &Path, form: Form, program: &str) -> Result<Change, InstallError> {
+pub fn plan(path: &Path, form: ServerFileForm, program: &str) -> Result<SettingsChange, InstallError> {
     let before = read(path)?;
     let text = before.as_deref().unwrap_or_default();
     let after = match form {
-        Form::Json => with_json(path, text, program)?,
-        Form::Toml => with_toml(path, text, program)?,
+        ServerFileForm::Json => with_json(path, text, program)?,
+        ServerFileForm::Toml => with_toml(path, text, program)?,
     };
-    Ok(Change { path: path.to_owned(), before, after: Some(after) })
+    Ok(SettingsChange { path: path.to_owned(), before, after: Some(after) })
 }
 
-pub fn plan_removal(path: &Path, form: Form, user: Option<&UserPlaces>) -> Result<Change, InstallError> {
+pub fn plan_removal(
+    path: &Path,
+    form: ServerFileForm,
+    user: Option<&UserLocations>,
+) -> Result<SettingsChange, InstallError> {
     let before = read(path)?;
     let Some(text) = &before else {
-        return Ok(Change { path: path.to_owned(), before: None, after: None });
+        return Ok(SettingsChange { path: path.to_owned(), before: None, after: None });
     };
     let without = |text: &str| match form {
-        Form::Json => without_json(path, text),
-        Form::Toml => without_toml(path, text),
+        ServerFileForm::Json => without_json(path, text),
+        ServerFileForm::Toml => without_toml(path, text),
     };
     let kept = user.and_then(|user| kept(user, path)).filter(|kept| kept.after_hash == hash_of(text));
     let after = match kept {
         Some(kept) => kept.before.as_deref().map(without).transpose()?,
         None => Some(without(text)?),
     };
-    Ok(Change { path: path.to_owned(), before, after })
+    Ok(SettingsChange { path: path.to_owned(), before, after })
 }
 
 /// The program our entry runs, if there is one.
-pub fn installed(path: &Path, form: Form) -> Option<String> {
+pub fn installed(path: &Path, form: ServerFileForm) -> Option<String> {
     let text = read(path).ok()??;
     match form {
-        Form::Json => {
+        ServerFileForm::Json => {
             let root = CstRootNode::parse(&text, &ParseOptions::default()).ok()?;
             let entry = root.object_value()?.object_value("mcpServers")?.object_value(NAME)?;
             program_of(&entry.to_serde_value()?)
         }
-        Form::Toml => program_of(&toml_entry(&text.parse().ok()?)?),
+        ServerFileForm::Toml => program_of(&toml_entry(&text.parse().ok()?)?),
     }
 }
 
@@ -171,23 +175,23 @@ mod tests {
     use crate::setup::install::{apply, forget};
     use crate::sys::disk::RealDisk;
 
-    const FOREIGN: &[(Form, &str)] = &[
-        (Form::Json, ""),
-        (Form::Json, "{}"),
+    const FOREIGN: &[(ServerFileForm, &str)] = &[
+        (ServerFileForm::Json, ""),
+        (ServerFileForm::Json, "{}"),
         (
-            Form::Json,
+            ServerFileForm::Json,
             "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  },\n  \"z\": 1\n}\n",
         ),
-        (Form::Toml, ""),
-        (Form::Toml, "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"x\" # y\n"),
-        (Form::Toml, "mcp_servers = { other = { command = \"x\" } }\n"),
+        (ServerFileForm::Toml, ""),
+        (ServerFileForm::Toml, "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"x\" # y\n"),
+        (ServerFileForm::Toml, "mcp_servers = { other = { command = \"x\" } }\n"),
     ];
 
     #[test]
     fn told_once_and_taken_back_to_the_byte() {
         for (form, text) in FOREIGN {
             let temp = tempfile::tempdir().unwrap();
-            let user = UserPlaces { config: temp.path().join("c"), state: temp.path().join("s") };
+            let user = UserLocations { config: temp.path().join("c"), state: temp.path().join("s") };
             let path = temp.path().join("servers");
             if !text.is_empty() {
                 fs::write(&path, text).unwrap();
@@ -226,10 +230,10 @@ mod tests {
     #[test]
     fn somebody_elses_server_of_our_name_stays() {
         for (form, text) in [
-            (Form::Json, r#"{"mcpServers": {"sprag": {"command": "node", "args": ["mcp"]}}}"#),
-            (Form::Json, r#"{"mcpServers": {"sprag": {"url": "https://example.com"}}}"#),
-            (Form::Toml, "[mcp_servers.sprag]\nurl = \"https://example.com\"\n"),
-            (Form::Toml, "[mcp_servers.sprag]\ncommand = \"sprag\"\nargs = [\"other\"]\n"),
+            (ServerFileForm::Json, r#"{"mcpServers": {"sprag": {"command": "node", "args": ["mcp"]}}}"#),
+            (ServerFileForm::Json, r#"{"mcpServers": {"sprag": {"url": "https://example.com"}}}"#),
+            (ServerFileForm::Toml, "[mcp_servers.sprag]\nurl = \"https://example.com\"\n"),
+            (ServerFileForm::Toml, "[mcp_servers.sprag]\ncommand = \"sprag\"\nargs = [\"other\"]\n"),
         ] {
             let temp = tempfile::tempdir().unwrap();
             let path = temp.path().join("servers");
@@ -245,10 +249,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("servers");
         for (form, text) in [
-            (Form::Json, "{\"mcpServers\": []}"),
-            (Form::Json, "[1"),
-            (Form::Toml, "mcp_servers = 1"),
-            (Form::Toml, "= ="),
+            (ServerFileForm::Json, "{\"mcpServers\": []}"),
+            (ServerFileForm::Json, "[1"),
+            (ServerFileForm::Toml, "mcp_servers = 1"),
+            (ServerFileForm::Toml, "= ="),
         ] {
             fs::write(&path, text).unwrap();
             assert!(matches!(plan(&path, form, "sprag"), Err(InstallError::NotSettings { .. })), "{text}");

@@ -16,7 +16,7 @@ use sprag_base::digest::Digest;
 use crate::clients::Client;
 use crate::config::hash_of;
 use crate::sys::disk::{self, Disk};
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 
 pub mod git_hook;
 pub mod mcp_entry;
@@ -33,7 +33,7 @@ pub const AGENT_COMMANDS: &[&str] = &[
 const TOOLS_RULE: &str = "mcp__sprag";
 
 /// What is to be in a settings file.
-pub struct Wanted<'a> {
+pub struct WantedSettings<'a> {
     pub client: &'a Client,
     pub program: &'a str,
     pub permissions: Permissions,
@@ -57,13 +57,13 @@ pub enum OnFailure {
 
 /// A settings file as it is and as it would be. `None`: no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct SettingsChange {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
 }
 
-impl Change {
+impl SettingsChange {
     pub fn is_nothing(&self) -> bool {
         self.before == self.after
     }
@@ -106,23 +106,27 @@ impl From<io::Error> for InstallError {
 
 /// What was written, kept to be undone.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct InstallUndo {
     path: PathBuf,
     before: Option<String>,
     after_hash: String,
 }
 
-pub fn plan(path: &Path, wanted: &Wanted<'_>) -> Result<Change, InstallError> {
+pub fn plan(path: &Path, wanted: &WantedSettings<'_>) -> Result<SettingsChange, InstallError> {
     let before = read(path)?;
     let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let after = with_hooks(path, text, wanted)?;
-    Ok(Change { path: path.to_owned(), before, after: Some(after) })
+    Ok(SettingsChange { path: path.to_owned(), before, after: Some(after) })
 }
 
-pub fn plan_removal(path: &Path, client: &Client, user: Option<&UserPlaces>) -> Result<Change, InstallError> {
+pub fn plan_removal(
+    path: &Path,
+    client: &Client,
+    user: Option<&UserLocations>,
+) -> Result<SettingsChange, InstallError> {
     let before = read(path)?;
     let Some(text) = &before else {
-        return Ok(Change { path: path.to_owned(), before: None, after: None });
+        return Ok(SettingsChange { path: path.to_owned(), before: None, after: None });
     };
     let kept = user.and_then(|user| kept(user, path)).filter(|kept| kept.after_hash == hash_of(text));
     let after = match kept {
@@ -133,11 +137,15 @@ pub fn plan_removal(path: &Path, client: &Client, user: Option<&UserPlaces>) -> 
         },
         None => Some(without_hooks(path, text, client)?),
     };
-    Ok(Change { path: path.to_owned(), before, after })
+    Ok(SettingsChange { path: path.to_owned(), before, after })
 }
 
 /// Writes a change down and remembers what was there.
-pub fn apply(disk: &dyn Disk, user: Option<&UserPlaces>, change: &Change) -> Result<(), InstallError> {
+pub fn apply(
+    disk: &dyn Disk,
+    user: Option<&UserLocations>,
+    change: &SettingsChange,
+) -> Result<(), InstallError> {
     if read(&change.path)? != change.before {
         return Err(InstallError::Changed { path: change.path.clone() });
     }
@@ -163,17 +171,18 @@ pub fn apply(disk: &dyn Disk, user: Option<&UserPlaces>, change: &Change) -> Res
 }
 
 /// Forgets what was kept of a file; it may hold what only the user should have.
-pub fn forget(disk: &dyn Disk, user: Option<&UserPlaces>, path: &Path) -> io::Result<()> {
+pub fn forget(disk: &dyn Disk, user: Option<&UserLocations>, path: &Path) -> io::Result<()> {
     user.map_or(Ok(()), |user| disk.remove(&kept_path(user, path)))
 }
 
-fn keep(disk: &dyn Disk, user: &UserPlaces, change: &Change, after: &str) -> io::Result<()> {
-    let is_ours = |kept: &Kept| change.before.as_deref().is_some_and(|now| hash_of(now) == kept.after_hash);
+fn keep(disk: &dyn Disk, user: &UserLocations, change: &SettingsChange, after: &str) -> io::Result<()> {
+    let is_ours =
+        |kept: &InstallUndo| change.before.as_deref().is_some_and(|now| hash_of(now) == kept.after_hash);
     let before = match kept(user, &change.path) {
         Some(kept) if is_ours(&kept) => kept.before,
         _ => change.before.clone(),
     };
-    let record = Kept { path: change.path.clone(), before, after_hash: hash_of(after) };
+    let record = InstallUndo { path: change.path.clone(), before, after_hash: hash_of(after) };
     let path = kept_path(user, &change.path);
     disk::make_parent(disk, &path)?;
     disk::replace(disk, &path, &serde_json::to_vec(&record).map_err(io::Error::other)?)
@@ -209,7 +218,7 @@ pub fn disables_hooks(path: &Path) -> bool {
     root.is_some_and(|settings| settings["disableAllHooks"] == true)
 }
 
-fn with_hooks(path: &Path, text: &str, wanted: &Wanted<'_>) -> Result<String, InstallError> {
+fn with_hooks(path: &Path, text: &str, wanted: &WantedSettings<'_>) -> Result<String, InstallError> {
     let root = parse(path, text)?;
     let settings = object(path, root.object_value_or_create())?;
     let hooks = object(path, settings.object_value_or_create("hooks"))?;
@@ -358,11 +367,11 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-fn kept_path(user: &UserPlaces, path: &Path) -> PathBuf {
+fn kept_path(user: &UserLocations, path: &Path) -> PathBuf {
     user.state.join("installed").join(format!("{}.json", Digest::of([path.as_os_str().as_encoded_bytes()])))
 }
 
-fn kept(user: &UserPlaces, path: &Path) -> Option<Kept> {
+fn kept(user: &UserLocations, path: &Path) -> Option<InstallUndo> {
     serde_json::from_slice(&fs::read(kept_path(user, path)).ok()?).ok()
 }
 
@@ -372,8 +381,13 @@ mod tests {
     use crate::clients::CLIENTS;
     use crate::sys::disk::RealDisk;
 
-    fn wanted(client: &Client) -> Wanted<'_> {
-        Wanted { client, program: "sprag", permissions: Permissions::Offer, on_failure: OnFailure::Pass }
+    fn wanted(client: &Client) -> WantedSettings<'_> {
+        WantedSettings {
+            client,
+            program: "sprag",
+            permissions: Permissions::Offer,
+            on_failure: OnFailure::Pass,
+        }
     }
 
     const FOREIGN: &[&str] = &[
@@ -405,7 +419,7 @@ mod tests {
         for client in CLIENTS {
             for text in FOREIGN.iter().map(|text| Some(*text)).chain([None]) {
                 let temp = tempfile::tempdir().unwrap();
-                let user = UserPlaces { config: temp.path().join("c"), state: temp.path().join("s") };
+                let user = UserLocations { config: temp.path().join("c"), state: temp.path().join("s") };
                 let path = temp.path().join("settings.json");
                 if let Some(text) = text {
                     fs::write(&path, text).unwrap();
@@ -444,10 +458,10 @@ mod tests {
     fn a_removal_removes_whatever_happened_in_between() {
         let client = CLIENTS[0];
         let temp = tempfile::tempdir().unwrap();
-        let user = UserPlaces { config: temp.path().join("c"), state: temp.path().join("s") };
+        let user = UserLocations { config: temp.path().join("c"), state: temp.path().join("s") };
         let path = temp.path().join("settings.json");
         let install = |permissions| {
-            let wanted = Wanted { permissions, ..wanted(client) };
+            let wanted = WantedSettings { permissions, ..wanted(client) };
             apply(&RealDisk, Some(&user), &plan(&path, &wanted).unwrap()).unwrap();
         };
         install(Permissions::Leave);

@@ -3,10 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Change, InstallError, kept, read};
+use super::{InstallError, SettingsChange, kept, read};
 use crate::clients::Client;
 use crate::config::hash_of;
-use crate::sys::locations::UserPlaces;
+use crate::sys::locations::UserLocations;
 
 /// The plugin's own file: there is one text.
 const REVIEWER: &str = include_str!("../../../../../plugin/agents/sprag-reviewer.md");
@@ -20,8 +20,8 @@ fn path(settings: &Path, client: &Client) -> Option<PathBuf> {
 pub fn plan(
     settings: &Path,
     client: &Client,
-    user: Option<&UserPlaces>,
-) -> Result<Option<Change>, InstallError> {
+    user: Option<&UserLocations>,
+) -> Result<Option<SettingsChange>, InstallError> {
     changed(settings, client, |path, before| match before {
         Some(text) if !is_ours(path, text, user) => before.map(str::to_owned),
         _ => Some(REVIEWER.to_owned()),
@@ -31,8 +31,8 @@ pub fn plan(
 pub fn plan_removal(
     settings: &Path,
     client: &Client,
-    user: Option<&UserPlaces>,
-) -> Result<Option<Change>, InstallError> {
+    user: Option<&UserLocations>,
+) -> Result<Option<SettingsChange>, InstallError> {
     changed(settings, client, |path, before| {
         before.filter(|text| !is_ours(path, text, user)).map(str::to_owned)
     })
@@ -42,17 +42,17 @@ fn changed(
     settings: &Path,
     client: &Client,
     after: impl FnOnce(&Path, Option<&str>) -> Option<String>,
-) -> Result<Option<Change>, InstallError> {
+) -> Result<Option<SettingsChange>, InstallError> {
     let Some(path) = path(settings, client) else {
         return Ok(None);
     };
     let before = read(&path)?;
     let after = after(&path, before.as_deref());
-    Ok(Some(Change { path, before, after }))
+    Ok(Some(SettingsChange { path, before, after }))
 }
 
 /// As it is now, or as an earlier version of ours wrote it.
-fn is_ours(path: &Path, text: &str, user: Option<&UserPlaces>) -> bool {
+fn is_ours(path: &Path, text: &str, user: Option<&UserLocations>) -> bool {
     let is_kept =
         || user.and_then(|user| kept(user, path)).is_some_and(|kept| kept.after_hash == hash_of(text));
     text == REVIEWER || is_kept()

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use sprag_trace::anchor::commit_diff::{self, FileDiff};
 
 use crate::git::history as git;
-use crate::git::history::{At, Blamed, Commit, Walk};
+use crate::git::history::{Blamed, CommitInfo, FileVersion, RevisionWalk};
 use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// The name of what no commit has.
 pub const UNCOMMITTED: &str = "0000000000000000000000000000000000000000";
@@ -20,14 +20,14 @@ pub const FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// One question to git.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct History<'a> {
-    pub places: &'a Places,
+pub(super) struct History<'a> {
+    pub places: &'a Locations,
     until: Instant,
     /// Something was not asked, because there was no time left.
     pub ran_out: bool,
     blames: HashMap<(String, String), Option<Rc<Vec<Blamed>>>>,
     texts: HashMap<(String, String), Option<Rc<Vec<u8>>>>,
-    commits: HashMap<String, Option<Rc<Commit>>>,
+    commits: HashMap<String, Option<Rc<CommitInfo>>>,
     changes: HashMap<String, Option<Rc<Vec<FileDiff>>>>,
 }
 
@@ -36,7 +36,7 @@ pub fn is_uncommitted(commit: &str) -> bool {
 }
 
 impl<'a> History<'a> {
-    pub fn new(places: &'a Places, until: Instant) -> History<'a> {
+    pub(super) fn new(places: &'a Locations, until: Instant) -> History<'a> {
         History {
             places,
             until,
@@ -55,19 +55,19 @@ impl<'a> History<'a> {
         Some(left?.min(PATIENCE))
     }
 
-    pub fn blame(&mut self, commit: &str, path: &str) -> Option<Rc<Vec<Blamed>>> {
+    pub(super) fn blame(&mut self, commit: &str, path: &str) -> Option<Rc<Vec<Blamed>>> {
         let key = (commit.to_owned(), path.to_owned());
         if let Some(known) = self.blames.get(&key) {
             return known.clone();
         }
         let left = self.left()?;
-        let at = if is_uncommitted(commit) { At::Worktree } else { At::Commit(commit) };
+        let at = if is_uncommitted(commit) { FileVersion::Worktree } else { FileVersion::Commit(commit) };
         let blamed = git::blame(self.places, at, path, left).map(Rc::new);
         self.blames.insert(key, blamed.clone());
         blamed
     }
 
-    pub fn text(&mut self, commit: &str, path: &str) -> Option<Rc<Vec<u8>>> {
+    pub(super) fn text(&mut self, commit: &str, path: &str) -> Option<Rc<Vec<u8>>> {
         let key = (commit.to_owned(), path.to_owned());
         if let Some(known) = self.texts.get(&key) {
             return known.clone();
@@ -85,32 +85,32 @@ impl<'a> History<'a> {
         text
     }
 
-    pub fn commit(&mut self, name: &str) -> Option<Rc<Commit>> {
+    pub(super) fn commit(&mut self, name: &str) -> Option<Rc<CommitInfo>> {
         if let Some(known) = self.commits.get(name) {
             return known.clone();
         }
         let left = self.left()?;
-        let found = git::commits(self.places, &[name], Walk::Named, 1, left)?.pop().map(Rc::new);
+        let found = git::commits(self.places, &[name], RevisionWalk::Named, 1, left)?.pop().map(Rc::new);
         self.commits.insert(name.to_owned(), found.clone());
         found
     }
 
     /// Those of these commits that are still there.
-    pub fn existing(&mut self, names: &[&str]) -> Vec<String> {
+    pub(super) fn existing(&mut self, names: &[&str]) -> Vec<String> {
         let Some(left) = self.left() else { return Vec::new() };
         git::existing(self.places, names, left).unwrap_or_default()
     }
 
-    pub fn commits(&mut self, names: &[&str], walk: Walk, most: usize) -> Vec<Rc<Commit>> {
+    pub(super) fn commits(&mut self, names: &[&str], walk: RevisionWalk, most: usize) -> Vec<Rc<CommitInfo>> {
         let Some(left) = self.left() else { return Vec::new() };
         let found = git::commits(self.places, names, walk, most, left).unwrap_or_default();
-        let found: Vec<Rc<Commit>> = found.into_iter().map(Rc::new).collect();
+        let found: Vec<Rc<CommitInfo>> = found.into_iter().map(Rc::new).collect();
         self.commits.extend(found.iter().map(|it| (it.name.clone(), Some(Rc::clone(it)))));
         found
     }
 
     /// Where lines of a commit that are not its own came from.
-    pub fn parent(&mut self, commit: &str) -> Option<String> {
+    pub(super) fn parent(&mut self, commit: &str) -> Option<String> {
         match is_uncommitted(commit) {
             true => self.places.head(),
             false => self.commit(commit)?.parents.first().cloned(),
@@ -118,7 +118,7 @@ impl<'a> History<'a> {
     }
 
     /// What a commit changed; a merge changed nothing.
-    pub fn changes(&mut self, commit: &str) -> Option<Rc<Vec<FileDiff>>> {
+    pub(super) fn changes(&mut self, commit: &str) -> Option<Rc<Vec<FileDiff>>> {
         if let Some(known) = self.changes.get(commit) {
             return known.clone();
         }
@@ -133,7 +133,7 @@ impl<'a> History<'a> {
     }
 
     /// Asks for several at once.
-    pub fn learn_changes(&mut self, commits: &[&str]) {
+    pub(super) fn learn_changes(&mut self, commits: &[&str]) {
         let new: Vec<&str> =
             commits.iter().copied().filter(|name| !self.changes.contains_key(*name)).collect();
         for names in new.chunks(100) {
@@ -148,28 +148,28 @@ impl<'a> History<'a> {
         }
     }
 
-    pub fn between(&mut self, from: &str, to: &str) -> Option<Rc<Vec<FileDiff>>> {
+    pub(super) fn between(&mut self, from: &str, to: &str) -> Option<Rc<Vec<FileDiff>>> {
         let left = self.left()?;
         git::between(self.places, from, to, left).map(|diff| Rc::new(commit_diff::parse(&diff)))
     }
 
     /// The newest commit that two have in common.
-    pub fn base(&mut self, a: &str, b: &str) -> Option<String> {
+    pub(super) fn base(&mut self, a: &str, b: &str) -> Option<String> {
         let left = self.left()?;
         git::base(self.places, a, b, left)
     }
 
     /// What is checked out has these commits, and not this one. `None`: they are too many.
-    pub fn since(&mut self, base: &str) -> Option<HashSet<String>> {
+    pub(super) fn since(&mut self, base: &str) -> Option<HashSet<String>> {
         let left = self.left()?;
         git::since(self.places, base, left)
     }
 
-    pub fn is_before(&mut self, a: &str, b: &str) -> bool {
+    pub(super) fn is_before(&mut self, a: &str, b: &str) -> bool {
         self.base(a, b).is_some_and(|base| base == a)
     }
 
-    pub fn message(&mut self, commit: &str) -> Option<String> {
+    pub(super) fn message(&mut self, commit: &str) -> Option<String> {
         let left = self.left()?;
         git::message(self.places, commit, left)
     }

@@ -6,48 +6,48 @@ use std::path::Path;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_trace::anchor::index::{Anchors, Origin, Source};
-use sprag_trace::uncommitted::Open;
-use sprag_trace::{KIND, Stage, Trace};
+use sprag_trace::anchor::index::{AnchorRecord, Anchors, RecordOrigin};
+use sprag_trace::uncommitted::UncommittedLines;
+use sprag_trace::{Finality, KIND, TraceRecord};
 
-use super::rewrites::Told;
+use super::rewrites::RewriteMap;
 use crate::store::clone::project_dir;
 use crate::store::journal::lines_of;
 use crate::store::projections::{self, each_line};
 use crate::store::{Store, files_with_ending};
 use crate::sys::disk::{open_regular, read_small};
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// Files of other clones, and how much of each is read.
 const CLONES: usize = 500;
 const BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownRecords {
     pub anchors: Anchors,
-    pub told: Told,
-    pub open: Open,
+    pub told: RewriteMap,
+    pub open: UncommittedLines,
 }
 
-impl Known {
-    pub fn load(places: &Places) -> io::Result<Known> {
+impl KnownRecords {
+    pub fn load(places: &Locations) -> io::Result<KnownRecords> {
         let store = Store::at(&places.store);
         let mut sources = Vec::new();
         for path in store.log_files() {
-            each_line(&path, 0, |line| sources.extend(source(line, &Origin::Own)))?;
+            each_line(&path, 0, |line| sources.extend(source(line, &RecordOrigin::Own)))?;
         }
         if let Some(project) = project_dir(places) {
             // Asking makes no name where there is none.
             let own = read_small(&store.dir.join("clone"), 4096).unwrap_or_default();
             sources.extend(of_others(&project, own.lines().last().unwrap_or_default()));
         }
-        let open = projections::load::<Open>(&store).map(|it| it.state).unwrap_or_default();
-        Ok(Known { anchors: Anchors::of(sources), told: Told::load(places)?, open })
+        let open = projections::load::<UncommittedLines>(&store).map(|it| it.state).unwrap_or_default();
+        Ok(KnownRecords { anchors: Anchors::of(sources), told: RewriteMap::load(places)?, open })
     }
 }
 
-fn of_others(project: &Path, own: &str) -> Vec<Source> {
+fn of_others(project: &Path, own: &str) -> Vec<AnchorRecord> {
     let mut found = Vec::new();
     for path in files_with_ending(&project.join("share"), "jsonl").into_iter().take(CLONES) {
         let clone = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -55,16 +55,16 @@ fn of_others(project: &Path, own: &str) -> Vec<Source> {
             continue;
         }
         let Ok(bytes) = open_regular(&path).and_then(|file| read_capped(file, BYTES)) else { continue };
-        let origin = Origin::Clone(Text::from(clone));
+        let origin = RecordOrigin::Clone(Text::from(clone));
         let all = lines_of(&bytes).filter_map(|line| source(line, &origin));
-        found.extend(all.filter(|it| matches!(it.trace.stage, Stage::Final { .. })));
+        found.extend(all.filter(|it| matches!(it.trace.stage, Finality::Final { .. })));
     }
     found
 }
 
-fn source(line: &[u8], origin: &Origin) -> Option<Source> {
+fn source(line: &[u8], origin: &RecordOrigin) -> Option<AnchorRecord> {
     memchr::memmem::find(line, KIND.as_bytes())?;
     let record = Record::parse(line).ok()?;
-    let trace = Trace::of(&record)?;
-    Some(Source { record: Text::from(record.id), origin: origin.clone(), trace })
+    let trace = TraceRecord::of(&record)?;
+    Some(AnchorRecord { record: Text::from(record.id), origin: origin.clone(), trace })
 }

@@ -14,19 +14,19 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use sprag_base::digest::Digest;
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_syntax::Lang;
 use sprag_trace::anchor::block_search::windows;
 use sprag_trace::anchor::distinctive::{LETTERS, bare, is_telling, letters};
-use sprag_trace::anchor::index::{Anchors, LEAST, Said, Writer};
-use sprag_trace::anchor::{How, Lost, units};
+use sprag_trace::anchor::index::{Anchors, LEAST, LineClaim, LineWriter};
+use sprag_trace::anchor::{LostReason, MatchMethod, units};
 use sprag_trace::blocks;
 
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use history::History;
 pub use history::{FILE_BYTES, UNCOMMITTED, is_uncommitted};
-pub use known_records::Known;
-use origins::Side;
+pub use known_records::KnownRecords;
+use origins::LostHistory;
 
 /// How long somebody waits for blame.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,47 +35,47 @@ const DEPTH: usize = 12;
 
 /// What is known of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    Named { anchor: usize, how: How },
-    Lost(Lost),
+pub enum LineOrigin {
+    Named { anchor: usize, how: MatchMethod },
+    Lost(LostReason),
 }
 
-impl Found {
+impl LineOrigin {
     fn anchor(self) -> Option<usize> {
         match self {
-            Found::Named { anchor, .. } => Some(anchor),
-            Found::Lost(_) => None,
+            LineOrigin::Named { anchor, .. } => Some(anchor),
+            LineOrigin::Lost(_) => None,
         }
     }
 }
 
 /// A line of a file with all that is known of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct BlamedLine {
     /// As blame has it; all zeros where it is not committed.
     pub commit: String,
-    pub found: Found,
+    pub found: LineOrigin,
 }
 
-pub struct Tracer<'a> {
+pub struct BlameTracer<'a> {
     history: History<'a>,
-    known: &'a Known,
+    known: &'a KnownRecords,
     /// The worktree's name in records of what is not committed.
     place: String,
-    side: Option<Side>,
-    added: HashMap<(String, String), Rc<Vec<Found>>>,
+    side: Option<LostHistory>,
+    added: HashMap<(String, String), Rc<Vec<LineOrigin>>>,
     depth: usize,
 }
 
-impl<'a> Tracer<'a> {
-    pub fn new(places: &'a Places, known: &'a Known, patience: Duration) -> Tracer<'a> {
+impl<'a> BlameTracer<'a> {
+    pub fn new(places: &'a Locations, known: &'a KnownRecords, patience: Duration) -> BlameTracer<'a> {
         let history = History::new(places, Instant::now() + patience);
         let place = place_name(places);
-        Tracer { history, known, place, side: None, added: HashMap::new(), depth: 0 }
+        BlameTracer { history, known, place, side: None, added: HashMap::new(), depth: 0 }
     }
 
     /// The lines of a file as it is in the worktree.
-    pub fn file(&mut self, path: &str) -> Vec<Line> {
+    pub fn file(&mut self, path: &str) -> Vec<BlamedLine> {
         let Some(text) = self.history.text(UNCOMMITTED, path) else { return Vec::new() };
         let lines = blocks::lines(&text);
         let mut found = self.written(UNCOMMITTED, path, lines.len());
@@ -83,42 +83,42 @@ impl<'a> Tracer<'a> {
         self.by_units(path, &text, &lines, &mut found);
         self.doubt_braces(&lines, &mut found);
         if self.history.ran_out {
-            let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
-            lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
+            let lost = found.iter_mut().filter(|it| **it == LineOrigin::Lost(LostReason::Unrecorded));
+            lost.for_each(|it| *it = LineOrigin::Lost(LostReason::Unsearched));
         }
         let blamed = self.history.blame(UNCOMMITTED, path);
         let commit = |at: usize| blamed.as_ref().and_then(|all| all.get(at)).map(|it| it.commit.clone());
         let commit = |at: usize| commit(at).unwrap_or_else(|| UNCOMMITTED.to_owned());
-        found.iter().enumerate().map(|(at, &found)| Line { commit: commit(at), found }).collect()
+        found.iter().enumerate().map(|(at, &found)| BlamedLine { commit: commit(at), found }).collect()
     }
 
     /// Who wrote each line of a file as it is in a commit.
-    fn written(&mut self, commit: &str, path: &str, count: usize) -> Vec<Found> {
+    fn written(&mut self, commit: &str, path: &str, count: usize) -> Vec<LineOrigin> {
         let Some(blamed) = self.history.blame(commit, path) else {
             // What git does not know is as good as not committed.
             return match is_uncommitted(commit) {
                 true => self.added(UNCOMMITTED, path).to_vec(),
-                false => vec![Found::Lost(Lost::Unrecorded); count],
+                false => vec![LineOrigin::Lost(LostReason::Unrecorded); count],
             };
         };
-        let mut found: Vec<Found> = blamed
+        let mut found: Vec<LineOrigin> = blamed
             .iter()
             .map(|it| self.added(&it.commit, &it.path).get(it.line).copied())
-            .map(|it| it.unwrap_or(Found::Lost(Lost::Unrecorded)))
+            .map(|it| it.unwrap_or(LineOrigin::Lost(LostReason::Unrecorded)))
             .collect();
-        found.resize(count, Found::Lost(Lost::Unrecorded));
+        found.resize(count, LineOrigin::Lost(LostReason::Unrecorded));
         found
     }
 
     /// For each line that a commit added to a file, who wrote it. Lines that were there before are lost here.
-    fn added(&mut self, commit: &str, path: &str) -> Rc<Vec<Found>> {
+    fn added(&mut self, commit: &str, path: &str) -> Rc<Vec<LineOrigin>> {
         let key = (commit.to_owned(), path.to_owned());
         if let Some(known) = self.added.get(&key) {
             return Rc::clone(known);
         }
         let Some(text) = self.history.text(commit, path) else { return Rc::default() };
         let lines = blocks::lines(&text);
-        let lost = Rc::new(vec![Found::Lost(Lost::Unrecorded); lines.len()]);
+        let lost = Rc::new(vec![LineOrigin::Lost(LostReason::Unrecorded); lines.len()]);
         // Whoever asks for it meanwhile comes in a circle.
         self.added.insert(key.clone(), lost);
         let open: Vec<bool> = match self.history.blame(commit, path) {
@@ -127,11 +127,11 @@ impl<'a> Tracer<'a> {
             }
             None => vec![is_uncommitted(commit); lines.len()],
         };
-        let mut page = Page {
+        let mut page = CommitLines {
             commit,
             path,
             bare: lines.iter().map(|line| bare(line)).collect(),
-            found: vec![Found::Lost(Lost::Unrecorded); lines.len()],
+            found: vec![LineOrigin::Lost(LostReason::Unrecorded); lines.len()],
             lines,
             open,
             rivals: None,
@@ -148,53 +148,54 @@ impl<'a> Tracer<'a> {
     }
 
     /// Records that name this very commit; where there is none yet, those of what is not committed.
-    fn by_record(&self, page: &mut Page<'_>, text: &[u8]) {
+    fn by_record(&self, page: &mut CommitLines<'_>, text: &[u8]) {
         let anchors = &self.known.anchors;
         for (at, said) in anchors.lines_at(page.commit, page.path, &page.lines).into_iter().enumerate() {
             match said {
-                Said::Nothing => {}
-                Said::By(anchor) => page.name(at, anchor, How::Blame),
-                Said::Disputed { .. } => page.give_up(at),
+                LineClaim::Nothing => {}
+                LineClaim::By(anchor) => page.name(at, anchor, MatchMethod::Blame),
+                LineClaim::Disputed { .. } => page.give_up(at),
             }
         }
         if !is_uncommitted(page.commit) {
             return;
         }
         let Some(pending) = self.known.open.get(&self.place, page.path) else { return };
-        if pending.after != Some(Sum::of(text)) {
+        if pending.after != Some(Sha256Sum::of(text)) {
             return;
         }
         for owned in &pending.owned {
             let record = pending.writers.get(owned.by).map(|it| it.record.as_str()).unwrap_or_default();
             let Some(anchor) = anchors.of_record(record, page.path) else { continue };
-            (owned.start..owned.end).for_each(|at| page.name(at, anchor, How::Blame));
+            (owned.start..owned.end).for_each(|at| page.name(at, anchor, MatchMethod::Blame));
         }
     }
 
     /// Blocks that have the bytes of a record's, wherever that was.
-    fn by_bytes(&self, lines: &[&[u8]], found: &mut [Found]) {
-        let open: Vec<bool> = found.iter().map(|it| *it == Found::Lost(Lost::Unrecorded)).collect();
+    fn by_bytes(&self, lines: &[&[u8]], found: &mut [LineOrigin]) {
+        let open: Vec<bool> =
+            found.iter().map(|it| *it == LineOrigin::Lost(LostReason::Unrecorded)).collect();
         if !open.contains(&true) {
             return;
         }
         let Some(rivals) = rivals(&self.known.anchors, lines, &open) else {
-            let lost = found.iter_mut().filter(|it| **it == Found::Lost(Lost::Unrecorded));
-            lost.for_each(|it| *it = Found::Lost(Lost::Unsearched));
+            let lost = found.iter_mut().filter(|it| **it == LineOrigin::Lost(LostReason::Unrecorded));
+            lost.for_each(|it| *it = LineOrigin::Lost(LostReason::Unsearched));
             return;
         };
         for (at, anchors) in rivals.iter().enumerate().filter(|(at, _)| open[*at]) {
             found[at] = match (anchors.is_empty(), self.known.anchors.agreed(anchors)) {
                 (true, _) => continue,
-                (false, Some(anchor)) => Found::Named { anchor, how: How::RangeHash },
-                (false, None) => Found::Lost(Lost::Ambiguous),
+                (false, Some(anchor)) => LineOrigin::Named { anchor, how: MatchMethod::RangeHash },
+                (false, None) => LineOrigin::Lost(LostReason::Ambiguous),
             };
         }
     }
 
     /// Functions and types that a record wrote all of.
-    fn by_units(&self, path: &str, text: &[u8], lines: &[&[u8]], found: &mut [Found]) {
+    fn by_units(&self, path: &str, text: &[u8], lines: &[&[u8]], found: &mut [LineOrigin]) {
         let anchors = &self.known.anchors;
-        let is_open = |found: &Found| *found == Found::Lost(Lost::Unrecorded);
+        let is_open = |found: &LineOrigin| *found == LineOrigin::Lost(LostReason::Unrecorded);
         if anchors.units.is_empty() || !found.iter().any(is_open) {
             return;
         }
@@ -204,7 +205,7 @@ impl<'a> Tracer<'a> {
             let Some(anchor) = units::anchor(anchors, &unit.hash, &lines[span.clone()]) else { continue };
             for at in span.filter(|&at| units::is_code(lines[at])) {
                 if is_open(&found[at]) {
-                    found[at] = Found::Named { anchor, how: How::UnitHash };
+                    found[at] = LineOrigin::Named { anchor, how: MatchMethod::UnitHash };
                 }
             }
         }
@@ -212,7 +213,7 @@ impl<'a> Tracer<'a> {
 
     /// A line that may be written twice is of whoever wrote what stands beside it, or nobody's: of equal ones
     /// a diff does not tell which is new.
-    fn doubt_braces(&self, lines: &[&[u8]], found: &mut [Found]) {
+    fn doubt_braces(&self, lines: &[&[u8]], found: &mut [LineOrigin]) {
         let tells: Vec<bool> =
             lines.iter().map(|line| is_telling(line) && letters(line) >= LETTERS).collect();
         let scan = |order: &mut dyn Iterator<Item = usize>| -> Vec<Option<usize>> {
@@ -231,51 +232,51 @@ impl<'a> Tracer<'a> {
             let Some(own) = self.writer(found[at]) else { continue };
             let mut beside = [above[at], below[at]].into_iter().flatten();
             if !beside.any(|it| self.writer(found[it]).as_ref() == Some(&own)) {
-                found[at] = Found::Lost(Lost::Ambiguous);
+                found[at] = LineOrigin::Lost(LostReason::Ambiguous);
             }
         }
     }
 
-    fn writer(&self, found: Found) -> Option<Writer<'a>> {
+    fn writer(&self, found: LineOrigin) -> Option<LineWriter<'a>> {
         found.anchor().map(|anchor| self.known.anchors.writer(anchor))
     }
 }
 
 /// The lines of one file that one commit added, and what is known of them so far.
-struct Page<'p> {
+struct CommitLines<'p> {
     commit: &'p str,
     path: &'p str,
     /// With their line feeds.
     lines: Vec<&'p [u8]>,
     bare: Vec<&'p [u8]>,
     open: Vec<bool>,
-    found: Vec<Found>,
+    found: Vec<LineOrigin>,
     /// All anchors by bytes, found when first needed.
     rivals: Option<Option<Vec<Vec<usize>>>>,
 }
 
-impl Page<'_> {
+impl CommitLines<'_> {
     fn is_done(&self) -> bool {
         !self.open.contains(&true)
     }
 
-    fn name(&mut self, at: usize, anchor: usize, how: How) {
+    fn name(&mut self, at: usize, anchor: usize, how: MatchMethod) {
         if self.open.get(at) == Some(&true) {
             self.open[at] = false;
-            self.found[at] = Found::Named { anchor, how };
+            self.found[at] = LineOrigin::Named { anchor, how };
         }
     }
 
     fn give_up(&mut self, at: usize) {
         if self.open.get(at) == Some(&true) {
             self.open[at] = false;
-            self.found[at] = Found::Lost(Lost::Ambiguous);
+            self.found[at] = LineOrigin::Lost(LostReason::Ambiguous);
         }
     }
 
     /// The same where what speaks for it is the text alone: a block of somebody else with the same bytes
     /// speaks against it.
-    fn name_unrivalled(&mut self, anchors: &Anchors, at: usize, anchor: usize, how: How) {
+    fn name_unrivalled(&mut self, anchors: &Anchors, at: usize, anchor: usize, how: MatchMethod) {
         if self.open.get(at) != Some(&true) {
             return;
         }
@@ -290,7 +291,7 @@ impl Page<'_> {
 }
 
 /// As records of what is not committed name a worktree; the first of a clone has no name.
-fn place_name(places: &Places) -> String {
+fn place_name(places: &Locations) -> String {
     let is_linked = places.git_dir != places.common;
     let linked = places.worktree.as_ref().filter(|_| is_linked);
     linked.map(|root| Digest::of([root.as_os_str().as_encoded_bytes()]).short()).unwrap_or_default()

@@ -11,7 +11,7 @@ use sprag_trace::anchor::distinctive::{LETTERS, bare, is_telling, letters};
 use sprag_trace::anchor::index::Anchors;
 
 use super::history::{History, is_uncommitted};
-use crate::git::history::{Commit, Walk};
+use crate::git::history::{CommitInfo, RevisionWalk};
 
 /// Commits that are looked at in all, and lines of work that no branch has any more.
 const MOST: usize = 2_000;
@@ -19,13 +19,13 @@ const HEADS: usize = 24;
 
 /// Where lines of a commit may come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub(super) struct LineSource {
     pub commit: String,
     pub kinship: Kinship,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kinship {
+pub(super) enum Kinship {
     /// The very same change: what it added there, in that order, it added here.
     Twin,
     /// The same change over a whole line of work, as one.
@@ -36,19 +36,19 @@ pub enum Kinship {
 
 /// What records know of and the history has no longer, found once.
 #[derive(Debug, Default)]
-pub struct Side {
+pub(super) struct LostHistory {
     /// Commits that records name and that are still there.
-    recorded: Vec<Rc<Commit>>,
+    recorded: Vec<Rc<CommitInfo>>,
     /// Those that what is checked out does not have, with what lies between them.
-    lost: Vec<Rc<Commit>>,
+    lost: Vec<Rc<CommitInfo>>,
     names: HashSet<String>,
-    heads: Vec<Head>,
+    heads: Vec<LostHead>,
     digests: HashMap<String, Option<Digest>>,
 }
 
 /// The end of a line of work that the history has no longer.
 #[derive(Debug)]
-struct Head {
+struct LostHead {
     name: String,
     /// What the history has had since this work left it; `None`: that is too much, or they share nothing.
     since: Option<HashSet<String>>,
@@ -56,45 +56,45 @@ struct Head {
     work: Rc<Vec<FileDiff>>,
 }
 
-impl Side {
-    pub fn find(history: &mut History<'_>, anchors: &Anchors) -> Side {
+impl LostHistory {
+    pub(super) fn find(history: &mut History<'_>, anchors: &Anchors) -> LostHistory {
         let named: Vec<&str> = anchors.revisions().collect();
         let there = history.existing(&named);
         let there: Vec<&str> = there.iter().map(String::as_str).collect();
         if there.is_empty() {
-            return Side::default();
+            return LostHistory::default();
         }
-        let recorded = history.commits(&there, Walk::Named, MOST);
-        let mut lost: Vec<Rc<Commit>> = Vec::new();
+        let recorded = history.commits(&there, RevisionWalk::Named, MOST);
+        let mut lost: Vec<Rc<CommitInfo>> = Vec::new();
         let mut names = HashSet::new();
         for part in there.chunks(400) {
-            let found = history.commits(part, Walk::NotInHead, MOST);
+            let found = history.commits(part, RevisionWalk::NotInHead, MOST);
             lost.extend(found.into_iter().filter(|it| names.insert(it.name.clone())));
         }
         let parents: HashSet<&str> = lost.iter().flat_map(|it| &it.parents).map(String::as_str).collect();
         let heads = lost.iter().filter(|it| !parents.contains(it.name.as_str())).take(HEADS);
-        let heads = heads.map(|it| Head::of(history, &it.name)).collect();
-        Side { recorded, lost, names, heads, digests: HashMap::new() }
+        let heads = heads.map(|it| LostHead::of(history, &it.name)).collect();
+        LostHistory { recorded, lost, names, heads, digests: HashMap::new() }
     }
 
     /// All that a line of work changed.
-    pub fn work_of(&self, head: &str) -> Option<Rc<Vec<FileDiff>>> {
+    pub(super) fn work_of(&self, head: &str) -> Option<Rc<Vec<FileDiff>>> {
         self.heads.iter().find(|it| it.name == head).map(|it| Rc::clone(&it.work))
     }
 
     /// Whether this commit is on a line of work that the history has no longer.
-    pub fn has(&self, commit: &str) -> bool {
+    pub(super) fn has(&self, commit: &str) -> bool {
         self.names.contains(commit)
     }
 
     /// All that a commit may be a copy of, the surest first.
-    pub fn origins(
+    pub(super) fn origins(
         &mut self,
         history: &mut History<'_>,
         anchors: &Anchors,
         told: &[String],
         commit: &str,
-    ) -> Vec<Origin> {
+    ) -> Vec<LineSource> {
         if is_uncommitted(commit) || self.recorded.is_empty() {
             return Vec::new();
         }
@@ -153,14 +153,14 @@ impl Side {
             };
             found.insert(head.name.clone(), kinship);
         }
-        let mut origins: Vec<Origin> =
-            found.into_iter().map(|(commit, kinship)| Origin { commit, kinship }).collect();
+        let mut origins: Vec<LineSource> =
+            found.into_iter().map(|(commit, kinship)| LineSource { commit, kinship }).collect();
         origins.sort_by(|a, b| (a.kinship, &a.commit).cmp(&(b.kinship, &b.commit)));
         origins
     }
 
     /// The same for one that need not be a head; none where the history has it.
-    pub fn line_before<'s>(&'s self, commit: &str) -> Vec<&'s str> {
+    pub(super) fn line_before<'s>(&'s self, commit: &str) -> Vec<&'s str> {
         match self.has(commit) {
             true => self.line_of(commit),
             false => Vec::new(),
@@ -171,7 +171,7 @@ impl Side {
         if !self.digests.is_empty() {
             return;
         }
-        let all: Vec<Rc<Commit>> = self.lost.iter().take(MOST).cloned().collect();
+        let all: Vec<Rc<CommitInfo>> = self.lost.iter().take(MOST).cloned().collect();
         let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
         history.learn_changes(&names);
         for name in names {
@@ -183,7 +183,8 @@ impl Side {
 
     /// A commit and those before it that the history has no longer.
     fn line_of<'s>(&'s self, head: &str) -> Vec<&'s str> {
-        let by_name: HashMap<&str, &Rc<Commit>> = self.lost.iter().map(|it| (it.name.as_str(), it)).collect();
+        let by_name: HashMap<&str, &Rc<CommitInfo>> =
+            self.lost.iter().map(|it| (it.name.as_str(), it)).collect();
         let mut line: Vec<&str> = Vec::new();
         let mut seen: HashSet<&str> = HashSet::new();
         let mut next: Vec<&str> = by_name.get(head).map(|it| it.name.as_str()).into_iter().collect();
@@ -199,12 +200,12 @@ impl Side {
     }
 }
 
-impl Head {
-    fn of(history: &mut History<'_>, name: &str) -> Head {
+impl LostHead {
+    fn of(history: &mut History<'_>, name: &str) -> LostHead {
         let base = history.places.head().and_then(|head| history.base(name, &head));
         let since = base.as_ref().and_then(|base| history.since(base));
         let work = base.as_ref().and_then(|base| history.between(base, name)).unwrap_or_default();
-        Head { name: name.to_owned(), since, work }
+        LostHead { name: name.to_owned(), since, work }
     }
 }
 

@@ -4,15 +4,15 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
-use sprag_trace::anchor::How;
-use sprag_trace::anchor::index::Origin;
-use sprag_trace::{FILES, File, Source, Stage, Trace, Verdict, blocks};
+use sprag_trace::anchor::MatchMethod;
+use sprag_trace::anchor::index::RecordOrigin;
+use sprag_trace::{ChangeSource, FILES, Finality, RecordedClassification, TraceRecord, TracedFile, blocks};
 
-use super::{Found, Known, Tracer};
-use crate::git::history::Walk;
-use crate::sys::locations::Places;
+use super::{BlameTracer, KnownRecords, LineOrigin};
+use crate::git::history::RevisionWalk;
+use crate::sys::locations::Locations;
 use crate::trace::classify;
 
 /// Commits that are looked at, the newest ones.
@@ -23,51 +23,53 @@ pub const PATIENCE: Duration = Duration::from_secs(300);
 /// Records for commits that have none and are copies of others that no branch has any more. `step` hears how
 /// many commits were looked at, of how many.
 pub fn renew(
-    places: &Places,
-    known: &Known,
+    places: &Locations,
+    known: &KnownRecords,
     patience: Duration,
     mut step: impl FnMut(usize, usize),
-) -> Vec<Trace> {
-    let mut tracer = Tracer::new(places, known, patience);
+) -> Vec<TraceRecord> {
+    let mut tracer = BlameTracer::new(places, known, patience);
     let gone = gone(&mut tracer);
     if gone.is_empty() {
         return Vec::new();
     }
-    let here = tracer.history.commits(&[], Walk::Everything, COMMITS);
+    let here = tracer.history.commits(&[], RevisionWalk::Everything, COMMITS);
     let new: Vec<_> = here.iter().filter(|it| !known.anchors.has_revision(&it.name)).collect();
     let mut traces = Vec::new();
     for (at, commit) in new.iter().enumerate() {
         step(at, new.len());
         let base = commit.parents.first().map(|parent| Text::from(parent.as_str()));
-        let stage = Stage::Final { revision: Text::from(commit.name.as_str()), base };
+        let stage = Finality::Final { revision: Text::from(commit.name.as_str()), base };
         let files = files_of(&mut tracer, &commit.name, &gone);
         for (source, files) in files {
             let old = &known.anchors.sources[source].trace;
             // A proof is about the files that it was made for.
             let verdict = match &old.verdict {
-                Verdict::Proved { .. } => Verdict::unproven("ambiguous"),
-                kept @ (Verdict::Changed { .. } | Verdict::Unproven { .. }) => kept.clone(),
+                RecordedClassification::Proved { .. } => RecordedClassification::unproven("ambiguous"),
+                kept @ (RecordedClassification::Changed { .. } | RecordedClassification::Unproven { .. }) => {
+                    kept.clone()
+                }
             };
             let is_cut = old.is_cut || files.len() > FILES;
             let files = files.into_iter().take(FILES).collect();
-            let source = Source::Rewrite;
+            let source = ChangeSource::Rewrite;
             let stage = stage.clone();
-            traces.push(Trace { stage, source, verdict, files, is_cut, prev: None, ..old.clone() });
+            traces.push(TraceRecord { stage, source, verdict, files, is_cut, prev: None, ..old.clone() });
         }
     }
     traces
 }
 
 /// Commits of our own records that no branch has, whether or not they are still there.
-fn gone(tracer: &mut Tracer<'_>) -> HashSet<String> {
-    let own = tracer.known.anchors.sources.iter().filter(|it| it.origin == Origin::Own);
+fn gone(tracer: &mut BlameTracer<'_>) -> HashSet<String> {
+    let own = tracer.known.anchors.sources.iter().filter(|it| it.origin == RecordOrigin::Own);
     let own: HashSet<&str> = own.filter_map(|it| it.trace.stage.revision()).collect();
     let own: Vec<&str> = own.into_iter().collect();
     let there = tracer.history.existing(&own);
     let mut gone: HashSet<String> = HashSet::new();
     for part in there.chunks(400) {
         let names: Vec<&str> = part.iter().map(String::as_str).collect();
-        let found = tracer.history.commits(&names, Walk::NotInAny, COMMITS);
+        let found = tracer.history.commits(&names, RevisionWalk::NotInAny, COMMITS);
         gone.extend(found.iter().filter(|it| own.contains(&it.name.as_str())).map(|it| it.name.clone()));
     }
     let there: HashSet<&str> = there.iter().map(String::as_str).collect();
@@ -76,16 +78,20 @@ fn gone(tracer: &mut Tracer<'_>) -> HashSet<String> {
 }
 
 /// What a commit has of each record that is about a commit that is gone.
-fn files_of(tracer: &mut Tracer<'_>, commit: &str, gone: &HashSet<String>) -> BTreeMap<usize, Vec<File>> {
+fn files_of(
+    tracer: &mut BlameTracer<'_>,
+    commit: &str,
+    gone: &HashSet<String>,
+) -> BTreeMap<usize, Vec<TracedFile>> {
     let anchors = &tracer.known.anchors;
-    let mut all: BTreeMap<usize, Vec<File>> = BTreeMap::new();
+    let mut all: BTreeMap<usize, Vec<TracedFile>> = BTreeMap::new();
     let changes = tracer.history.changes(commit).unwrap_or_default();
     for path in changes.iter().filter_map(|file| file.new.as_deref()) {
         let Some(text) = tracer.history.text(commit, path) else { continue };
         let lines = blocks::lines(&text);
         let found = tracer.added(commit, path);
         let source = |at: usize| match found.get(at) {
-            Some(Found::Named { anchor, how: How::Rewritten }) => {
+            Some(LineOrigin::Named { anchor, how: MatchMethod::Rewritten }) => {
                 let revision = anchors.source(*anchor).trace.stage.revision();
                 let is_gone = revision.is_some_and(|revision| gone.contains(revision));
                 is_gone.then(|| anchors.all[*anchor].source)
@@ -100,8 +106,13 @@ fn files_of(tracer: &mut Tracer<'_>, commit: &str, gone: &HashSet<String>) -> BT
                 let files = all.entry(own).or_default();
                 if files.last().is_none_or(|file| file.path != path) {
                     let supersedes = vec![anchors.sources[own].record.clone()];
-                    let after = Some(Sum::of(&text));
-                    files.push(File { path: path.to_owned(), after, supersedes, ..File::default() });
+                    let after = Some(Sha256Sum::of(&text));
+                    files.push(TracedFile {
+                        path: path.to_owned(),
+                        after,
+                        supersedes,
+                        ..TracedFile::default()
+                    });
                 }
                 files.last_mut().expect("one was put there").ranges.push(range);
             }

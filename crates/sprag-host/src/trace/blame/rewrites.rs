@@ -14,7 +14,7 @@ use crate::store::projections::each_line;
 use crate::store::{Store, new_record};
 use crate::sys::disk::{Disk, open_regular};
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// The kind of record in which a hook's words are kept.
 pub const REWRITTEN: &str = "trace.rewritten";
@@ -24,7 +24,7 @@ const MAP_BYTES: u64 = 64 * 1024 * 1024;
 
 /// For each new commit, those it took the place of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RewriteMap {
     sources: HashMap<String, Vec<String>>,
 }
 
@@ -33,9 +33,9 @@ struct Body {
     pairs: Vec<(String, String)>,
 }
 
-impl Told {
-    pub fn load(places: &Places) -> io::Result<Told> {
-        let mut told = Told::default();
+impl RewriteMap {
+    pub fn load(places: &Locations) -> io::Result<RewriteMap> {
+        let mut told = RewriteMap::default();
         for path in Store::at(&places.store).log_files() {
             each_line(&path, 0, |line| {
                 if memchr::memmem::find(line, REWRITTEN.as_bytes()).is_some()
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_commit_is_followed_through_all_its_rewrites() {
         let name = |letter: &str| letter.repeat(40);
-        let mut told = Told::default();
+        let mut told = RewriteMap::default();
         for (old, new) in [("a", "b"), ("b", "c"), ("d", "c"), ("c", "a"), ("0", "c")] {
             told.add(name(old), name(new));
         }

@@ -3,17 +3,17 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_trace::anchor::block_search::windows;
 use sprag_trace::anchor::commit_diff::FileDiff;
 use sprag_trace::anchor::distinctive::{self, LETTERS, bare, is_telling, letters};
-use sprag_trace::anchor::index::{LEAST, Said};
-use sprag_trace::anchor::matched_lines::{Carried, Run, Tie, carry, runs};
-use sprag_trace::anchor::{How, Lost, reformat};
-use sprag_trace::{Stage, blocks};
+use sprag_trace::anchor::index::{LEAST, LineClaim};
+use sprag_trace::anchor::matched_lines::{Carried, LineTie, MatchedLines, carry, runs};
+use sprag_trace::anchor::{LostReason, MatchMethod, reformat};
+use sprag_trace::{Finality, blocks};
 
-use super::origins::{Kinship, Origin, Side};
-use super::{Found, Page, Tracer, is_uncommitted};
+use super::origins::{Kinship, LineSource, LostHistory};
+use super::{BlameTracer, CommitLines, LineOrigin, is_uncommitted};
 
 /// Lines that a commit may have deleted for them to be looked at as moved.
 const DELETED: usize = 50_000;
@@ -21,18 +21,18 @@ const DELETED: usize = 50_000;
 const FILES: usize = 40;
 
 /// A line somewhere else: which file, and which line of it.
-type Spot = (Rc<str>, usize);
+type LineRef = (Rc<str>, usize);
 
-impl Tracer<'_> {
+impl BlameTracer<'_> {
     /// All steps, the surest first.
-    pub(super) fn follow(&mut self, page: &mut Page<'_>) {
-        let steps: [fn(&mut Self, &mut Page<'_>); 6] = [
-            Tracer::by_copies,
-            Tracer::by_revert,
-            Tracer::by_whole_file,
-            Tracer::by_pending,
-            Tracer::by_move,
-            Tracer::by_layout,
+    pub(super) fn follow(&mut self, page: &mut CommitLines<'_>) {
+        let steps: [fn(&mut Self, &mut CommitLines<'_>); 6] = [
+            BlameTracer::by_copies,
+            BlameTracer::by_revert,
+            BlameTracer::by_whole_file,
+            BlameTracer::by_pending,
+            BlameTracer::by_move,
+            BlameTracer::by_layout,
         ];
         for step in steps {
             if page.is_done() || self.known.anchors.all.is_empty() {
@@ -43,11 +43,11 @@ impl Tracer<'_> {
     }
 
     /// The commit is a copy of others, or of several as one.
-    fn by_copies(&mut self, page: &mut Page<'_>) {
+    fn by_copies(&mut self, page: &mut CommitLines<'_>) {
         let told = self.known.told.sources_of(page.commit);
         let mut side = match self.side.take() {
             Some(side) => side,
-            None => Side::find(&mut self.history, &self.known.anchors),
+            None => LostHistory::find(&mut self.history, &self.known.anchors),
         };
         let origins = side.origins(&mut self.history, &self.known.anchors, &told, page.commit);
         self.side = Some(side);
@@ -59,7 +59,7 @@ impl Tracer<'_> {
     }
 
     /// The same hunks in the same order: lines are told by counting.
-    fn by_twin(&mut self, page: &mut Page<'_>, origin: &Origin) {
+    fn by_twin(&mut self, page: &mut CommitLines<'_>, origin: &LineSource) {
         let there = match origin.kinship {
             Kinship::Squash => self.side.as_ref().and_then(|side| side.work_of(&origin.commit)),
             Kinship::Twin | Kinship::Kin | Kinship::Stranger => self.history.changes(&origin.commit),
@@ -78,19 +78,19 @@ impl Tracer<'_> {
             for on in 0..hunk.added.len().min(twin.added.len()) {
                 let (at, to) = (hunk.new_start + on - 1, twin.new_start + on - 1);
                 if let Some(anchor) = found.get(to).and_then(|it| it.anchor()) {
-                    page.name(at, anchor, How::Rewritten);
+                    page.name(at, anchor, MatchMethod::Rewritten);
                 }
             }
         }
     }
 
     /// The same runs of lines. All origins of a kind are heard before anything is said.
-    fn by_kin(&mut self, page: &mut Page<'_>, origins: &[Origin], kinship: Kinship) {
+    fn by_kin(&mut self, page: &mut CommitLines<'_>, origins: &[LineSource], kinship: Kinship) {
         let (least, tie) = match kinship {
-            Kinship::Twin | Kinship::Squash | Kinship::Kin => (1, Tie::Longest),
-            Kinship::Stranger => (LEAST, Tie::Agree),
+            Kinship::Twin | Kinship::Squash | Kinship::Kin => (1, LineTie::Longest),
+            Kinship::Stranger => (LEAST, LineTie::Agree),
         };
-        let mut pool = Pool::default();
+        let mut pool = LinePool::default();
         for origin in origins.iter().filter(|it| is_heard(it.kinship, kinship)) {
             for path in self.paths_for(page, &origin.commit) {
                 let Some(text) = self.history.text(&origin.commit, &path) else { continue };
@@ -120,7 +120,7 @@ impl Tracer<'_> {
                 Carried::Unclear => page.give_up(at),
                 Carried::To(to, _) => {
                     if let Some(anchor) = pool.found[to].anchor() {
-                        page.name_unrivalled(anchors, at, anchor, How::Rewritten);
+                        page.name_unrivalled(anchors, at, anchor, MatchMethod::Rewritten);
                     }
                 }
             }
@@ -129,7 +129,7 @@ impl Tracer<'_> {
 
     /// Files of another commit in which lines of this page may be: the one of that name, and those that
     /// records are about.
-    fn paths_for(&self, page: &Page<'_>, commit: &str) -> Vec<String> {
+    fn paths_for(&self, page: &CommitLines<'_>, commit: &str) -> Vec<String> {
         let anchors = &self.known.anchors;
         let mut paths = vec![page.path.to_owned()];
         let side = self.side.iter().flat_map(|side| side.line_before(commit));
@@ -141,12 +141,12 @@ impl Tracer<'_> {
     }
 
     /// The file is, byte for byte, one that a record has seen, though its commit is gone.
-    fn by_whole_file(&mut self, page: &mut Page<'_>) {
+    fn by_whole_file(&mut self, page: &mut CommitLines<'_>) {
         let anchors = &self.known.anchors;
         let mut said: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (revision, path) in anchors.with_after(Sum::of(&page.lines.concat())) {
+        for (revision, path) in anchors.with_after(Sha256Sum::of(&page.lines.concat())) {
             for (at, it) in anchors.lines_at(revision, path, &page.lines).into_iter().enumerate() {
-                if let Said::By(anchor) = it {
+                if let LineClaim::By(anchor) = it {
                     said.entry(at).or_default().push(anchor);
                 }
             }
@@ -157,7 +157,7 @@ impl Tracer<'_> {
         }
         for (at, all) in said {
             match anchors.agreed(&all) {
-                Some(anchor) => page.name(at, anchor, How::Rewritten),
+                Some(anchor) => page.name(at, anchor, MatchMethod::Rewritten),
                 None => page.give_up(at),
             }
         }
@@ -165,13 +165,13 @@ impl Tracer<'_> {
 
     /// Blocks of records that are bound to this commit though they do not name it: of commits it is told to
     /// be a copy of, and of what was not committed when its parent was checked out.
-    fn by_pending(&mut self, page: &mut Page<'_>) {
+    fn by_pending(&mut self, page: &mut CommitLines<'_>) {
         let anchors = &self.known.anchors;
         let told = self.known.told.sources_of(page.commit);
         let parent = self.history.parent(page.commit);
         let wanted = anchors.wanted_of(|anchor| match &anchors.sources[anchor.source].trace.stage {
-            Stage::Final { revision, .. } => told.iter().any(|it| it == revision.as_str()),
-            Stage::Provisional { base } => {
+            Finality::Final { revision, .. } => told.iter().any(|it| it == revision.as_str()),
+            Finality::Provisional { base } => {
                 let base = base.as_ref().map(|it| it.as_str());
                 anchor.path == page.path && base == parent.as_deref()
             }
@@ -192,14 +192,14 @@ impl Tracer<'_> {
         }
         for (at, all) in said.iter().enumerate().filter(|(_, all)| !all.is_empty()) {
             match anchors.agreed(all) {
-                Some(anchor) => page.name_unrivalled(anchors, at, anchor, How::RangeHash),
+                Some(anchor) => page.name_unrivalled(anchors, at, anchor, MatchMethod::RangeHash),
                 None => page.give_up(at),
             }
         }
     }
 
     /// The commit says that it reverts another, and has lines that one deleted.
-    fn by_revert(&mut self, page: &mut Page<'_>) {
+    fn by_revert(&mut self, page: &mut CommitLines<'_>) {
         if is_uncommitted(page.commit) {
             return;
         }
@@ -208,14 +208,14 @@ impl Tracer<'_> {
         let named: Vec<String> =
             named.map(|rest| rest.chars().take_while(char::is_ascii_hexdigit).collect()).take(20).collect();
         for reverted in named {
-            self.by_deletion(page, &reverted, How::Reverted, |run, _| run.telling >= 1);
+            self.by_deletion(page, &reverted, MatchMethod::Reverted, |run, _| run.telling >= 1);
         }
     }
 
     /// The commit deleted the same lines somewhere else.
-    fn by_move(&mut self, page: &mut Page<'_>) {
+    fn by_move(&mut self, page: &mut CommitLines<'_>) {
         let (commit, own) = (page.commit.to_owned(), page.path.to_owned());
-        self.by_deletion(page, &commit, How::Moved, |run, path| {
+        self.by_deletion(page, &commit, MatchMethod::Moved, |run, path| {
             let least = if path == own || run.telling >= 2 { 20 } else { 40 };
             run.telling >= 1 && run.letters >= least
         });
@@ -223,10 +223,10 @@ impl Tracer<'_> {
 
     fn by_deletion(
         &mut self,
-        page: &mut Page<'_>,
+        page: &mut CommitLines<'_>,
         deleter: &str,
-        how: How,
-        is_enough: impl Fn(&Run, &str) -> bool,
+        how: MatchMethod,
+        is_enough: impl Fn(&MatchedLines, &str) -> bool,
     ) {
         let Some(changes) = self.history.changes(deleter) else { return };
         let Some(parent) = self.history.parent(deleter) else { return };
@@ -242,7 +242,7 @@ impl Tracer<'_> {
         let mut runs = runs(&page.bare, &page.open, &gone.lines, &gone.usable);
         runs.retain(|run| gone.spots[run.old].as_ref().is_some_and(|(path, _)| is_enough(run, path)));
         let anchors = &self.known.anchors;
-        let carried = carry(&runs, page.lines.len(), Tie::Agree, |to| self.writer(found[to]));
+        let carried = carry(&runs, page.lines.len(), LineTie::Agree, |to| self.writer(found[to]));
         for (at, carried) in carried.into_iter().enumerate() {
             match carried {
                 Carried::Nowhere => {}
@@ -256,9 +256,9 @@ impl Tracer<'_> {
         }
     }
 
-    fn found_at(&mut self, commit: &str, spots: &[Option<Spot>]) -> Vec<Found> {
-        let mut files: HashMap<Rc<str>, Vec<Found>> = HashMap::new();
-        let lost = Found::Lost(Lost::Unrecorded);
+    fn found_at(&mut self, commit: &str, spots: &[Option<LineRef>]) -> Vec<LineOrigin> {
+        let mut files: HashMap<Rc<str>, Vec<LineOrigin>> = HashMap::new();
+        let lost = LineOrigin::Lost(LostReason::Unrecorded);
         let mut found = Vec::with_capacity(spots.len());
         for spot in spots {
             let Some((path, line)) = spot else {
@@ -275,7 +275,7 @@ impl Tracer<'_> {
     }
 
     /// The commit broke and indented lines otherwise.
-    fn by_layout(&mut self, page: &mut Page<'_>) {
+    fn by_layout(&mut self, page: &mut CommitLines<'_>) {
         let (Some(changes), Some(parent)) =
             (self.history.changes(page.commit), self.history.parent(page.commit))
         else {
@@ -291,10 +291,15 @@ impl Tracer<'_> {
                 let added: Vec<&[u8]> = hunk.added.iter().map(Vec::as_slice).collect();
                 for (on, made) in reformat::made_of(&removed, &added).into_iter().enumerate() {
                     let from = made.iter().map(|at| found.get(hunk.old_start - 1 + at).copied());
-                    let named: Option<Vec<usize>> = from.map(|it| it.and_then(Found::anchor)).collect();
+                    let named: Option<Vec<usize>> = from.map(|it| it.and_then(LineOrigin::anchor)).collect();
                     let Some(named) = named.filter(|named| !named.is_empty()) else { continue };
                     if let Some(anchor) = anchors.agreed(&named) {
-                        page.name_unrivalled(anchors, hunk.new_start - 1 + on, anchor, How::Reformatted);
+                        page.name_unrivalled(
+                            anchors,
+                            hunk.new_start - 1 + on,
+                            anchor,
+                            MatchMethod::Reformatted,
+                        );
                     }
                 }
             }
@@ -316,7 +321,7 @@ fn is_long(line: &[u8]) -> bool {
 }
 
 /// Whether a run has a line that is only once here and only once there.
-fn is_own(run: &Run, here: &[&[u8]], there: &[&[u8]]) -> bool {
+fn is_own(run: &MatchedLines, here: &[&[u8]], there: &[&[u8]]) -> bool {
     let count = |lines: &[&[u8]], line: &[u8]| lines.iter().filter(|it| **it == line).count();
     here[run.new..run.new + run.len]
         .iter()
@@ -326,15 +331,15 @@ fn is_own(run: &Run, here: &[&[u8]], there: &[&[u8]]) -> bool {
 
 /// Runs over several texts as if they were one.
 #[derive(Default)]
-struct Pool {
-    runs: Vec<Run>,
-    found: Vec<Found>,
+struct LinePool {
+    runs: Vec<MatchedLines>,
+    found: Vec<LineOrigin>,
 }
 
-impl Pool {
-    fn add(&mut self, runs: Vec<Run>, found: &[Found]) {
+impl LinePool {
+    fn add(&mut self, runs: Vec<MatchedLines>, found: &[LineOrigin]) {
         let from = self.found.len();
-        self.runs.extend(runs.into_iter().map(|run| Run { old: run.old + from, ..run }));
+        self.runs.extend(runs.into_iter().map(|run| MatchedLines { old: run.old + from, ..run }));
         self.found.extend(found);
     }
 }
@@ -344,7 +349,7 @@ impl Pool {
 struct Gone<'a> {
     lines: Vec<&'a [u8]>,
     usable: Vec<bool>,
-    spots: Vec<Option<Spot>>,
+    spots: Vec<Option<LineRef>>,
 }
 
 impl<'a> Gone<'a> {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 
-use super::git_status::Change;
+use super::git_status::StatusChange;
 use super::todo_marks;
 use crate::git::quoted_path::{quote, unquote};
 use crate::sys::disk::open_regular;
@@ -28,14 +28,14 @@ const ALL_LINES: usize = 400_000;
 const GROWN_BYTES: u64 = 2 * 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub(super) struct DirtyEntry {
     path: String,
-    was: Was,
+    was: DirtyBefore,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Was {
+enum DirtyBefore {
     Absent,
     Text {
         digest: Digest,
@@ -56,12 +56,15 @@ enum Was {
 }
 
 /// Looks at these files of a worktree.
-pub fn look(worktree: &Path, paths: &[Vec<u8>]) -> Vec<Entry> {
-    let mut left = Left { files: FILES, bytes: ALL_BYTES, lines: ALL_LINES };
-    paths.iter().map(|path| Entry { path: written(path), was: left.look(&below(worktree, path)) }).collect()
+pub(super) fn look(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
+    let mut left = LeftOver { files: FILES, bytes: ALL_BYTES, lines: ALL_LINES };
+    paths
+        .iter()
+        .map(|path| DirtyEntry { path: written(path), was: left.look(&below(worktree, path)) })
+        .collect()
 }
 
-pub fn below(worktree: &Path, path: &[u8]) -> PathBuf {
+pub(super) fn below(worktree: &Path, path: &[u8]) -> PathBuf {
     worktree.join(OsStr::from_bytes(path))
 }
 
@@ -73,40 +76,41 @@ fn written(path: &[u8]) -> String {
     }
 }
 
-struct Left {
+struct LeftOver {
     files: usize,
     bytes: u64,
     lines: usize,
 }
 
-impl Left {
-    fn look(&mut self, path: &Path) -> Was {
+impl LeftOver {
+    fn look(&mut self, path: &Path) -> DirtyBefore {
         let Ok(found) = fs::symlink_metadata(path) else {
-            return Was::Absent;
+            return DirtyBefore::Absent;
         };
         if found.is_dir() {
-            return Was::Directory;
+            return DirtyBefore::Directory;
         }
-        let sized = || Was::Sized { size: found.len(), seconds: found.mtime(), nanos: found.mtime_nsec() };
+        let sized =
+            || DirtyBefore::Sized { size: found.len(), seconds: found.mtime(), nanos: found.mtime_nsec() };
         if self.files == 0 || found.len() > FILE_BYTES.min(self.bytes) {
             return sized();
         }
         self.files -= 1;
-        match Now::read(path, FILE_BYTES) {
-            Now::Text { is_cut: true, .. } | Now::Other => sized(),
-            Now::Absent => Was::Absent,
-            Now::Opaque { digest } => {
+        match DirtyNow::read(path, FILE_BYTES) {
+            DirtyNow::Text { is_cut: true, .. } | DirtyNow::Other => sized(),
+            DirtyNow::Absent => DirtyBefore::Absent,
+            DirtyNow::Opaque { digest } => {
                 self.bytes -= found.len().min(self.bytes);
-                Was::Opaque { digest }
+                DirtyBefore::Opaque { digest }
             }
-            Now::Text { text, digest, is_cut: false } => {
+            DirtyNow::Text { text, digest, is_cut: false } => {
                 self.bytes -= (text.len() as u64).min(self.bytes);
                 let hashes: Vec<u32> = lines_of(&text).take(self.lines + 1).map(hash).collect();
                 if hashes.len() > self.lines {
                     return sized();
                 }
                 self.lines -= hashes.len();
-                Was::Text { digest, lines: hashes.iter().map(|hash| format!("{hash:08x}")).collect() }
+                DirtyBefore::Text { digest, lines: hashes.iter().map(|hash| format!("{hash:08x}")).collect() }
             }
         }
     }
@@ -114,15 +118,15 @@ impl Left {
 
 /// What has become of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Became {
-    pub change: Change,
+pub(super) struct DirtyChange {
+    pub change: StatusChange,
     /// Its size is known, not only that it changed.
     pub is_whole: bool,
 }
 
-impl Entry {
+impl DirtyEntry {
     /// The path as git knows it. `None`: it is damaged.
-    pub fn path(&self) -> Option<Vec<u8>> {
+    pub(super) fn path(&self) -> Option<Vec<u8>> {
         if !self.path.starts_with('"') {
             return Some(self.path.clone().into_bytes());
         }
@@ -130,52 +134,52 @@ impl Entry {
     }
 
     /// How the file differs from what it was. `None`: it does not.
-    pub fn became(&self, file: &Path) -> Option<Became> {
-        let known = |change| Some(Became { change, is_whole: true });
+    pub(super) fn became(&self, file: &Path) -> Option<DirtyChange> {
+        let known = |change| Some(DirtyChange { change, is_whole: true });
         match &self.was {
-            Was::Directory if file.is_dir() => None,
-            Was::Directory => known(Change { lines: 1, ..Change::default() }),
-            Was::Absent => fs::symlink_metadata(file).is_ok().then(|| new(file)),
-            &Was::Sized { size, seconds, nanos } => {
+            DirtyBefore::Directory if file.is_dir() => None,
+            DirtyBefore::Directory => known(StatusChange { lines: 1, ..StatusChange::default() }),
+            DirtyBefore::Absent => fs::symlink_metadata(file).is_ok().then(|| new(file)),
+            &DirtyBefore::Sized { size, seconds, nanos } => {
                 let is_same = fs::symlink_metadata(file)
                     .is_ok_and(|now| (now.len(), now.mtime(), now.mtime_nsec()) == (size, seconds, nanos));
-                let change = Change { lines: 1, ..Change::default() };
-                (!is_same).then_some(Became { change, is_whole: false })
+                let change = StatusChange { lines: 1, ..StatusChange::default() };
+                (!is_same).then_some(DirtyChange { change, is_whole: false })
             }
-            Was::Opaque { digest } => match Now::read(file, GROWN_BYTES) {
-                Now::Opaque { digest: now } if now == *digest => None,
-                _ => known(Change { lines: 1, ..Change::default() }),
+            DirtyBefore::Opaque { digest } => match DirtyNow::read(file, GROWN_BYTES) {
+                DirtyNow::Opaque { digest: now } if now == *digest => None,
+                _ => known(StatusChange { lines: 1, ..StatusChange::default() }),
             },
-            Was::Text { digest, lines } => match Now::read(file, GROWN_BYTES) {
-                Now::Text { digest: now, .. } if now == *digest => None,
-                Now::Text { text, is_cut, .. } => {
-                    Some(Became { change: compare(lines, &text), is_whole: !is_cut })
+            DirtyBefore::Text { digest, lines } => match DirtyNow::read(file, GROWN_BYTES) {
+                DirtyNow::Text { digest: now, .. } if now == *digest => None,
+                DirtyNow::Text { text, is_cut, .. } => {
+                    Some(DirtyChange { change: compare(lines, &text), is_whole: !is_cut })
                 }
-                Now::Absent | Now::Opaque { .. } | Now::Other => known(compare(lines, b"")),
+                DirtyNow::Absent | DirtyNow::Opaque { .. } | DirtyNow::Other => known(compare(lines, b"")),
             },
         }
     }
 }
 
 /// A file that was not there: all of its lines are new. One without readable text counts as one.
-pub fn new(file: &Path) -> Became {
-    match Now::read(file, GROWN_BYTES) {
-        Now::Text { text, is_cut, .. } => Became { change: compare("", &text), is_whole: !is_cut },
-        Now::Absent | Now::Opaque { .. } | Now::Other => {
-            Became { change: Change { lines: 1, ..Change::default() }, is_whole: true }
+pub(super) fn new(file: &Path) -> DirtyChange {
+    match DirtyNow::read(file, GROWN_BYTES) {
+        DirtyNow::Text { text, is_cut, .. } => DirtyChange { change: compare("", &text), is_whole: !is_cut },
+        DirtyNow::Absent | DirtyNow::Opaque { .. } | DirtyNow::Other => {
+            DirtyChange { change: StatusChange { lines: 1, ..StatusChange::default() }, is_whole: true }
         }
     }
 }
 
 /// Lines that are in one of the two and not in the other. At least one: lines may have changed
 /// places, or a hash may be that of another line too.
-fn compare(then: &str, now: &[u8]) -> Change {
+fn compare(then: &str, now: &[u8]) -> StatusChange {
     let mut left: HashMap<u32, u64> = HashMap::new();
     for digits in then.as_bytes().chunks(8) {
         let hash = str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
         *left.entry(hash.unwrap_or_default()).or_default() += 1;
     }
-    let mut change = Change::default();
+    let mut change = StatusChange::default();
     for (at, line) in (1..).zip(lines_of(now)) {
         match left.get_mut(&hash(line)) {
             Some(count) if *count > 0 => *count -= 1,
@@ -189,28 +193,28 @@ fn compare(then: &str, now: &[u8]) -> Change {
     change
 }
 
-enum Now {
+enum DirtyNow {
     Absent,
     Text { text: Vec<u8>, digest: Digest, is_cut: bool },
     Opaque { digest: Digest },
     Other,
 }
 
-impl Now {
-    fn read(path: &Path, cap: u64) -> Now {
+impl DirtyNow {
+    fn read(path: &Path, cap: u64) -> DirtyNow {
         let Ok(found) = fs::symlink_metadata(path) else {
-            return Now::Absent;
+            return DirtyNow::Absent;
         };
         if found.is_symlink() {
             return match fs::read_link(path) {
                 Ok(target) => {
-                    Now::Opaque { digest: Digest::of([b"link", target.as_os_str().as_encoded_bytes()]) }
+                    DirtyNow::Opaque { digest: Digest::of([b"link", target.as_os_str().as_encoded_bytes()]) }
                 }
-                Err(_) => Now::Other,
+                Err(_) => DirtyNow::Other,
             };
         }
         let Some(mut text) = open_regular(path).ok().and_then(|file| read_capped(file, cap + 1).ok()) else {
-            return Now::Other;
+            return DirtyNow::Other;
         };
         let is_cut = text.len() as u64 > cap;
         text.truncate(usize::try_from(cap).unwrap_or(usize::MAX));
@@ -218,8 +222,8 @@ impl Now {
         let digest = Digest::of([kind, &text]);
         // As git tells: by the start of the file.
         match memchr::memchr(0, text.get(..8000).unwrap_or(&text)) {
-            Some(_) => Now::Opaque { digest },
-            None => Now::Text { text, digest, is_cut },
+            Some(_) => DirtyNow::Opaque { digest },
+            None => DirtyNow::Text { text, digest, is_cut },
         }
     }
 }

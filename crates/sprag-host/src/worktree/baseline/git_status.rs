@@ -6,38 +6,38 @@ use std::collections::BTreeMap;
 
 use memchr::memmem;
 
-use super::todo_marks::{self, Spot};
+use super::todo_marks::{self, MarkedLine};
 use crate::git::quoted_path::unquote;
 
 /// How the worktree differs from an index.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Status {
-    pub changed: BTreeMap<Vec<u8>, Change>,
+pub(super) struct GitStatus {
+    pub changed: BTreeMap<Vec<u8>, StatusChange>,
     pub untracked: Vec<Vec<u8>>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub(super) struct StatusChange {
     /// Added and removed.
     pub lines: u64,
-    pub marks: Vec<Spot>,
+    pub marks: Vec<MarkedLine>,
 }
 
 /// Reads as far as there is anything to read: text that was cut off gives what came before.
-pub fn parse(text: &[u8]) -> Status {
-    let mut status = Status::default();
+pub(super) fn parse(text: &[u8]) -> GitStatus {
+    let mut status = GitStatus::default();
     let mut lines = lines_of(text);
-    let mut list = List::Other;
+    let mut list = StatusList::Other;
     while let Some(line) = lines.next() {
         if let Some(entry) = line.strip_prefix(b"\t") {
             match list {
-                List::Untracked => status.untracked.extend(name(entry)),
-                List::Changed => {
+                StatusList::Untracked => status.untracked.extend(name(entry)),
+                StatusList::Changed => {
                     if let Some(path) = labelled(entry) {
                         status.changed.entry(path).or_default();
                     }
                 }
-                List::Other => {}
+                StatusList::Other => {}
             }
         } else if line == SEPARATOR {
             // What comes before it compares the index with HEAD, which is none of our questions.
@@ -46,16 +46,16 @@ pub fn parse(text: &[u8]) -> Status {
             skip_hunk(&mut lines, header);
         } else if !line.is_empty() {
             list = match line {
-                b"Untracked files:" => List::Untracked,
-                b"Changes not staged for commit:" => List::Changed,
-                _ => List::Other,
+                b"Untracked files:" => StatusList::Untracked,
+                b"Changes not staged for commit:" => StatusList::Changed,
+                _ => StatusList::Other,
             };
         }
     }
     status
 }
 
-enum List {
+enum StatusList {
     Untracked,
     Changed,
     Other,
@@ -79,7 +79,7 @@ fn name(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The diffs from the index to the worktree, up to the end.
-fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut Status) {
+fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut GitStatus) {
     let mut path = None;
     while let Some(line) = lines.next() {
         if let Some(names) = line.strip_prefix(b"diff --git ") {
@@ -113,8 +113,8 @@ fn both_names(text: &[u8]) -> Option<Vec<u8>> {
     (!name.is_empty() && rest.strip_prefix(b" w/") == Some(name)).then(|| name.to_vec())
 }
 
-fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8], change: &mut Change) {
-    let Some(Hunk { mut old, mut new, mut at }) = Hunk::parse(header) else {
+fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8], change: &mut StatusChange) {
+    let Some(StatusHunk { mut old, mut new, mut at }) = StatusHunk::parse(header) else {
         return;
     };
     while old > 0 || new > 0 {
@@ -144,19 +144,19 @@ fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8], change: &
 }
 
 fn skip_hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8]) {
-    hunk(lines, header, &mut Change::default());
+    hunk(lines, header, &mut StatusChange::default());
 }
 
-struct Hunk {
+struct StatusHunk {
     old: u64,
     new: u64,
     /// Where the new lines start.
     at: u64,
 }
 
-impl Hunk {
+impl StatusHunk {
     /// `-1,2 +3,4 @@ ..`, where a count of one is left out.
-    fn parse(header: &[u8]) -> Option<Hunk> {
+    fn parse(header: &[u8]) -> Option<StatusHunk> {
         let end = memmem::find(header, b" @@")?;
         let (old, new) = std::str::from_utf8(&header[..end]).ok()?.split_once(' ')?;
         let range = |text: &str| {
@@ -165,7 +165,7 @@ impl Hunk {
         };
         let (_, old) = range(old.strip_prefix('-')?)?;
         let (at, new) = range(new.strip_prefix('+')?)?;
-        Some(Hunk { old, new, at })
+        Some(StatusHunk { old, new, at })
     }
 }
 

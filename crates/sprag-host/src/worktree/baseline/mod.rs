@@ -26,13 +26,13 @@ use sprag_base::time::Timestamp;
 use crate::git;
 use crate::store::{Store, journal};
 use crate::sys::disk::{self, Disk, open_regular, read_small};
-use crate::sys::locations::Places;
-use dirty::{Became, Entry};
-use git_status::Change;
+use crate::sys::locations::Locations;
+use dirty::{DirtyChange, DirtyEntry};
+use git_status::StatusChange;
 
 /// What was noted for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub(crate) struct BaselineName {
     /// By which [`since`] finds it.
     pub name: String,
     /// How many files were unfinished.
@@ -41,19 +41,19 @@ pub struct Taken {
 
 /// What is different now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Since {
+pub(crate) struct Since {
     /// Added and removed; at least one for each path.
     pub lines: u64,
     /// Relative to the worktree, sorted.
     pub paths: Vec<String>,
-    pub marks: Vec<Mark>,
+    pub marks: Vec<AddedMark>,
     /// All of it was looked at; else there may be more.
     pub is_whole: bool,
 }
 
 /// An added line that says that something is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub(crate) struct AddedMark {
     pub path: String,
     pub line: Option<u32>,
     pub text: Text<200>,
@@ -69,17 +69,17 @@ const NOTE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Beside the copy of the index. Written last: without it there was no start.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct BaselineNote {
     v: u32,
     /// Size of the index; there may have been none.
     index: Option<u64>,
     is_whole: bool,
-    files: Vec<Entry>,
+    files: Vec<DirtyEntry>,
 }
 
 /// Notes how things are, by one child. Two processes may do so at once; each has its own name, and
 /// whoever comes second calls [`drop_taken`].
-pub fn take(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result<Taken> {
+pub(crate) fn take(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::Result<BaselineName> {
     let (Some(worktree), Some(git_dir)) = (&places.worktree, &places.git_dir) else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "not in a git repository"));
     };
@@ -94,7 +94,7 @@ pub fn take(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result
     let dir = dir(&places.store, &name);
     disk.make_dirs(&dir)?;
     let written = copy_index(disk, git_dir, &dir.join("index")).and_then(|index| {
-        let note = Note { v: 1, index, is_whole, files };
+        let note = BaselineNote { v: 1, index, is_whole, files };
         let bytes = serde_json::to_vec(&note).map_err(io::Error::other)?;
         // After a power cut the size of the session is unknown: that is worth no sync.
         disk::replace_derived(disk, &dir.join("dirty.json"), &bytes)
@@ -104,7 +104,7 @@ pub fn take(places: &Places, disk: &dyn Disk, session: &SessionId) -> io::Result
         disk::remove_all(disk, &dir, 0).unwrap_or_default();
         return Err(error);
     }
-    Ok(Taken { name, dirty: names.paths.len() })
+    Ok(BaselineName { name, dirty: names.paths.len() })
 }
 
 /// A copy of the index of a worktree, and its size. `None`: there is none yet.
@@ -117,32 +117,33 @@ fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u
 }
 
 /// Whether it is still there. One that was removed tells nothing, and no git could.
-pub fn is_kept(places: &Places, name: &str) -> bool {
+pub(crate) fn is_kept(places: &Locations, name: &str) -> bool {
     session_part(name).is_some() && dir(&places.store, name).is_dir()
 }
 
 /// What was unfinished then. `None`: nothing was noted, or not all of it.
-pub fn dirty_paths(places: &Places, name: &str) -> Option<Vec<String>> {
+pub(crate) fn dirty_paths(places: &Locations, name: &str) -> Option<Vec<String>> {
     session_part(name)?;
     let path = dir(&places.store, name).join("dirty.json");
-    let note: Note = serde_json::from_str(&read_small(&path, NOTE_BYTES).ok()?).ok()?;
+    let note: BaselineNote = serde_json::from_str(&read_small(&path, NOTE_BYTES).ok()?).ok()?;
     let paths = note.files.iter().map(|entry| Some(String::from_utf8_lossy(&entry.path()?).into_owned()));
     paths.collect::<Option<Vec<String>>>().filter(|_| note.v == 1 && note.is_whole)
 }
 
 /// What has changed since, by one child. `None`: nothing was noted, or git cannot say.
-pub fn since(places: &Places, name: &str) -> Option<Since> {
+pub(crate) fn since(places: &Locations, name: &str) -> Option<Since> {
     let worktree = places.worktree.as_ref()?;
     session_part(name)?;
     let dir = dir(&places.store, name);
-    let note: Note = serde_json::from_str(&read_small(&dir.join("dirty.json"), NOTE_BYTES).ok()?).ok()?;
+    let note: BaselineNote =
+        serde_json::from_str(&read_small(&dir.join("dirty.json"), NOTE_BYTES).ok()?).ok()?;
     let index = dir.join("index");
     let size = fs::symlink_metadata(&index).ok().map(|found| found.len());
     if note.v != 1 || size != note.index {
         return None;
     }
     let diff = git::status_against(places, &index)?;
-    let mut all = Changes { is_whole: diff.is_whole && note.is_whole, ..Changes::default() };
+    let mut all = BaselineDiff { is_whole: diff.is_whole && note.is_whole, ..BaselineDiff::default() };
     let mut known = HashSet::new();
     for entry in &note.files {
         let path = entry.path()?;
@@ -154,7 +155,7 @@ pub fn since(places: &Places, name: &str) -> Option<Since> {
     let found = git_status::parse(&diff.text);
     for (path, change) in found.changed {
         if !known.contains(&path) {
-            all.add(path, Became { change, is_whole: true });
+            all.add(path, DirtyChange { change, is_whole: true });
         }
     }
     let new = found.untracked.into_iter().filter(|path| note.is_whole && !known.contains(path));
@@ -162,7 +163,7 @@ pub fn since(places: &Places, name: &str) -> Option<Since> {
     for (at, path) in new.enumerate() {
         let became = match at < FILES {
             true => dirty::new(&dirty::below(worktree, &path)),
-            false => Became { change: Change::default(), is_whole: false },
+            false => DirtyChange { change: StatusChange::default(), is_whole: false },
         };
         all.add(path, became);
     }
@@ -196,13 +197,13 @@ fn within(worktree: &Path, nested: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[derive(Default)]
-struct Changes {
-    by_path: BTreeMap<Vec<u8>, Change>,
+struct BaselineDiff {
+    by_path: BTreeMap<Vec<u8>, StatusChange>,
     is_whole: bool,
 }
 
-impl Changes {
-    fn add(&mut self, path: Vec<u8>, became: Became) {
+impl BaselineDiff {
+    fn add(&mut self, path: Vec<u8>, became: DirtyChange) {
         if is_ours(&path) {
             return;
         }
@@ -218,7 +219,7 @@ impl Changes {
             since.lines += change.lines.max(1);
             let left = MARKS - since.marks.len();
             let marks = change.marks.into_iter().take(left);
-            since.marks.extend(marks.map(|spot| Mark {
+            since.marks.extend(marks.map(|spot| AddedMark {
                 path: path.clone(),
                 line: spot.line,
                 text: spot.text,
@@ -235,12 +236,12 @@ fn is_ours(path: &[u8]) -> bool {
 }
 
 /// Drops what was noted under a name that nobody knows.
-pub fn drop_taken(places: &Places, disk: &dyn Disk, name: &str) -> io::Result<()> {
+pub(crate) fn drop_taken(places: &Locations, disk: &dyn Disk, name: &str) -> io::Result<()> {
     disk::remove_all(disk, &dir(&places.store, name), 0)
 }
 
 /// Drops all that was noted for a session.
-pub fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
+pub(crate) fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
     let stem = journal::stem(session);
     for name in names(store).iter().filter(|name| session_part(name) == Some(&stem)) {
         disk::remove_all(disk, &dir(&store.dir, name), 0)?;
@@ -249,7 +250,7 @@ pub fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io::Result
 }
 
 /// What was noted before this time for sessions that have no journal any more.
-pub fn orphans(store: &Store, before: Timestamp) -> Vec<PathBuf> {
+pub(crate) fn orphans(store: &Store, before: Timestamp) -> Vec<PathBuf> {
     let journals = journal::all(store);
     let kept: HashSet<&OsStr> = journals.iter().filter_map(|path| path.file_stem()).collect();
     let has_journal = |name: &str| session_part(name).is_none_or(|stem| kept.contains(OsStr::new(stem)));

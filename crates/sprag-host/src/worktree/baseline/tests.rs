@@ -17,17 +17,17 @@ use crate::store::journal::Journal;
 use crate::store::new_record;
 use crate::sys::disk::RealDisk;
 use crate::sys::env::Env;
-use crate::sys::exec::{self, Run};
-use crate::upkeep::clean::{self, Swept};
+use crate::sys::exec::{self, ProcessSpec};
+use crate::upkeep::clean::{self, CleanReport};
 
-pub struct Repo {
+pub(crate) struct Repo {
     _temp: TempDir,
     pub dir: PathBuf,
 }
 
 impl Repo {
     /// One that has no commit.
-    pub fn empty() -> Repo {
+    pub(crate) fn empty() -> Repo {
         Repo::init("sha1")
     }
 
@@ -42,7 +42,7 @@ impl Repo {
         repo
     }
 
-    pub fn new() -> Repo {
+    pub(crate) fn new() -> Repo {
         let repo = Repo::empty();
         repo.write("a.txt", "one\ntwo\nthree\n");
         repo.write("b.txt", "b\n");
@@ -52,7 +52,7 @@ impl Repo {
     }
 
     /// One with this kind of hash, and a file in a directory.
-    pub fn of(objects: &str) -> Repo {
+    pub(crate) fn of(objects: &str) -> Repo {
         let repo = Repo::init(objects);
         repo.write("a.txt", "one\n");
         repo.write("b.txt", "b\n");
@@ -61,33 +61,33 @@ impl Repo {
         repo
     }
 
-    pub fn git(&self, args: &[&str]) {
+    pub(crate) fn git(&self, args: &[&str]) {
         let ran = git::in_own_repository(&self.dir, args).unwrap();
         assert!(ran.succeeded(), "{args:?}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 
-    pub fn commit(&self) {
+    pub(crate) fn commit(&self) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
     }
 
-    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
         let path = self.dir.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn append(&self, path: &str, text: &str) {
+    pub(crate) fn append(&self, path: &str, text: &str) {
         let old = fs::read(self.dir.join(path)).unwrap_or_default();
         self.write(path, [&old, text.as_bytes()].concat());
     }
 
-    pub fn remove(&self, path: &str) {
+    pub(crate) fn remove(&self, path: &str) {
         fs::remove_file(self.dir.join(path)).unwrap();
     }
 
-    pub fn places(&self) -> Places {
-        Places::find(&self.dir, &Env::Given([].into())).unwrap()
+    pub(crate) fn places(&self) -> Locations {
+        Locations::find(&self.dir, &Env::Given([].into())).unwrap()
     }
 
     fn start(&self) -> Start<'_> {
@@ -99,8 +99,8 @@ impl Repo {
 
 struct Start<'a> {
     repo: &'a Repo,
-    places: Places,
-    taken: Taken,
+    places: Locations,
+    taken: BaselineName,
 }
 
 impl Start<'_> {
@@ -407,7 +407,7 @@ fn a_damaged_note_is_none() {
 }
 
 fn note_index(note: &[u8]) -> usize {
-    let note: Note = serde_json::from_slice(note).unwrap();
+    let note: BaselineNote = serde_json::from_slice(note).unwrap();
     note.index.unwrap().try_into().unwrap()
 }
 
@@ -444,7 +444,7 @@ fn sweeping_up_takes_it_with_the_journal() {
         let found = clean::look(&places, before).unwrap();
         clean::sweep(&places, &RealDisk, &found, before, now).unwrap()
     };
-    assert_eq!(sweep(Timestamp::from_millis(0)), Swept::default());
+    assert_eq!(sweep(Timestamp::from_millis(0)), CleanReport::default());
     assert_eq!(names(&store).len(), 2);
     let swept = sweep(Timestamp::from_millis(i64::MAX));
     assert_eq!((swept.journals, swept.starts, swept.objects), (1, 1, 2));
@@ -457,14 +457,14 @@ fn sweeping_up_takes_it_with_the_journal() {
 fn one_child_each() {
     if let Some(dir) = std::env::var_os("COUNTED_REPO") {
         if std::env::var_os("PATH").is_some_and(|path| path.is_empty()) {
-            let places = Places::find(Path::new(&dir), &Env::Given([].into())).unwrap();
+            let places = Locations::find(Path::new(&dir), &Env::Given([].into())).unwrap();
             assert!(take(&places, &RealDisk, &SessionId::new("s")).is_err());
             let name = names(&Store::at(&places.store)).pop().unwrap();
             assert_eq!(since(&places, &name), None);
             assert_eq!(crate::worktree::tree_hash::hash(&places, &RealDisk), None);
             return;
         }
-        let places = Places::find(Path::new(&dir), &Env::Given([].into())).unwrap();
+        let places = Locations::find(Path::new(&dir), &Env::Given([].into())).unwrap();
         let taken = take(&places, &RealDisk, &SessionId::new("s")).unwrap();
         fs::write(Path::new(&dir).join("new"), "x\n").unwrap();
         assert_eq!(since(&places, &taken.name).unwrap().lines, 1);
@@ -480,10 +480,12 @@ fn one_child_each() {
     fs::write(bin.join("git"), script).unwrap();
     fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
     let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let test = &format!("{module}::one_child_each");
     let again = |path: &OsStr| {
-        let ran = exec::run(&Run {
+        let ran = exec::run(&ProcessSpec {
             program: std::env::current_exe().unwrap().as_os_str(),
-            args: &["--exact", "start::tests::one_child_each"].map(OsStr::new),
+            args: &["--exact", test].map(OsStr::new),
             dir: &repo.dir,
             env: &[("PATH", path), ("COUNTED_REPO", repo.dir.as_os_str())],
             unset: &[],

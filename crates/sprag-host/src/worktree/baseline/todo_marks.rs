@@ -6,16 +6,17 @@ const WORDS: &[&[u8]] = &[b"TODO", b"FIXME"];
 
 /// A line that has one, in a file that is known from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub(super) struct MarkedLine {
     pub line: Option<u32>,
     pub text: Text<200>,
 }
 
-pub fn spot(line: &[u8], at: Option<u32>) -> Option<Spot> {
+pub(super) fn spot(line: &[u8], at: Option<u32>) -> Option<MarkedLine> {
     // A line of a megabyte was written by no person.
     let line = line.get(..4096).unwrap_or(line);
     let is_marked = WORDS.iter().any(|word| has_word(line, word));
-    is_marked.then(|| Spot { line: at, text: Text::new(one_line(String::from_utf8_lossy(line).trim())) })
+    is_marked
+        .then(|| MarkedLine { line: at, text: Text::new(one_line(String::from_utf8_lossy(line).trim())) })
 }
 
 fn has_word(line: &[u8], word: &[u8]) -> bool {

@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use sprag_base::digest::Digest;
 use sprag_base::time::Timestamp;
 use sprag_govern::gates::stale::LARGE;
-use sprag_govern::gates::stale::content::{Content, Short};
-use sprag_govern::gates::stale::facts::{Found, Version};
+use sprag_govern::gates::stale::content::{ContentHash, ShortHash};
+use sprag_govern::gates::stale::facts::{FileKind, FileVersionFact};
 
 use crate::sys::disk::open_regular;
 
@@ -21,69 +21,69 @@ const HUGE: u64 = 64 * 1024 * 1024;
 
 /// A file with what is in it, unless it is large.
 #[derive(Debug)]
-pub struct Looked {
-    pub found: Found,
+pub(super) struct ReadFile {
+    pub found: FileKind,
     pub text: Option<Vec<u8>>,
 }
 
-impl Looked {
-    pub fn content(&self) -> Option<Content> {
+impl ReadFile {
+    pub(super) fn content(&self) -> Option<ContentHash> {
         match self.found {
-            Found::File(version) => version.content,
-            Found::Absent | Found::Directory | Found::Odd | Found::Unknown => None,
+            FileKind::File(version) => version.content,
+            FileKind::Absent | FileKind::Directory | FileKind::Odd | FileKind::Unknown => None,
         }
     }
 }
 
 /// Only what the system notes of a file.
-pub fn stat(path: &Path) -> Found {
+pub(super) fn stat(path: &Path) -> FileKind {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Found::Absent;
+            return FileKind::Absent;
         }
-        Err(_) => return Found::Unknown,
+        Err(_) => return FileKind::Unknown,
     };
     let kind = found.file_type();
     if kind.is_file() {
-        Found::File(version(&found, None, 0))
+        FileKind::File(version(&found, None, 0))
     } else if kind.is_dir() {
-        Found::Directory
+        FileKind::Directory
     } else if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
-        Found::Odd
+        FileKind::Odd
     } else {
         // A link that leads nowhere.
-        Found::Absent
+        FileKind::Absent
     }
 }
 
 /// Reads and hashes it. Of a large file whose stamp is known to the caller nothing is read.
-pub fn look(path: &Path, knows_stamp: impl FnOnce(Short) -> bool) -> Looked {
+pub(super) fn look(path: &Path, knows_stamp: impl FnOnce(ShortHash) -> bool) -> ReadFile {
     let found = stat(path);
-    let Found::File(stamped) = found else {
-        return Looked { found, text: None };
+    let FileKind::File(stamped) = found else {
+        return ReadFile { found, text: None };
     };
     if stamped.bytes > HUGE || (stamped.bytes > LARGE && knows_stamp(stamped.stamp)) {
-        return Looked { found, text: None };
+        return ReadFile { found, text: None };
     }
-    read(path).unwrap_or(Looked { found: Found::Unknown, text: None })
+    read(path).unwrap_or(ReadFile { found: FileKind::Unknown, text: None })
 }
 
-fn read(path: &Path) -> io::Result<Looked> {
+fn read(path: &Path) -> io::Result<ReadFile> {
     let mut file = open_regular(path)?;
     let before = file.metadata()?;
     if before.len() > LARGE {
         let (content, lines) = hash(&mut file)?;
-        return Ok(Looked { found: Found::File(version(&before, Some(content), lines)), text: None });
+        return Ok(ReadFile { found: FileKind::File(version(&before, Some(content), lines)), text: None });
     }
     let mut text = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
     (&file).take(LARGE + 1).read_to_end(&mut text)?;
     let lines = count_lines(&text, text.last().copied());
-    let version = version(&before, Some(Content::of(&text)), lines);
-    Ok(Looked { found: Found::File(version), text: (text.len() as u64 <= LARGE).then_some(text) })
+    let version = version(&before, Some(ContentHash::of(&text)), lines);
+    Ok(ReadFile { found: FileKind::File(version), text: (text.len() as u64 <= LARGE).then_some(text) })
 }
 
-fn hash(file: &mut File) -> io::Result<(Content, u32)> {
+fn hash(file: &mut File) -> io::Result<(ContentHash, u32)> {
     let (mut hash, mut lines, mut last) = (Sha256::new(), 0u32, None);
     let mut buffer = vec![0; 256 * 1024];
     let mut left = HUGE;
@@ -99,7 +99,7 @@ fn hash(file: &mut File) -> io::Result<(Content, u32)> {
         last = Some(buffer[count - 1]);
     }
     let unfinished = u32::from(last.is_some_and(|last| last != b'\n'));
-    Ok((Content::from_hash(hash.finalize().into()), lines.saturating_add(unfinished)))
+    Ok((ContentHash::from_hash(hash.finalize().into()), lines.saturating_add(unfinished)))
 }
 
 /// Ended lines, and the last one if it has no end.
@@ -108,7 +108,7 @@ fn count_lines(text: &[u8], last: Option<u8>) -> u32 {
     u32::try_from(ended).unwrap_or(u32::MAX).saturating_add(u32::from(last.is_some_and(|last| last != b'\n')))
 }
 
-fn version(found: &Metadata, content: Option<Content>, lines: u32) -> Version {
+fn version(found: &Metadata, content: Option<ContentHash>, lines: u32) -> FileVersionFact {
     let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
     let changed = millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec()));
     let stamp = [
@@ -122,7 +122,13 @@ fn version(found: &Metadata, content: Option<Content>, lines: u32) -> Version {
     ];
     // As text it is 32 digits; half of them tell any two stamps apart.
     let stamp = Digest::of(stamp).to_string();
-    let mut short: Short = [0; 12];
+    let mut short: ShortHash = [0; 12];
     short.copy_from_slice(&stamp.as_bytes()[..12]);
-    Version { content, stamp: short, lines, bytes: found.size(), changed: Timestamp::from_millis(changed) }
+    FileVersionFact {
+        content,
+        stamp: short,
+        lines,
+        bytes: found.size(),
+        changed: Timestamp::from_millis(changed),
+    }
 }

@@ -14,15 +14,15 @@ use rustix::fs::{AtFlags, FileType, Mode as RawMode, OFlags};
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Input;
-use sprag_govern::gates::stale::Mode;
-use sprag_govern::gates::stale::facts::Guard;
+use sprag_govern::gates::stale::StaleMode;
+use sprag_govern::gates::stale::facts::GuardLevel;
 use sprag_govern::session::Session;
 
 use crate::store::journal;
 use crate::world::World;
 
 /// A session that was heard of in this time may be at work.
-pub const LIVE_SECONDS: i64 = 30 * 60;
+pub(super) const LIVE_SECONDS: i64 = 30 * 60;
 /// Journals that are looked at; whoever has more of them sweeps too little.
 const JOURNALS: usize = 500;
 /// Bytes of a journal's end in which it stands whether its session has ended.
@@ -31,16 +31,16 @@ const TAIL: u64 = 32 * 1024;
 /// Files that say what changes are for.
 const INTENTS: &[&str] = &[".sprag/intents.yaml", ".orchestration/active_intents.yaml"];
 
-pub fn guard(world: &World<'_>, session: &Session, input: &Input) -> Guard {
+pub(super) fn guard(world: &World<'_>, session: &Session, input: &Input) -> GuardLevel {
     let root = world.places.worktree.as_ref();
     if root.is_some_and(|root| INTENTS.iter().any(|name| fs::symlink_metadata(root.join(name)).is_ok())) {
-        return Guard::Intents;
+        return GuardLevel::Intents;
     }
-    let is_always = world.config.settings.govern.gates.stale.mode == Mode::Always;
+    let is_always = world.config.settings.govern.gates.stale.mode == StaleMode::Always;
     // Stages work beside each other by design, in worktrees of one clone.
     let is_stage = input.stage.is_some() || session.about.stage.is_some();
     let is_guarded = is_always || is_stage || is_other_live(&world.places.store, &input.session, input.at);
-    if is_guarded { Guard::Sessions } else { Guard::Off }
+    if is_guarded { GuardLevel::Sessions } else { GuardLevel::Off }
 }
 
 fn is_other_live(store: &Path, session: &SessionId, now: Timestamp) -> bool {

@@ -16,9 +16,9 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::gates::stale::content::{Content, Short};
-use sprag_govern::gates::stale::facts::Writer;
-use sprag_govern::gates::stale::file_access::Manner;
+use sprag_govern::gates::stale::content::{ContentHash, ShortHash};
+use sprag_govern::gates::stale::facts::FileWriter;
+use sprag_govern::gates::stale::file_access::WriteManner;
 
 use crate::store::{LOCK_WAIT, lock_within};
 use crate::sys::disk::{self, Disk, open_regular};
@@ -26,13 +26,13 @@ use crate::sys::exec::read_capped;
 use crate::sys::locations;
 
 /// How long a claim holds: about as long as a tool takes from being allowed to being done.
-pub const CLAIM_MILLIS: i64 = 10_000;
+pub(super) const CLAIM_MILLIS: i64 = 10_000;
 /// Writes of one file that are remembered.
 const TURNS: usize = 16;
 /// Bytes of a file of ours; what is larger is not ours.
 const BYTES: u64 = 64 * 1024;
 /// The largest content that is kept.
-pub const KEPT_BYTES: u64 = 8 * 1024 * 1024;
+pub(super) const KEPT_BYTES: u64 = 8 * 1024 * 1024;
 /// Contents and files of turns that are kept in all.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;
 const ALL_FILES: usize = 2000;
@@ -41,14 +41,14 @@ const OLD_SECONDS: u64 = 24 * 60 * 60;
 const LOST: usize = 100;
 
 /// The claims of a clone.
-pub struct Ledger<'a> {
+pub(super) struct Ledger<'a> {
     disk: &'a dyn Disk,
     dir: PathBuf,
     /// Held as long as this lives. Without it everything can be looked at and nothing changed.
-    lock: Lock,
+    lock: LedgerLock,
 }
 
-enum Lock {
+enum LedgerLock {
     Held(#[expect(dead_code, reason = "it is held, not used")] File),
     /// Others have it.
     Busy,
@@ -58,117 +58,117 @@ enum Lock {
 
 /// The writes of one file, in all worktrees, oldest first.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Page {
+pub(super) struct FilePage {
     #[serde(default)]
-    pub turns: Vec<Turn>,
+    pub turns: Vec<WriteLease>,
 }
 
 /// One write of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub(super) struct WriteLease {
     /// The worktree it is in.
     pub root: String,
     pub session: SessionId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Text<128>>,
     pub call: Text<128>,
-    pub manner: Manner,
+    pub manner: WriteManner,
     /// When the file was claimed for it.
     pub at: Timestamp,
-    pub before: Was,
+    pub before: ContentBefore,
     /// What it is to become, where that can be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub planned: Option<Content>,
+    pub planned: Option<ContentHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub done: Option<Done>,
+    pub done: Option<LeaseResult>,
 }
 
 /// What was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Was {
+pub(super) enum ContentBefore {
     Absent,
-    Text(Content),
+    Text(ContentHash),
     /// Something large, by its stamp as it had been.
     Large,
 }
 
-impl Was {
-    pub fn content(self) -> Option<Content> {
+impl ContentBefore {
+    pub(super) fn content(self) -> Option<ContentHash> {
         match self {
-            Was::Text(content) => Some(content),
-            Was::Absent | Was::Large => None,
+            ContentBefore::Text(content) => Some(content),
+            ContentBefore::Absent | ContentBefore::Large => None,
         }
     }
 
-    pub fn short(self) -> Option<Short> {
-        self.content().map(Content::short)
+    pub(super) fn short(self) -> Option<ShortHash> {
+        self.content().map(ContentHash::short)
     }
 
     /// Whether a file is that still; `None` is one that is gone.
-    pub fn is(self, after: Option<Content>) -> bool {
+    pub(super) fn is(self, after: Option<ContentHash>) -> bool {
         match self {
-            Was::Absent => after.is_none(),
-            Was::Text(content) => after == Some(content),
-            Was::Large => false,
+            ContentBefore::Absent => after.is_none(),
+            ContentBefore::Text(content) => after == Some(content),
+            ContentBefore::Large => false,
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub(super) struct LeaseResult {
     pub at: Timestamp,
-    pub after: Became,
+    pub after: WriteResult,
 }
 
 /// What a write made of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Became {
+pub(super) enum WriteResult {
     Absent,
-    Text(Content),
+    Text(ContentHash),
     /// Something, and not by this write alone; or something large.
     Unclear,
 }
 
-impl Turn {
-    pub fn writer(&self) -> Writer {
+impl WriteLease {
+    pub(super) fn writer(&self) -> FileWriter {
         let at = self.done.as_ref().map_or(self.at, |done| done.at);
-        Writer { session: self.session.clone(), agent: self.agent.clone(), at }
+        FileWriter { session: self.session.clone(), agent: self.agent.clone(), at }
     }
 
     /// Whether nobody else may write the file now. A time that is not near is no time of ours.
-    pub fn is_open(&self, now: Timestamp) -> bool {
+    pub(super) fn is_open(&self, now: Timestamp) -> bool {
         self.done.is_none() && now.millis().saturating_sub(self.at.millis()).abs() < CLAIM_MILLIS
     }
 
-    pub fn seconds_left(&self, now: Timestamp) -> i64 {
+    pub(super) fn seconds_left(&self, now: Timestamp) -> i64 {
         let millis = CLAIM_MILLIS.saturating_sub(now.millis().saturating_sub(self.at.millis()));
         millis.div_euclid(1000).clamp(1, CLAIM_MILLIS / 1000)
     }
 
-    pub fn became(&self) -> Option<Content> {
+    pub(super) fn became(&self) -> Option<ContentHash> {
         match self.done.as_ref()?.after {
-            Became::Text(content) => Some(content),
-            Became::Absent | Became::Unclear => None,
+            WriteResult::Text(content) => Some(content),
+            WriteResult::Absent | WriteResult::Unclear => None,
         }
     }
 
     /// Whether it changed anything, seen by what is there now.
-    pub fn has_written(&self, now: Option<Content>) -> bool {
+    pub(super) fn has_written(&self, now: Option<ContentHash>) -> bool {
         let after = match self.done.as_ref().map(|done| done.after) {
-            Some(Became::Absent) => return false,
-            Some(Became::Text(content)) => Some(content),
+            Some(WriteResult::Absent) => return false,
+            Some(WriteResult::Text(content)) => Some(content),
             // One that never said how it ended has written something, if something else is there now.
-            Some(Became::Unclear) | None => now,
+            Some(WriteResult::Unclear) | None => now,
         };
-        after.is_some_and(|after| self.before != Was::Text(after))
+        after.is_some_and(|after| self.before != ContentBefore::Text(after))
     }
 
     /// Whether this write made a file what it is.
-    pub fn made(&self, content: Content) -> bool {
+    pub(super) fn made(&self, content: ContentHash) -> bool {
         match &self.done {
-            Some(done) => done.after == Became::Text(content),
+            Some(done) => done.after == WriteResult::Text(content),
             None => self.planned == Some(content),
         }
     }
@@ -176,58 +176,58 @@ impl Turn {
 
 /// A file as all worktrees of a clone name it, and the worktree it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Name {
+pub(super) struct LeasedPath {
     pub root: String,
     path: String,
 }
 
-impl Name {
+impl LeasedPath {
     /// `common` is the git directory of the clone. A file of another one is known by its whole path.
-    pub fn of(real: &str, common: Option<&Path>) -> Name {
+    pub(super) fn of(real: &str, common: Option<&Path>) -> LeasedPath {
         let path = Path::new(real);
         let git = path.parent().and_then(locations::worktree_of);
         match git.filter(|(_, found)| Some(found.as_path()) == common) {
-            Some((root, _)) => Name {
+            Some((root, _)) => LeasedPath {
                 path: path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned(),
                 root: root.to_string_lossy().into_owned(),
             },
-            None => Name { root: String::new(), path: real.to_owned() },
+            None => LeasedPath { root: String::new(), path: real.to_owned() },
         }
     }
 }
 
 impl<'a> Ledger<'a> {
     /// Takes the lock, if there is one to be had.
-    pub fn open(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
+    pub(super) fn open(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
         let dir = store.join("claims");
         let lock = disk.make_dirs(&dir.join("kept")).and_then(|()| lock(&dir));
         let lock = match lock {
-            Ok(Some(file)) => Lock::Held(file),
-            Ok(None) => Lock::Busy,
-            Err(_) => Lock::None,
+            Ok(Some(file)) => LedgerLock::Held(file),
+            Ok(None) => LedgerLock::Busy,
+            Err(_) => LedgerLock::None,
         };
         Ledger { disk, dir, lock }
     }
 
     /// Without the lock, to look only.
-    pub fn to_look(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
-        Ledger { disk, dir: store.join("claims"), lock: Lock::None }
+    pub(super) fn to_look(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
+        Ledger { disk, dir: store.join("claims"), lock: LedgerLock::None }
     }
 
-    pub fn is_busy(&self) -> bool {
-        matches!(self.lock, Lock::Busy)
+    pub(super) fn is_busy(&self) -> bool {
+        matches!(self.lock, LedgerLock::Busy)
     }
 
     /// What is no page of ours is an empty one.
-    pub fn page(&self, name: &Name) -> Page {
+    pub(super) fn page(&self, name: &LeasedPath) -> FilePage {
         let read = open_regular(&self.page_path(name)).and_then(|file| read_capped(file, BYTES + 1));
         let bytes = read.ok().filter(|bytes| bytes.len() as u64 <= BYTES).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
     /// Whether it is written.
-    pub fn put(&self, name: &Name, page: &mut Page) -> bool {
-        if !matches!(self.lock, Lock::Held(_)) {
+    pub(super) fn put(&self, name: &LeasedPath, page: &mut FilePage) -> bool {
+        if !matches!(self.lock, LedgerLock::Held(_)) {
             return false;
         }
         let over = page.turns.len().saturating_sub(TURNS);
@@ -237,23 +237,23 @@ impl<'a> Ledger<'a> {
     }
 
     /// Keeps what is in a file. What is too large, or finds no room, is not kept.
-    pub fn keep(&self, content: Content, text: &[u8]) {
+    pub(super) fn keep(&self, content: ContentHash, text: &[u8]) {
         let path = self.kept_path(content);
         let is_kept =
             text.len() as u64 > KEPT_BYTES || fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
-        if !is_kept && matches!(self.lock, Lock::Held(_)) {
+        if !is_kept && matches!(self.lock, LedgerLock::Held(_)) {
             disk::replace_derived(self.disk, &path, text).unwrap_or_default();
         }
     }
 
     /// What was kept, if it is that still.
-    pub fn kept(&self, content: Content) -> Option<Vec<u8>> {
+    pub(super) fn kept(&self, content: ContentHash) -> Option<Vec<u8>> {
         let text = read_capped(open_regular(&self.kept_path(content)).ok()?, KEPT_BYTES + 1).ok()?;
-        (Content::of(&text) == content).then_some(text)
+        (ContentHash::of(&text) == content).then_some(text)
     }
 
     /// The same by the part of a hash that a session remembers.
-    pub fn kept_by(&self, page: &Page, short: Short) -> Option<Vec<u8>> {
+    pub(super) fn kept_by(&self, page: &FilePage, short: ShortHash) -> Option<Vec<u8>> {
         let known = page
             .turns
             .iter()
@@ -262,12 +262,18 @@ impl<'a> Ledger<'a> {
     }
 
     /// Keeps both versions of a file for its writer to compare, under these names.
-    pub fn keep_lost(&self, real: &str, planned: &[u8], found: &[u8], now: Timestamp) -> Option<[String; 2]> {
+    pub(super) fn keep_lost(
+        &self,
+        real: &str,
+        planned: &[u8],
+        found: &[u8],
+        now: Timestamp,
+    ) -> Option<[String; 2]> {
         Some([self.put_aside(real, "planned", planned, now)?, self.put_aside(real, "found", found, now)?])
     }
 
     /// Keeps what another wrote, and was written over.
-    pub fn keep_theirs(&self, real: &str, theirs: Content, now: Timestamp) -> Option<String> {
+    pub(super) fn keep_theirs(&self, real: &str, theirs: ContentHash, now: Timestamp) -> Option<String> {
         self.put_aside(real, "theirs", &self.kept(theirs)?, now)
     }
 
@@ -284,11 +290,11 @@ impl<'a> Ledger<'a> {
         Some(path.to_string_lossy().into_owned())
     }
 
-    fn page_path(&self, name: &Name) -> PathBuf {
+    fn page_path(&self, name: &LeasedPath) -> PathBuf {
         self.dir.join(format!("{}.json", Digest::of([&name.path])))
     }
 
-    fn kept_path(&self, content: Content) -> PathBuf {
+    fn kept_path(&self, content: ContentHash) -> PathBuf {
         self.dir.join("kept").join(content.to_string())
     }
 }
@@ -302,7 +308,7 @@ fn lock(dir: &Path) -> io::Result<Option<File>> {
 }
 
 /// Drops what nobody will ask for any more: what is old, and the oldest of what is too much.
-pub fn sweep(disk: &dyn Disk, store: &Path, now: SystemTime) -> io::Result<()> {
+pub(super) fn sweep(disk: &dyn Disk, store: &Path, now: SystemTime) -> io::Result<()> {
     let dir = store.join("claims");
     for dir in [dir.join("kept"), dir] {
         let mut files = Vec::new();

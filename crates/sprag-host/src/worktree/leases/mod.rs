@@ -9,17 +9,19 @@ use std::time::{Duration, SystemTime};
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input, Presence};
-use sprag_govern::gates::needs::Facts;
-use sprag_govern::gates::stale::content::Content;
-use sprag_govern::gates::stale::facts::{Claim, File, Fit, Found, Guard, Own, Seen, Writer, Wrote};
-use sprag_govern::gates::stale::file_access::{self, How, Manner, Touch};
+use sprag_govern::gates::needs::Answers;
+use sprag_govern::gates::stale::content::ContentHash;
+use sprag_govern::gates::stale::facts::{
+    EditFit, FileFacts, FileKind, FileWriter, GuardLevel, LeaseState, OwnWrite, StaleFacts, WriteReport,
+};
+use sprag_govern::gates::stale::file_access::{self, FileAccess, FileUse, WriteManner};
 use sprag_govern::gates::stale::{call_id, edits};
 use sprag_govern::session::Session;
 use sprag_govern::verdict::Ruling;
-use sprag_policy::call::{Outcome, ToolCall};
+use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::sys::env::{self, Env};
-use crate::sys::links::Followed;
+use crate::sys::links::LinkResolver;
 use crate::world::World;
 
 mod changed_lines;
@@ -27,39 +29,44 @@ mod file;
 mod guard;
 mod ledger;
 
-use file::Looked;
-use ledger::{Became, Done, Ledger, Name, Page, Turn, Was};
+use file::ReadFile;
+use ledger::{ContentBefore, FilePage, LeaseResult, LeasedPath, Ledger, WriteLease, WriteResult};
 
 /// What a file was like before a call wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Before {
+pub(crate) enum FileBefore {
     Absent,
     /// Of a large file there is no text, and where it was by its stamp as it had been no hash either.
     File {
-        hash: Option<Content>,
+        hash: Option<ContentHash>,
         text: Option<Vec<u8>>,
     },
 }
 
 /// What a file was like before this call wrote it; `None` where nobody looked. It can be asked for about a day.
-pub fn before(world: &World<'_>, session: &SessionId, call: &ToolCall, path: &str) -> Option<Before> {
+pub(crate) fn before(
+    world: &World<'_>,
+    session: &SessionId,
+    call: &ToolCall,
+    path: &str,
+) -> Option<FileBefore> {
     let ledger = Ledger::to_look(world.disk, &world.places.store);
-    let real = Followed::default().path(path);
-    let name = Name::of(&real, world.places.common.as_deref());
+    let real = LinkResolver::default().path(path);
+    let name = LeasedPath::of(&real, world.places.common.as_deref());
     let id = call_id(call);
     let page = ledger.page(&name);
-    let is_it = |turn: &&Turn| turn.root == name.root && turn.session == *session && turn.call == id;
+    let is_it = |turn: &&WriteLease| turn.root == name.root && turn.session == *session && turn.call == id;
     let turn = page.turns.iter().rev().find(is_it)?;
     Some(match turn.before {
-        Was::Absent => Before::Absent,
-        Was::Large => Before::File { hash: None, text: None },
-        Was::Text(hash) => Before::File { hash: Some(hash), text: ledger.kept(hash) },
+        ContentBefore::Absent => FileBefore::Absent,
+        ContentBefore::Large => FileBefore::File { hash: None, text: None },
+        ContentBefore::Text(hash) => FileBefore::File { hash: Some(hash), text: ledger.kept(hash) },
     })
 }
 
 /// Looks at the files of a call. Those that it is about to write are claimed for it, those that it has written
 /// are let go.
-pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen> {
+pub(crate) fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<StaleFacts> {
     let (call, outcome) = match &input.event {
         Event::ToolRequested { call } => (call, None),
         Event::ToolFinished { call, outcome } => (call, Some(outcome)),
@@ -67,30 +74,30 @@ pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Seen>
     };
     let guard = guard::guard(world, session, input);
     let touches = file_access::touches(call, input);
-    let writes = touches.iter().any(|touch| matches!(touch.how, How::Writes(_)));
+    let writes = touches.iter().any(|touch| matches!(touch.how, FileUse::Writes(_)));
     // Where nobody else is, what a file is like before it is read is all the same.
-    if !writes && guard == Guard::Off && outcome.is_none() {
-        return Some(Seen { guard, files: Vec::new() });
+    if !writes && guard == GuardLevel::Off && outcome.is_none() {
+        return Some(StaleFacts { guard, files: Vec::new() });
     }
     let ledger = match writes {
         true => Ledger::open(world.disk, &world.places.store),
         false => Ledger::to_look(world.disk, &world.places.store),
     };
-    let mut followed = Followed::default();
+    let mut followed = LinkResolver::default();
     let now = now(world, input);
-    let cx = Looking { world, input, now, guard, session, call, outcome, ledger };
+    let cx = LeaseContext { world, input, now, guard, session, call, outcome, ledger };
     let files = touches.into_iter().map(|touch| {
         let real = followed.path(&touch.path);
         match touch.how {
-            How::Reads(_) => cx.read(touch, real),
-            How::Writes(manner) => cx.written(touch, real, manner),
+            FileUse::Reads(_) => cx.read(touch, real),
+            FileUse::Writes(manner) => cx.written(touch, real, manner),
         }
     });
-    Some(Seen { guard, files: files.collect() })
+    Some(StaleFacts { guard, files: files.collect() })
 }
 
 /// Lets go of what was claimed for a call that is not made after all.
-pub fn release(world: &World<'_>, input: &Input, facts: &Facts, ruling: &Ruling) {
+pub(crate) fn release(world: &World<'_>, input: &Input, facts: &Answers, ruling: &Ruling) {
     let is_refused = match ruling {
         Ruling::Hold { .. } => true,
         // Nobody is there to be asked.
@@ -100,14 +107,14 @@ pub fn release(world: &World<'_>, input: &Input, facts: &Facts, ruling: &Ruling)
     let (Event::ToolRequested { call }, Some(seen), true) = (&input.event, &facts.seen, is_refused) else {
         return;
     };
-    let ours: Vec<&File> = seen.files.iter().filter(|file| file.claim == Claim::Ours).collect();
+    let ours: Vec<&FileFacts> = seen.files.iter().filter(|file| file.claim == LeaseState::Ours).collect();
     if ours.is_empty() {
         return;
     }
     let ledger = Ledger::open(world.disk, &world.places.store);
     let id = call_id(call);
     for file in ours {
-        let name = Name::of(&file.real, world.places.common.as_deref());
+        let name = LeasedPath::of(&file.real, world.places.common.as_deref());
         let mut page = ledger.page(&name);
         page.turns.retain(|turn| !(turn.done.is_none() && turn.session == input.session && turn.call == id));
         ledger.put(&name, &mut page);
@@ -115,7 +122,7 @@ pub fn release(world: &World<'_>, input: &Input, facts: &Facts, ruling: &Ruling)
 }
 
 /// Whether it is time to look whether too much is kept: after a session begins or ends, and now and then.
-pub fn is_due(input: &Input, facts: &Facts) -> bool {
+pub(crate) fn is_due(input: &Input, facts: &Answers) -> bool {
     match &input.event {
         Event::SessionStarted { .. } | Event::SessionEnded { .. } => true,
         Event::ToolFinished { .. } => facts.seen.is_some() && input.at.millis() % 64 == 0,
@@ -124,7 +131,7 @@ pub fn is_due(input: &Input, facts: &Facts) -> bool {
 }
 
 /// Drops what nobody will ask for any more.
-pub fn sweep(world: &World<'_>, input: &Input) -> std::io::Result<()> {
+pub(crate) fn sweep(world: &World<'_>, input: &Input) -> std::io::Result<()> {
     let now = Duration::from_millis(u64::try_from(input.at.millis()).unwrap_or(0));
     ledger::sweep(world.disk, &world.places.store, SystemTime::UNIX_EPOCH + now)
 }
@@ -137,28 +144,28 @@ fn now(world: &World<'_>, input: &Input) -> Timestamp {
     }
 }
 
-struct Looking<'a> {
+struct LeaseContext<'a> {
     world: &'a World<'a>,
     input: &'a Input,
     now: Timestamp,
-    guard: Guard,
+    guard: GuardLevel,
     session: &'a Session,
     call: &'a ToolCall,
-    outcome: Option<&'a Outcome>,
+    outcome: Option<&'a ToolOutcome>,
     ledger: Ledger<'a>,
 }
 
-impl Looking<'_> {
+impl LeaseContext<'_> {
     /// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
-    fn read(&self, touch: Touch, real: String) -> File {
+    fn read(&self, touch: FileAccess, real: String) -> FileFacts {
         let found = file::look(Path::new(&real), |_| false).found;
         plain(touch, real, found)
     }
 
-    fn written(&self, touch: Touch, real: String, manner: Manner) -> File {
+    fn written(&self, touch: FileAccess, real: String, manner: WriteManner) -> FileFacts {
         let stale = &self.session.gates.stale;
         let looked = file::look(Path::new(&real), |stamp| stale.knows_stamp(self.input, &real, stamp));
-        let name = Name::of(&real, self.world.places.common.as_deref());
+        let name = LeasedPath::of(&real, self.world.places.common.as_deref());
         let mut page = self.ledger.page(&name);
         let mut file = plain(touch, real, looked.found);
         self.tell_writers(&mut file, &page, &name, &looked);
@@ -170,19 +177,20 @@ impl Looking<'_> {
     }
 
     /// Who wrote it, here and in other worktrees.
-    fn tell_writers(&self, file: &mut File, page: &Page, name: &Name, looked: &Looked) {
-        let me = Writer::of(self.input);
+    fn tell_writers(&self, file: &mut FileFacts, page: &FilePage, name: &LeasedPath, looked: &ReadFile) {
+        let me = FileWriter::of(self.input);
         let now = self.now;
-        let is_recent = |turn: &Turn| now.seconds_since(turn.at).abs() < guard::LIVE_SECONDS;
+        let is_recent = |turn: &WriteLease| now.seconds_since(turn.at).abs() < guard::LIVE_SECONDS;
         let content = looked.content();
         let here = || page.turns.iter().rev().filter(|turn| turn.root == name.root);
         let maker = content.and_then(|content| here().find(|turn| turn.made(content)));
         file.own = maker
             .filter(|turn| turn.writer().is(&me))
-            .map(|turn| Own { before: turn.before.short(), manner: turn.manner });
-        file.author = maker.map(Turn::writer);
-        let is_others = |turn: &&Turn| !turn.writer().is(&me) && is_recent(turn) && turn.has_written(content);
-        file.other = here().find(is_others).map(Turn::writer);
+            .map(|turn| OwnWrite { before: turn.before.short(), manner: turn.manner });
+        file.author = maker.map(WriteLease::writer);
+        let is_others =
+            |turn: &&WriteLease| !turn.writer().is(&me) && is_recent(turn) && turn.has_written(content);
+        file.other = here().find(is_others).map(WriteLease::writer);
         let elsewhere = page
             .turns
             .iter()
@@ -197,32 +205,39 @@ impl Looking<'_> {
         }
     }
 
-    fn claim(&self, page: &mut Page, name: &Name, file: &File, manner: Manner, looked: &Looked) -> Claim {
-        let (me, now) = (Writer::of(self.input), self.now);
+    fn claim(
+        &self,
+        page: &mut FilePage,
+        name: &LeasedPath,
+        file: &FileFacts,
+        manner: WriteManner,
+        looked: &ReadFile,
+    ) -> LeaseState {
+        let (me, now) = (FileWriter::of(self.input), self.now);
         let theirs = page
             .turns
             .iter()
             .find(|turn| turn.root == name.root && turn.is_open(now) && !turn.writer().is(&me));
         if let Some(turn) = theirs {
-            return Claim::Theirs { by: turn.writer(), seconds: turn.seconds_left(now) };
+            return LeaseState::Theirs { by: turn.writer(), seconds: turn.seconds_left(now) };
         }
         if self.ledger.is_busy() {
-            return Claim::Busy;
+            return LeaseState::Busy;
         }
         let before = match (looked.found, looked.content()) {
-            (Found::File(_), Some(content)) => Was::Text(content),
-            (Found::File(_), None) => Was::Large,
-            (Found::Absent, _) => Was::Absent,
+            (FileKind::File(_), Some(content)) => ContentBefore::Text(content),
+            (FileKind::File(_), None) => ContentBefore::Large,
+            (FileKind::Absent, _) => ContentBefore::Absent,
             // It is not a file that could be written.
-            (Found::Directory | Found::Odd | Found::Unknown, _) => return Claim::None,
+            (FileKind::Directory | FileKind::Odd | FileKind::Unknown, _) => return LeaseState::None,
         };
-        if let (Was::Text(content), Some(text)) = (before, &looked.text) {
+        if let (ContentBefore::Text(content), Some(text)) = (before, &looked.text) {
             self.ledger.keep(content, text);
         }
         let planned = edits::planned(self.call, &file.touch.named, looked.text.as_deref());
         let call = call_id(self.call);
         page.turns.retain(|turn| !(turn.done.is_none() && turn.writer().is(&me) && turn.call == call));
-        page.turns.push(Turn {
+        page.turns.push(WriteLease {
             root: name.root.clone(),
             session: me.session,
             agent: me.agent,
@@ -230,89 +245,98 @@ impl Looking<'_> {
             manner,
             at: now,
             before,
-            planned: planned.as_deref().map(Content::of),
+            planned: planned.as_deref().map(ContentHash::of),
             done: None,
         });
-        if self.ledger.put(name, page) { Claim::Ours } else { Claim::None }
+        if self.ledger.put(name, page) { LeaseState::Ours } else { LeaseState::None }
     }
 
     /// What became of a file that the call was to write.
-    fn settle(&self, page: &mut Page, name: &Name, file: &File, manner: Manner, looked: &Looked) -> Wrote {
-        let (me, id) = (Writer::of(self.input), call_id(self.call));
-        let is_it = |turn: &Turn| {
+    fn settle(
+        &self,
+        page: &mut FilePage,
+        name: &LeasedPath,
+        file: &FileFacts,
+        manner: WriteManner,
+        looked: &ReadFile,
+    ) -> WriteReport {
+        let (me, id) = (FileWriter::of(self.input), call_id(self.call));
+        let is_it = |turn: &WriteLease| {
             turn.root == name.root && turn.done.is_none() && turn.writer().is(&me) && turn.call == id
         };
         let at = page.turns.iter().position(is_it);
         let after = looked.content();
         let Some(at) = at else {
             // Nobody looked before: what a whole new content was to be is known all the same.
-            return Wrote { before: None, fit: self.fit_without(file, manner, looked) };
+            return WriteReport { before: None, fit: self.fit_without(file, manner, looked) };
         };
         let before = page.turns[at].before;
         let base = before.content().and_then(|content| self.ledger.kept(content));
-        let is_base_known = before == Was::Absent || base.is_some();
-        let is_others = |turn: &Turn| turn.root == name.root && !turn.writer().is(&me);
+        let is_base_known = before == ContentBefore::Absent || base.is_some();
+        let is_others = |turn: &WriteLease| turn.root == name.root && !turn.writer().is(&me);
         let overtaken = page.turns[at + 1..].iter().rev().find(|turn| is_others(turn));
         let planned =
             is_base_known.then(|| edits::planned(self.call, &file.touch.named, base.as_deref())).flatten();
         let fit = match (&planned, &looked.text) {
             // What is there is its own, perhaps, and what it was written over is not.
             _ if overtaken.is_some() && !before.is(after) => {
-                let theirs = overtaken.and_then(Turn::became).filter(|theirs| Some(*theirs) != after);
-                Fit::Shared {
+                let theirs = overtaken.and_then(WriteLease::became).filter(|theirs| Some(*theirs) != after);
+                EditFit::Shared {
                     kept: theirs.and_then(|theirs| self.ledger.keep_theirs(&file.real, theirs, self.now)),
                 }
             }
             (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, planned, text) => {
-                Fit::Planned
+                EditFit::Planned
             }
             // It was not done at all, or nobody can tell that it was.
-            _ if before.is(after) => Fit::Unknown,
+            _ if before.is(after) => EditFit::Unknown,
             (Some(planned), text) => {
                 let found = text.as_deref().unwrap_or_default();
-                let kept = (self.guard != Guard::Off && !self.has_failed())
+                let kept = (self.guard != GuardLevel::Off && !self.has_failed())
                     .then(|| self.ledger.keep_lost(&file.real, planned, found, self.input.at))
                     .flatten();
-                Fit::Unplanned { kept }
+                EditFit::Unplanned { kept }
             }
-            (None, _) => Fit::Alone,
+            (None, _) => EditFit::Alone,
         };
         if let (Some(content), Some(text)) = (after, &looked.text) {
             // So that whoever saw this version can be shown what came after it.
             self.ledger.keep(content, text);
         }
         let became = match (&fit, looked.found, after) {
-            (Fit::Planned | Fit::Alone, Found::File(_), Some(content)) => Became::Text(content),
-            (Fit::Planned | Fit::Alone, Found::Absent, _) => Became::Absent,
-            _ => Became::Unclear,
+            (EditFit::Planned | EditFit::Alone, FileKind::File(_), Some(content)) => {
+                WriteResult::Text(content)
+            }
+            (EditFit::Planned | EditFit::Alone, FileKind::Absent, _) => WriteResult::Absent,
+            _ => WriteResult::Unclear,
         };
-        page.turns[at].done = Some(Done { at: self.now, after: became });
+        page.turns[at].done = Some(LeaseResult { at: self.now, after: became });
         self.ledger.put(name, page);
-        Wrote { before: before.short(), fit }
+        WriteReport { before: before.short(), fit }
     }
 
-    fn fit_without(&self, file: &File, manner: Manner, looked: &Looked) -> Fit {
+    fn fit_without(&self, file: &FileFacts, manner: WriteManner, looked: &ReadFile) -> EditFit {
         let planned =
-            edits::planned(self.call, &file.touch.named, None).filter(|_| manner == Manner::Overwrite);
+            edits::planned(self.call, &file.touch.named, None).filter(|_| manner == WriteManner::Overwrite);
         match (planned, &looked.text) {
             (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, &planned, text) => {
-                Fit::Planned
+                EditFit::Planned
             }
-            _ => Fit::Unknown,
+            _ => EditFit::Unknown,
         }
     }
 
     fn has_failed(&self) -> bool {
-        matches!(self.outcome, Some(Outcome::Failed { .. } | Outcome::Launched))
+        matches!(self.outcome, Some(ToolOutcome::Failed { .. } | ToolOutcome::Launched))
     }
 }
 
-fn plain(touch: Touch, real: String, found: Found) -> File {
-    File {
+fn plain(touch: FileAccess, real: String, found: FileKind) -> FileFacts {
+    FileFacts {
         touch,
         real,
         found,
-        claim: Claim::None,
+        claim: LeaseState::None,
         author: None,
         own: None,
         other: None,

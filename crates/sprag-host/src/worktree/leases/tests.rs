@@ -10,14 +10,14 @@ use tempfile::TempDir;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::gates::needs::Needs;
-use sprag_policy::call::Whole;
+use sprag_govern::gates::needs::SharedNeeds;
+use sprag_policy::call::InputCompleteness;
 
 use super::*;
 use crate::clients::claude::TOOLS;
 use crate::sys::disk::{ReadOnly, RealDisk};
 use crate::sys::env::Env;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::{answers, pipeline};
 
 /// A repository and somebody at work in it.
@@ -45,7 +45,7 @@ impl Desk {
     }
 
     fn world(&self) -> World<'_> {
-        World::new(&self.env, &RealDisk, Places::find(&self.root(), &self.env).unwrap())
+        World::new(&self.env, &RealDisk, Locations::find(&self.root(), &self.env).unwrap())
     }
 
     fn input(&self, session: &str, event: Event, seconds: i64) -> Input {
@@ -54,11 +54,11 @@ impl Desk {
     }
 
     fn call(&self, tool: &str, input: Value) -> ToolCall {
-        ToolCall::new(TOOLS, tool, input, Some("t1"), Whole::Yes)
+        ToolCall::new(TOOLS, tool, input, Some("t1"), InputCompleteness::Yes)
     }
 
     /// Asks for a file, and says whose it is.
-    fn asks(&self, session: &str, file: &str, seconds: i64) -> Claim {
+    fn asks(&self, session: &str, file: &str, seconds: i64) -> LeaseState {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let input = self.input(session, Event::ToolRequested { call }, seconds);
         let seen = look(&self.world(), &input, &Session::default()).unwrap();
@@ -66,54 +66,54 @@ impl Desk {
     }
 
     /// Has written it.
-    fn wrote(&self, session: &str, file: &str, seconds: i64) -> Wrote {
+    fn wrote(&self, session: &str, file: &str, seconds: i64) -> WriteReport {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
-        let event = Event::ToolFinished { call, outcome: Outcome::Ok };
+        let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
         let seen = look(&self.world(), &self.input(session, event, seconds), &Session::default()).unwrap();
         seen.files[0].wrote.clone().unwrap()
     }
 }
 
-fn is_held(claim: &Claim) -> bool {
-    matches!(claim, Claim::Theirs { .. })
+fn is_held(claim: &LeaseState) -> bool {
+    matches!(claim, LeaseState::Theirs { .. })
 }
 
 #[test]
 fn a_file_is_one_writers_until_it_is_written() {
     let desk = Desk::new();
     fs::write(desk.root().join("a"), "old\n").unwrap();
-    assert_eq!(desk.asks("one", "a", 0), Claim::Ours);
-    let Claim::Theirs { by, seconds } = desk.asks("two", "a", 3) else { panic!() };
+    assert_eq!(desk.asks("one", "a", 0), LeaseState::Ours);
+    let LeaseState::Theirs { by, seconds } = desk.asks("two", "a", 3) else { panic!() };
     assert_eq!((by.session.as_str(), seconds), ("one", 7));
-    assert_eq!(desk.asks("two", "b", 3), Claim::Ours, "another file is another matter");
-    assert_eq!(desk.asks("one", "a", 4), Claim::Ours, "it may ask again");
+    assert_eq!(desk.asks("two", "b", 3), LeaseState::Ours, "another file is another matter");
+    assert_eq!(desk.asks("one", "a", 4), LeaseState::Ours, "it may ask again");
     fs::write(desk.root().join("a"), "new\n").unwrap();
-    assert_eq!(desk.wrote("one", "a", 5).fit, Fit::Planned);
-    assert_eq!(desk.asks("two", "a", 5), Claim::Ours);
+    assert_eq!(desk.wrote("one", "a", 5).fit, EditFit::Planned);
+    assert_eq!(desk.asks("two", "a", 5), LeaseState::Ours);
 }
 
 #[test]
 fn a_writer_that_died_stands_in_nobodys_way_for_long() {
     let desk = Desk::new();
-    assert_eq!(desk.asks("one", "a", 0), Claim::Ours);
+    assert_eq!(desk.asks("one", "a", 0), LeaseState::Ours);
     assert!(is_held(&desk.asks("two", "a", 9)));
-    assert_eq!(desk.asks("two", "a", 10), Claim::Ours);
+    assert_eq!(desk.asks("two", "a", 10), LeaseState::Ours);
     assert!(is_held(&desk.asks("one", "a", 11)), "it is the other's now");
 }
 
 #[test]
 fn whoever_takes_too_long_is_told_what_was_written_before_it() {
     let desk = Desk::new();
-    assert_eq!(desk.asks("slow", "a", 0), Claim::Ours);
-    assert_eq!(desk.asks("two", "a", 10), Claim::Ours);
+    assert_eq!(desk.asks("slow", "a", 0), LeaseState::Ours);
+    assert_eq!(desk.asks("two", "a", 10), LeaseState::Ours);
     fs::write(desk.root().join("a"), "new\n").unwrap();
-    assert_eq!(desk.wrote("two", "a", 11).fit, Fit::Planned);
+    assert_eq!(desk.wrote("two", "a", 11).fit, EditFit::Planned);
     // What the slow one writes is what it was to write, and not what it may.
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "late\n"}));
     fs::write(desk.root().join("a"), "late\n").unwrap();
-    let event = Event::ToolFinished { call, outcome: Outcome::Ok };
+    let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
     let seen = look(&desk.world(), &desk.input("slow", event, 12), &Session::default()).unwrap();
-    let Some(Wrote { fit: Fit::Shared { kept: Some(kept) }, .. }) = &seen.files[0].wrote else {
+    let Some(WriteReport { fit: EditFit::Shared { kept: Some(kept) }, .. }) = &seen.files[0].wrote else {
         panic!("{:?}", seen.files[0].wrote);
     };
     assert_eq!(fs::read_to_string(kept).unwrap(), "new\n");
@@ -128,15 +128,15 @@ fn what_a_file_was_like_is_known_after_it_was_written() {
     let one = SessionId::new("one");
     assert_eq!(before(&desk.world(), &one, &call, &text), None, "nobody looked");
     desk.asks("one", "a", 0);
-    assert_eq!(before(&desk.world(), &one, &call, &text), Some(Before::Absent));
+    assert_eq!(before(&desk.world(), &one, &call, &text), Some(FileBefore::Absent));
     fs::write(&path, "new\n").unwrap();
     desk.wrote("one", "a", 1);
-    assert_eq!(before(&desk.world(), &one, &call, &text), Some(Before::Absent), "also when it has ended");
+    assert_eq!(before(&desk.world(), &one, &call, &text), Some(FileBefore::Absent), "also when it has ended");
 
     desk.asks("two", "a", 2);
     fs::write(&path, "other\n").unwrap();
     desk.wrote("two", "a", 3);
-    let was = Before::File { hash: Some(Content::of(b"new\n")), text: Some(b"new\n".to_vec()) };
+    let was = FileBefore::File { hash: Some(ContentHash::of(b"new\n")), text: Some(b"new\n".to_vec()) };
     assert_eq!(before(&desk.world(), &SessionId::new("two"), &call, &text), Some(was));
     symlink(&path, desk.root().join("link")).unwrap();
     let link = desk.root().join("link").to_string_lossy().into_owned();
@@ -149,12 +149,12 @@ fn a_call_that_is_refused_lets_go_of_its_files() {
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "new\n"}));
     let input = desk.input("one", Event::ToolRequested { call }, 0);
     let world = desk.world();
-    let found = answers::gather(Needs::SEEN, &world, &input, &Session::default());
+    let found = answers::gather(SharedNeeds::SEEN, &world, &input, &Session::default());
     release(&world, &input, &found, &Ruling::Pass);
     assert!(is_held(&desk.asks("two", "a", 1)));
     let reason = sprag_govern::reason::Reason::new("x", "x", "x");
     release(&world, &input, &found, &Ruling::Hold { gate: "scope", reason, also: Vec::new() });
-    assert_eq!(desk.asks("two", "a", 1), Claim::Ours);
+    assert_eq!(desk.asks("two", "a", 1), LeaseState::Ours);
 }
 
 /// Nobody but us puts anything there, and a disk may be damaged all the same.
@@ -171,18 +171,18 @@ fn what_is_no_claim_of_ours_is_none() {
     let huge = format!("{whole}{}", " ".repeat(100_000));
     for text in ["", "{", "[]", "\0\0", &far, &huge, &whole[..whole.len() / 2], &"[".repeat(50_000)] {
         fs::write(&page, text).unwrap();
-        assert_eq!(desk.asks("two", "a", 1), Claim::Ours, "{}", &text[..text.len().min(40)]);
+        assert_eq!(desk.asks("two", "a", 1), LeaseState::Ours, "{}", &text[..text.len().min(40)]);
         fs::write(&page, &whole).unwrap();
     }
     let elsewhere = desk.root().join("elsewhere");
     fs::write(&elsewhere, &whole).unwrap();
     fs::remove_file(&page).unwrap();
     symlink(&elsewhere, &page).unwrap();
-    assert_eq!(desk.asks("two", "a", 1), Claim::Ours, "a link is not followed");
+    assert_eq!(desk.asks("two", "a", 1), LeaseState::Ours, "a link is not followed");
     assert_eq!(fs::read_to_string(&elsewhere).unwrap(), whole, "and not written through");
     fs::remove_file(&page).unwrap();
     fs::create_dir_all(page.join("x")).unwrap();
-    assert_eq!(desk.asks("two", "a", 1), Claim::None, "nothing can be kept, and nobody is stopped");
+    assert_eq!(desk.asks("two", "a", 1), LeaseState::None, "nothing can be kept, and nobody is stopped");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn kept_contents_are_what_their_name_says_or_nothing() {
     let desk = Desk::new();
     fs::write(desk.root().join("a"), "old\n").unwrap();
     desk.asks("one", "a", 0);
-    let content = Content::of(b"old\n");
+    let content = ContentHash::of(b"old\n");
     let kept = desk.claims().join("kept").join(content.to_string());
     let ledger = Ledger::to_look(&RealDisk, &desk.world().places.store);
     assert_eq!(ledger.kept(content).as_deref(), Some(&b"old\n"[..]));
@@ -208,10 +208,10 @@ fn alone_a_read_is_not_looked_at_before_it_is_made() {
         let seen = look(&desk.world(), &input, &Session::default()).unwrap();
         (seen.guard, seen.files.len())
     };
-    assert_eq!([looked("Read"), looked("Bash")], [(Guard::Off, 0); 2]);
+    assert_eq!([looked("Read"), looked("Bash")], [(GuardLevel::Off, 0); 2]);
     fs::create_dir_all(desk.root().join(".sprag")).unwrap();
     fs::write(desk.root().join(".sprag/intents.yaml"), "").unwrap();
-    assert_eq!([looked("Read"), looked("Bash")], [(Guard::Intents, 1); 2]);
+    assert_eq!([looked("Read"), looked("Bash")], [(GuardLevel::Intents, 1); 2]);
 }
 
 #[test]
@@ -234,14 +234,14 @@ fn a_session_is_at_work_until_it_ends_or_is_not_heard_of() {
     put("idle.jsonl", r#"{"set":{"about":{"ended":false}}}"#, 31);
     put("ended.jsonl", r#"{"set":{"about":{"ended":false}}} {"set":{"about":{"ended":true}}}"#, 0);
     symlink("/dev/zero", journals.join("link.jsonl")).unwrap();
-    assert_eq!(guard(), Guard::Off);
+    assert_eq!(guard(), GuardLevel::Off);
     // A stage is never alone: what its record says, or the run that started it.
     session.about.stage = Some(Text::from("parser"));
-    assert_eq!(guard::guard(&desk.world(), &session, &input), Guard::Sessions);
+    assert_eq!(guard::guard(&desk.world(), &session, &input), GuardLevel::Sessions);
     let of_run = Input { stage: Some(Text::from("parser")), ..input.clone() };
-    assert_eq!(guard::guard(&desk.world(), &Session::default(), &of_run), Guard::Sessions);
+    assert_eq!(guard::guard(&desk.world(), &Session::default(), &of_run), GuardLevel::Sessions);
     put("other.jsonl", "not even a record", 29);
-    assert_eq!(guard(), Guard::Sessions);
+    assert_eq!(guard(), GuardLevel::Sessions);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_pipe_is_told_from_a_file_without_being_opened() {
         let call = desk.call("Write", json!({"file_path": desk.root().join(name), "content": "x"}));
         let input = desk.input("one", Event::ToolRequested { call }, 0);
         let seen = look(&desk.world(), &input, &Session::default()).unwrap();
-        assert_eq!(seen.files[0].found, Found::Odd, "{name}");
+        assert_eq!(seen.files[0].found, FileKind::Odd, "{name}");
     }
 }
 
@@ -264,7 +264,7 @@ fn a_rehearsal_leaves_nothing_behind() {
     let desk = Desk::new();
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "x"}));
     let input = desk.input("one", Event::ToolRequested { call }, 0);
-    let world = World::new(&desk.env, &ReadOnly, Places::find(&desk.root(), &desk.env).unwrap());
+    let world = World::new(&desk.env, &ReadOnly, Locations::find(&desk.root(), &desk.env).unwrap());
     pipeline::rehearse(&world, &input);
     assert!(!desk.claims().exists());
 }

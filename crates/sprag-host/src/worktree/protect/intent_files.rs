@@ -10,21 +10,23 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::Damage;
+use sprag_govern::facts::ProtectedDamage;
 use sprag_govern::gates::scope;
 
-use super::snapshot::{DirStamp, Guard, Kept, Stamp, locked, put_aside, read_bytes, write_in};
+use super::snapshot::{
+    DirStamp, GuardedPart, ProtectedSnapshot, ProtectedStamp, locked, put_aside, read_bytes, write_in,
+};
 use crate::config::hash_of;
 use crate::git::history;
 use crate::intent_files::{files, ignore_files};
 use crate::sys::disk;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::world::World;
 
 const GIT_DEADLINE: Duration = Duration::from_secs(2);
 
 /// All of them, present or not, where there are intents.
-pub(crate) fn all(places: &Places) -> Vec<PathBuf> {
+pub(crate) fn all(places: &Locations) -> Vec<PathBuf> {
     let Some(worktree) = places.worktree.as_deref() else { return Vec::new() };
     match files(worktree).any(|path| fs::symlink_metadata(path).is_ok()) {
         true => files(worktree).chain(ignore_files(worktree)).collect(),
@@ -33,9 +35,9 @@ pub(crate) fn all(places: &Places) -> Vec<PathBuf> {
 }
 
 /// How a file is guarded that was kept.
-pub(crate) fn guard(places: &Places, path: &Path) -> Guard {
+pub(crate) fn guard(places: &Locations, path: &Path) -> GuardedPart {
     let is_one = |worktree: &Path| files(worktree).chain(ignore_files(worktree)).any(|found| found == path);
-    if places.worktree.as_deref().is_some_and(is_one) { Guard::Intents } else { Guard::Whole }
+    if places.worktree.as_deref().is_some_and(is_one) { GuardedPart::Intents } else { GuardedPart::Whole }
 }
 
 /// Whether git brought it in with a tree: then somebody made it elsewhere.
@@ -54,7 +56,12 @@ pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool
 }
 
 /// A file of intents that was not there. Where there were none at all, it makes a rule and breaks none.
-pub(crate) fn take_away(world: &World<'_>, kept: &Kept, path: &Path, now: Timestamp) -> Option<Damage> {
+pub(crate) fn take_away(
+    world: &World<'_>,
+    kept: &ProtectedSnapshot,
+    path: &Path,
+    now: Timestamp,
+) -> Option<ProtectedDamage> {
     fs::symlink_metadata(path).ok()?;
     let worktree = world.places.worktree.as_deref()?;
     let adds_intents = files(worktree).any(|file| file == path);
@@ -64,16 +71,17 @@ pub(crate) fn take_away(world: &World<'_>, kept: &Kept, path: &Path, now: Timest
     let aside = read_bytes(path).ok().and_then(|bytes| put_aside(world, path, &bytes, now));
     let path_text = path.display().to_string();
     Some(match world.disk.remove(path) {
-        Ok(()) => Damage::Restored { path: path_text, kept: aside },
-        Err(error) => {
-            Damage::Left { path: path_text, why: format!("it was not there before ({error}); ask the user") }
-        }
+        Ok(()) => ProtectedDamage::Restored { path: path_text, kept: aside },
+        Err(error) => ProtectedDamage::Left {
+            path: path_text,
+            why: format!("it was not there before ({error}); ask the user"),
+        },
     })
 }
 
 /// Writes a file although its directory is gone or another one. What is in the place of the directory and is
 /// none is moved aside: nothing is written through a link.
-pub(crate) fn remake(places: &Places, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub(crate) fn remake(places: &Locations, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let parts = || {
         let dir = path.parent()?;
         (dir.parent() == places.worktree.as_deref()).then_some(())?;
@@ -99,7 +107,7 @@ pub(crate) fn remake(places: &Places, path: &Path, bytes: &[u8], mode: u32) -> i
 
 /// A person has changed a file of intents by a command of ours: that is what is put back from now on, also after
 /// a call that runs already.
-pub fn rewritten(world: &World<'_>, path: &Path) {
+pub(crate) fn rewritten(world: &World<'_>, path: &Path) {
     let noted = locked(world, |kept| {
         let (Some(dir), Ok(bytes)) = (path.parent().and_then(DirStamp::of), read_bytes(path)) else {
             return Ok(());
@@ -109,7 +117,7 @@ pub fn rewritten(world: &World<'_>, path: &Path) {
         }
         let hash = hash_of(&bytes);
         disk::replace(world.disk, &super::snapshot::dir(world).join(&hash), &bytes)?;
-        kept.files.insert(path.to_path_buf(), Stamp::new(&fs::metadata(path)?, dir.id, hash));
+        kept.files.insert(path.to_path_buf(), ProtectedStamp::new(&fs::metadata(path)?, dir.id, hash));
         Ok(())
     });
     // What could not be noted is put back by the next such call, and a copy is kept.

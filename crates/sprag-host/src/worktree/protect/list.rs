@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::path::absolute;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::{How, Written};
-use sprag_shell::{Place, Word};
+use sprag_govern::facts::{WriteEffect, WrittenPath};
+use sprag_shell::{Word, WorkingDir};
 
-use crate::sys::links::{Followed, expanded, real, walked};
-use crate::sys::locations::Places;
+use crate::sys::links::{LinkResolver, expanded, real, walked};
+use crate::sys::locations::Locations;
 use crate::world::World;
 
 /// Programs after which nothing is left below a path.
@@ -50,14 +50,14 @@ const IN_HOME: &[&str] = &[
 const IN_CLAUDE: &[&str] = &["settings.json", "hooks", "agents/sprag-reviewer.md"];
 
 /// Our own records and settings.
-pub fn ours(places: &Places) -> Vec<String> {
+pub fn ours(places: &Locations) -> Vec<String> {
     let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
     std::iter::once(&places.store).chain(user).flat_map(|path| both_ways(path, &[""])).collect()
 }
 
 /// Those, and what starts us and other guards.
 pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> {
-    let Places { worktree, git_dir, common, .. } = &world.places;
+    let Locations { worktree, git_dir, common, .. } = &world.places;
     let mut all = ours.to_vec();
     all.extend(worktree.iter().flat_map(|root| both_ways(root, IN_PROJECT)));
     if !input.home.is_empty() {
@@ -86,18 +86,24 @@ fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
 }
 
 /// What a call would change or has changed, as far as its words tell.
-pub fn written(input: &Input) -> Vec<Written> {
+pub fn written(input: &Input) -> Vec<WrittenPath> {
     let (Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. }) =
         &input.event
     else {
         return Vec::new();
     };
-    let named: Vec<(String, String, How)> = match call.script(&input.start()) {
-        None => call.paths.iter().map(|path| (path.clone(), input.cwd.clone(), How::Written)).collect(),
+    let named: Vec<(String, String, WriteEffect)> = match call.script(&input.start()) {
+        None => {
+            call.paths.iter().map(|path| (path.clone(), input.cwd.clone(), WriteEffect::Written)).collect()
+        }
         Some(script) => {
             let uses = script.writes.iter().filter_map(|used| match (&used.path, &used.cwd) {
-                (Word::Known(path), Place::At(dir)) => {
-                    let how = if REMOVING.contains(&used.by.as_str()) { How::Removed } else { How::Written };
+                (Word::Known(path), WorkingDir::At(dir)) => {
+                    let how = if REMOVING.contains(&used.by.as_str()) {
+                        WriteEffect::Removed
+                    } else {
+                        WriteEffect::Written
+                    };
                     Some((path.clone(), absolute(&input.cwd, dir), how))
                 }
                 _ => None,
@@ -105,16 +111,16 @@ pub fn written(input: &Input) -> Vec<Written> {
             uses.collect()
         }
     };
-    let mut followed = Followed::default();
-    let mut written: Vec<Written> = Vec::new();
+    let mut followed = LinkResolver::default();
+    let mut written: Vec<WrittenPath> = Vec::new();
     for (named, dir, how) in named {
         if let Some(walked) = walked(&dir, &expanded(&named, &input.home)) {
-            written.push(Written { named: named.clone(), paths: [walked.clone(), walked], how });
+            written.push(WrittenPath { named: named.clone(), paths: [walked.clone(), walked], how });
         }
         let plain = absolute(&dir, &expanded(&named, &input.home));
         if !written.iter().any(|known| known.paths[0] == plain && known.how == how) {
             let real = followed.path(&plain);
-            written.push(Written { named, paths: [plain, real], how });
+            written.push(WrittenPath { named, paths: [plain, real], how });
         }
     }
     written

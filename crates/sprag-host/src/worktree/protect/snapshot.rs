@@ -21,15 +21,15 @@ use serde_json::Value;
 use sprag_base::digest::Digest;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::Damage;
+use sprag_govern::facts::ProtectedDamage;
 
 use crate::config::{hash_of, rule_layers};
 use crate::store::lock_within;
 use crate::sys::disk::{self, open_regular};
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 use crate::worktree::protect::intent_files;
-pub use crate::worktree::protect::intent_files::rewritten;
+pub(crate) use crate::worktree::protect::intent_files::rewritten;
 use crate::world::World;
 
 const FILE_BYTES: u64 = 256 * 1024;
@@ -72,10 +72,10 @@ const GIT_HOOKS: &[&str] = &[
 
 /// The files as they were before the first of the calls that run now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct ProtectedSnapshot {
     /// Whose files these are: a clone has several worktrees.
     pub(crate) of: (PathBuf, String),
-    pub(crate) files: BTreeMap<PathBuf, Stamp>,
+    pub(crate) files: BTreeMap<PathBuf, ProtectedStamp>,
     /// The directories they are in, and those they could be in: a new file shows there.
     dirs: BTreeMap<PathBuf, Option<DirStamp>>,
 }
@@ -94,11 +94,11 @@ impl DirStamp {
     }
 }
 
-impl Kept {
+impl ProtectedSnapshot {
     /// Whether nothing has happened to any of them: a few looks, where finding all of them out would take
     /// longer than the rest of a call.
     fn is_as_it_was(&self, of: &(PathBuf, String)) -> bool {
-        let is_same = |(path, stamp): (&PathBuf, &Stamp)| {
+        let is_same = |(path, stamp): (&PathBuf, &ProtectedStamp)| {
             fs::symlink_metadata(path).is_ok_and(|found| stamp.fits(&found, stamp.dir))
         };
         self.of == *of
@@ -108,7 +108,7 @@ impl Kept {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct ProtectedStamp {
     changed: (i64, i64),
     size: u64,
     mode: u32,
@@ -120,7 +120,7 @@ pub(crate) struct Stamp {
 
 /// What of a file is guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guard {
+pub(crate) enum GuardedPart {
     Whole,
     Members,
     /// What it says decides what agents may change: it is put back at any price, and a new one is taken away.
@@ -128,7 +128,7 @@ pub(crate) enum Guard {
 }
 
 /// Keeps the files as they are, unless another such call runs and may have changed them already.
-pub fn before(world: &World<'_>, input: &Input) {
+pub(crate) fn before(world: &World<'_>, input: &Input) {
     // What cannot be kept cannot be put back; that is no reason to stop anyone.
     let kept = locked(world, |kept| {
         let of = whose(world, input);
@@ -144,7 +144,7 @@ pub fn before(world: &World<'_>, input: &Input) {
 }
 
 /// Puts back what a call has changed.
-pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
+pub(crate) fn after(world: &World<'_>, input: &Input) -> Vec<ProtectedDamage> {
     let mut damage = Vec::new();
     // Most calls could be read, and nothing was kept for them.
     let mark = mark(world, input);
@@ -155,15 +155,16 @@ pub fn after(world: &World<'_>, input: &Input) -> Vec<Damage> {
         if kept.is_as_it_was(&whose(world, input)) {
             return Ok(());
         }
-        let mut files: BTreeMap<PathBuf, Guard> = guarded(&world.places, &input.home).into_iter().collect();
+        let mut files: BTreeMap<PathBuf, GuardedPart> =
+            guarded(&world.places, &input.home).into_iter().collect();
         // What is gone is in no directory any more.
         kept.files.keys().for_each(|path| {
             files.entry(path.clone()).or_insert_with(|| intent_files::guard(&world.places, path));
         });
         for (path, guard) in files {
             damage.extend(match guard {
-                Guard::Intents if intent_files::is_from_git(world, input, &path) => None,
-                Guard::Intents if !kept.files.contains_key(&path) => {
+                GuardedPart::Intents if intent_files::is_from_git(world, input, &path) => None,
+                GuardedPart::Intents if !kept.files.contains_key(&path) => {
                     intent_files::take_away(world, kept, &path, input.at)
                 }
                 guard => undo(world, kept, &path, guard, input.at),
@@ -209,7 +210,10 @@ fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
 /// More than a list of guarded files takes.
 const KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
-pub(crate) fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Result<()>) -> io::Result<()> {
+pub(crate) fn locked(
+    world: &World<'_>,
+    work: impl FnOnce(&mut ProtectedSnapshot) -> io::Result<()>,
+) -> io::Result<()> {
     let dir = dir(world);
     world.disk.make_dirs(&dir)?;
     let lock = disk::append_regular(&dir.join("lock"))?;
@@ -217,7 +221,7 @@ pub(crate) fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Resu
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let path = dir.join("kept.bin");
-    let before: Kept = disk::read_regular(&path, KEPT_BYTES)
+    let before: ProtectedSnapshot = disk::read_regular(&path, KEPT_BYTES)
         .ok()
         .and_then(|bytes| postcard::from_bytes(&bytes).ok())
         .unwrap_or_default();
@@ -231,7 +235,7 @@ pub(crate) fn locked(world: &World<'_>, work: impl FnOnce(&mut Kept) -> io::Resu
 }
 
 /// Contents that no kept file has any more.
-fn drop_unused(world: &World<'_>, before: &Kept, now: &Kept) {
+fn drop_unused(world: &World<'_>, before: &ProtectedSnapshot, now: &ProtectedSnapshot) {
     let used: Vec<&str> = now.files.values().map(|stamp| stamp.hash.as_str()).collect();
     let unused = before.files.values().filter(|stamp| !used.contains(&stamp.hash.as_str()));
     // One that is left costs its bytes, nothing else.
@@ -242,7 +246,7 @@ pub(crate) fn dir(world: &World<'_>) -> PathBuf {
     world.places.store.join("guard")
 }
 
-fn refresh(world: &World<'_>, kept: &mut Kept, of: (PathBuf, String)) -> io::Result<()> {
+fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String)) -> io::Result<()> {
     let (mut files, mut dirs) = (BTreeMap::new(), BTreeMap::new());
     for (path, _) in guarded(&world.places, &of.1) {
         if let Some(dir) = path.parent().filter(|dir| !dirs.contains_key(*dir)) {
@@ -262,13 +266,13 @@ fn refresh(world: &World<'_>, kept: &mut Kept, of: (PathBuf, String)) -> io::Res
         if !content.exists() {
             disk::replace(world.disk, &content, &bytes)?;
         }
-        files.insert(path, Stamp::new(&found, dir_id, hash));
+        files.insert(path, ProtectedStamp::new(&found, dir_id, hash));
     }
     // A place for rules that is not there yet is one where rules may appear.
     for (_, dir) in rule_layers::dirs(&world.places) {
         dirs.entry(dir.clone()).or_insert_with(|| DirStamp::of(&dir));
     }
-    *kept = Kept { of, files, dirs };
+    *kept = ProtectedSnapshot { of, files, dirs };
     Ok(())
 }
 
@@ -278,23 +282,29 @@ pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > FILE_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }
 
-impl Stamp {
-    pub(crate) fn new(found: &fs::Metadata, dir: (u64, u64), hash: String) -> Stamp {
+impl ProtectedStamp {
+    pub(crate) fn new(found: &fs::Metadata, dir: (u64, u64), hash: String) -> ProtectedStamp {
         let changed = (found.ctime(), found.ctime_nsec());
-        Stamp { changed, size: found.size(), mode: found.mode(), dir, hash }
+        ProtectedStamp { changed, size: found.size(), mode: found.mode(), dir, hash }
     }
 
     fn fits(&self, found: &fs::Metadata, dir: (u64, u64)) -> bool {
-        *self == Stamp::new(found, dir, self.hash.clone())
+        *self == ProtectedStamp::new(found, dir, self.hash.clone())
     }
 }
 
 /// Undoes what happened to one file.
-fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestamp) -> Option<Damage> {
-    let left = |why: String| Some(Damage::Left { path: path.display().to_string(), why });
+fn undo(
+    world: &World<'_>,
+    kept: &ProtectedSnapshot,
+    path: &Path,
+    guard: GuardedPart,
+    now: Timestamp,
+) -> Option<ProtectedDamage> {
+    let left = |why: String| Some(ProtectedDamage::Left { path: path.display().to_string(), why });
     let found = fs::symlink_metadata(path).ok();
     let Some(stamp) = kept.files.get(path) else {
-        let is_new = found.is_some_and(|found| found.is_file()) && guard == Guard::Whole;
+        let is_new = found.is_some_and(|found| found.is_file()) && guard == GuardedPart::Whole;
         return left("it was not there before; look at it before it is used".to_owned()).filter(|_| is_new);
     };
     let dir_id = path.parent().and_then(DirStamp::of).map(|dir| dir.id);
@@ -305,8 +315,8 @@ fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestam
     let before = read_bytes(&content).ok()?;
     let became = read_bytes(path).ok();
     let wanted = match (guard, &became) {
-        (Guard::Whole | Guard::Intents, _) | (Guard::Members, None) => before,
-        (Guard::Members, Some(became)) => with_members(&before, became),
+        (GuardedPart::Whole | GuardedPart::Intents, _) | (GuardedPart::Members, None) => before,
+        (GuardedPart::Members, Some(became)) => with_members(&before, became),
     };
     let is_same = became.as_ref() == Some(&wanted);
     if is_same && dir_id == Some(stamp.dir) && found.is_some_and(|found| found.mode() == stamp.mode) {
@@ -314,11 +324,11 @@ fn undo(world: &World<'_>, kept: &Kept, path: &Path, guard: Guard, now: Timestam
     }
     let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now));
     let put = put_back(path, &wanted, stamp).or_else(|error| match guard {
-        Guard::Intents => intent_files::remake(&world.places, path, &wanted, stamp.mode),
-        Guard::Whole | Guard::Members => Err(error),
+        GuardedPart::Intents => intent_files::remake(&world.places, path, &wanted, stamp.mode),
+        GuardedPart::Whole | GuardedPart::Members => Err(error),
     });
     match put {
-        Ok(()) => Some(Damage::Restored { path: path.display().to_string(), kept: aside }),
+        Ok(()) => Some(ProtectedDamage::Restored { path: path.display().to_string(), kept: aside }),
         Err(error) => {
             left(format!("it cannot be put back ({error}); what it was is in `{}`", content.display()))
         }
@@ -358,7 +368,7 @@ pub(crate) fn put_aside(world: &World<'_>, path: &Path, bytes: &[u8], now: Times
 
 /// Writes a file into the directory it was in. The directory is held open, and no name but the file's
 /// own is looked up from there on.
-fn put_back(path: &Path, bytes: &[u8], stamp: &Stamp) -> io::Result<()> {
+fn put_back(path: &Path, bytes: &[u8], stamp: &ProtectedStamp) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
@@ -395,9 +405,9 @@ pub(crate) fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> i
 }
 
 /// The files that are kept, present or not.
-fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
+fn guarded(places: &Locations, home: &str) -> Vec<(PathBuf, GuardedPart)> {
     let mut found = Vec::new();
-    let mut whole = |path: PathBuf| found.push((path, Guard::Whole));
+    let mut whole = |path: PathBuf| found.push((path, GuardedPart::Whole));
     if let Some(common) = &places.common {
         GIT_HOOKS.iter().for_each(|name| whole(common.join("hooks").join(name)));
         whole(common.join("info/exclude"));
@@ -411,14 +421,14 @@ fn guarded(places: &Places, home: &str) -> Vec<(PathBuf, Guard)> {
     roots.iter().for_each(|root| whole(root.join(".codex/hooks.json")));
     for root in roots {
         for name in [".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"] {
-            found.push((root.join(name), Guard::Members));
+            found.push((root.join(name), GuardedPart::Members));
         }
     }
     found.truncate(FILES);
-    found.extend(intent_files::all(places).into_iter().map(|path| (path, Guard::Intents)));
+    found.extend(intent_files::all(places).into_iter().map(|path| (path, GuardedPart::Intents)));
     found
 }
 
-fn config_dirs(places: &Places) -> impl Iterator<Item = PathBuf> {
+fn config_dirs(places: &Locations) -> impl Iterator<Item = PathBuf> {
     places.project().into_iter().chain(places.user.as_ref().map(|user| user.config.clone()))
 }

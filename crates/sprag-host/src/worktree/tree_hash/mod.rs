@@ -29,10 +29,10 @@ use crate::git;
 use crate::store::Store;
 use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
-use crate::sys::locations::Places;
+use crate::sys::locations::Locations;
 
 /// The name of the worktree's tree, by three children. `None`: git could not say in time.
-pub fn hash(places: &Places, disk: &dyn Disk) -> Option<String> {
+pub fn hash(places: &Locations, disk: &dyn Disk) -> Option<String> {
     let objects = objects_dir(&Store::at(&places.store));
     disk.make_dirs(&objects).ok()?;
     let index = revealed(places)?;
@@ -40,7 +40,7 @@ pub fn hash(places: &Places, disk: &dyn Disk) -> Option<String> {
 }
 
 /// Paths that differ from HEAD or are untracked, by one child; also those that the index hides.
-pub fn changed_paths(places: &Places, disk: &dyn Disk) -> Option<Vec<String>> {
+pub fn changed_paths(places: &Locations, disk: &dyn Disk) -> Option<Vec<String>> {
     let worktree = places.worktree.as_ref()?;
     match revealed(places)?.filter(|index| index.is_changed) {
         // Nearly no index hides anything: that is worth no copy.
@@ -51,7 +51,7 @@ pub fn changed_paths(places: &Places, disk: &dyn Disk) -> Option<Vec<String>> {
 
 /// Lets git use a copy of the index that is thrown away; where there is none yet, so is the copy.
 fn with_copy<T>(
-    places: &Places,
+    places: &Locations,
     disk: &dyn Disk,
     index: Option<&Revealed>,
     ask: impl FnOnce(&Path) -> Option<T>,
@@ -83,7 +83,7 @@ struct Revealed {
 }
 
 /// `Some(None)`: there is no index yet.
-fn revealed(places: &Places) -> Option<Option<Revealed>> {
+fn revealed(places: &Locations) -> Option<Option<Revealed>> {
     let (git_dir, worktree) = (places.git_dir.as_ref()?, places.worktree.as_ref()?);
     let index = match open_regular(&git_dir.join("index")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(None),
@@ -100,18 +100,18 @@ fn revealed(places: &Places) -> Option<Option<Revealed>> {
 }
 
 /// What differs between two trees, as text for a reviewer: from [`hash`], or [`head_tree`].
-pub fn between(places: &Places, from: &str, to: &str) -> Option<git::Diff> {
+pub fn between(places: &Locations, from: &str, to: &str) -> Option<git::GitDiff> {
     git::tree_diff(places, &objects_dir(&Store::at(&places.store)), from, to)
 }
 
 /// The tree of the commit that is checked out, with our own files in it: to be compared by
 /// [`between`] and not by its name.
-pub fn head_tree(places: &Places) -> Option<String> {
+pub fn head_tree(places: &Locations) -> Option<String> {
     git::head_tree(places)
 }
 
 /// The tree of nothing, which comes before the first commit.
-pub fn empty_tree(places: &Places) -> Option<String> {
+pub fn empty_tree(places: &Locations) -> Option<String> {
     git::empty_tree(places.worktree.as_ref()?)
 }
 

@@ -111,9 +111,9 @@ fn before_the_first_commit_and_in_a_linked_worktree() {
 
     let repo = Repo::new();
     repo.git(&["worktree", "add", "-q", "../linked"]);
-    let places = Places { worktree: Some(repo.dir.with_file_name("linked")), ..repo.places() };
+    let places = Locations { worktree: Some(repo.dir.with_file_name("linked")), ..repo.places() };
     let linked =
-        Places::find(places.worktree.as_ref().unwrap(), &crate::sys::env::Env::Given([].into())).unwrap();
+        Locations::find(places.worktree.as_ref().unwrap(), &crate::sys::env::Env::Given([].into())).unwrap();
     assert_eq!(hash(&linked, &RealDisk), Some(of(&repo)));
     fs::write(repo.dir.with_file_name("linked").join("b.txt"), "other\n").unwrap();
     assert_ne!(hash(&linked, &RealDisk), Some(of(&repo)));
@@ -145,7 +145,7 @@ fn a_place_with_a_colon() {
     let repo = Repo::new();
     let dir = repo.dir.with_file_name("a:b \"c");
     fs::rename(&repo.dir, &dir).unwrap();
-    let places = Places::find(&dir, &crate::sys::env::Env::Given([].into())).unwrap();
+    let places = Locations::find(&dir, &crate::sys::env::Env::Given([].into())).unwrap();
     let tree = hash(&places, &RealDisk).unwrap();
     assert_eq!(Some(&tree), head_tree(&places).as_ref());
     assert!(between(&places, &tree, &tree).is_some());

@@ -2,21 +2,21 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-pub type Mixed = BuildHasherDefault<Mix>;
+pub(super) type WordHashState = BuildHasherDefault<WordHasher>;
 
 /// Quick, and good enough for words that nobody chose to collide: the words of one build.
 #[derive(Default)]
-pub struct Mix(u64);
+pub(super) struct WordHasher(u64);
 
-impl Mix {
-    pub fn of(number: u128) -> u64 {
-        let mut mix = Mix::default();
+impl WordHasher {
+    pub(super) fn of(number: u128) -> u64 {
+        let mut mix = WordHasher::default();
         mix.write_u128(number);
         mix.finish()
     }
 }
 
-impl Hasher for Mix {
+impl Hasher for WordHasher {
     fn finish(&self) -> u64 {
         folded(self.0, 0x9e37_79b9_7f4a_7c15)
     }

@@ -4,13 +4,13 @@
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
 
 use crate::index::analysis::table::Vector;
-use crate::index::analysis::vectors::{self, Bytes, SIGNS, Signs};
+use crate::index::analysis::vectors::{self, Bytes, SIGNS, SignBits};
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Breadth(Known);
+pub struct SimdWidth(CpuWidth);
 
 #[derive(Clone, Copy, Debug, Default)]
-enum Known {
+enum CpuWidth {
     #[default]
     Usual,
     /// The processor was asked.
@@ -18,50 +18,55 @@ enum Known {
     Wide,
 }
 
-impl Breadth {
+impl SimdWidth {
     /// Asks the processor. That takes as long as a few thousand additions: not worth it for little work, which is
     /// done as usual.
-    pub fn known() -> Breadth {
+    pub fn known() -> SimdWidth {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-            return Breadth(Known::Wide);
+            return SimdWidth(CpuWidth::Wide);
         }
-        Breadth::default()
+        SimdWidth::default()
     }
 
     /// The distances of rows of signs, none above 255.
-    pub fn distances(self, question: &Signs, rows: &[u8], found: &mut [u8]) {
+    pub fn distances(self, question: &SignBits, rows: &[u8], found: &mut [u8]) {
         match self.0 {
-            Known::Usual => each_distance(question, rows, found, vectors::distance),
+            CpuWidth::Usual => each_distance(question, rows, found, vectors::distance),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `known` makes no `Wide` without having asked for just these instructions.
-            Known::Wide => unsafe { wide::distances(question, rows, found) },
+            CpuWidth::Wide => unsafe { wide::distances(question, rows, found) },
         }
     }
 
     /// Adds a row of a table so many times, with its scale.
     pub fn add(self, sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
         match self.0 {
-            Known::Usual => add(sum, row, scale, times),
+            CpuWidth::Usual => add(sum, row, scale, times),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Known::Wide => unsafe { wide::add(sum, row, scale, times) },
+            CpuWidth::Wide => unsafe { wide::add(sum, row, scale, times) },
         }
     }
 
     /// A vector as it is kept.
-    pub fn kept(self, vector: &Vector) -> (Signs, Bytes) {
+    pub fn kept(self, vector: &Vector) -> (SignBits, Bytes) {
         match self.0 {
-            Known::Usual => (vectors::signs(vector), vectors::bytes(vector)),
+            CpuWidth::Usual => (vectors::signs(vector), vectors::bytes(vector)),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Known::Wide => unsafe { wide::kept(vector) },
+            CpuWidth::Wide => unsafe { wide::kept(vector) },
         }
     }
 }
 
 #[inline(always)]
-fn each_distance(question: &Signs, rows: &[u8], found: &mut [u8], distance: impl Fn(&Signs, &Signs) -> u32) {
+fn each_distance(
+    question: &SignBits,
+    rows: &[u8],
+    found: &mut [u8],
+    distance: impl Fn(&SignBits, &SignBits) -> u32,
+) {
     for (row, found) in rows.chunks_exact(SIGNS).zip(found) {
         let row = vectors::read_signs(row).expect("a row has its bytes");
         *found = distance(question, &row).min(255) as u8;
@@ -78,11 +83,11 @@ fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
 /// The same again, for a processor that does more at once.
 #[cfg(target_arch = "x86_64")]
 mod wide {
-    use super::{Bytes, Signs, Vector};
+    use super::{Bytes, SignBits, Vector};
     use crate::index::analysis::vectors;
 
     #[target_feature(enable = "avx2,popcnt")]
-    pub fn distances(question: &Signs, rows: &[u8], found: &mut [u8]) {
+    pub(super) fn distances(question: &SignBits, rows: &[u8], found: &mut [u8]) {
         super::each_distance(question, rows, found, |a, b| {
             (a[0] ^ b[0]).count_ones()
                 + (a[1] ^ b[1]).count_ones()
@@ -92,12 +97,12 @@ mod wide {
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
+    pub(super) fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
         super::add(sum, row, scale, times);
     }
 
     #[target_feature(enable = "avx2")]
-    pub fn kept(vector: &Vector) -> (Signs, Bytes) {
+    pub(super) fn kept(vector: &Vector) -> (SignBits, Bytes) {
         (vectors::signs(vector), vectors::bytes(vector))
     }
 }
@@ -114,7 +119,7 @@ mod tests {
         #[test]
         fn all_rows_are_as_far_as_each(question in any::<[u64; 4]>(), rows in proptest::collection::vec(any::<[u8; SIGNS]>(), 1..40)) {
             let apart: Vec<u8> = rows.iter().map(|row| vectors::distance(&question, &vectors::read_signs(row).unwrap()).min(255) as u8).collect();
-            for breadth in [Breadth::default(), Breadth::known()] {
+            for breadth in [SimdWidth::default(), SimdWidth::known()] {
                 let mut found = vec![0; rows.len()];
                 breadth.distances(&question, &rows.concat(), &mut found);
                 prop_assert_eq!(&found, &apart);
@@ -123,14 +128,14 @@ mod tests {
 
         #[test]
         fn what_comes_of_it_is_the_same_to_the_last_bit(rows in proptest::collection::vec((any::<[[u8; 32]; 8]>(), -2f32..2.0, 1u8..9), 0..30)) {
-            let of = |breadth: Breadth| {
+            let of = |breadth: SimdWidth| {
                 let mut sum = [0f32; DIMS];
                 for (row, scale, times) in &rows {
                     breadth.add(&mut sum, row.as_flattened(), *scale, f32::from(*times).sqrt());
                 }
                 (sum.map(f32::to_bits), breadth.kept(&sum))
             };
-            prop_assert_eq!(of(Breadth::default()), of(Breadth::known()));
+            prop_assert_eq!(of(SimdWidth::default()), of(SimdWidth::known()));
         }
     }
 }

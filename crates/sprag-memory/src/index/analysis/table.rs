@@ -3,7 +3,7 @@
 //! is opened, so that reading it later cannot fail.
 
 use crate::index::analysis::pieces;
-use crate::index::analysis::simd::Breadth;
+use crate::index::analysis::simd::SimdWidth;
 
 pub const DIMS: usize = 256;
 
@@ -31,11 +31,11 @@ pub struct Table<'a> {
 
 /// The bytes are no table of this version.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Damaged;
+pub struct DamagedTable;
 
 impl<'a> Table<'a> {
-    pub fn open(bytes: &'a [u8]) -> Result<Table<'a>, Damaged> {
-        let header = bytes.get(..HEADER).filter(|header| header.starts_with(MAGIC)).ok_or(Damaged)?;
+    pub fn open(bytes: &'a [u8]) -> Result<Table<'a>, DamagedTable> {
+        let header = bytes.get(..HEADER).filter(|header| header.starts_with(MAGIC)).ok_or(DamagedTable)?;
         let number = |at: usize| le32(header, 8 + 4 * at) as usize;
         let (entries, rows, dims, bits) = (number(0), number(1), number(2), number(3));
         let (buckets, text) = (number(4), number(5));
@@ -43,18 +43,18 @@ impl<'a> Table<'a> {
         let is_sound =
             dims == DIMS && bits == 8 && rows <= entries && buckets.is_power_of_two() && buckets > entries;
         if !is_sound || buckets > 1 << 24 {
-            return Err(Damaged);
+            return Err(DamagedTable);
         }
         let mut rest = &bytes[HEADER..];
         let mut section = |length: usize, padded: usize| {
-            let found = rest.get(..length).ok_or(Damaged)?;
+            let found = rest.get(..length).ok_or(DamagedTable)?;
             rest = rest.get(padded..).unwrap_or_default();
             Ok(found)
         };
         let padded = |length: usize| length.next_multiple_of(64);
         let lead = 4 * buckets + 4 * (entries + 1);
         let table = Table {
-            id: header[40..56].try_into().map_err(|_| Damaged)?,
+            id: header[40..56].try_into().map_err(|_| DamagedTable)?,
             slots: section(4 * buckets, 4 * buckets)?,
             offsets: section(4 * (entries + 1), 4 * (entries + 1))?,
             text: section(text, padded(lead + text) - lead)?,
@@ -65,7 +65,7 @@ impl<'a> Table<'a> {
         if table.calibration.0.is_finite() && table.calibration.1.is_finite() {
             Ok(table)
         } else {
-            Err(Damaged)
+            Err(DamagedTable)
         }
     }
 
@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
     pub fn embed(&self, text: &str) -> Option<Vector> {
         let mut found = Vec::with_capacity(text.len() / 4);
         pieces::each(text, self, |piece| found.push(piece));
-        Summing::new(self, Breadth::default()).sum(&mut found)
+        Summing::new(self, SimdWidth::default()).sum(&mut found)
     }
 
     fn row(&self, entry: u32) -> Option<(f32, &'a [u8])> {
@@ -125,11 +125,11 @@ impl<'a> Table<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Summing<'a> {
     table: Table<'a>,
-    breadth: Breadth,
+    breadth: SimdWidth,
 }
 
 impl<'a> Summing<'a> {
-    pub fn new(table: &Table<'a>, breadth: Breadth) -> Summing<'a> {
+    pub fn new(table: &Table<'a>, breadth: SimdWidth) -> Summing<'a> {
         Summing { table: *table, breadth }
     }
 

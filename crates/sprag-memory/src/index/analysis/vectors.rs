@@ -4,13 +4,13 @@
 use crate::index::analysis::table::{DIMS, Vector};
 
 /// Bytes of the signs of a vector.
-pub const SIGNS: usize = DIMS / 8;
+pub(crate) const SIGNS: usize = DIMS / 8;
 
-pub type Signs = [u64; DIMS / 64];
-pub type Bytes = [i8; DIMS];
+pub(crate) type SignBits = [u64; DIMS / 64];
+pub(crate) type Bytes = [i8; DIMS];
 
 #[inline(always)]
-pub fn signs(vector: &Vector) -> Signs {
+pub(crate) fn signs(vector: &Vector) -> SignBits {
     let mut signs = [0; DIMS / 64];
     for (at, value) in vector.iter().enumerate() {
         if *value > 0.0 {
@@ -22,7 +22,7 @@ pub fn signs(vector: &Vector) -> Signs {
 
 /// As far apart as one byte allows. A vector of nothing stays one.
 #[inline(always)]
-pub fn bytes(vector: &Vector) -> Bytes {
+pub(crate) fn bytes(vector: &Vector) -> Bytes {
     let largest = vector.iter().fold(0f32, |most, value| most.max(value.abs()));
     if !(largest > 0.0 && largest.is_finite()) {
         return [0; DIMS];
@@ -31,7 +31,7 @@ pub fn bytes(vector: &Vector) -> Bytes {
 }
 
 /// How alike two directions are; 0 where one of them is none.
-pub fn cosine(question: &Vector, document: &[u8]) -> f32 {
+pub(crate) fn cosine(question: &Vector, document: &[u8]) -> f32 {
     let (mut dot, mut square) = ([0f32; 8], [0i32; 8]);
     for (ours, theirs) in question.chunks_exact(8).zip(document.chunks_exact(8)) {
         for lane in 0..8 {
@@ -47,7 +47,7 @@ pub fn cosine(question: &Vector, document: &[u8]) -> f32 {
 /// In how many dimensions two directions point to different sides. Spelled out because the processor
 /// every machine has knows no instruction for it, and counting four words at once needs fewer.
 #[inline]
-pub fn distance(a: &Signs, b: &Signs) -> u32 {
+pub(crate) fn distance(a: &SignBits, b: &SignBits) -> u32 {
     const ODD: u64 = 0x5555_5555_5555_5555;
     const PAIRS: u64 = 0x3333_3333_3333_3333;
     const NIBBLES: u64 = 0x0f0f_0f0f_0f0f_0f0f;
@@ -63,7 +63,7 @@ pub fn distance(a: &Signs, b: &Signs) -> u32 {
 }
 
 #[inline(always)]
-pub fn read_signs(bytes: &[u8]) -> Option<Signs> {
+pub(crate) fn read_signs(bytes: &[u8]) -> Option<SignBits> {
     let mut signs = [0; DIMS / 64];
     for (word, bytes) in signs.iter_mut().zip(bytes.get(..SIGNS)?.chunks_exact(8)) {
         *word = u64::from_le_bytes(bytes.try_into().ok()?);

@@ -3,20 +3,20 @@
 
 use std::collections::HashMap;
 
-use crate::index::analysis::hasher::Mixed;
+use crate::index::analysis::hasher::WordHashState;
 
 #[derive(Debug, Default)]
-pub struct Numbers {
-    short: HashMap<u128, u32, Mixed>,
-    long: HashMap<Box<[u8]>, u32, Mixed>,
+pub(crate) struct WordIds {
+    short: HashMap<u128, u32, WordHashState>,
+    long: HashMap<Box<[u8]>, u32, WordHashState>,
     /// All words, one after the other, and where each ends.
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
-impl Numbers {
+impl WordIds {
     /// The number of a word, a new one if it was not seen before.
-    pub fn of(&mut self, word: &[u8]) -> u32 {
+    pub(crate) fn of(&mut self, word: &[u8]) -> u32 {
         let next = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let number = match short(word) {
             Some(key) => *self.short.entry(key).or_insert(next),
@@ -33,7 +33,7 @@ impl Numbers {
     }
 
     /// Every word with its number, in the order of words.
-    pub fn in_order(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let words = starts.zip(&self.ends).map(|(from, to)| &self.text[from..*to]);
         let mut words: Vec<(u64, u32, &[u8])> =
@@ -44,7 +44,7 @@ impl Numbers {
 }
 
 /// A word and its length as one number; longer ones are few.
-pub fn short(word: &[u8]) -> Option<u128> {
+pub(crate) fn short(word: &[u8]) -> Option<u128> {
     let size = word.len();
     // Its beginning and its end, which may overlap: copying byte by byte takes longer than all the rest.
     let bytes: u128 = match size {
@@ -84,7 +84,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_word_has_one_number(words in proptest::collection::vec("[a-c\\x00]{0,20}", 0..60)) {
-            let mut numbers = Numbers::default();
+            let mut numbers = WordIds::default();
             let given: Vec<u32> = words.iter().map(|word| numbers.of(word.as_bytes())).collect();
             let known: BTreeMap<&[u8], u32> =
                 words.iter().zip(&given).map(|(word, number)| (word.as_bytes(), *number)).collect();

@@ -1,7 +1,7 @@
 //! Words with what they come to, close together: what costs most is to wait for memory. So several words are
 //! looked for at once before the first of them is wanted, and waiting for one is waiting for all.
 
-use crate::index::analysis::hasher::Mix;
+use crate::index::analysis::hasher::WordHasher;
 use crate::index::analysis::word_ids::short;
 
 /// Words that are remembered at most.
@@ -13,7 +13,7 @@ const FIRST: usize = 4096;
 
 /// What a word comes to.
 #[derive(Clone, Copy, Debug)]
-pub struct Meaning<'m> {
+pub(super) struct WordMeaning<'m> {
     pub terms: &'m [u32],
     /// Keys of the names in it.
     pub names: &'m [u32],
@@ -22,29 +22,29 @@ pub struct Meaning<'m> {
 
 /// A word with the number it is known by, unless it is too long.
 #[derive(Clone, Copy, Debug)]
-pub struct Word<'w> {
+pub(super) struct KnownWord<'w> {
     pub text: &'w str,
     short: Option<u128>,
 }
 
-impl<'w> Word<'w> {
-    pub fn new(text: &'w str) -> Word<'w> {
-        Word { text, short: short(text.as_bytes()) }
+impl<'w> KnownWord<'w> {
+    pub(super) fn new(text: &'w str) -> KnownWord<'w> {
+        KnownWord { text, short: short(text.as_bytes()) }
     }
 }
 
 #[derive(Debug, Default)]
-pub struct Known {
+pub(super) struct WordTable {
     /// A power of two of them, half of them free at least. A word stands at its place or behind it, with no
     /// free one between.
-    places: Vec<Place>,
+    places: Vec<WordSlot>,
     count: usize,
     numbers: Vec<u32>,
 }
 
 /// Where the numbers of a word begin, and how many there are of each kind.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct WordSlot {
     /// Nothing: it is free.
     word: u128,
     from: u32,
@@ -53,9 +53,9 @@ struct Place {
     pieces: u8,
 }
 
-impl Known {
+impl WordTable {
     /// Makes sure that these words are at hand when they are asked for.
-    pub fn expect(&self, words: &[Word<'_>]) {
+    pub(super) fn expect(&self, words: &[KnownWord<'_>]) {
         if self.places.is_empty() {
             return;
         }
@@ -69,17 +69,17 @@ impl Known {
         }
     }
 
-    pub fn get(&self, word: Word<'_>) -> Option<Meaning<'_>> {
+    pub(super) fn get(&self, word: KnownWord<'_>) -> Option<WordMeaning<'_>> {
         let word = word.short.filter(|word| *word != 0)?;
         let place = self.places.get(self.find(word)?).filter(|place| place.word == word)?;
         let numbers = &self.numbers[place.from as usize..];
         let (terms, rest) = numbers.split_at(place.terms.into());
         let (names, rest) = rest.split_at(place.names.into());
-        Some(Meaning { terms, names, pieces: &rest[..place.pieces.into()] })
+        Some(WordMeaning { terms, names, pieces: &rest[..place.pieces.into()] })
     }
 
     /// What is too long, or comes to too much, is looked at again each time.
-    pub fn keep(&mut self, word: Word<'_>, meaning: Meaning<'_>) {
+    pub(super) fn keep(&mut self, word: KnownWord<'_>, meaning: WordMeaning<'_>) {
         let size = |numbers: &[u32]| u8::try_from(numbers.len()).ok();
         let sizes = (size(meaning.terms), size(meaning.names), size(meaning.pieces));
         let (Some(word), (Some(terms), Some(names), Some(pieces)), Ok(from)) =
@@ -93,7 +93,7 @@ impl Known {
         if self.count * 2 >= self.places.len() {
             self.grow();
         }
-        self.put(Place { word, from, terms, names, pieces });
+        self.put(WordSlot { word, from, terms, names, pieces });
         self.count += 1;
         for numbers in [meaning.terms, meaning.names, meaning.pieces] {
             self.numbers.extend_from_slice(numbers);
@@ -102,11 +102,11 @@ impl Known {
 
     fn grow(&mut self) {
         let more = (self.places.len() * 2).max(FIRST);
-        let before = std::mem::replace(&mut self.places, vec![Place::default(); more]);
+        let before = std::mem::replace(&mut self.places, vec![WordSlot::default(); more]);
         before.into_iter().filter(|place| place.word != 0).for_each(|place| self.put(place));
     }
 
-    fn put(&mut self, place: Place) {
+    fn put(&mut self, place: WordSlot) {
         if let Some(at) = self.find(place.word) {
             self.places[at] = place;
         }
@@ -125,7 +125,7 @@ impl Known {
     }
 
     fn home(&self, word: u128) -> usize {
-        Mix::of(word) as usize & (self.places.len() - 1)
+        WordHasher::of(word) as usize & (self.places.len() - 1)
     }
 }
 
@@ -140,20 +140,20 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_kept_comes_back(words in proptest::collection::vec("[a-d]{0,7}", 0..4000)) {
-            let (mut known, mut wanted) = (Known::default(), HashMap::new());
+            let (mut known, mut wanted) = (WordTable::default(), HashMap::new());
             for (word, number) in words.iter().zip(0u32..) {
-                if known.get(Word::new(word)).is_none() {
-                    known.keep(Word::new(word), Meaning { terms: &[number], names: &[], pieces: &[number, 7] });
+                if known.get(KnownWord::new(word)).is_none() {
+                    known.keep(KnownWord::new(word), WordMeaning { terms: &[number], names: &[], pieces: &[number, 7] });
                     wanted.insert(word, number);
                 }
             }
-            known.expect(&words.iter().map(|word| Word::new(word)).collect::<Vec<_>>());
+            known.expect(&words.iter().map(|word| KnownWord::new(word)).collect::<Vec<_>>());
             for (word, number) in wanted {
-                let found = known.get(Word::new(word)).map(|found| (found.terms.to_vec(), found.names.to_vec(), found.pieces.to_vec()));
+                let found = known.get(KnownWord::new(word)).map(|found| (found.terms.to_vec(), found.names.to_vec(), found.pieces.to_vec()));
                 let kept = (!word.is_empty()).then(|| (vec![number], vec![], vec![number, 7]));
                 prop_assert_eq!(found, kept, "{}", word);
             }
-            prop_assert!(known.get(Word::new("never")).is_none());
+            prop_assert!(known.get(KnownWord::new("never")).is_none());
         }
     }
 }

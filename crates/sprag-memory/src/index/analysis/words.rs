@@ -3,9 +3,9 @@
 //! are made of few words, so each is looked at once and remembered.
 
 use crate::document::Document;
-use crate::index::analysis::simd::Breadth;
+use crate::index::analysis::simd::SimdWidth;
 use crate::index::analysis::table::{DIMS, Summing, Table, Vector};
-use crate::index::analysis::word_table::{Known, Meaning, Word};
+use crate::index::analysis::word_table::{KnownWord, WordMeaning, WordTable};
 use crate::index::analysis::{pieces, tokens};
 use crate::index::segment::build::{Counted, FIELD, cut, name_key};
 use crate::index::segment::postings::FIELDS;
@@ -15,31 +15,31 @@ const AT_ONCE: usize = 32;
 /// Tags are found as tags: nobody means a name by one, and no vector is made of them.
 const TAGS: usize = 1;
 
-pub struct Words<'t> {
+pub(crate) struct WordAnalysis<'t> {
     table: Table<'t>,
     /// Whole words.
-    words: Known,
+    words: WordTable,
     /// Parts of names, which are many and made of parts that are few. A word that is in every text is left
     /// out as a word, and not as a part.
-    parts: Known,
+    parts: WordTable,
     summing: Summing<'t>,
     /// Pieces of the document at hand.
     pieces: Vec<u32>,
 }
 
-impl<'t> Words<'t> {
-    pub fn new(table: &Table<'t>, breadth: Breadth) -> Words<'t> {
-        Words {
+impl<'t> WordAnalysis<'t> {
+    pub(crate) fn new(table: &Table<'t>, breadth: SimdWidth) -> WordAnalysis<'t> {
+        WordAnalysis {
             table: *table,
-            words: Known::default(),
-            parts: Known::default(),
+            words: WordTable::default(),
+            parts: WordTable::default(),
             summing: Summing::new(table, breadth),
             pieces: Vec::new(),
         }
     }
 
     /// Counts the words of a document; gives the lengths of its fields and which way it points.
-    pub fn count(
+    pub(crate) fn count(
         &mut self,
         document: &Document,
         doc: u32,
@@ -69,8 +69,8 @@ impl<'t> Words<'t> {
         if !text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
             return look(text, &self.table, field, all, |_| {});
         }
-        let mut runs = Runs { text, at: 0 };
-        let mut some: Vec<Word<'_>> = Vec::with_capacity(AT_ONCE);
+        let mut runs = AsciiRuns { text, at: 0 };
+        let mut some: Vec<KnownWord<'_>> = Vec::with_capacity(AT_ONCE);
         let mut length = 0;
         loop {
             some.clear();
@@ -83,7 +83,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    fn run(&mut self, run: Word<'_>, field: usize, all: &mut Counting<'_>) -> u32 {
+    fn run(&mut self, run: KnownWord<'_>, field: usize, all: &mut Counting<'_>) -> u32 {
         if let Some(known) = self.words.get(run) {
             return all.take(known, field);
         }
@@ -97,14 +97,14 @@ impl<'t> Words<'t> {
     fn name(&mut self, run: &str, name: &str, field: usize, all: &mut Counting<'_>) -> u32 {
         let mut length = 0;
         tokens::each_part(run, |part| {
-            let word = Word::new(part);
+            let word = KnownWord::new(part);
             if let Some(known) = self.parts.get(word) {
                 length += all.take(known, field);
                 return;
             }
             let mut pieces = Vec::new();
             pieces::each(part, &self.table, |piece| pieces.push(piece));
-            let meaning = Meaning { terms: &all.terms.of_part(part), names: &[], pieces: &pieces };
+            let meaning = WordMeaning { terms: &all.terms.of_part(part), names: &[], pieces: &pieces };
             length += all.take(meaning, field);
             self.parts.keep(word, meaning);
         });
@@ -122,7 +122,7 @@ fn look(
     table: &Table<'_>,
     field: usize,
     all: &mut Counting<'_>,
-    keep: impl FnOnce(Meaning<'_>),
+    keep: impl FnOnce(WordMeaning<'_>),
 ) -> u32 {
     let (mut terms, mut names, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
     tokens::each_word(text, |word| {
@@ -132,7 +132,7 @@ fn look(
         names.extend(tokens::name(word).map(|name| all.name(&name)));
     });
     pieces::each(text, table, |piece| pieces.push(piece));
-    let meaning = Meaning { terms: &terms, names: &names, pieces: &pieces };
+    let meaning = WordMeaning { terms: &terms, names: &names, pieces: &pieces };
     keep(meaning);
     all.take(meaning, field)
 }
@@ -147,7 +147,7 @@ struct Counting<'c> {
 
 impl Counting<'_> {
     /// How many terms there were.
-    fn take(&mut self, meaning: Meaning<'_>, field: usize) -> u32 {
+    fn take(&mut self, meaning: WordMeaning<'_>, field: usize) -> u32 {
         if field != TAGS {
             meaning.names.iter().for_each(|name| self.keys.count_once(*name, self.doc));
             self.pieces.extend_from_slice(meaning.pieces);
@@ -175,22 +175,22 @@ static INSIDE: [bool; 256] = {
 };
 
 /// The words of a text that has no other characters than those of one byte.
-struct Runs<'t> {
+struct AsciiRuns<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Iterator for Runs<'t> {
-    type Item = Word<'t>;
+impl<'t> Iterator for AsciiRuns<'t> {
+    type Item = KnownWord<'t>;
 
-    fn next(&mut self) -> Option<Word<'t>> {
+    fn next(&mut self) -> Option<KnownWord<'t>> {
         let bytes = self.text.as_bytes();
         let is_inside = |byte: &u8| INSIDE[usize::from(*byte)];
         let from = self.at + bytes[self.at..].iter().position(is_inside)?;
         let to =
             bytes[from..].iter().position(|byte| !is_inside(byte)).map_or(bytes.len(), |size| from + size);
         self.at = to;
-        Some(Word::new(&self.text[from..to]))
+        Some(KnownWord::new(&self.text[from..to]))
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
         ) {
             let text = text.concat();
             let table = built_in();
-            let mut words = Words::new(&table, Breadth::known());
+            let mut words = WordAnalysis::new(&table, SimdWidth::known());
             let (mut terms, mut keys) = (Counted::default(), Counted::default());
             let document = Document { detail: text.clone(), ..Document::default() };
             let first = words.count(&document, 0, &mut terms, &mut keys);

@@ -30,7 +30,7 @@ impl Differs {
 
 /// What is looked at, taken out of a statement.
 #[derive(Debug, Default)]
-pub struct Marks {
+pub(super) struct Marks {
     /// Words with a digit: numbers, versions, ports.
     numbers: BTreeSet<String>,
     paths: BTreeSet<String>,
@@ -41,13 +41,13 @@ pub struct Marks {
     /// Words that leave everything else out.
     limits: bool,
     /// Sides of the pairs below, as far as the statement takes them.
-    sides: BTreeSet<(usize, Side)>,
+    sides: BTreeSet<(usize, StatementSide)>,
     /// Stems in order.
     order: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum StatementSide {
     One,
     Other,
 }
@@ -103,7 +103,7 @@ const CONTRARIES: &[(&[&str], &[&str])] = &[
 ];
 
 impl Marks {
-    pub fn of(text: &str) -> Marks {
+    pub(super) fn of(text: &str) -> Marks {
         let mut marks = Marks::default();
         let mut starts_sentence = true;
         for word in text.split_whitespace() {
@@ -143,16 +143,16 @@ impl Marks {
         let stem = tokens::stem(&plain);
         for (at, (one, other)) in CONTRARIES.iter().enumerate() {
             if one.contains(&stem.as_str()) {
-                self.sides.insert((at, Side::One));
+                self.sides.insert((at, StatementSide::One));
             }
             if other.contains(&stem.as_str()) {
-                self.sides.insert((at, Side::Other));
+                self.sides.insert((at, StatementSide::Other));
             }
         }
         tokens::terms(word, |term| self.order.push(term.to_owned()));
     }
 
-    pub fn differ(&self, other: &Marks) -> Option<Differs> {
+    pub(super) fn differ(&self, other: &Marks) -> Option<Differs> {
         match () {
             () if self.numbers != other.numbers => Some(Differs::Number),
             () if self.paths != other.paths => Some(Differs::Path),
@@ -174,7 +174,10 @@ impl Marks {
         (0..CONTRARIES.len()).any(|at| {
             let takes = |marks: &Marks, side| marks.sides.contains(&(at, side));
             let is_against = |a: &Marks, b: &Marks| {
-                takes(a, Side::One) && !takes(a, Side::Other) && takes(b, Side::Other) && !takes(b, Side::One)
+                takes(a, StatementSide::One)
+                    && !takes(a, StatementSide::Other)
+                    && takes(b, StatementSide::Other)
+                    && !takes(b, StatementSide::One)
             };
             is_against(self, other) || is_against(other, self)
         })

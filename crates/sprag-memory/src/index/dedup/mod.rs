@@ -19,18 +19,18 @@ pub const SIMILAR: f32 = 0.49;
 const APART: f32 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Duplication {
     Reject,
     Similar,
     Distinct,
 }
 
-impl Verdict {
+impl Duplication {
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Reject => "reject",
-            Verdict::Similar => "similar",
-            Verdict::Distinct => "distinct",
+            Duplication::Reject => "reject",
+            Duplication::Similar => "similar",
+            Duplication::Distinct => "distinct",
         }
     }
 }
@@ -38,26 +38,26 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
     pub score: f32,
-    pub verdict: Verdict,
+    pub verdict: Duplication,
     /// What keeps two statements apart that would count as the same.
     pub differs: Option<Differs>,
 }
 
 /// A statement made ready to be compared with many.
-pub struct Statement {
+pub struct PreparedStatement {
     vector: Option<Vector>,
     stems: HashSet<String>,
     triples: HashSet<[char; 3]>,
     guards: guards::Marks,
 }
 
-impl Statement {
-    pub fn new(text: &str, table: &Table<'_>) -> Statement {
+impl PreparedStatement {
+    pub fn new(text: &str, table: &Table<'_>) -> PreparedStatement {
         let mut stems = HashSet::new();
         tokens::terms(text, |term| {
             stems.insert(term.to_owned());
         });
-        Statement {
+        PreparedStatement {
             vector: table.embed(text),
             stems,
             triples: triples(text),
@@ -65,7 +65,7 @@ impl Statement {
         }
     }
 
-    pub fn compare(&self, other: &Statement, table: &Table<'_>) -> Similarity {
+    pub fn compare(&self, other: &PreparedStatement, table: &Table<'_>) -> Similarity {
         let meaning = match (&self.vector, &other.vector) {
             (Some(a), Some(b)) => table.calibrated(cosine(a, b)),
             (None, None) => 1.0,
@@ -75,16 +75,16 @@ impl Statement {
         let differs = self.guards.differ(&other.guards);
         let score = views / 3.0 * if differs.is_some() { APART } else { 1.0 };
         let verdict = match score {
-            score if score >= REJECT && differs.is_none() => Verdict::Reject,
-            score if score >= SIMILAR => Verdict::Similar,
-            _ => Verdict::Distinct,
+            score if score >= REJECT && differs.is_none() => Duplication::Reject,
+            score if score >= SIMILAR => Duplication::Similar,
+            _ => Duplication::Distinct,
         };
         Similarity { score, verdict, differs }
     }
 }
 
 pub fn similar(a: &str, b: &str, table: &Table<'_>) -> Similarity {
-    Statement::new(a, table).compare(&Statement::new(b, table), table)
+    PreparedStatement::new(a, table).compare(&PreparedStatement::new(b, table), table)
 }
 
 /// What two sets have in common of all they have. Two empty ones are the same.

@@ -1,17 +1,17 @@
 //! Files in common: a document about the very file at hand, or about one beside it. A file that half of
 //! all documents name says little.
 
-use super::{Corpus, Weights, chosen_places};
+use super::{Corpus, RankWeights, chosen_places};
 use crate::index::query::lexical::idf;
 use crate::index::segment::bits::Bits;
 use crate::index::segment::build;
 
 /// For each file asked for.
-pub struct Files {
-    asked: Vec<Asked>,
+pub(super) struct FileTerms {
+    asked: Vec<FileTerm>,
 }
 
-struct Asked {
+struct FileTerm {
     /// What the very file is worth, and what one beside it.
     same: f32,
     beside: f32,
@@ -25,8 +25,8 @@ const MOST: usize = 32;
 /// Files of a directory that are looked at, and documents that make it too large to mean anything.
 const DIRECTORY: usize = 10_000;
 
-impl Files {
-    pub fn new(corpus: &Corpus<'_>, files: &[String], weights: &Weights) -> Files {
+impl FileTerms {
+    pub(super) fn new(corpus: &Corpus<'_>, files: &[String], weights: &RankWeights) -> FileTerms {
         let count: u64 = corpus.shelves.iter().map(|shelf| u64::from(shelf.segment.count())).sum();
         // The rarest file possible is worth one.
         let most = idf(count, 1).max(f32::MIN_POSITIVE);
@@ -39,13 +39,13 @@ impl Files {
             let has_directory: Vec<_> =
                 corpus.shelves.iter().map(|shelf| of_directory(&shelf.segment, file)).collect();
             let (same, beside) = (worth(&has_file), weights.same_directory * worth(&has_directory));
-            Asked { same, beside, has_file, has_directory }
+            FileTerm { same, beside, has_file, has_directory }
         });
-        Files { asked: asked.collect() }
+        FileTerms { asked: asked.collect() }
     }
 
     /// One that has several of the files is more than one that has one, and never more than certain.
-    pub fn signal(&self, shelf: usize, doc: u32) -> f32 {
+    pub(super) fn signal(&self, shelf: usize, doc: u32) -> f32 {
         let mut none = 1.0;
         for asked in &self.asked {
             let has = |docs: &[Vec<u32>]| docs[shelf].binary_search(&doc).is_ok();
@@ -60,7 +60,12 @@ impl Files {
     }
 
     /// Documents of the files themselves, and of their directories where those are few.
-    pub fn candidates(&self, corpus: &Corpus<'_>, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
+    pub(super) fn candidates(
+        &self,
+        corpus: &Corpus<'_>,
+        filtered: &[Bits],
+        most: usize,
+    ) -> Vec<(usize, u32)> {
         let places = |docs: &[Vec<u32>]| -> Vec<(usize, u32)> {
             let of_shelf = docs.iter().enumerate();
             of_shelf
@@ -99,7 +104,7 @@ fn of_directory(segment: &crate::index::segment::Segment<'_>, file: &str) -> Vec
     segment.keys().from(&key, |known, entry| {
         let Some(name) = known.strip_prefix(key.as_slice()) else { return false };
         if !name.contains(&b'/') {
-            let postings = segment.postings(crate::index::segment::Section::KeyPostings, entry);
+            let postings = segment.postings(crate::index::segment::SegmentSection::KeyPostings, entry);
             docs.extend(postings.iter().flat_map(|postings| postings.iter()).map(|posting| posting.doc));
         }
         left -= 1;

@@ -9,7 +9,7 @@ use crate::usage::Uses;
 
 /// What the question is like among all that could answer it, whatever the hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Around {
+pub struct QueryStats {
     /// Coverage of the tenth best: where many fit as well, none is what was meant.
     pub crowd: f32,
     /// Share of the question's weight in words that nothing here has.
@@ -22,7 +22,7 @@ pub struct Around {
 
 /// What each signal counts, fitted on labelled questions. Another fit is another version.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights {
+pub struct SignalWeights {
     pub version: u32,
     pub bias: f32,
     /// Of the root of it: the first words in common say more than the last.
@@ -41,7 +41,7 @@ pub struct Weights {
     pub wordless: f32,
 }
 
-pub const WEIGHTS: Weights = Weights {
+pub const WEIGHTS: SignalWeights = SignalWeights {
     version: 1,
     bias: -10.7,
     coverage: 14.4,
@@ -55,9 +55,9 @@ pub const WEIGHTS: Weights = Weights {
     wordless: -4.5,
 };
 
-impl Weights {
+impl SignalWeights {
     /// Log-odds.
-    pub fn score(&self, signals: &Signals, around: &Around) -> f32 {
+    pub fn score(&self, signals: &Signals, around: &QueryStats) -> f32 {
         let coverage = signals.coverage.clamp(0.0, 1.0);
         let meaning = self.cosine + self.thin * (1.0 - coverage);
         let base = match around.is_wordless {
@@ -96,7 +96,7 @@ pub fn standing(
     now: Timestamp,
     widths: Widths,
 ) -> f32 {
-    let stale = if uses.status == crate::learning::Status::Stale { 0.9f32.ln() } else { 0.0 };
+    let stale = if uses.status == crate::learning::LearningStatus::Stale { 0.9f32.ln() } else { 0.0 };
     widths.recency * recency(at, category, now).ln() + widths.usage * usage(uses).ln() + stale
 }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_signal_speaks_for_a_text() {
-        let score = |signals: &Signals| WEIGHTS.score(signals, &Around::default());
+        let score = |signals: &Signals| WEIGHTS.score(signals, &QueryStats::default());
         let none = score(&Signals::default());
         for signals in [
             Signals { coverage: 0.5, ..Signals::default() },
@@ -149,14 +149,14 @@ mod tests {
     fn a_crowd_and_unknown_words_speak_against_every_hit() {
         let hit = Signals { coverage: 0.5, cosine: 0.5, ..Signals::default() };
         let score = |around| WEIGHTS.score(&hit, &around);
-        let alone = score(Around::default());
-        assert!(score(Around { crowd: 0.4, ..Around::default() }) < alone);
-        assert!(score(Around { unknown: 0.4, ..Around::default() }) < alone);
+        let alone = score(QueryStats::default());
+        assert!(score(QueryStats { crowd: 0.4, ..QueryStats::default() }) < alone);
+        assert!(score(QueryStats { unknown: 0.4, ..QueryStats::default() }) < alone);
     }
 
     #[test]
     fn a_file_alone_is_enough_if_it_is_the_very_one() {
-        let around = Around { is_wordless: true, ..Around::default() };
+        let around = QueryStats { is_wordless: true, ..QueryStats::default() };
         let of = |files| probability(WEIGHTS.score(&Signals { files, ..Signals::default() }, &around));
         assert!(of(0.8) > 0.6 && of(0.3) < 0.25, "{} {}", of(0.8), of(0.3));
     }

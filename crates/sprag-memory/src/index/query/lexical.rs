@@ -2,12 +2,12 @@
 //! those are. The frequent words of a long question say little and cost most; they are only looked up
 //! for documents that are candidates anyway.
 
-use super::top::Best;
-use super::{Corpus, Shelf, Weights};
-use crate::index::segment::Section;
+use super::top::TopScores;
+use super::{Corpus, RankWeights, SegmentShelf};
+use crate::index::segment::SegmentSection;
 use crate::index::segment::assembly::length_of;
 use crate::index::segment::bits::Bits;
-use crate::index::segment::postings::{FIELDS, Iter, Postings, SHAPES, Times};
+use crate::index::segment::postings::{FIELDS, Iter, Postings, SHAPES, TermCounts};
 
 /// Documents that are thought of beside those there are. In a small store every word is rare, and one that
 /// nobody has used yet would count as much as all others together.
@@ -15,8 +15,8 @@ const OTHERS: u64 = 200;
 /// Documents from which on it says something that a word is in none.
 const ENOUGH: f32 = 100.0;
 
-pub struct Lexical<'a> {
-    terms: Vec<Term<'a>>,
+pub(super) struct Lexical<'a> {
+    terms: Vec<QueryTerm<'a>>,
     /// Terms before this one are read in full.
     in_full: usize,
     /// What a field of a length adds to a term's weight.
@@ -26,17 +26,17 @@ pub struct Lexical<'a> {
     count: u64,
 }
 
-struct Term<'a> {
+struct QueryTerm<'a> {
     /// How rare it is, as often as the question says it.
     worth: f32,
     /// In each segment.
     postings: Vec<Option<Postings<'a>>>,
     /// What it adds where it is in one field, by shape and by length of the field. Only where it is frequent:
     /// then to look it up takes less than to work it out.
-    alone: Option<Box<Alone>>,
+    alone: Option<Box<SingleTermScore>>,
 }
 
-type Alone = [[f32; 256]; SHAPES.len()];
+type SingleTermScore = [[f32; 256]; SHAPES.len()];
 
 /// Documents that have a term from which on it is frequent.
 const FREQUENT: u64 = 4096;
@@ -45,23 +45,23 @@ const BLOCK: usize = 16 * 1024;
 
 /// What is known of documents that follow one another.
 #[derive(Default)]
-struct Block {
+struct ScoreBlock {
     lengths: Vec<u8>,
     scores: Vec<f32>,
 }
 
 /// A document with what it has of the question.
-pub type Scored = (u32, f32);
+pub(super) type Scored = (u32, f32);
 
 impl<'a> Lexical<'a> {
-    pub fn new(corpus: &Corpus<'a>, words: &[(String, u32)], weights: &Weights) -> Lexical<'a> {
+    pub(super) fn new(corpus: &Corpus<'a>, words: &[(String, u32)], weights: &RankWeights) -> Lexical<'a> {
         let count: u64 = corpus.shelves.iter().map(|shelf| u64::from(shelf.segment.count())).sum();
-        let mut terms: Vec<(u64, &String, Term<'a>)> = Vec::with_capacity(words.len());
+        let mut terms: Vec<(u64, &String, QueryTerm<'a>)> = Vec::with_capacity(words.len());
         for (word, said) in words {
             let postings: Vec<_> = corpus.shelves.iter().map(|shelf| shelf.segment.term(word)).collect();
             let docs = postings.iter().flatten().map(|list| u64::from(list.count)).sum();
             let worth = idf(count + OTHERS, docs) * *said as f32;
-            terms.push((docs, word, Term { worth, postings, alone: None }));
+            terms.push((docs, word, QueryTerm { worth, postings, alone: None }));
         }
         // The rarest first, and by themselves where they are equally rare.
         terms.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
@@ -77,23 +77,23 @@ impl<'a> Lexical<'a> {
         for (_, _, term) in terms[..in_full].iter_mut().filter(|(docs, ..)| *docs >= FREQUENT) {
             term.alone = Some(alone(term.worth, &norms, weights.k1));
         }
-        let terms: Vec<Term<'a>> = terms.into_iter().map(|(_, _, term)| term).collect();
+        let terms: Vec<QueryTerm<'a>> = terms.into_iter().map(|(_, _, term)| term).collect();
         let best = terms.iter().map(|term| term.worth).sum();
         Lexical { in_full, norms, k1: weights.k1, best, count, terms }
     }
 
     /// Documents that are known to be candidates and the best of all others, as far as terms are read in full:
     /// for each segment, in order.
-    pub fn scored(
+    pub(super) fn scored(
         &self,
         corpus: &Corpus<'_>,
         filtered: &[Bits],
         known: Vec<Vec<u32>>,
         most: usize,
     ) -> Vec<Vec<Scored>> {
-        let mut best = Best::new(most);
+        let mut best = TopScores::new(most);
         let mut scored = Vec::with_capacity(known.len());
-        let mut block = Block::default();
+        let mut block = ScoreBlock::default();
         for (shelf, mut docs) in known.into_iter().enumerate() {
             docs.sort_unstable();
             docs.dedup();
@@ -116,23 +116,24 @@ impl<'a> Lexical<'a> {
     /// Scores all documents of a segment, block by block, those that are known among them.
     fn read(
         &self,
-        shelf: &Shelf<'_>,
+        shelf: &SegmentShelf<'_>,
         number: usize,
-        block: &mut Block,
+        block: &mut ScoreBlock,
         known: &mut [Scored],
         mut look: impl FnMut(u32, &[f32]),
     ) {
         let in_full = self.terms[..self.in_full].iter();
-        let mut lists: Vec<(&Term<'_>, Iter<'_>)> =
+        let mut lists: Vec<(&QueryTerm<'_>, Iter<'_>)> =
             in_full.filter_map(|term| Some((term, term.postings[number].as_ref()?.iter()))).collect();
         if lists.is_empty() {
             return;
         }
         let mut known = known.iter_mut().peekable();
-        for (mapped, first) in shelf.segment.section(Section::Lengths).chunks(BLOCK * FIELDS).zip(0..) {
+        for (mapped, first) in shelf.segment.section(SegmentSection::Lengths).chunks(BLOCK * FIELDS).zip(0..)
+        {
             let first = first * BLOCK;
             block.lengths.resize(mapped.len(), 0);
-            let is_read = shelf.read(Section::Lengths, first * FIELDS, &mut block.lengths);
+            let is_read = shelf.read(SegmentSection::Lengths, first * FIELDS, &mut block.lengths);
             let (lengths, _) = if is_read { &block.lengths } else { mapped }.as_chunks::<FIELDS>();
             block.scores.clear();
             block.scores.resize(lengths.len(), 0.0);
@@ -152,7 +153,7 @@ impl<'a> Lexical<'a> {
     }
 
     /// Adds what candidates have of the other terms; they are in order.
-    pub fn complete(&self, corpus: &Corpus<'_>, shelf: usize, docs: &mut [Scored]) {
+    pub(super) fn complete(&self, corpus: &Corpus<'_>, shelf: usize, docs: &mut [Scored]) {
         let segment = &corpus.shelves[shelf].segment;
         for term in &self.terms[self.in_full..] {
             let Some(postings) = &term.postings[shelf] else { continue };
@@ -165,8 +166,8 @@ impl<'a> Lexical<'a> {
     }
 
     #[inline(always)]
-    fn added(&self, term: &Term<'_>, times: Times, lengths: [u8; FIELDS]) -> f32 {
-        if let (Times::Shape(shape), Some(alone)) = (times, &term.alone)
+    fn added(&self, term: &QueryTerm<'_>, times: TermCounts, lengths: [u8; FIELDS]) -> f32 {
+        if let (TermCounts::Shape(shape), Some(alone)) = (times, &term.alone)
             && let Some(field) = ONLY_FIELD[usize::from(shape)]
         {
             return alone[usize::from(shape)][usize::from(lengths[field])];
@@ -174,24 +175,24 @@ impl<'a> Lexical<'a> {
         weight(term.worth, times.tf(), lengths, &self.norms, self.k1)
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
     /// Share of the question in words that no document has.
-    pub fn unknown(&self) -> f32 {
-        let is_unknown = |term: &&Term<'_>| term.postings.iter().all(Option::is_none);
+    pub(super) fn unknown(&self) -> f32 {
+        let is_unknown = |term: &&QueryTerm<'_>| term.postings.iter().all(Option::is_none);
         let unknown: f32 = self.terms.iter().filter(is_unknown).map(|term| term.worth).sum();
         if self.best > 0.0 { unknown / self.best * (1.0 - self.few()) } else { 0.0 }
     }
 
     /// Near 1 where there are few documents, near 0 where there are many.
-    pub fn few(&self) -> f32 {
+    pub(super) fn few(&self) -> f32 {
         ENOUGH / (self.count as f32 + ENOUGH)
     }
 
     /// Of the best score the question could get.
-    pub fn coverage(&self, score: f32) -> f32 {
+    pub(super) fn coverage(&self, score: f32) -> f32 {
         if self.best > 0.0 { score / self.best } else { 0.0 }
     }
 }
@@ -228,7 +229,7 @@ const ONLY_FIELD: [Option<usize>; SHAPES.len()] = {
     only
 };
 
-fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<Alone> {
+fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<SingleTermScore> {
     let mut alone = Box::new([[0.0; 256]; SHAPES.len()]);
     for (shape, known) in alone.iter_mut().enumerate() {
         let Some(field) = ONLY_FIELD[shape] else { continue };
@@ -242,12 +243,12 @@ fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<Alone> {
     alone
 }
 
-pub fn idf(count: u64, docs: u64) -> f32 {
+pub(super) fn idf(count: u64, docs: u64) -> f32 {
     let (count, docs) = (count as f64, docs.min(count) as f64);
     (1.0 + (count - docs + 0.5) / (docs + 0.5)).ln() as f32
 }
 
-fn norms(corpus: &Corpus<'_>, weights: &Weights) -> Box<Norms> {
+fn norms(corpus: &Corpus<'_>, weights: &RankWeights) -> Box<Norms> {
     let mut totals = [(0u64, 0u64); FIELDS];
     for shelf in &corpus.shelves {
         for (total, (length, filled)) in totals.iter_mut().zip(shelf.segment.totals()) {

@@ -8,10 +8,10 @@ use sprag_base::time::Timestamp;
 use crate::index::analysis::table::{DIMS, Table, Vector};
 use crate::index::analysis::tokens;
 use crate::index::analysis::vectors::{self, SIGNS};
-use crate::index::query::fuse::Around;
+use crate::index::query::fuse::QueryStats;
 use crate::index::segment::bits::Bits;
-use crate::index::segment::{Card, Section, Segment, build};
-use crate::learning::{Category, Scope};
+use crate::index::segment::{DocumentCard, Segment, SegmentSection, build};
+use crate::learning::{Category, LearningScope};
 
 mod files;
 pub mod fuse;
@@ -24,16 +24,16 @@ mod top;
 /// What is looked through.
 #[derive(Clone, Debug, Default)]
 pub struct Corpus<'a> {
-    pub shelves: Vec<Shelf<'a>>,
+    pub shelves: Vec<SegmentShelf<'a>>,
 }
 
 /// A segment, and which of its documents may be found.
 #[derive(Clone, Debug)]
-pub struct Shelf<'a> {
+pub struct SegmentShelf<'a> {
     pub segment: Segment<'a>,
     pub open: Bits,
     /// Another way to the bytes of the segment.
-    pub rows: Option<&'a dyn Rows>,
+    pub rows: Option<&'a dyn RowReader>,
     /// Shelves of one owner never hold two texts of one id open: that was seen to before.
     pub owner: Option<usize>,
 }
@@ -41,32 +41,32 @@ pub struct Shelf<'a> {
 /// Reads rows of a segment that is mapped, without looking at them there. What is looked at where it is mapped
 /// brings its neighbourhood into memory and stays: that is dear where single rows are wanted from all over the
 /// place, and large where all rows are wanted once.
-pub trait Rows: std::fmt::Debug {
+pub trait RowReader: std::fmt::Debug {
     /// Fills `into` with the bytes of a section from `from` on; no: they have to be looked at where they are.
-    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool;
+    fn read(&self, section: SegmentSection, from: usize, into: &mut [u8]) -> bool;
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> SegmentShelf<'a> {
     /// All documents may be found.
-    pub fn new(segment: Segment<'a>) -> Shelf<'a> {
-        Shelf { open: Bits::all(segment.count()), segment, rows: None, owner: None }
+    pub fn new(segment: Segment<'a>) -> SegmentShelf<'a> {
+        SegmentShelf { open: Bits::all(segment.count()), segment, rows: None, owner: None }
     }
 
     fn cosine(&self, question: &Vector, doc: u32) -> f32 {
         let mut vector = [0; DIMS];
-        match self.read(Section::Vectors, doc as usize * DIMS, &mut vector) {
+        match self.read(SegmentSection::Vectors, doc as usize * DIMS, &mut vector) {
             true => vectors::cosine(question, &vector),
             false => vectors::cosine(question, self.segment.vector(doc)),
         }
     }
 
-    fn read(&self, section: Section, from: usize, into: &mut [u8]) -> bool {
+    fn read(&self, section: SegmentSection, from: usize, into: &mut [u8]) -> bool {
         self.rows.is_some_and(|rows| rows.read(section, from, into))
     }
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct IndexQuery {
     pub text: String,
     /// Paths relative to the repository.
     pub files: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Question {
 /// What a hit has to be in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    pub scope: Option<Scope>,
+    pub scope: Option<LearningScope>,
     pub category: Option<Category>,
     pub tag: Option<String>,
     pub since: Option<Timestamp>,
@@ -88,7 +88,7 @@ pub struct Filter {
 
 /// Numbers that were tuned, not derived.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights {
+pub struct RankWeights {
     /// Summary, tags, when it should come to mind, detail.
     pub fields: [f32; 4],
     pub k1: f32,
@@ -101,10 +101,10 @@ pub struct Weights {
     pub postings: u64,
     /// Candidates by words, and as many by meaning.
     pub candidates: usize,
-    pub fusion: fuse::Weights,
+    pub fusion: fuse::SignalWeights,
 }
 
-pub const WEIGHTS: Weights = Weights {
+pub const WEIGHTS: RankWeights = RankWeights {
     fields: [2.0, 2.0, 1.5, 1.0],
     k1: 1.5,
     b: 0.75,
@@ -145,10 +145,10 @@ impl Signals {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit<'a> {
+pub struct IndexHit<'a> {
     pub shelf: usize,
     pub doc: u32,
-    pub card: Card<'a>,
+    pub card: DocumentCard<'a>,
     pub signals: Signals,
     /// Log-odds of being what was asked for.
     pub score: f32,
@@ -158,14 +158,14 @@ pub struct Hit<'a> {
 /// The best hits first.
 pub fn search<'a>(
     corpus: &Corpus<'a>,
-    question: &Question,
+    question: &IndexQuery,
     table: &Table<'_>,
-    weights: &Weights,
-) -> Vec<Hit<'a>> {
+    weights: &RankWeights,
+) -> Vec<IndexHit<'a>> {
     let filtered: Vec<Bits> = corpus.shelves.iter().map(|shelf| filtered(shelf, &question.filter)).collect();
     let lexical = lexical::Lexical::new(corpus, &terms(question), weights);
-    let names = names::Names::new(corpus, &question.text);
-    let files = files::Files::new(corpus, &question.files, weights);
+    let names = names::NameTerms::new(corpus, &question.text);
+    let files = files::FileTerms::new(corpus, &question.files, weights);
     let vector = table.embed(build::cut(&question.text, build::FIELD));
 
     let mut candidates: Vec<Vec<u32>> = vec![Vec::new(); corpus.shelves.len()];
@@ -191,10 +191,10 @@ pub fn search<'a>(
                 files: files.signal(number, doc),
                 names: names.signal(number, doc),
             };
-            found.push(Found { shelf: number, doc, signals, score: 0.0 });
+            found.push(ScoredDocument { shelf: number, doc, signals, score: 0.0 });
         }
     }
-    let around = Around {
+    let around = QueryStats {
         crowd: crowd(&found),
         unknown: lexical.unknown(),
         few: lexical.few(),
@@ -205,7 +205,7 @@ pub fn search<'a>(
 }
 
 /// Coverage of the tenth best.
-fn crowd(found: &[Found]) -> f32 {
+fn crowd(found: &[ScoredDocument]) -> f32 {
     const TENTH: usize = 9;
     let mut coverage: Vec<f32> = found.iter().map(|found| found.signals.coverage).collect();
     if coverage.len() <= TENTH {
@@ -214,7 +214,7 @@ fn crowd(found: &[Found]) -> f32 {
     *coverage.select_nth_unstable_by(TENTH, |a, b| b.total_cmp(a)).1
 }
 
-struct Found {
+struct ScoredDocument {
     shelf: usize,
     doc: u32,
     signals: Signals,
@@ -222,32 +222,32 @@ struct Found {
 }
 
 /// Each id once, with its latest text, as many as are wanted.
-fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<Found>, limit: usize) -> Vec<Hit<'a>> {
-    let card = |found: &Found| corpus.shelves[found.shelf].segment.card(found.doc);
+fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<ScoredDocument>, limit: usize) -> Vec<IndexHit<'a>> {
+    let card = |found: &ScoredDocument| corpus.shelves[found.shelf].segment.card(found.doc);
     found.sort_unstable_by(|a, b| {
         b.score.total_cmp(&a.score).then_with(|| match (card(a), card(b)) {
             (Some(a), Some(b)) => b.at.cmp(&a.at).then_with(|| a.id.as_str().cmp(b.id.as_str())),
             _ => Ordering::Equal,
         })
     });
-    let mut hits: Vec<Hit<'a>> = Vec::new();
+    let mut hits: Vec<IndexHit<'a>> = Vec::new();
     for found in found {
         if hits.len() >= limit {
             break;
         }
         let Some(card) = card(&found) else { continue };
         if !is_replaced(corpus, found.shelf, &card) {
-            let Found { shelf, doc, signals, score } = found;
-            hits.push(Hit { shelf, doc, card, signals, score, probability: fuse::probability(score) });
+            let ScoredDocument { shelf, doc, signals, score } = found;
+            hits.push(IndexHit { shelf, doc, card, signals, score, probability: fuse::probability(score) });
         }
     }
     hits
 }
 
 /// Whether another segment has a later text of the same id.
-fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &Card<'_>) -> bool {
+fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &DocumentCard<'_>) -> bool {
     let owner = corpus.shelves[shelf].owner;
-    let is_other = |other: &Shelf<'_>| owner.is_none() || other.owner != owner;
+    let is_other = |other: &SegmentShelf<'_>| owner.is_none() || other.owner != owner;
     let others =
         corpus.shelves.iter().enumerate().filter(|(number, other)| *number != shelf && is_other(other));
     others.into_iter().any(|(number, other)| {
@@ -257,7 +257,7 @@ fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &Card<'_>) -> bool {
     })
 }
 
-fn terms(question: &Question) -> Vec<(String, u32)> {
+fn terms(question: &IndexQuery) -> Vec<(String, u32)> {
     let mut terms = tokens::query_terms(build::cut(&question.text, build::FIELD));
     for term in question.tags.iter().flat_map(|tag| tokens::query_terms(tag)) {
         if !terms.iter().any(|(known, _)| *known == term.0) {
@@ -268,7 +268,7 @@ fn terms(question: &Question) -> Vec<(String, u32)> {
 }
 
 /// What may be found and is wanted.
-fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
+fn filtered(shelf: &SegmentShelf<'_>, filter: &Filter) -> Bits {
     let mut bits = shelf.open.clone();
     let segment = &shelf.segment;
     if filter.scope.is_some() || filter.category.is_some() {
@@ -296,11 +296,11 @@ fn filtered(shelf: &Shelf<'_>, filter: &Filter) -> Bits {
 }
 
 /// A place with what is said there, by its signs.
-type Saying = ([u8; SIGNS], (usize, u32));
+type QueryText = ([u8; SIGNS], (usize, u32));
 
 /// So many of them, chosen by what they say if there are more: where they are stored must not matter. Ids
 /// decide only between equal ones, since to read an id is to bring a card into memory.
-fn chosen(corpus: &Corpus<'_>, mut places: Vec<Saying>, most: usize) -> Vec<(usize, u32)> {
+fn chosen(corpus: &Corpus<'_>, mut places: Vec<QueryText>, most: usize) -> Vec<(usize, u32)> {
     if places.len() > most {
         let id = |(shelf, doc): (usize, u32)| {
             let id = corpus.shelves[shelf].segment.id(doc);
@@ -320,8 +320,8 @@ fn chosen_places(corpus: &Corpus<'_>, places: Vec<(usize, u32)>, most: usize) ->
     let saying = |(shelf, doc): (usize, u32)| {
         let mut signs = [0; SIGNS];
         let shelf_of = &corpus.shelves[shelf];
-        if !shelf_of.read(Section::Signs, doc as usize * SIGNS, &mut signs) {
-            let row = shelf_of.segment.row(Section::Signs, SIGNS, doc);
+        if !shelf_of.read(SegmentSection::Signs, doc as usize * SIGNS, &mut signs) {
+            let row = shelf_of.segment.row(SegmentSection::Signs, SIGNS, doc);
             signs = row.and_then(|row| row.try_into().ok()).unwrap_or(signs);
         }
         (signs, (shelf, doc))

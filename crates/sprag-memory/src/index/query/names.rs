@@ -5,12 +5,12 @@ use super::lexical::idf;
 use crate::index::analysis::tokens;
 use crate::index::segment::build;
 
-pub struct Names {
-    names: Vec<Name>,
+pub(super) struct NameTerms {
+    names: Vec<NameTerm>,
     worth: f32,
 }
 
-struct Name {
+struct NameTerm {
     worth: f32,
     /// Documents in order, for each segment.
     docs: Vec<Vec<u32>>,
@@ -19,8 +19,8 @@ struct Name {
 /// Names of one question that are looked up.
 const MOST: usize = 32;
 
-impl Names {
-    pub fn new(corpus: &Corpus<'_>, text: &str) -> Names {
+impl NameTerms {
+    pub(super) fn new(corpus: &Corpus<'_>, text: &str) -> NameTerms {
         let mut asked: Vec<String> = Vec::new();
         tokens::names(build::cut(text, build::FIELD), |name| {
             if asked.len() < MOST && !asked.iter().any(|known| known == name) {
@@ -41,17 +41,17 @@ impl Names {
                 })
                 .collect();
             let known: usize = docs.iter().map(Vec::len).sum();
-            names.push(Name { worth: idf(count, known as u64), docs });
+            names.push(NameTerm { worth: idf(count, known as u64), docs });
         }
-        Names { worth: names.iter().map(|name| name.worth).sum(), names }
+        NameTerms { worth: names.iter().map(|name| name.worth).sum(), names }
     }
 
     /// By weight; `None` where nothing was asked for by name.
-    pub fn signal(&self, shelf: usize, doc: u32) -> Option<f32> {
+    pub(super) fn signal(&self, shelf: usize, doc: u32) -> Option<f32> {
         if self.names.is_empty() {
             return None;
         }
-        let has = |name: &&Name| name.docs[shelf].binary_search(&doc).is_ok();
+        let has = |name: &&NameTerm| name.docs[shelf].binary_search(&doc).is_ok();
         Some(self.names.iter().filter(has).map(|name| name.worth).sum::<f32>() / self.worth)
     }
 }

@@ -5,10 +5,10 @@
 use std::cmp::Ordering;
 
 use super::{Corpus, chosen};
-use crate::index::analysis::simd::Breadth;
+use crate::index::analysis::simd::SimdWidth;
 use crate::index::analysis::table::Vector;
 use crate::index::analysis::vectors::{self, SIGNS};
-use crate::index::segment::Section;
+use crate::index::segment::SegmentSection;
 use crate::index::segment::bits::Bits;
 
 /// Nobody comes that far.
@@ -20,17 +20,22 @@ const RUN: usize = 2048;
 /// To see that none of so many is near takes a moment.
 const GROUP: usize = 64;
 
-pub fn nearest(corpus: &Corpus<'_>, vector: &Vector, filtered: &[Bits], most: usize) -> Vec<(usize, u32)> {
+pub(super) fn nearest(
+    corpus: &Corpus<'_>,
+    vector: &Vector,
+    filtered: &[Bits],
+    most: usize,
+) -> Vec<(usize, u32)> {
     let question = vectors::signs(vector);
-    let signs = |shelf: usize| corpus.shelves[shelf].segment.section(Section::Signs);
+    let signs = |shelf: usize| corpus.shelves[shelf].segment.section(SegmentSection::Signs);
     let bytes: usize = (0..corpus.shelves.len()).map(|shelf| signs(shelf).len()).sum();
-    let breadth = if bytes >= MANY { Breadth::known() } else { Breadth::default() };
+    let breadth = if bytes >= MANY { SimdWidth::known() } else { SimdWidth::default() };
     let mut near = Near { most, last: FAR - 1, within: 0, counts: [0; 256], found: Vec::new() };
     let (mut distances, mut read) = ([0; RUN], Vec::new());
     for (shelf, bits) in filtered.iter().enumerate() {
         for (run, first) in signs(shelf).chunks(RUN * SIGNS).zip((0..).step_by(RUN)) {
             read.resize(run.len(), 0);
-            let is_read = corpus.shelves[shelf].read(Section::Signs, first * SIGNS, &mut read);
+            let is_read = corpus.shelves[shelf].read(SegmentSection::Signs, first * SIGNS, &mut read);
             let run = if is_read { &read } else { run };
             let distances = &mut distances[..run.len() / SIGNS];
             breadth.distances(&question, run, distances);
@@ -49,10 +54,10 @@ struct Near {
     within: usize,
     counts: [usize; 256],
     /// Also some that were near enough once.
-    found: Vec<Found>,
+    found: Vec<NearestDocument>,
 }
 
-struct Found {
+struct NearestDocument {
     distance: u8,
     place: (usize, u32),
     signs: [u8; SIGNS],
@@ -70,13 +75,13 @@ impl Near {
             }
             for (doc, (&distance, &signs)) in (group..).zip(distances.iter().zip(rows)) {
                 if distance <= self.last && bits.has(doc) {
-                    self.take(Found { distance, place: (shelf, doc), signs });
+                    self.take(NearestDocument { distance, place: (shelf, doc), signs });
                 }
             }
         }
     }
 
-    fn take(&mut self, found: Found) {
+    fn take(&mut self, found: NearestDocument) {
         self.counts[usize::from(found.distance)] += 1;
         self.found.push(found);
         self.within += 1;

@@ -10,14 +10,18 @@ pub struct Contender {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limits {
+pub struct SelectionLimits {
     pub floor: f32,
     pub most: usize,
 }
 
 /// The chosen ones, best first, by their place in `contenders`, which are sorted by probability. `alike` tells
 /// whether two of them say the same.
-pub fn select(contenders: &[Contender], limits: Limits, alike: impl Fn(usize, usize) -> bool) -> Vec<usize> {
+pub fn select(
+    contenders: &[Contender],
+    limits: SelectionLimits,
+    alike: impl Fn(usize, usize) -> bool,
+) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     let mut spare: Option<usize> = None;
     // One in five at most is the user's own: a session is about its project.
@@ -59,7 +63,7 @@ mod tests {
         Contender { probability, is_new: false, is_personal: false }
     }
 
-    const LIMITS: Limits = Limits { floor: 0.4, most: 3 };
+    const LIMITS: SelectionLimits = SelectionLimits { floor: 0.4, most: 3 };
 
     #[test]
     fn below_the_floor_there_is_silence() {
@@ -80,7 +84,7 @@ mod tests {
         assert_eq!(select(&all, LIMITS, |_, _| false), [0, 1, 4]);
         let all = [new, contender(0.45), contender(0.44), contender(0.43), new];
         assert_eq!(select(&all, LIMITS, |_, _| false), [0, 1, 2]);
-        assert_eq!(select(&[contender(0.9), new], Limits { most: 1, ..LIMITS }, |_, _| false), [0]);
+        assert_eq!(select(&[contender(0.9), new], SelectionLimits { most: 1, ..LIMITS }, |_, _| false), [0]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::{Corpus, chosen_places};
 use crate::index::segment::bits::Bits;
 
-pub struct Best {
+pub(super) struct TopScores {
     most: usize,
     /// Nothing below this is among the best.
     floor: f32,
@@ -18,13 +18,13 @@ const SPARE: usize = 8;
 /// Most documents have nothing of the question; to see that for so many at once is quick.
 const GROUP: usize = 32;
 
-impl Best {
-    pub fn new(most: usize) -> Best {
-        Best { most, floor: 0.0, found: Vec::new(), room: most.saturating_mul(SPARE) }
+impl TopScores {
+    pub(super) fn new(most: usize) -> TopScores {
+        TopScores { most, floor: 0.0, found: Vec::new(), room: most.saturating_mul(SPARE) }
     }
 
     /// Takes what is good enough of documents that follow one another.
-    pub fn look(&mut self, scores: &[f32], bits: &Bits, shelf: usize, first: u32) {
+    pub(super) fn look(&mut self, scores: &[f32], bits: &Bits, shelf: usize, first: u32) {
         if self.most == 0 {
             return;
         }
@@ -55,7 +55,7 @@ impl Best {
     }
 
     /// With their scores. Of the last ones, where they are equal, those that are chosen by what they say.
-    pub fn chosen(mut self, corpus: &Corpus<'_>) -> Vec<(usize, u32, f32)> {
+    pub(super) fn chosen(mut self, corpus: &Corpus<'_>) -> Vec<(usize, u32, f32)> {
         self.sift();
         let floor = self.floor;
         let is_kept = |found: &&(f32, usize, u32)| self.found.len() <= self.most || found.0 > floor;
@@ -86,7 +86,7 @@ mod tests {
             let scores: Vec<f32> = scores.iter().map(|score| f32::from(score.saturating_sub(50))).collect();
             let mut bits = Bits::all(scores.len() as u32);
             bits.keep(|doc| step == 1 || doc % step != 0);
-            let mut best = Best::new(most);
+            let mut best = TopScores::new(most);
             for (at, block) in scores.chunks(size).enumerate() {
                 best.look(block, &bits, 7, (at * size) as u32);
             }

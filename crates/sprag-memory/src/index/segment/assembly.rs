@@ -3,10 +3,10 @@
 
 use crate::index::segment::bytes::checksum;
 use crate::index::segment::postings::{self, FIELDS, Posting};
-use crate::index::segment::{FORMAT, HEAD, MAGIC, META, SECTIONS, Section, Segment, dictionary};
+use crate::index::segment::{FORMAT, HEAD, MAGIC, META, SECTIONS, Segment, SegmentSection, dictionary};
 
 #[derive(Default)]
-pub struct Assembly {
+pub(crate) struct Assembly {
     terms: Lists,
     keys: Lists,
     count: u32,
@@ -22,12 +22,12 @@ pub struct Assembly {
 
 #[derive(Default)]
 struct Lists {
-    words: dictionary::Writer,
+    words: dictionary::DictionaryWriter,
     postings: Vec<u8>,
 }
 
 /// What a document takes of the parts that have rows.
-pub struct Row<'a> {
+pub(crate) struct DocumentRow<'a> {
     pub lengths: [u8; FIELDS],
     pub meta: [u8; META],
     pub card: &'a [u8],
@@ -47,17 +47,17 @@ impl Lists {
 
 impl Assembly {
     /// Terms come in order.
-    pub fn term(&mut self, term: &[u8], list: &[Posting]) {
+    pub(crate) fn term(&mut self, term: &[u8], list: &[Posting]) {
         self.terms.add(term, list);
     }
 
     /// Keys come in order.
-    pub fn key(&mut self, key: &[u8], list: &[Posting]) {
+    pub(crate) fn key(&mut self, key: &[u8], list: &[Posting]) {
         self.keys.add(key, list);
     }
 
     /// Documents come in order of where they are written.
-    pub fn document(&mut self, row: &Row<'_>) {
+    pub(crate) fn document(&mut self, row: &DocumentRow<'_>) {
         for (total, length) in self.totals.iter_mut().zip(row.lengths) {
             total.0 += u64::from(length_of(length));
             total.1 += u32::from(length > 0);
@@ -72,7 +72,7 @@ impl Assembly {
         self.count += 1;
     }
 
-    pub fn finish(self, table: [u8; 16]) -> Vec<u8> {
+    pub(crate) fn finish(self, table: [u8; 16]) -> Vec<u8> {
         let (term_starts, terms) = self.terms.words.finish();
         let (key_starts, keys) = self.keys.words.finish();
         let parts: [&[u8]; SECTIONS] = [
@@ -112,7 +112,7 @@ impl Assembly {
         }
         seal(&mut bytes);
         let ids = sorted(self.ids, &Segment::open(&bytes).expect("what was just put together is a segment"));
-        let at = 32 + 12 * FIELDS + 16 * Section::Ids as usize;
+        let at = 32 + 12 * FIELDS + 16 * SegmentSection::Ids as usize;
         let from = u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize;
         bytes[from..from + ids.len()].copy_from_slice(&ids);
         seal(&mut bytes);
@@ -157,12 +157,12 @@ const LENGTHS: [u32; 256] = {
     lengths
 };
 
-pub fn length_of(quantised: u8) -> u32 {
+pub(crate) fn length_of(quantised: u8) -> u32 {
     LENGTHS[usize::from(quantised)]
 }
 
 /// The largest step that is not above the length, except that something is never nothing.
-pub fn quantised(length: u32) -> u8 {
+pub(crate) fn quantised(length: u32) -> u8 {
     u8::try_from(LENGTHS.partition_point(|&known| known <= length).saturating_sub(1)).unwrap_or(u8::MAX)
 }
 

@@ -3,21 +3,21 @@
 use std::collections::HashMap;
 
 use crate::document::Document;
-use crate::index::analysis::simd::Breadth;
+use crate::index::analysis::simd::SimdWidth;
 use crate::index::analysis::table::Table;
 use crate::index::analysis::tokens;
-use crate::index::analysis::word_ids::Numbers;
-use crate::index::analysis::words::Words;
-use crate::index::segment::assembly::{Assembly, Row, quantised};
+use crate::index::analysis::word_ids::WordIds;
+use crate::index::analysis::words::WordAnalysis;
+use crate::index::segment::assembly::{Assembly, DocumentRow, quantised};
 use crate::index::segment::bytes::{checksum, put_block, put_number, zigzag};
 use crate::index::segment::postings::{FIELDS, Posting};
-use crate::index::segment::{META, Origin, card, uuid_bytes, write_label};
+use crate::index::segment::{DocumentOrigin, META, card, uuid_bytes, write_label};
 
 /// A document and where it comes from.
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
+pub struct DocumentDraft {
     pub document: Document,
-    pub origin: Origin,
+    pub origin: DocumentOrigin,
 }
 
 /// Bytes of a field that are looked at. What nobody would read to the end is not found by its end.
@@ -38,13 +38,13 @@ const TAG: u8 = b't';
 /// A name that is more than a word, whole.
 const NAME: u8 = b'n';
 
-pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
+pub fn build(mut drafts: Vec<DocumentDraft>, table: &Table<'_>) -> Vec<u8> {
     keep_latest(&mut drafts);
     drafts.sort_by_key(|draft| (draft.origin.source, draft.origin.offset));
     let mut assembly = Assembly::default();
     let (mut terms, mut keys) = (Counted::default(), Counted::default());
-    let breadth = if drafts.len() >= MANY { Breadth::known() } else { Breadth::default() };
-    let mut words = Words::new(table, breadth);
+    let breadth = if drafts.len() >= MANY { SimdWidth::known() } else { SimdWidth::default() };
+    let mut words = WordAnalysis::new(table, breadth);
     let mut card = Vec::new();
     for (doc, draft) in drafts.iter().enumerate() {
         let doc = u32::try_from(doc).unwrap_or(u32::MAX);
@@ -54,7 +54,7 @@ pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
         write_card(draft, &mut card);
         let (signs, bytes) = breadth.kept(&vector);
         let (signs, bytes) = (signs.map(u64::to_le_bytes), bytes.map(i8::cast_unsigned));
-        assembly.document(&Row {
+        assembly.document(&DocumentRow {
             lengths: lengths.map(quantised),
             meta: meta(draft),
             card: &card,
@@ -70,8 +70,8 @@ pub fn build(mut drafts: Vec<Draft>, table: &Table<'_>) -> Vec<u8> {
 }
 
 /// Of texts with one id only the latest.
-fn keep_latest(drafts: &mut Vec<Draft>) {
-    let mut latest: HashMap<&str, &Origin> = HashMap::with_capacity(drafts.len());
+fn keep_latest(drafts: &mut Vec<DocumentDraft>) {
+    let mut latest: HashMap<&str, &DocumentOrigin> = HashMap::with_capacity(drafts.len());
     let mut is_unique = true;
     for draft in drafts.iter() {
         let known = latest.entry(&draft.document.id).or_insert(&draft.origin);
@@ -125,7 +125,7 @@ pub fn tag_key(tag: &str, key: &mut Vec<u8>) {
     key.extend_from_slice(cut(&tag.trim().to_lowercase(), KEY).as_bytes());
 }
 
-fn meta(draft: &Draft) -> [u8; META] {
+fn meta(draft: &DocumentDraft) -> [u8; META] {
     let seconds = (draft.document.at.millis() / 1000).clamp(0, i64::from(u32::MAX)) as u32;
     let mut meta = [0; META];
     meta[..4].copy_from_slice(&seconds.to_le_bytes());
@@ -134,7 +134,7 @@ fn meta(draft: &Draft) -> [u8; META] {
     meta
 }
 
-fn write_card(draft: &Draft, out: &mut Vec<u8>) {
+fn write_card(draft: &DocumentDraft, out: &mut Vec<u8>) {
     let (document, origin) = (&draft.document, &draft.origin);
     out.clear();
     let uuid = uuid_bytes(&document.id);
@@ -176,30 +176,30 @@ pub fn cut(text: &str, most: usize) -> &str {
 /// Words by number, and every posting in the order of documents.
 #[derive(Default)]
 pub(crate) struct Counted {
-    numbers: Numbers,
+    numbers: WordIds,
     /// For each word, its last posting, of which document that is, and how many there are.
-    last: Vec<Last>,
+    last: Vec<LastWord>,
     postings: Vec<(u32, Posting)>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Last {
+struct LastWord {
     place: u32,
     doc: u32,
     count: u32,
 }
 
 impl Counted {
-    pub fn number(&mut self, word: &[u8]) -> u32 {
+    pub(crate) fn number(&mut self, word: &[u8]) -> u32 {
         let number = self.numbers.of(word);
         if self.last.len() <= number as usize {
-            self.last.push(Last::default());
+            self.last.push(LastWord::default());
         }
         number
     }
 
     /// The numbers of the terms that a part of a word comes to.
-    pub fn of_part(&mut self, part: &str) -> Vec<u32> {
+    pub(crate) fn of_part(&mut self, part: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
         tokens::part_terms(part, &mut |term| {
             if term.len() <= WORD {
@@ -210,7 +210,7 @@ impl Counted {
     }
 
     /// How many there were.
-    pub fn count_all(&mut self, numbers: &[u32], doc: u32, field: usize) -> u32 {
+    pub(crate) fn count_all(&mut self, numbers: &[u32], doc: u32, field: usize) -> u32 {
         for &number in numbers {
             let tf = &mut self.posting(number, doc).tf[field];
             *tf = tf.saturating_add(1);
@@ -218,7 +218,7 @@ impl Counted {
         u32::try_from(numbers.len()).unwrap_or(u32::MAX)
     }
 
-    pub fn count_once(&mut self, number: u32, doc: u32) {
+    pub(crate) fn count_once(&mut self, number: u32, doc: u32) {
         self.posting(number, doc).tf = [0, 0, 0, 1];
     }
 
@@ -234,7 +234,7 @@ impl Counted {
     }
 
     /// Every word in order, with its postings.
-    pub fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
+    pub(crate) fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
         let mut starts = Vec::with_capacity(self.last.len() + 1);
         let mut start = 0usize;
         for last in &self.last {

@@ -2,14 +2,14 @@
 
 /// A place in bytes that only moves forward.
 #[derive(Clone, Copy, Debug)]
-pub struct Reader<'a> {
+pub struct ByteReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, at: 0 }
+impl<'a> ByteReader<'a> {
+    pub fn new(bytes: &'a [u8]) -> ByteReader<'a> {
+        ByteReader { bytes, at: 0 }
     }
 
     pub fn is_done(&self) -> bool {
@@ -129,13 +129,13 @@ mod tests {
         fn numbers_come_back(number in any::<u64>(), signed in any::<i64>()) {
             let mut bytes = Vec::new();
             put_number(&mut bytes, number);
-            prop_assert_eq!(Reader::new(&bytes).number(), Some(number));
+            prop_assert_eq!(ByteReader::new(&bytes).number(), Some(number));
             prop_assert_eq!(unzigzag(zigzag(signed)), signed);
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..24)) {
-            let mut reader = Reader::new(&bytes);
+            let mut reader = ByteReader::new(&bytes);
             while reader.block().is_some() {}
         }
 

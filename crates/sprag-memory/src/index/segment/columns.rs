@@ -3,8 +3,8 @@
 //! bit. Behind the rows stands what was said of documents that are not there yet.
 
 use crate::index::segment::bits::Bits;
-use crate::index::segment::bytes::{Reader, checksum, put_block, u32_at, u64_at};
-use crate::learning::Status;
+use crate::index::segment::bytes::{ByteReader, checksum, put_block, u32_at, u64_at};
+use crate::learning::LearningStatus;
 use crate::usage::{ROW, Uses};
 
 const MAGIC: &[u8; 8] = b"SPRAGUSE";
@@ -18,22 +18,22 @@ const REPLACED: usize = 1;
 /// In memory, to be changed and written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
-    pub segments: Vec<Vec<Row>>,
+    pub segments: Vec<Vec<ColumnRow>>,
     /// Said of documents that are not there yet.
     pub early: Vec<(String, Uses)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Row {
+pub struct ColumnRow {
     pub uses: Uses,
     /// A later text of the same id is elsewhere.
     pub is_replaced: bool,
 }
 
-impl Row {
+impl ColumnRow {
     /// Whether it may be shown to somebody who asked for nothing special.
     pub fn is_live(&self) -> bool {
-        !self.is_replaced && matches!(self.uses.status, Status::Active | Status::Stale)
+        !self.is_replaced && matches!(self.uses.status, LearningStatus::Active | LearningStatus::Stale)
     }
 
     fn bytes(&self) -> [u8; ROW] {
@@ -42,8 +42,8 @@ impl Row {
         row
     }
 
-    pub fn read(bytes: &[u8; ROW]) -> Row {
-        Row { uses: Uses::from_row(bytes), is_replaced: bytes[REPLACED] != 0 }
+    pub fn read(bytes: &[u8; ROW]) -> ColumnRow {
+        ColumnRow { uses: Uses::from_row(bytes), is_replaced: bytes[REPLACED] != 0 }
     }
 }
 
@@ -52,7 +52,7 @@ const STRIDE: usize = 8;
 
 impl Columns {
     pub fn bytes(&self) -> Vec<u8> {
-        let is_known = |row: &&Row| **row != Row::default();
+        let is_known = |row: &&ColumnRow| **row != ColumnRow::default();
         let rows: Vec<usize> =
             self.segments.iter().map(|segment| segment.iter().filter(is_known).count()).collect();
         let mut bytes = Vec::new();
@@ -66,13 +66,13 @@ impl Columns {
         let head = checksum(&bytes);
         bytes.extend(head.to_le_bytes());
         for segment in &self.segments {
-            let bits = |is_set: &dyn Fn(&Row) -> bool| {
+            let bits = |is_set: &dyn Fn(&ColumnRow) -> bool| {
                 let mut bits = Bits::all(segment.len() as u32);
                 bits.keep(|doc| is_set(&segment[doc as usize]));
                 bits
             };
             let known = bits(&|row| is_known(&row));
-            bytes.extend(bits(&Row::is_live).bytes());
+            bytes.extend(bits(&ColumnRow::is_live).bytes());
             bytes.extend(known.bytes());
             known.counts(STRIDE).for_each(|before| bytes.extend(before.to_le_bytes()));
         }
@@ -89,15 +89,15 @@ impl Columns {
 
 /// As they are in a file.
 #[derive(Clone, Debug)]
-pub struct View<'a> {
+pub struct ColumnView<'a> {
     bytes: &'a [u8],
-    segments: Vec<Part>,
+    segments: Vec<ColumnRange>,
     end: usize,
 }
 
 /// Where what belongs to a segment begins.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct ColumnRange {
     docs: u32,
     live: usize,
     known: usize,
@@ -105,9 +105,9 @@ struct Part {
     rows: usize,
 }
 
-impl<'a> View<'a> {
+impl<'a> ColumnView<'a> {
     /// `None`: these are no columns, or not all of them.
-    pub fn open(bytes: &'a [u8]) -> Option<View<'a>> {
+    pub fn open(bytes: &'a [u8]) -> Option<ColumnView<'a>> {
         let count = u32_at(bytes, 12)? as usize;
         let sizes = bytes.get(HEAD..HEAD.checked_add(count.checked_mul(8)?)?)?;
         let head = HEAD + sizes.len();
@@ -122,13 +122,13 @@ impl<'a> View<'a> {
             let words = (docs as usize).div_ceil(64);
             let (live, known, counts) = (at, at + 8 * words, at + 16 * words);
             at = counts.checked_add(4 * words.div_ceil(STRIDE))?;
-            segments.push(Part { docs, live, known, counts, rows: 0 });
+            segments.push(ColumnRange { docs, live, known, counts, rows: 0 });
         }
         for (part, size) in segments.iter_mut().zip(sizes.chunks_exact(8)) {
             part.rows = at;
             at = at.checked_add((u32_at(size, 4)? as usize).checked_mul(ROW)?)?;
         }
-        (at <= bytes.len()).then_some(View { bytes, segments, end: at })
+        (at <= bytes.len()).then_some(ColumnView { bytes, segments, end: at })
     }
 
     /// How many documents each segment has.
@@ -136,10 +136,10 @@ impl<'a> View<'a> {
         self.segments.iter().map(|part| part.docs)
     }
 
-    pub fn row(&self, segment: usize, doc: u32) -> Row {
+    pub fn row(&self, segment: usize, doc: u32) -> ColumnRow {
         let from = self.place(segment, doc);
         let row = from.and_then(|from| self.bytes.get(from..from + ROW)).and_then(|row| row.try_into().ok());
-        row.map(Row::read).unwrap_or_default()
+        row.map(ColumnRow::read).unwrap_or_default()
     }
 
     /// Where a row begins, if there is one.
@@ -166,14 +166,15 @@ impl<'a> View<'a> {
     }
 
     pub fn read(&self) -> Columns {
-        let rows =
-            |(segment, part): (usize, &Part)| (0..part.docs).map(|doc| self.row(segment, doc)).collect();
+        let rows = |(segment, part): (usize, &ColumnRange)| {
+            (0..part.docs).map(|doc| self.row(segment, doc)).collect()
+        };
         Columns { segments: self.segments.iter().enumerate().map(rows).collect(), early: self.early() }
     }
 
     pub fn early(&self) -> Vec<(String, Uses)> {
         let mut early = Vec::new();
-        let mut reader = Reader::new(self.bytes.get(self.end..).unwrap_or_default());
+        let mut reader = ByteReader::new(self.bytes.get(self.end..).unwrap_or_default());
         while let (Some(id), Some(row)) = (reader.text(), reader.take(ROW)) {
             early.push((id.to_owned(), Uses::from_row(row.try_into().expect("a row has its bytes"))));
         }
@@ -188,14 +189,18 @@ mod tests {
     use sprag_base::time::Timestamp;
 
     use super::*;
-    use crate::usage::Change;
+    use crate::usage::UsageChange;
 
     fn columns() -> Columns {
-        let mut archived = Row::default();
-        archived.uses.apply(Change::Archived, Timestamp::from_millis(0));
-        let replaced = Row { is_replaced: true, ..Row::default() };
+        let mut archived = ColumnRow::default();
+        archived.uses.apply(UsageChange::Archived, Timestamp::from_millis(0));
+        let replaced = ColumnRow { is_replaced: true, ..ColumnRow::default() };
         Columns {
-            segments: vec![vec![Row::default(); 70], Vec::new(), vec![archived, Row::default(), replaced]],
+            segments: vec![
+                vec![ColumnRow::default(); 70],
+                Vec::new(),
+                vec![archived, ColumnRow::default(), replaced],
+            ],
             early: vec![("not-there".to_owned(), archived.uses)],
         }
     }
@@ -203,7 +208,7 @@ mod tests {
     #[test]
     fn they_come_back_and_say_what_may_be_shown() {
         let bytes = columns().bytes();
-        let view = View::open(&bytes).unwrap();
+        let view = ColumnView::open(&bytes).unwrap();
         assert_eq!(view.read(), columns());
         assert_eq!(view.live(0), Bits::all(70));
         assert_eq!([0, 1, 2].map(|doc| view.live(2).has(doc)), [false, true, false]);
@@ -211,13 +216,13 @@ mod tests {
 
     #[test]
     fn what_was_never_used_takes_a_bit() {
-        let mut columns = Columns { segments: vec![vec![Row::default(); 10_000]], early: Vec::new() };
+        let mut columns = Columns { segments: vec![vec![ColumnRow::default(); 10_000]], early: Vec::new() };
         assert!(columns.bytes().len() < 3 * 10_000 / 8 + 100);
         for doc in [0, 63, 64, 511, 512, 513, 9_999] {
             columns.segments[0][doc].uses.surfaced = 1 + doc as u16;
         }
         let bytes = columns.bytes();
-        assert_eq!(View::open(&bytes).unwrap().read(), columns);
+        assert_eq!(ColumnView::open(&bytes).unwrap().read(), columns);
     }
 
     proptest! {
@@ -227,7 +232,7 @@ mod tests {
             let at = at.index(bytes.len());
             bytes[at] = byte;
             bytes.truncate(end.index(bytes.len() + 1));
-            if let Some(view) = View::open(&bytes) {
+            if let Some(view) = ColumnView::open(&bytes) {
                 let _columns = view.read();
                 let _bits = (view.live(0), view.live(9));
             }

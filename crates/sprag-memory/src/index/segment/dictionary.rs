@@ -1,14 +1,14 @@
 //! Words in order, each with the place of its postings. Neighbours begin alike, so that only what
 //! differs is written; every sixteenth is whole, to be jumped to.
 
-use crate::index::segment::bytes::{Reader, put_block, put_number, u32_at};
+use crate::index::segment::bytes::{ByteReader, put_block, put_number, u32_at};
 
 const BLOCK: usize = 16;
 /// A word of a hostile file may claim any length; no word of ours is longer.
 const LONGEST: usize = 4096;
 
 #[derive(Default)]
-pub struct Writer {
+pub(super) struct DictionaryWriter {
     entries: Vec<u8>,
     starts: Vec<u8>,
     count: usize,
@@ -19,16 +19,16 @@ pub struct Writer {
 
 /// What is known of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DictionaryEntry {
     /// Documents that have it.
     pub docs: u32,
     pub offset: usize,
     pub length: usize,
 }
 
-impl Writer {
+impl DictionaryWriter {
     /// Words come in order, each with so many bytes of postings.
-    pub fn add(&mut self, word: &[u8], docs: u32, length: u64) {
+    pub(super) fn add(&mut self, word: &[u8], docs: u32, length: u64) {
         if self.count.is_multiple_of(BLOCK) {
             self.starts.extend(u32::try_from(self.entries.len()).unwrap_or(u32::MAX).to_le_bytes());
             put_number(&mut self.entries, self.offset);
@@ -46,7 +46,7 @@ impl Writer {
     }
 
     /// Where the blocks start, and the blocks.
-    pub fn finish(self) -> (Vec<u8>, Vec<u8>) {
+    pub(super) fn finish(self) -> (Vec<u8>, Vec<u8>) {
         (self.starts, self.entries)
     }
 }
@@ -62,7 +62,7 @@ impl<'a> Dictionary<'a> {
         Dictionary { starts, entries }
     }
 
-    pub fn find(&self, word: &[u8]) -> Option<Entry> {
+    pub fn find(&self, word: &[u8]) -> Option<DictionaryEntry> {
         let mut found = None;
         self.from(word, |known, entry| {
             found = (known == word).then_some(entry);
@@ -72,10 +72,10 @@ impl<'a> Dictionary<'a> {
     }
 
     /// Goes through the words from this one on, for as long as `take` says so.
-    pub fn from(&self, word: &[u8], mut take: impl FnMut(&[u8], Entry) -> bool) {
+    pub fn from(&self, word: &[u8], mut take: impl FnMut(&[u8], DictionaryEntry) -> bool) {
         let first = self.block_of(word);
         for block in first..self.starts.len() / 4 {
-            let Some(mut walk) = Walk::at(self, block) else { return };
+            let Some(mut walk) = BlockWalk::at(self, block) else { return };
             while let Some(entry) = walk.step() {
                 if walk.word.as_slice() >= word && !take(&walk.word, entry) {
                     return;
@@ -84,8 +84,8 @@ impl<'a> Dictionary<'a> {
         }
     }
 
-    pub fn iter(&self) -> Words<'a> {
-        Words { dictionary: *self, block: 0, walk: Walk::at(self, 0) }
+    pub fn iter(&self) -> DictionaryWords<'a> {
+        DictionaryWords { dictionary: *self, block: 0, walk: BlockWalk::at(self, 0) }
     }
 
     /// The last block whose first word is not after this one.
@@ -107,29 +107,29 @@ impl<'a> Dictionary<'a> {
         reader.block()
     }
 
-    fn reader(&self, block: usize) -> Option<Reader<'a>> {
+    fn reader(&self, block: usize) -> Option<ByteReader<'a>> {
         let start = u32_at(self.starts, block * 4)? as usize;
         let end = u32_at(self.starts, block * 4 + 4).map_or(self.entries.len(), |end| end as usize);
-        Some(Reader::new(self.entries.get(start..end)?))
+        Some(ByteReader::new(self.entries.get(start..end)?))
     }
 }
 
 /// The words of one block.
-struct Walk<'a> {
-    reader: Reader<'a>,
+struct BlockWalk<'a> {
+    reader: ByteReader<'a>,
     offset: usize,
     word: Vec<u8>,
     is_first: bool,
 }
 
-impl<'a> Walk<'a> {
-    fn at(dictionary: &Dictionary<'a>, block: usize) -> Option<Walk<'a>> {
+impl<'a> BlockWalk<'a> {
+    fn at(dictionary: &Dictionary<'a>, block: usize) -> Option<BlockWalk<'a>> {
         let mut reader = dictionary.reader(block)?;
         let offset = reader.size()?;
-        Some(Walk { reader, offset, word: Vec::with_capacity(32), is_first: true })
+        Some(BlockWalk { reader, offset, word: Vec::with_capacity(32), is_first: true })
     }
 
-    fn step(&mut self) -> Option<Entry> {
+    fn step(&mut self) -> Option<DictionaryEntry> {
         if self.reader.is_done() {
             return None;
         }
@@ -143,32 +143,32 @@ impl<'a> Walk<'a> {
         self.word.extend_from_slice(rest);
         let docs = u32::try_from(self.reader.number()?).ok()?;
         let length = self.reader.size()?;
-        let entry = Entry { docs, offset: self.offset, length };
+        let entry = DictionaryEntry { docs, offset: self.offset, length };
         self.offset = self.offset.checked_add(length)?;
         Some(entry)
     }
 }
 
 /// All words in order.
-pub struct Words<'a> {
+pub struct DictionaryWords<'a> {
     dictionary: Dictionary<'a>,
     block: usize,
-    walk: Option<Walk<'a>>,
+    walk: Option<BlockWalk<'a>>,
 }
 
-impl Words<'_> {
+impl DictionaryWords<'_> {
     pub fn word(&self) -> &[u8] {
         self.walk.as_ref().map_or(&[], |walk| &walk.word)
     }
 
     /// On to the next word; `None` at the end.
-    pub fn step(&mut self) -> Option<Entry> {
+    pub fn step(&mut self) -> Option<DictionaryEntry> {
         loop {
             if let Some(entry) = self.walk.as_mut()?.step() {
                 return Some(entry);
             }
             self.block += 1;
-            self.walk = Walk::at(&self.dictionary, self.block);
+            self.walk = BlockWalk::at(&self.dictionary, self.block);
         }
     }
 }
@@ -182,12 +182,12 @@ mod tests {
     proptest! {
         #[test]
         fn every_word_is_found_and_no_other(words in proptest::collection::btree_set("[a-c]{0,5}", 0..80), other in "[a-c]{0,5}") {
-            let mut writer = Writer::default();
+            let mut writer = DictionaryWriter::default();
             let mut offset = 0;
             let mut wanted = Vec::new();
             for (at, word) in words.iter().enumerate() {
                 writer.add(word.as_bytes(), at as u32, at as u64 + 1);
-                wanted.push(Entry { docs: at as u32, offset, length: at + 1 });
+                wanted.push(DictionaryEntry { docs: at as u32, offset, length: at + 1 });
                 offset += at + 1;
             }
             let (starts, entries) = writer.finish();

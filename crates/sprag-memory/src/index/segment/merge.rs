@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use crate::index::analysis::table::DIMS;
 use crate::index::analysis::vectors::SIGNS;
-use crate::index::segment::assembly::{Assembly, Row};
-use crate::index::segment::dictionary::Words;
+use crate::index::segment::assembly::{Assembly, DocumentRow};
+use crate::index::segment::dictionary::DictionaryWords;
 use crate::index::segment::postings::Posting;
-use crate::index::segment::{META, Section, Segment};
+use crate::index::segment::{META, Segment, SegmentSection};
 
 /// Gone: another text took its place.
 const GONE: u32 = u32::MAX;
@@ -22,24 +22,24 @@ pub fn merge(segments: &[Segment<'_>], table: [u8; 16]) -> Vec<u8> {
         numbers[place.segment][place.doc as usize] = u32::try_from(number).unwrap_or(GONE);
         let segment = &segments[place.segment];
         let id = segment.id(place.doc);
-        assembly.document(&Row {
+        assembly.document(&DocumentRow {
             lengths: segment.lengths(place.doc),
-            meta: row::<META>(segment, Section::Metas, place.doc),
+            meta: row::<META>(segment, SegmentSection::Metas, place.doc),
             card: segment.card_bytes(place.doc).unwrap_or_default(),
             id: id.as_ref().map(|id| id.as_str()).unwrap_or_default(),
-            signs: &row::<SIGNS>(segment, Section::Signs, place.doc),
-            vector: &row::<DIMS>(segment, Section::Vectors, place.doc),
+            signs: &row::<SIGNS>(segment, SegmentSection::Signs, place.doc),
+            vector: &row::<DIMS>(segment, SegmentSection::Vectors, place.doc),
         });
     }
     let terms = segments.iter().map(|segment| segment.terms().iter()).collect();
-    lists(segments, Section::TermPostings, terms, &numbers, |term, list| assembly.term(term, list));
+    lists(segments, SegmentSection::TermPostings, terms, &numbers, |term, list| assembly.term(term, list));
     let keys = segments.iter().map(|segment| segment.keys().iter()).collect();
-    lists(segments, Section::KeyPostings, keys, &numbers, |key, list| assembly.key(key, list));
+    lists(segments, SegmentSection::KeyPostings, keys, &numbers, |key, list| assembly.key(key, list));
     assembly.finish(table)
 }
 
 /// A document of one of the segments.
-struct Place {
+struct SegmentDocument {
     source: u16,
     offset: u64,
     segment: usize,
@@ -48,7 +48,7 @@ struct Place {
 
 /// The documents that stay, as a build would have them. One whose card cannot be read is lost here and
 /// comes back with the next rebuild.
-fn in_order(segments: &[Segment<'_>]) -> Vec<Place> {
+fn in_order(segments: &[Segment<'_>]) -> Vec<SegmentDocument> {
     let mut latest = HashMap::new();
     for (number, segment) in segments.iter().enumerate() {
         for doc in segment.docs() {
@@ -59,9 +59,14 @@ fn in_order(segments: &[Segment<'_>]) -> Vec<Place> {
             }
         }
     }
-    let mut places: Vec<Place> = latest
+    let mut places: Vec<SegmentDocument> = latest
         .into_values()
-        .map(|(origin, segment, doc)| Place { source: origin.source, offset: origin.offset, segment, doc })
+        .map(|(origin, segment, doc)| SegmentDocument {
+            source: origin.source,
+            offset: origin.offset,
+            segment,
+            doc,
+        })
         .collect();
     places.sort_unstable_by_key(|place| (place.source, place.offset, place.segment, place.doc));
     places
@@ -77,7 +82,7 @@ enum IdKey<'a> {
 impl<'a> IdKey<'a> {
     fn of(segment: &Segment<'a>, doc: u32) -> IdKey<'a> {
         match segment.id(doc) {
-            Some(crate::index::segment::Id::Text(text)) => IdKey::Text(text),
+            Some(crate::index::segment::DocumentId::Text(text)) => IdKey::Text(text),
             Some(id) => {
                 IdKey::Uuid(crate::index::segment::uuid_bytes(id.as_str()).map_or(0, u128::from_be_bytes))
             }
@@ -86,19 +91,19 @@ impl<'a> IdKey<'a> {
     }
 }
 
-fn row<const N: usize>(segment: &Segment<'_>, section: Section, doc: u32) -> [u8; N] {
+fn row<const N: usize>(segment: &Segment<'_>, section: SegmentSection, doc: u32) -> [u8; N] {
     segment.row(section, N, doc).and_then(|row| row.try_into().ok()).unwrap_or([0; N])
 }
 
 /// The words of all segments in order, each with what is left of its postings.
 fn lists(
     segments: &[Segment<'_>],
-    section: Section,
-    mut words: Vec<Words<'_>>,
+    section: SegmentSection,
+    mut words: Vec<DictionaryWords<'_>>,
     numbers: &[Vec<u32>],
     mut take: impl FnMut(&[u8], &[Posting]),
 ) {
-    let mut current: Vec<_> = words.iter_mut().map(Words::step).collect();
+    let mut current: Vec<_> = words.iter_mut().map(DictionaryWords::step).collect();
     let mut word = Vec::new();
     let mut list: Vec<Posting> = Vec::new();
     loop {

@@ -15,13 +15,13 @@ use std::ops::Range;
 
 use sprag_base::time::Timestamp;
 
-use crate::document::Label;
+use crate::document::DocumentLabel;
 use crate::index::analysis::table::DIMS;
 use crate::index::analysis::vectors::SIGNS;
-use crate::index::segment::bytes::{Reader, checksum, u32_at, u64_at, unzigzag};
+use crate::index::segment::bytes::{ByteReader, checksum, u32_at, u64_at, unzigzag};
 use crate::index::segment::dictionary::Dictionary;
 use crate::index::segment::postings::{FIELDS, Postings};
-use crate::learning::{Category, Kind, Readers, Scope};
+use crate::learning::{Category, LearningKind, LearningReaders, LearningScope};
 
 pub const MAGIC: &[u8; 8] = b"SPRAGSEG";
 /// The shape of a segment this version writes; one of another shape is built again.
@@ -30,7 +30,7 @@ pub const FORMAT: u32 = 1;
 /// What a segment is made of, in this order.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
-pub enum Section {
+pub enum SegmentSection {
     TermStarts,
     Terms,
     TermPostings,
@@ -50,19 +50,19 @@ pub const SECTIONS: usize = 13;
 /// Magic, format, count, table; totals and counts of the fields; parts; two sums.
 pub const HEAD: usize = 32 + 12 * FIELDS + 16 * SECTIONS + 16;
 /// What one document takes of the parts that have rows.
-const ROWS: [(Section, usize); 6] = [
-    (Section::Lengths, FIELDS),
-    (Section::Metas, META),
-    (Section::CardStarts, 4),
-    (Section::Ids, 4),
-    (Section::Signs, SIGNS),
-    (Section::Vectors, DIMS),
+const ROWS: [(SegmentSection, usize); 6] = [
+    (SegmentSection::Lengths, FIELDS),
+    (SegmentSection::Metas, META),
+    (SegmentSection::CardStarts, 4),
+    (SegmentSection::Ids, 4),
+    (SegmentSection::Signs, SIGNS),
+    (SegmentSection::Vectors, DIMS),
 ];
 pub const META: usize = 8;
 
 /// These bytes are no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damaged;
+pub struct DamagedSegment;
 
 #[derive(Clone, Debug)]
 pub struct Segment<'a> {
@@ -73,18 +73,18 @@ pub struct Segment<'a> {
 
 /// What a document is told by before anything else of it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card<'a> {
-    pub id: Id<'a>,
+pub struct DocumentCard<'a> {
+    pub id: DocumentId<'a>,
     pub at: Timestamp,
-    pub origin: Origin,
-    pub label: Option<Label>,
+    pub origin: DocumentOrigin,
+    pub label: Option<DocumentLabel>,
     pub summary: &'a str,
     pub when_not: &'a str,
 }
 
 /// Where a text is written, and when that was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct DocumentOrigin {
     pub source: u16,
     pub offset: u64,
     pub length: u32,
@@ -92,7 +92,7 @@ pub struct Origin {
     pub version: Timestamp,
 }
 
-impl Origin {
+impl DocumentOrigin {
     /// What is later, comes later.
     pub fn rank(&self) -> (Timestamp, u16, u64) {
         (self.version, self.source, self.offset)
@@ -101,23 +101,23 @@ impl Origin {
 
 /// An id, most of which are UUIDs and kept as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id<'a> {
+pub enum DocumentId<'a> {
     Uuid([u8; 36]),
     Text(&'a str),
 }
 
-impl Id<'_> {
+impl DocumentId<'_> {
     pub fn as_str(&self) -> &str {
         match self {
-            Id::Uuid(text) => std::str::from_utf8(text).unwrap_or_default(),
-            Id::Text(text) => text,
+            DocumentId::Uuid(text) => std::str::from_utf8(text).unwrap_or_default(),
+            DocumentId::Text(text) => text,
         }
     }
 }
 
 impl<'a> Segment<'a> {
-    pub fn open(bytes: &'a [u8]) -> Result<Segment<'a>, Damaged> {
-        Segment::read(bytes).ok_or(Damaged)
+    pub fn open(bytes: &'a [u8]) -> Result<Segment<'a>, DamagedSegment> {
+        Segment::read(bytes).ok_or(DamagedSegment)
     }
 
     fn read(bytes: &'a [u8]) -> Option<Segment<'a>> {
@@ -174,7 +174,7 @@ impl<'a> Segment<'a> {
         })
     }
 
-    pub fn section(&self, section: Section) -> &'a [u8] {
+    pub fn section(&self, section: SegmentSection) -> &'a [u8] {
         let (from, to) = self.parts[section as usize];
         self.bytes.get(from..to).unwrap_or_default()
     }
@@ -184,33 +184,33 @@ impl<'a> Segment<'a> {
         self.parts.map(|(from, _)| from as u64)
     }
 
-    pub fn row(&self, part: Section, size: usize, doc: u32) -> Option<&'a [u8]> {
+    pub fn row(&self, part: SegmentSection, size: usize, doc: u32) -> Option<&'a [u8]> {
         let from = (doc as usize).checked_mul(size)?;
         self.section(part).get(from..from.checked_add(size)?)
     }
 
     pub fn terms(&self) -> Dictionary<'a> {
-        Dictionary::new(self.section(Section::TermStarts), self.section(Section::Terms))
+        Dictionary::new(self.section(SegmentSection::TermStarts), self.section(SegmentSection::Terms))
     }
 
     pub fn keys(&self) -> Dictionary<'a> {
-        Dictionary::new(self.section(Section::KeyStarts), self.section(Section::Keys))
+        Dictionary::new(self.section(SegmentSection::KeyStarts), self.section(SegmentSection::Keys))
     }
 
     pub fn term(&self, term: &str) -> Option<Postings<'a>> {
         let entry = self.terms().find(term.as_bytes())?;
-        self.postings(Section::TermPostings, entry)
+        self.postings(SegmentSection::TermPostings, entry)
     }
 
     pub fn key(&self, key: &[u8]) -> Option<Postings<'a>> {
         let entry = self.keys().find(key)?;
-        self.postings(Section::KeyPostings, entry)
+        self.postings(SegmentSection::KeyPostings, entry)
     }
 
     pub fn postings(
         &self,
-        part: Section,
-        entry: crate::index::segment::dictionary::Entry,
+        part: SegmentSection,
+        entry: crate::index::segment::dictionary::DictionaryEntry,
     ) -> Option<Postings<'a>> {
         let bytes = self.section(part).get(entry.offset..entry.offset.checked_add(entry.length)?)?;
         // A list cannot have more documents than there are.
@@ -218,39 +218,39 @@ impl<'a> Segment<'a> {
     }
 
     pub fn lengths(&self, doc: u32) -> [u8; FIELDS] {
-        self.row(Section::Lengths, FIELDS, doc).and_then(|row| row.try_into().ok()).unwrap_or_default()
+        self.row(SegmentSection::Lengths, FIELDS, doc).and_then(|row| row.try_into().ok()).unwrap_or_default()
     }
 
     /// Seconds since 1970, held within what four bytes can tell.
     pub fn seconds(&self, doc: u32) -> u32 {
-        self.row(Section::Metas, META, doc).and_then(|row| u32_at(row, 0)).unwrap_or(0)
+        self.row(SegmentSection::Metas, META, doc).and_then(|row| u32_at(row, 0)).unwrap_or(0)
     }
 
     pub fn source(&self, doc: u32) -> u16 {
-        let row = self.row(Section::Metas, META, doc).unwrap_or(&[0; META]);
+        let row = self.row(SegmentSection::Metas, META, doc).unwrap_or(&[0; META]);
         u16::from_le_bytes([row[6], row[7]])
     }
 
-    pub fn label(&self, doc: u32) -> Option<Label> {
-        let row = self.row(Section::Metas, META, doc)?;
+    pub fn label(&self, doc: u32) -> Option<DocumentLabel> {
+        let row = self.row(SegmentSection::Metas, META, doc)?;
         read_label(u16::from_le_bytes([row[4], row[5]]))
     }
 
     pub fn vector(&self, doc: u32) -> &'a [u8] {
-        self.row(Section::Vectors, DIMS, doc).unwrap_or_default()
+        self.row(SegmentSection::Vectors, DIMS, doc).unwrap_or_default()
     }
 
     /// The bytes of a card, as they are copied from segment to segment.
     pub fn card_bytes(&self, doc: u32) -> Option<&'a [u8]> {
-        let starts = self.section(Section::CardStarts);
+        let starts = self.section(SegmentSection::CardStarts);
         let from = u32_at(starts, doc as usize * 4)? as usize;
-        let cards = self.section(Section::Cards);
+        let cards = self.section(SegmentSection::Cards);
         let to = u32_at(starts, doc as usize * 4 + 4).map_or(cards.len(), |to| to as usize);
         cards.get(from..to)
     }
 
-    pub fn card(&self, doc: u32) -> Option<Card<'a>> {
-        let mut reader = Reader::new(self.card_bytes(doc)?);
+    pub fn card(&self, doc: u32) -> Option<DocumentCard<'a>> {
+        let mut reader = ByteReader::new(self.card_bytes(doc)?);
         let flags = reader.byte()?;
         let id = read_id(&mut reader, flags)?;
         let at = unzigzag(reader.number()?);
@@ -259,12 +259,19 @@ impl<'a> Segment<'a> {
         let summary = reader.text()?;
         let when_not = if flags & card::WHEN_NOT != 0 { reader.text()? } else { "" };
         let version = Timestamp::from_millis(at.saturating_add(later));
-        let origin = Origin { source: self.source(doc), offset, length, version };
-        Some(Card { id, at: Timestamp::from_millis(at), origin, label: self.label(doc), summary, when_not })
+        let origin = DocumentOrigin { source: self.source(doc), offset, length, version };
+        Some(DocumentCard {
+            id,
+            at: Timestamp::from_millis(at),
+            origin,
+            label: self.label(doc),
+            summary,
+            when_not,
+        })
     }
 
-    pub fn id(&self, doc: u32) -> Option<Id<'a>> {
-        let mut reader = Reader::new(self.card_bytes(doc)?);
+    pub fn id(&self, doc: u32) -> Option<DocumentId<'a>> {
+        let mut reader = ByteReader::new(self.card_bytes(doc)?);
         let flags = reader.byte()?;
         read_id(&mut reader, flags)
     }
@@ -314,7 +321,7 @@ impl<'a> Segment<'a> {
     }
 
     fn nth_id(&self, at: u32) -> Option<u32> {
-        u32_at(self.section(Section::Ids), at as usize * 4)
+        u32_at(self.section(SegmentSection::Ids), at as usize * 4)
     }
 
     /// How many ids come before this one.
@@ -340,9 +347,9 @@ pub mod card {
     pub const WHEN_NOT: u8 = 4;
 }
 
-fn read_id<'a>(reader: &mut Reader<'a>, flags: u8) -> Option<Id<'a>> {
+fn read_id<'a>(reader: &mut ByteReader<'a>, flags: u8) -> Option<DocumentId<'a>> {
     if flags & card::UUID == 0 {
-        return reader.text().map(Id::Text);
+        return reader.text().map(DocumentId::Text);
     }
     let bytes = reader.take(16)?;
     let mut text = [b'-'; 36];
@@ -356,7 +363,7 @@ fn read_id<'a>(reader: &mut Reader<'a>, flags: u8) -> Option<Id<'a>> {
             at += 1;
         }
     }
-    Some(Id::Uuid(text))
+    Some(DocumentId::Uuid(text))
 }
 
 /// The sixteen bytes of an id that is written as UUIDs are.
@@ -383,29 +390,29 @@ pub fn uuid_bytes(id: &str) -> Option<[u8; 16]> {
     Some(bytes)
 }
 
-pub fn write_label(label: Option<Label>) -> u16 {
+pub fn write_label(label: Option<DocumentLabel>) -> u16 {
     fn place<T: PartialEq>(all: &[T], one: &T) -> u16 {
         all.iter().position(|known| known == one).unwrap_or(0) as u16
     }
     label.map_or(0, |label| {
         1 | place(Category::ALL, &label.category) << 1
-            | place(Scope::ALL, &label.scope) << 5
-            | place(Kind::ALL, &label.kind) << 8
-            | place(Readers::ALL, &label.readers) << 11
+            | place(LearningScope::ALL, &label.scope) << 5
+            | place(LearningKind::ALL, &label.kind) << 8
+            | place(LearningReaders::ALL, &label.readers) << 11
     })
 }
 
-fn read_label(bits: u16) -> Option<Label> {
+fn read_label(bits: u16) -> Option<DocumentLabel> {
     fn of<T: Copy>(all: &[T], bits: u16) -> Option<T> {
         all.get(usize::from(bits & 7)).copied()
     }
     if bits & 1 == 0 {
         return None;
     }
-    Some(Label {
+    Some(DocumentLabel {
         category: Category::ALL.get(usize::from(bits >> 1 & 15)).copied()?,
-        scope: of(Scope::ALL, bits >> 5)?,
-        kind: of(Kind::ALL, bits >> 8)?,
-        readers: of(Readers::ALL, bits >> 11)?,
+        scope: of(LearningScope::ALL, bits >> 5)?,
+        kind: of(LearningKind::ALL, bits >> 8)?,
+        readers: of(LearningReaders::ALL, bits >> 11)?,
     })
 }

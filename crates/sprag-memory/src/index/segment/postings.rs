@@ -1,10 +1,10 @@
 //! Which documents have a term, and how often in each of their fields. Documents come in rising order;
 //! long lists have marks on the way, so that one can be looked for without reading all before it.
 
-use crate::index::segment::bytes::{Reader, put_number, u32_at};
+use crate::index::segment::bytes::{ByteReader, put_number, u32_at};
 
 /// Summary, tags, when it should come to mind, detail.
-pub const FIELDS: usize = 4;
+pub(crate) const FIELDS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
@@ -19,12 +19,12 @@ const STRIDE: usize = 128;
 const MARK: usize = 8;
 
 /// What most postings are, in three bits; the last stands for all others.
-pub const SHAPES: [[u8; FIELDS]; 7] =
+pub(crate) const SHAPES: [[u8; FIELDS]; 7] =
     [[0, 0, 0, 1], [1, 0, 0, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 1], [0, 0, 0, 2], [0, 0, 1, 0]];
 const OTHER: u64 = 7;
 
 /// Writes a list that is in order.
-pub fn write(out: &mut Vec<u8>, postings: &[Posting]) {
+pub(crate) fn write(out: &mut Vec<u8>, postings: &[Posting]) {
     let marks = marks_of(postings.len());
     let start = out.len();
     out.resize(start + marks * MARK, 0);
@@ -72,7 +72,7 @@ impl<'a> Postings<'a> {
     }
 
     pub fn iter(&self) -> Iter<'a> {
-        Iter { reader: Reader::new(self.data), next: 0, left: self.count, ahead: None }
+        Iter { reader: ByteReader::new(self.data), next: 0, left: self.count, ahead: None }
     }
 
     /// Calls `take` with what the list has of these documents, which are in order.
@@ -113,31 +113,31 @@ impl<'a> Postings<'a> {
             (u32_at(self.marks, at).unwrap_or(u32::MAX), u32_at(self.marks, at + 4).unwrap_or(u32::MAX));
         let data = self.data.get(offset as usize..).unwrap_or_default();
         let left = self.count.saturating_sub(u32::try_from(block * STRIDE).unwrap_or(u32::MAX));
-        Iter { reader: Reader::new(data), next, left, ahead: None }
+        Iter { reader: ByteReader::new(data), next, left, ahead: None }
     }
 }
 
 pub struct Iter<'a> {
-    reader: Reader<'a>,
+    reader: ByteReader<'a>,
     next: u32,
     left: u32,
     /// Read already, and not given yet.
-    ahead: Option<(u32, Times)>,
+    ahead: Option<(u32, TermCounts)>,
 }
 
 /// How often a term is in the fields of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Times {
+pub enum TermCounts {
     /// As the shape of this number says.
     Shape(u8),
     Other([u8; FIELDS]),
 }
 
-impl Times {
+impl TermCounts {
     pub fn tf(self) -> [u8; FIELDS] {
         match self {
-            Times::Shape(shape) => SHAPES[usize::from(shape)],
-            Times::Other(tf) => tf,
+            TermCounts::Shape(shape) => SHAPES[usize::from(shape)],
+            TermCounts::Other(tf) => tf,
         }
     }
 }
@@ -145,7 +145,7 @@ impl Times {
 impl Iter<'_> {
     /// Gives what there is of documents before `end` and was not given before.
     #[inline]
-    pub fn below(&mut self, end: u32, mut take: impl FnMut(u32, Times)) {
+    pub fn below(&mut self, end: u32, mut take: impl FnMut(u32, TermCounts)) {
         if let Some((doc, times)) = self.ahead {
             if doc >= end {
                 return;
@@ -163,7 +163,7 @@ impl Iter<'_> {
     }
 
     #[inline(always)]
-    fn read(&mut self) -> Option<(u32, Times)> {
+    fn read(&mut self) -> Option<(u32, TermCounts)> {
         if self.left == 0 {
             return None;
         }
@@ -173,7 +173,7 @@ impl Iter<'_> {
         self.next = doc.checked_add(1)?;
         let shape = head & OTHER;
         if shape != OTHER {
-            return Some((doc, Times::Shape(shape as u8)));
+            return Some((doc, TermCounts::Shape(shape as u8)));
         }
         let mask = self.reader.byte()?;
         let mut tf = [0; FIELDS];
@@ -182,7 +182,7 @@ impl Iter<'_> {
                 *tf = self.reader.byte()?;
             }
         }
-        Some((doc, Times::Other(tf)))
+        Some((doc, TermCounts::Other(tf)))
     }
 }
 

@@ -60,7 +60,7 @@ pub fn names(candidate: &Candidate) -> BTreeSet<String> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entity {
+struct NamedEntity {
     /// In lower case.
     name: String,
     sort: Sort,
@@ -73,7 +73,7 @@ enum Sort {
     Word,
 }
 
-impl Entity {
+impl NamedEntity {
     fn weight(&self, known: &BTreeSet<String>) -> f32 {
         match self.sort {
             Sort::Quantity => THERE,
@@ -84,7 +84,7 @@ impl Entity {
     }
 }
 
-fn entities(text: &str) -> BTreeSet<Entity> {
+fn entities(text: &str) -> BTreeSet<NamedEntity> {
     let mut found = BTreeSet::new();
     let mut starts_sentence = true;
     for (raw, is_code) in pieces(text) {
@@ -109,8 +109,8 @@ fn entities(text: &str) -> BTreeSet<Entity> {
         };
         let name = if sort == Sort::Word { stem(&name).to_owned() } else { name };
         // The same thing in another spelling is no second one.
-        if !found.iter().any(|known: &Entity| known.name == name) {
-            found.insert(Entity { name, sort });
+        if !found.iter().any(|known: &NamedEntity| known.name == name) {
+            found.insert(NamedEntity { name, sort });
         }
     }
     found

@@ -6,19 +6,22 @@ use std::thread;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_plan::agent::exit::{By, Ended, Exit};
-use sprag_plan::ids::Key;
-use sprag_plan::run::record::{Outcome, Recorded};
+use sprag_plan::agent::exit::{EndedBy, Exit, ExitStatus};
+use sprag_plan::ids::EffectKey;
+use sprag_plan::run::record::{EffectOutcome, RunRecord};
 
-use crate::coordination::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
-use crate::session_dir::limits::Watch;
-use crate::session_dir::{Probe, Spawn};
+use crate::coordination::{
+    LeaseTerm, LogPosition, NotAppended, RunLogBackend, SessionLease, SessionOffer, SessionQueue,
+    WorkerLimits,
+};
+use crate::session_dir::limits::AgentLimits;
+use crate::session_dir::{SessionProbe, SpawnRequest};
 
 /// What is under test, and what can happen to it.
-pub trait Fleet: Sync {
+pub(super) trait Fleet: Sync {
     /// As one of several processes has it.
-    fn log(&self) -> impl Log;
-    fn queue(&self) -> impl Queue;
+    fn log(&self) -> impl RunLogBackend;
+    fn queue(&self) -> impl SessionQueue;
     /// The number of a new reign.
     fn reign(&self) -> u64;
     /// Happens to the next record.
@@ -28,7 +31,7 @@ pub trait Fleet: Sync {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub(super) enum Trouble {
     Lost,
     /// Half of it arrives, where halves can.
     Torn,
@@ -37,7 +40,7 @@ pub enum Trouble {
 }
 
 /// With so many steps of a random story.
-pub fn conforms<F: Fleet>(fresh: impl Fn() -> F, steps: u32) {
+pub(super) fn conforms<F: Fleet>(fresh: impl Fn() -> F, steps: u32) {
     a_log_is_read_in_order_from_anywhere(&fresh());
     a_stale_expectation_writes_nothing(&fresh());
     of_writers_that_expect_the_same_one_wins(&fresh());
@@ -56,23 +59,23 @@ fn now() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)
 }
 
-fn record(name: &str) -> Recorded {
-    Recorded::Outcome { key: Key(Text::new(name)), outcome: Outcome::Done }
+fn record(name: &str) -> RunRecord {
+    RunRecord::Outcome { key: EffectKey(Text::new(name)), outcome: EffectOutcome::Done }
 }
 
 /// The names of all records after a place, and where they end.
-fn read(log: &impl Log, subject: &str, from: Seq) -> (Vec<String>, Seq) {
+fn read(log: &impl RunLogBackend, subject: &str, from: LogPosition) -> (Vec<String>, LogPosition) {
     let mut names = Vec::new();
     let end = log.read(subject, from, &mut |record, at| {
         assert_eq!(at, now());
-        let Recorded::Outcome { key, .. } = record else { panic!("{record:?}") };
+        let RunRecord::Outcome { key, .. } = record else { panic!("{record:?}") };
         names.push(key.0.to_string());
     });
     (names, end.unwrap())
 }
 
-fn spawn(epoch: u64) -> Spawn {
-    Spawn {
+fn spawn(epoch: u64) -> SpawnRequest {
+    SpawnRequest {
         v: 1,
         epoch,
         argv: vec!["true".to_owned()],
@@ -83,23 +86,27 @@ fn spawn(epoch: u64) -> Spawn {
         seconds: 1,
         grace: 0,
         stdin: None,
-        watch: Watch::default(),
+        watch: AgentLimits::default(),
         confined: None,
     }
 }
 
 fn exit(code: i32) -> Exit {
-    Exit { v: 1, ended: Ended::Code(code), by: By::Itself, at: now(), millis: 1, seen: None }
+    Exit { v: 1, ended: ExitStatus::Code(code), by: EndedBy::Itself, at: now(), millis: 1, seen: None }
 }
 
-fn take<Q: Queue>(queue: &Q, session: &str) -> Option<Q::Lease> {
-    queue.take(Caps { session }).unwrap().map(|(_, lease)| lease)
+fn take<Q: SessionQueue>(queue: &Q, session: &str) -> Option<Q::Lease> {
+    queue.take(WorkerLimits { session }).unwrap().map(|(_, lease)| lease)
 }
 
 fn a_log_is_read_in_order_from_anywhere(fleet: &impl Fleet) {
     let log = fleet.log();
-    assert_eq!(read(&log, "p", Seq::START), (vec![], Seq::START), "nothing is there before the first");
-    let mut ends = vec![Seq::START];
+    assert_eq!(
+        read(&log, "p", LogPosition::START),
+        (vec![], LogPosition::START),
+        "nothing is there before the first"
+    );
+    let mut ends = vec![LogPosition::START];
     for name in ["a", "b", "c", "d"] {
         ends.push(log.append("p", &record(name), now(), ends.last().copied()).unwrap());
         log.append("q", &record("other"), now(), None).unwrap();
@@ -114,25 +121,25 @@ fn a_log_is_read_in_order_from_anywhere(fleet: &impl Fleet) {
 
 fn a_stale_expectation_writes_nothing(fleet: &impl Fleet) {
     let (one, other) = (fleet.log(), fleet.log());
-    let first = one.append("p", &record("a"), now(), Some(Seq::START)).unwrap();
-    let again = other.append("p", &record("b"), now(), Some(Seq::START));
+    let first = one.append("p", &record("a"), now(), Some(LogPosition::START)).unwrap();
+    let again = other.append("p", &record("b"), now(), Some(LogPosition::START));
     assert!(matches!(again, Err(NotAppended::Stale)), "a run is begun once: {again:?}");
     let second = other.append("p", &record("c"), now(), Some(first)).unwrap();
     let late = one.append("p", &record("d"), now(), Some(first));
     assert!(matches!(late, Err(NotAppended::Stale)), "{late:?}");
-    let ahead = one.append("p", &record("e"), now(), Some(Seq(second.0 + 7)));
+    let ahead = one.append("p", &record("e"), now(), Some(LogPosition(second.0 + 7)));
     assert!(matches!(ahead, Err(NotAppended::Stale)), "a log that has become shorter is another: {ahead:?}");
-    assert_eq!(read(&one, "p", Seq::START), (vec!["a".to_owned(), "c".to_owned()], second));
+    assert_eq!(read(&one, "p", LogPosition::START), (vec!["a".to_owned(), "c".to_owned()], second));
 }
 
 fn of_writers_that_expect_the_same_one_wins(fleet: &impl Fleet) {
     const WRITERS: usize = 4;
     const EACH: usize = 5;
-    let won: Vec<Vec<Seq>> = thread::scope(|scope| {
+    let won: Vec<Vec<LogPosition>> = thread::scope(|scope| {
         let write = |writer: usize| {
             let log = fleet.log();
             let mut won = Vec::new();
-            let mut end = Seq::START;
+            let mut end = LogPosition::START;
             while won.len() < EACH {
                 match log.append("p", &record(&format!("{writer}.{}", won.len())), now(), Some(end)) {
                     Ok(seq) => {
@@ -148,8 +155,8 @@ fn of_writers_that_expect_the_same_one_wins(fleet: &impl Fleet) {
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
         writers.into_iter().map(|writer| writer.join().unwrap()).collect()
     });
-    let (names, _) = read(&fleet.log(), "p", Seq::START);
-    let places: BTreeSet<Seq> = won.into_iter().flatten().collect();
+    let (names, _) = read(&fleet.log(), "p", LogPosition::START);
+    let places: BTreeSet<LogPosition> = won.into_iter().flatten().collect();
     assert_eq!((names.len(), places.len()), (WRITERS * EACH, WRITERS * EACH), "{names:?}");
     for writer in 0..WRITERS {
         let own: Vec<String> =
@@ -161,7 +168,7 @@ fn of_writers_that_expect_the_same_one_wins(fleet: &impl Fleet) {
 
 fn what_went_wrong_is_there_once_when_it_is_tried_again(fleet: &impl Fleet, trouble: Trouble) {
     let log = fleet.log();
-    let first = log.append("p", &record("a"), now(), Some(Seq::START)).unwrap();
+    let first = log.append("p", &record("a"), now(), Some(LogPosition::START)).unwrap();
     fleet.trouble(trouble);
     let lost = log.append("p", &record("b"), now(), Some(first));
     assert!(matches!(lost, Err(NotAppended::Unknown(_))), "{trouble:?}: {lost:?}");
@@ -171,25 +178,25 @@ fn what_went_wrong_is_there_once_when_it_is_tried_again(fleet: &impl Fleet, trou
         Err(NotAppended::Unknown(error)) => panic!("{trouble:?}: {error}"),
     };
     let end = log.append("p", &record("c"), now(), Some(end)).unwrap();
-    let (names, read_to) = read(&fleet.log(), "p", Seq::START);
+    let (names, read_to) = read(&fleet.log(), "p", LogPosition::START);
     assert_eq!((names.join(" "), read_to), ("a b c".to_owned(), end), "{trouble:?}");
 }
 
 fn what_is_offered_twice_is_taken_once(fleet: &impl Fleet) {
     let (asks, works) = (fleet.queue(), fleet.queue());
     let epoch = fleet.reign();
-    assert_eq!(asks.look("s").unwrap(), Probe::Nothing);
+    assert_eq!(asks.look("s").unwrap(), SessionProbe::Nothing);
     for _ in 0..2 {
-        assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), Offered::Open);
+        assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Open);
     }
-    let (taken, mut lease) = works.take(Caps { session: "s" }).unwrap().unwrap();
+    let (taken, mut lease) = works.take(WorkerLimits { session: "s" }).unwrap().unwrap();
     assert_eq!((taken, lease.epoch()), (spawn(epoch), epoch));
-    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), Offered::Taken, "it came twice, and late");
+    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken, "it came twice, and late");
     assert!(take(&fleet.queue(), "s").is_none());
-    assert_eq!((asks.look("s").unwrap(), lease.renew().unwrap()), (Probe::Running, Tenure::Held));
-    assert_eq!(lease.done(&exit(3)).unwrap(), Tenure::Held);
-    assert_eq!(asks.look("s").unwrap(), Probe::Ended(exit(3)));
-    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), Offered::Taken);
+    assert_eq!((asks.look("s").unwrap(), lease.renew().unwrap()), (SessionProbe::Running, LeaseTerm::Held));
+    assert_eq!(lease.done(&exit(3)).unwrap(), LeaseTerm::Held);
+    assert_eq!(asks.look("s").unwrap(), SessionProbe::Ended(exit(3)));
+    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken);
     assert!(take(&works, "s").is_none(), "a session is never run twice");
 }
 
@@ -205,7 +212,7 @@ fn of_takers_at_once_one_has_it(fleet: &impl Fleet) {
                 scope.spawn(move || {
                     if let Some(lease) = take(&fleet.queue(), session) {
                         leases.send(taker).unwrap();
-                        assert_eq!(lease.done(&exit(taker)).unwrap(), Tenure::Held);
+                        assert_eq!(lease.done(&exit(taker)).unwrap(), LeaseTerm::Held);
                     }
                 });
             }
@@ -213,7 +220,7 @@ fn of_takers_at_once_one_has_it(fleet: &impl Fleet) {
         drop(leases);
         let winners: Vec<i32> = taken.iter().collect();
         assert_eq!(winners.len(), 1, "{winners:?}");
-        assert_eq!(fleet.queue().look(&session).unwrap(), Probe::Ended(exit(winners[0])));
+        assert_eq!(fleet.queue().look(&session).unwrap(), SessionProbe::Ended(exit(winners[0])));
     }
 }
 
@@ -226,14 +233,14 @@ fn an_old_reign_has_no_say(fleet: &impl Fleet) {
     let new = fleet.reign();
     assert!(new > old);
     assert!(take(&queue, "asked").is_none(), "who asked for it is not there any more");
-    assert_eq!(queue.offer("asked", &spawn(old)).unwrap(), Offered::Old);
-    assert_eq!(queue.look("asked").unwrap(), Probe::Nothing);
-    assert_eq!(queue.offer("asked", &spawn(new)).unwrap(), Offered::Open);
+    assert_eq!(queue.offer("asked", &spawn(old)).unwrap(), SessionOffer::Old);
+    assert_eq!(queue.look("asked").unwrap(), SessionProbe::Nothing);
+    assert_eq!(queue.offer("asked", &spawn(new)).unwrap(), SessionOffer::Open);
     assert_eq!(take(&queue, "asked").unwrap().epoch(), new);
     // What was taken before goes on: whoever rules now finds it.
-    assert_eq!((queue.look("kept").unwrap(), kept.epoch()), (Probe::Running, old));
-    assert_eq!(kept.done(&exit(0)).unwrap(), Tenure::Held);
-    assert_eq!(queue.look("kept").unwrap(), Probe::Ended(exit(0)));
+    assert_eq!((queue.look("kept").unwrap(), kept.epoch()), (SessionProbe::Running, old));
+    assert_eq!(kept.done(&exit(0)).unwrap(), LeaseTerm::Held);
+    assert_eq!(queue.look("kept").unwrap(), SessionProbe::Ended(exit(0)));
 }
 
 fn what_is_given_up_is_cut_short_and_nobody_elses(fleet: &impl Fleet) {
@@ -241,8 +248,8 @@ fn what_is_given_up_is_cut_short_and_nobody_elses(fleet: &impl Fleet) {
     let epoch = fleet.reign();
     queue.offer("s", &spawn(epoch)).unwrap();
     take(&queue, "s").unwrap().give_up();
-    assert_eq!(queue.look("s").unwrap(), Probe::Died);
-    assert_eq!(queue.offer("s", &spawn(epoch)).unwrap(), Offered::Taken);
+    assert_eq!(queue.look("s").unwrap(), SessionProbe::Died);
+    assert_eq!(queue.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken);
     assert!(take(&queue, "s").is_none(), "what comes after it has another name");
 }
 
@@ -252,10 +259,10 @@ fn who_is_cut_off_is_told_so_and_not_heard(fleet: &impl Fleet) {
     queue.offer("s", &spawn(epoch)).unwrap();
     let mut lease = take(&queue, "s").unwrap();
     fleet.cut_off("s");
-    assert_eq!(lease.renew().unwrap(), Tenure::Lost);
-    assert_eq!(lease.done(&exit(0)).unwrap(), Tenure::Lost);
+    assert_eq!(lease.renew().unwrap(), LeaseTerm::Lost);
+    assert_eq!(lease.done(&exit(0)).unwrap(), LeaseTerm::Lost);
     let seen = queue.look("s").unwrap();
-    assert!(matches!(seen, Probe::Died | Probe::Nothing), "{seen:?}");
+    assert!(matches!(seen, SessionProbe::Died | SessionProbe::Nothing), "{seen:?}");
 }
 
 /// Another number each time, the same ones for the same seed.
@@ -276,11 +283,11 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
     let (queue, log) = (fleet.queue(), fleet.log());
     let mut epoch = fleet.reign();
     // Two that both take themselves for the one who writes.
-    let mut known = [Seq::START; 2];
+    let mut known = [LogPosition::START; 2];
     let (mut acknowledged, mut doubtful) = (Vec::new(), BTreeSet::new());
     let mut leases = BTreeMap::new();
     let (mut asked, mut taken) = (BTreeMap::new(), BTreeSet::new());
-    let mut over: BTreeMap<String, Probe> = BTreeMap::new();
+    let mut over: BTreeMap<String, SessionProbe> = BTreeMap::new();
     for step in 0..steps {
         let session = format!("s{}", chance.below(1 + steps as usize / 10));
         match chance.below(10) {
@@ -305,8 +312,8 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
             4 => {
                 let by = epoch - u64::from(chance.below(3) == 0);
                 let offered = queue.offer(&session, &spawn(by)).unwrap();
-                assert_eq!(offered == Offered::Old, by < epoch, "seed {seed}, step {step}");
-                if offered == Offered::Open {
+                assert_eq!(offered == SessionOffer::Old, by < epoch, "seed {seed}, step {step}");
+                if offered == SessionOffer::Open {
                     asked.insert(session, by);
                 }
             }
@@ -320,14 +327,14 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
             }
             7 => {
                 if let Some(lease) = leases.remove(&session) {
-                    assert_eq!(lease.done(&exit(0)).unwrap(), Tenure::Held);
-                    over.insert(session, Probe::Ended(exit(0)));
+                    assert_eq!(lease.done(&exit(0)).unwrap(), LeaseTerm::Held);
+                    over.insert(session, SessionProbe::Ended(exit(0)));
                 }
             }
             8 => {
                 if let Some(lease) = leases.remove(&session) {
                     lease.give_up();
-                    over.insert(session, Probe::Died);
+                    over.insert(session, SessionProbe::Died);
                 }
             }
             _ if chance.below(4) == 0 => epoch = fleet.reign(),
@@ -335,11 +342,11 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
         }
     }
     for (session, mut lease) in leases {
-        assert_eq!(queue.look(&session).unwrap(), Probe::Running, "seed {seed}");
-        assert_eq!(lease.renew().unwrap(), Tenure::Held, "seed {seed}");
+        assert_eq!(queue.look(&session).unwrap(), SessionProbe::Running, "seed {seed}");
+        assert_eq!(lease.renew().unwrap(), LeaseTerm::Held, "seed {seed}");
     }
     over.iter().for_each(|(session, end)| assert_eq!(queue.look(session).unwrap(), *end, "seed {seed}"));
-    let (names, _) = read(&fleet.log(), "p", Seq::START);
+    let (names, _) = read(&fleet.log(), "p", LogPosition::START);
     let sure: Vec<&String> = names.iter().filter(|name| !doubtful.contains(*name)).collect();
     assert_eq!(sure, acknowledged.iter().collect::<Vec<_>>(), "seed {seed}: all of them, once, in order");
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "seed {seed}: none is there twice");

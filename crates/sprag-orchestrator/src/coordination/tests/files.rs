@@ -8,16 +8,16 @@ use std::sync::Mutex;
 use sprag_host::sys::disk::{self, Disk, RealDisk};
 
 use super::conformance::{Fleet, Trouble};
-use crate::coordination::{Local, Log, Queue};
-use crate::run_log::Files;
+use crate::coordination::{LocalQueue, RunLogBackend, SessionQueue};
+use crate::run_log::LogFiles;
 
-pub struct Machine {
+pub(super) struct Machine {
     dir: tempfile::TempDir,
     disk: Failing,
 }
 
 impl Machine {
-    pub fn new() -> Machine {
+    pub(super) fn new() -> Machine {
         Machine { dir: tempfile::tempdir().unwrap(), disk: Failing::default() }
     }
 
@@ -27,12 +27,12 @@ impl Machine {
 }
 
 impl Fleet for Machine {
-    fn log(&self) -> impl Log {
-        Files::at(&self.dir.path().join("plans"), &self.disk)
+    fn log(&self) -> impl RunLogBackend {
+        LogFiles::at(&self.dir.path().join("plans"), &self.disk)
     }
 
-    fn queue(&self) -> impl Queue {
-        Local::of(self.dir.path(), &RealDisk)
+    fn queue(&self) -> impl SessionQueue {
+        LocalQueue::of(self.dir.path(), &RealDisk)
     }
 
     fn reign(&self) -> u64 {

@@ -7,14 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use sprag_base::time::Timestamp;
 use sprag_plan::agent::exit::Exit;
-use sprag_plan::run::record::Recorded;
+use sprag_plan::run::record::RunRecord;
 
 use super::conformance::{Fleet, Trouble};
-use crate::coordination::{Caps, Lease, Log, NotAppended, Offered, Queue, Seq, Tenure};
-use crate::session_dir::{Probe, Spawn};
+use crate::coordination::{
+    LeaseTerm, LogPosition, NotAppended, RunLogBackend, SessionLease, SessionOffer, SessionQueue,
+    WorkerLimits,
+};
+use crate::session_dir::{SessionProbe, SpawnRequest};
 
 #[derive(Clone, Default)]
-pub struct Network(Arc<Mutex<Kept>>);
+pub(super) struct Network(Arc<Mutex<Kept>>);
 
 /// What the others keep.
 #[derive(Default)]
@@ -22,13 +25,13 @@ struct Kept {
     epoch: u64,
     /// Numbers are given over all subjects, so that one subject has gaps.
     next: u64,
-    records: BTreeMap<String, Vec<(Seq, Recorded, Timestamp)>>,
+    records: BTreeMap<String, Vec<(LogPosition, RunRecord, Timestamp)>>,
     sessions: BTreeMap<String, Session>,
     trouble: Option<Trouble>,
 }
 
 enum Session {
-    Open(Box<Spawn>),
+    Open(Box<SpawnRequest>),
     Held,
     Ended(Exit),
     Died,
@@ -41,11 +44,11 @@ impl Network {
 }
 
 impl Fleet for Network {
-    fn log(&self) -> impl Log {
+    fn log(&self) -> impl RunLogBackend {
         self.clone()
     }
 
-    fn queue(&self) -> impl Queue {
+    fn queue(&self) -> impl SessionQueue {
         self.clone()
     }
 
@@ -64,23 +67,23 @@ impl Fleet for Network {
     }
 }
 
-impl Log for Network {
+impl RunLogBackend for Network {
     fn append(
         &self,
         subject: &str,
-        record: &Recorded,
+        record: &RunRecord,
         at: Timestamp,
-        expect: Option<Seq>,
-    ) -> Result<Seq, NotAppended> {
+        expect: Option<LogPosition>,
+    ) -> Result<LogPosition, NotAppended> {
         let mut kept = self.kept();
         let trouble = kept.trouble.take();
         let lost = || NotAppended::Unknown(io::ErrorKind::TimedOut.into());
         if let Some(Trouble::Lost | Trouble::Torn) = trouble {
             return Err(lost());
         }
-        let next = Seq(kept.next + 1);
+        let next = LogPosition(kept.next + 1);
         let records = kept.records.entry(subject.to_owned()).or_default();
-        let last = records.last().map_or(Seq::START, |(seq, ..)| *seq);
+        let last = records.last().map_or(LogPosition::START, |(seq, ..)| *seq);
         if expect.is_some_and(|expect| expect != last) {
             return Err(NotAppended::Stale);
         }
@@ -89,7 +92,12 @@ impl Log for Network {
         if trouble == Some(Trouble::AnswerLost) { Err(lost()) } else { Ok(next) }
     }
 
-    fn read(&self, subject: &str, from: Seq, take: &mut dyn FnMut(Recorded, Timestamp)) -> io::Result<Seq> {
+    fn read(
+        &self,
+        subject: &str,
+        from: LogPosition,
+        take: &mut dyn FnMut(RunRecord, Timestamp),
+    ) -> io::Result<LogPosition> {
         let kept = self.kept();
         let mut end = from;
         for (seq, record, at) in kept.records.get(subject).into_iter().flatten() {
@@ -102,24 +110,24 @@ impl Log for Network {
     }
 }
 
-impl Queue for Network {
+impl SessionQueue for Network {
     type Lease = Leased;
 
-    fn offer(&self, session: &str, spawn: &Spawn) -> io::Result<Offered> {
+    fn offer(&self, session: &str, spawn: &SpawnRequest) -> io::Result<SessionOffer> {
         let mut kept = self.kept();
         if kept.epoch > spawn.epoch {
-            return Ok(Offered::Old);
+            return Ok(SessionOffer::Old);
         }
         match kept.sessions.get(session) {
             None | Some(Session::Open(_)) => {
                 kept.sessions.insert(session.to_owned(), Session::Open(Box::new(spawn.clone())));
-                Ok(Offered::Open)
+                Ok(SessionOffer::Open)
             }
-            Some(Session::Held | Session::Ended(_) | Session::Died) => Ok(Offered::Taken),
+            Some(Session::Held | Session::Ended(_) | Session::Died) => Ok(SessionOffer::Taken),
         }
     }
 
-    fn take(&self, caps: Caps<'_>) -> io::Result<Option<(Spawn, Leased)>> {
+    fn take(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Leased)>> {
         let mut kept = self.kept();
         let epoch = kept.epoch;
         let Some(session) = kept.sessions.get_mut(caps.session) else { return Ok(None) };
@@ -133,44 +141,44 @@ impl Queue for Network {
         Ok(Some((spawn, lease)))
     }
 
-    fn look(&self, session: &str) -> io::Result<Probe> {
+    fn look(&self, session: &str) -> io::Result<SessionProbe> {
         Ok(match self.kept().sessions.get(session) {
-            None | Some(Session::Open(_)) => Probe::Nothing,
-            Some(Session::Held) => Probe::Running,
-            Some(Session::Ended(exit)) => Probe::Ended(exit.clone()),
-            Some(Session::Died) => Probe::Died,
+            None | Some(Session::Open(_)) => SessionProbe::Nothing,
+            Some(Session::Held) => SessionProbe::Running,
+            Some(Session::Ended(exit)) => SessionProbe::Ended(exit.clone()),
+            Some(Session::Died) => SessionProbe::Died,
         })
     }
 }
 
-pub struct Leased {
+pub(super) struct Leased {
     network: Network,
     session: String,
     epoch: u64,
 }
 
 impl Leased {
-    fn end(&self, end: Session) -> Tenure {
+    fn end(&self, end: Session) -> LeaseTerm {
         match self.network.kept().sessions.get_mut(&self.session) {
             Some(session @ Session::Held) => {
                 *session = end;
-                Tenure::Held
+                LeaseTerm::Held
             }
-            Some(_) | None => Tenure::Lost,
+            Some(_) | None => LeaseTerm::Lost,
         }
     }
 }
 
-impl Lease for Leased {
+impl SessionLease for Leased {
     fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    fn renew(&mut self) -> io::Result<Tenure> {
+    fn renew(&mut self) -> io::Result<LeaseTerm> {
         Ok(self.end(Session::Held))
     }
 
-    fn done(self, exit: &Exit) -> io::Result<Tenure> {
+    fn done(self, exit: &Exit) -> io::Result<LeaseTerm> {
         Ok(self.end(Session::Ended(exit.clone())))
     }
 

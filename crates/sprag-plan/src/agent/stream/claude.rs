@@ -9,7 +9,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::limit;
-use crate::agent::activity::{Context, On, Seen, Trouble, Used, Wait};
+use crate::agent::activity::{AgentActivity, AgentTrouble, AgentWait, ContextUsage, SessionCost, WaitTarget};
 
 /// Messages that may still get a line while others come: agents in the background talk at once.
 const RECENT: usize = 64;
@@ -21,7 +21,7 @@ const PATIENCE: i64 = 600;
 const LONGEST_TOOL: u64 = 2 * 3600;
 
 #[derive(Clone, Debug, Default)]
-pub struct Claude {
+pub(super) struct Claude {
     counted: VecDeque<String>,
     /// Calls without a result yet, and until when each may take.
     open: BTreeMap<String, Timestamp>,
@@ -35,11 +35,11 @@ pub struct Claude {
 
 impl Claude {
     /// `window`: how much fits, as far as that is known.
-    pub fn new(window: Option<u64>) -> Claude {
+    pub(super) fn new(window: Option<u64>) -> Claude {
         Claude { window, ..Claude::default() }
     }
 
-    pub fn read(&mut self, line: &Value, seen: &mut Seen, now: Timestamp) {
+    pub(super) fn read(&mut self, line: &Value, seen: &mut AgentActivity, now: Timestamp) {
         let id = line["session_id"].as_str().or_else(|| line["sessionId"].as_str());
         if let (None, Some(id)) = (&seen.client_session, id) {
             seen.client_session = Some(Text::new(id));
@@ -53,7 +53,8 @@ impl Claude {
             (Some("system"), Some("api_retry")) => {
                 let seconds = line["retry_delay_ms"].as_u64().unwrap_or(0).min(LONGEST_TOOL * 1000) / 1000;
                 let seconds = i64::try_from(seconds).unwrap_or(0);
-                seen.wait = Some(Wait { on: On::Limit, until: now.plus_seconds(seconds + PATIENCE) });
+                seen.wait =
+                    Some(AgentWait { on: WaitTarget::Limit, until: now.plus_seconds(seconds + PATIENCE) });
             }
             (Some("rate_limit_event"), _) => self.limit(&line["rate_limit_info"], now),
             (Some("assistant"), _) => self.said(line, seen, now),
@@ -71,7 +72,7 @@ impl Claude {
     }
 
     /// One line of a message of the model.
-    fn said(&mut self, line: &Value, seen: &mut Seen, now: Timestamp) {
+    fn said(&mut self, line: &Value, seen: &mut AgentActivity, now: Timestamp) {
         self.limit(&line["rate_limit_info"], now);
         let message = &line["message"];
         let model = message["model"].as_str().unwrap_or_default();
@@ -82,7 +83,7 @@ impl Claude {
             return;
         }
         seen.trouble = match message["stop_reason"].as_str() {
-            Some("model_context_window_exceeded") => Some(Trouble::ContextFull),
+            Some("model_context_window_exceeded") => Some(AgentTrouble::ContextFull),
             _ => None,
         };
         for block in blocks(line).iter().filter(|block| block["type"] == "tool_use") {
@@ -97,7 +98,7 @@ impl Claude {
         self.wait(seen, now);
     }
 
-    fn count(&mut self, message: &Value, is_main: bool, seen: &mut Seen) {
+    fn count(&mut self, message: &Value, is_main: bool, seen: &mut AgentActivity) {
         let usage = &message["usage"];
         let Some(input) = usage["input_tokens"].as_u64() else { return };
         let of = |name: &str| usage[name].as_u64().unwrap_or(0);
@@ -117,13 +118,13 @@ impl Claude {
             self.counted.pop_front();
         }
         self.counted.push_back(id.chars().take(200).collect());
-        let used = seen.used.get_or_insert_with(Used::default);
+        let used = seen.used.get_or_insert_with(SessionCost::default);
         used.tokens = [input, made, output].into_iter().fold(used.tokens, u64::saturating_add);
         seen.turns = seen.turns.saturating_add(1);
     }
 
     /// All of it, as the client itself has counted.
-    fn ended(&mut self, line: &Value, seen: &mut Seen) {
+    fn ended(&mut self, line: &Value, seen: &mut AgentActivity) {
         self.open.clear();
         seen.wait = None;
         let models = line["modelUsage"].as_object();
@@ -133,7 +134,7 @@ impl Claude {
         let tokens = all
             .fold(0u64, |sum, usage| fresh.iter().fold(sum, |sum, name| sum.saturating_add(of(usage, name))));
         let micros = line["total_cost_usd"].as_f64().filter(|cost| (0.0..1e9).contains(cost));
-        let used = seen.used.get_or_insert_with(Used::default);
+        let used = seen.used.get_or_insert_with(SessionCost::default);
         used.tokens = used.tokens.max(tokens);
         used.micros = micros.map(|cost| (cost * 1e6).round() as u64).or(used.micros);
         let model = seen.model.as_ref().map(|model| model.as_str()).unwrap_or_default();
@@ -146,10 +147,10 @@ impl Claude {
         };
     }
 
-    fn measure(&self, seen: &mut Seen) {
+    fn measure(&self, seen: &mut AgentActivity) {
         let named = seen.model.as_ref().and_then(|model| window(model.as_str()));
         let fits = self.window.or(named);
-        seen.context = self.tokens.zip(fits).map(|(tokens, window)| Context { tokens, window });
+        seen.context = self.tokens.zip(fits).map(|(tokens, window)| ContextUsage { tokens, window });
     }
 
     fn limit(&mut self, info: &Value, now: Timestamp) {
@@ -159,38 +160,38 @@ impl Claude {
     }
 
     /// From fields that are made for it: what it says to people means nothing here.
-    fn trouble(&self, line: &Value) -> Option<Trouble> {
+    fn trouble(&self, line: &Value) -> Option<AgentTrouble> {
         match (line["subtype"].as_str(), line["terminal_reason"].as_str()) {
             (Some("error_max_budget_usd"), _) | (_, Some("budget_exhausted")) => {
-                return Some(Trouble::Budget);
+                return Some(AgentTrouble::Budget);
             }
-            (_, Some("prompt_too_long" | "blocking_limit")) => return Some(Trouble::ContextFull),
+            (_, Some("prompt_too_long" | "blocking_limit")) => return Some(AgentTrouble::ContextFull),
             _ => {}
         }
         let status = line["api_error_status"].as_u64().or_else(|| line["apiErrorStatus"].as_u64());
-        let limit = || Trouble::RateLimit { until: self.reset };
+        let limit = || AgentTrouble::RateLimit { until: self.reset };
         match (line["api_error_type"].as_str(), line["error"].as_str()) {
             (Some("rate_limit_error"), _) | (_, Some("rate_limit")) => return Some(limit()),
             (Some("authentication_error" | "permission_error" | "billing_error"), _)
-            | (_, Some("authentication_failed" | "billing_error")) => return Some(Trouble::Auth),
+            | (_, Some("authentication_failed" | "billing_error")) => return Some(AgentTrouble::Auth),
             (Some("overloaded_error" | "api_error" | "timeout_error"), _) | (_, Some("overloaded")) => {
-                return Some(Trouble::Overload);
+                return Some(AgentTrouble::Overload);
             }
             _ => {}
         }
         match status? {
             429 => Some(limit()),
-            401..=403 => Some(Trouble::Auth),
-            500..=599 => Some(Trouble::Overload),
+            401..=403 => Some(AgentTrouble::Auth),
+            500..=599 => Some(AgentTrouble::Overload),
             _ => None,
         }
     }
 
     /// Whether tools are at work, or the model.
-    fn wait(&self, seen: &mut Seen, now: Timestamp) {
+    fn wait(&self, seen: &mut AgentActivity, now: Timestamp) {
         seen.wait = Some(match self.open.values().max() {
-            Some(until) => Wait { on: On::Tool, until: *until },
-            None => Wait { on: On::Model, until: now.plus_seconds(PATIENCE) },
+            Some(until) => AgentWait { on: WaitTarget::Tool, until: *until },
+            None => AgentWait { on: WaitTarget::Model, until: now.plus_seconds(PATIENCE) },
         });
     }
 }
@@ -206,7 +207,7 @@ fn patience(input: &Value) -> i64 {
 }
 
 /// How many tokens fit, for models of which that is known. The client tells it only at its end.
-pub fn window(model: &str) -> Option<u64> {
+pub(super) fn window(model: &str) -> Option<u64> {
     const SMALL: [&str; 5] = ["claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-2"];
     if model.ends_with("[1m]") {
         return Some(1_000_000);

@@ -9,7 +9,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::limit;
-use crate::agent::activity::{Context, On, Seen, Trouble, Used, Wait};
+use crate::agent::activity::{AgentActivity, AgentTrouble, AgentWait, ContextUsage, SessionCost, WaitTarget};
 
 /// Seconds a request to the model, or a command, may take before that means anything.
 const PATIENCE: i64 = 600;
@@ -17,7 +17,7 @@ const PATIENCE: i64 = 600;
 const OPEN: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-pub struct Codex {
+pub(super) struct Codex {
     /// What was begun and is not over.
     open: BTreeSet<String>,
     /// Requests that were answered, as its file tells.
@@ -27,7 +27,7 @@ pub struct Codex {
 }
 
 impl Codex {
-    pub fn read(&mut self, line: &Value, seen: &mut Seen, now: Timestamp) {
+    pub(super) fn read(&mut self, line: &Value, seen: &mut AgentActivity, now: Timestamp) {
         match line["type"].as_str() {
             Some("thread.started") => seen.client_session = line["thread_id"].as_str().map(Text::new),
             Some("turn.started") => self.wait(seen, now),
@@ -59,7 +59,7 @@ impl Codex {
         }
     }
 
-    fn event(&mut self, event: &Value, seen: &mut Seen, now: Timestamp) {
+    fn event(&mut self, event: &Value, seen: &mut AgentActivity, now: Timestamp) {
         match event["type"].as_str() {
             Some("token_count") => {
                 self.limits(&event["rate_limits"], now);
@@ -67,7 +67,7 @@ impl Codex {
                 let tokens = info["last_token_usage"]["total_tokens"].as_u64();
                 let window = info["model_context_window"].as_u64().filter(|window| *window > 0);
                 if let (Some(tokens), Some(window)) = (tokens, window) {
-                    seen.context = Some(Context { tokens, window });
+                    seen.context = Some(ContextUsage { tokens, window });
                 }
                 if info["total_token_usage"]["input_tokens"].is_u64() {
                     total(&info["total_token_usage"], seen);
@@ -87,12 +87,12 @@ impl Codex {
         }
     }
 
-    fn is_over(&mut self, seen: &mut Seen) {
+    fn is_over(&mut self, seen: &mut AgentActivity) {
         self.open.clear();
         seen.wait = None;
     }
 
-    fn used(&self, item: &Value, seen: &mut Seen) {
+    fn used(&self, item: &Value, seen: &mut AgentActivity) {
         let name = match item["type"].as_str() {
             Some("mcp_tool_call") => item["tool"].as_str(),
             Some(kind @ ("command_execution" | "file_change" | "web_search" | "collab_tool_call")) => {
@@ -116,8 +116,8 @@ impl Codex {
     }
 
     /// A word, or a word with what belongs to it.
-    fn trouble(&self, info: &Value) -> Option<Trouble> {
-        let limit = || Trouble::RateLimit { until: self.reset };
+    fn trouble(&self, info: &Value) -> Option<AgentTrouble> {
+        let limit = || AgentTrouble::RateLimit { until: self.reset };
         let (word, of) = match info {
             Value::String(word) => (word.as_str(), &Value::Null),
             Value::Object(members) => members.iter().next().map(|(word, of)| (word.as_str(), of))?,
@@ -125,25 +125,25 @@ impl Codex {
         };
         match (word, of["http_status_code"].as_u64()) {
             ("usage_limit_exceeded", _) | (_, Some(429)) => Some(limit()),
-            ("unauthorized", _) | (_, Some(401..=403)) => Some(Trouble::Auth),
-            ("context_window_exceeded", _) => Some(Trouble::ContextFull),
+            ("unauthorized", _) | (_, Some(401..=403)) => Some(AgentTrouble::Auth),
+            ("context_window_exceeded", _) => Some(AgentTrouble::ContextFull),
             ("server_overloaded" | "internal_server_error", _) | (_, Some(500..=599)) => {
-                Some(Trouble::Overload)
+                Some(AgentTrouble::Overload)
             }
             _ => None,
         }
     }
 
-    fn wait(&self, seen: &mut Seen, now: Timestamp) {
-        let on = if !self.open.is_empty() { On::Tool } else { On::Model };
-        seen.wait = Some(Wait { on, until: now.plus_seconds(PATIENCE) });
+    fn wait(&self, seen: &mut AgentActivity, now: Timestamp) {
+        let on = if !self.open.is_empty() { WaitTarget::Tool } else { WaitTarget::Model };
+        seen.wait = Some(AgentWait { on, until: now.plus_seconds(PATIENCE) });
     }
 }
 
 /// What came out of a cache is not counted again.
-fn total(usage: &Value, seen: &mut Seen) {
+fn total(usage: &Value, seen: &mut AgentActivity) {
     let of = |name: &str| usage[name].as_u64().unwrap_or(0);
     let fresh = of("input_tokens").saturating_sub(of("cached_input_tokens"));
-    let used = seen.used.get_or_insert_with(Used::default);
+    let used = seen.used.get_or_insert_with(SessionCost::default);
     used.tokens = used.tokens.max(fresh.saturating_add(of("output_tokens")));
 }

@@ -12,25 +12,25 @@ use serde_json::Value;
 
 use sprag_base::time::Timestamp;
 
-use super::activity::Seen;
-use crate::spec::client::Stream;
+use super::activity::AgentActivity;
+use crate::spec::client::StreamFormat;
 
 /// Of a longer line, only that it came counts.
 pub const LINE: usize = 4 * 1024 * 1024;
 
 /// A stream, as far as it was read.
 #[derive(Clone, Debug)]
-pub struct Reader {
-    dialect: Dialect,
+pub struct StreamReader {
+    dialect: StreamDialect,
     /// What has no end yet, of each source.
-    printed: Line,
-    written: Line,
-    seen: Seen,
+    printed: StreamLine,
+    written: StreamLine,
+    seen: AgentActivity,
 }
 
 /// Where the lines come from. A client may speak in two places at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum StreamSource {
     /// On its stdout.
     Printed,
     /// Into its own file about the talk.
@@ -38,13 +38,13 @@ pub enum Source {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Line {
+struct StreamLine {
     text: Vec<u8>,
     is_too_long: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Dialect {
+enum StreamDialect {
     Claude(claude::Claude),
     Codex(codex::Codex),
 }
@@ -54,22 +54,27 @@ pub fn window(model: &str) -> Option<u64> {
     claude::window(model)
 }
 
-impl Reader {
+impl StreamReader {
     /// `window`: how many tokens fit into a context of the model, where an earlier session has told.
-    pub fn new(stream: Stream, window: Option<u64>) -> Reader {
+    pub fn new(stream: StreamFormat, window: Option<u64>) -> StreamReader {
         let dialect = match stream {
-            Stream::Claude => Dialect::Claude(claude::Claude::new(window)),
-            Stream::Codex => Dialect::Codex(codex::Codex::default()),
+            StreamFormat::Claude => StreamDialect::Claude(claude::Claude::new(window)),
+            StreamFormat::Codex => StreamDialect::Codex(codex::Codex::default()),
         };
-        Reader { dialect, printed: Line::default(), written: Line::default(), seen: Seen::default() }
+        StreamReader {
+            dialect,
+            printed: StreamLine::default(),
+            written: StreamLine::default(),
+            seen: AgentActivity::default(),
+        }
     }
 
-    pub fn seen(&self) -> &Seen {
+    pub fn seen(&self) -> &AgentActivity {
         &self.seen
     }
 
     /// Takes what came, in whatever pieces it comes.
-    pub fn take(&mut self, from: Source, bytes: &[u8], now: Timestamp) {
+    pub fn take(&mut self, from: StreamSource, bytes: &[u8], now: Timestamp) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = match piece.strip_suffix(b"\n") {
                 Some(text) => (text, true),
@@ -77,7 +82,7 @@ impl Reader {
             };
             let line = self.line(from);
             if line.text.len() + text.len() > LINE {
-                *line = Line { text: Vec::new(), is_too_long: true };
+                *line = StreamLine { text: Vec::new(), is_too_long: true };
             }
             if !line.is_too_long {
                 line.text.extend_from_slice(text);
@@ -90,21 +95,21 @@ impl Reader {
 
     /// The last line of a client that was ended may lack its end.
     pub fn finish(&mut self, now: Timestamp) {
-        for from in [Source::Printed, Source::Written] {
+        for from in [StreamSource::Printed, StreamSource::Written] {
             if !self.line(from).text.is_empty() {
                 self.end_line(from, now);
             }
         }
     }
 
-    fn line(&mut self, from: Source) -> &mut Line {
+    fn line(&mut self, from: StreamSource) -> &mut StreamLine {
         match from {
-            Source::Printed => &mut self.printed,
-            Source::Written => &mut self.written,
+            StreamSource::Printed => &mut self.printed,
+            StreamSource::Written => &mut self.written,
         }
     }
 
-    fn end_line(&mut self, from: Source, now: Timestamp) {
+    fn end_line(&mut self, from: StreamSource, now: Timestamp) {
         let line = std::mem::take(self.line(from));
         self.seen.at = Some(now);
         if line.is_too_long {
@@ -112,8 +117,8 @@ impl Reader {
         }
         let Ok(line) = serde_json::from_slice::<Value>(&line.text) else { return };
         match &mut self.dialect {
-            Dialect::Claude(claude) => claude.read(&line, &mut self.seen, now),
-            Dialect::Codex(codex) => codex.read(&line, &mut self.seen, now),
+            StreamDialect::Claude(claude) => claude.read(&line, &mut self.seen, now),
+            StreamDialect::Codex(codex) => codex.read(&line, &mut self.seen, now),
         }
     }
 }

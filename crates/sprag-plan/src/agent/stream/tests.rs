@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 
 use sprag_base::time::Timestamp;
 
-use super::{LINE, Reader, Source};
-use crate::agent::activity::{Context, On, Seen, Trouble};
-use crate::spec::client::Stream;
+use super::{LINE, StreamReader, StreamSource};
+use crate::agent::activity::{AgentActivity, AgentTrouble, ContextUsage, WaitTarget};
+use crate::spec::client::StreamFormat;
 
 fn now() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)
 }
 
-fn read(stream: Stream, lines: &[Value]) -> Seen {
-    let mut reader = Reader::new(stream, None);
-    lines.iter().for_each(|line| reader.take(Source::Printed, format!("{line}\n").as_bytes(), now()));
+fn read(stream: StreamFormat, lines: &[Value]) -> AgentActivity {
+    let mut reader = StreamReader::new(stream, None);
+    lines.iter().for_each(|line| reader.take(StreamSource::Printed, format!("{line}\n").as_bytes(), now()));
     reader.seen().clone()
 }
 
-fn claude(lines: &[Value]) -> Seen {
-    read(Stream::Claude, lines)
+fn claude(lines: &[Value]) -> AgentActivity {
+    read(StreamFormat::Claude, lines)
 }
 
 fn init(model: &str) -> Value {
@@ -61,10 +61,10 @@ fn a_talk_with_claude_is_counted_once_for_each_message() {
     ]);
     assert_eq!(seen.client_session.as_ref().unwrap().as_str(), "s-1");
     assert_eq!((seen.turns, seen.last_tool.as_ref().unwrap().as_str()), (2, "Bash"));
-    assert_eq!(seen.context, Some(Context { tokens: 63_210, window: 200_000 }));
+    assert_eq!(seen.context, Some(ContextUsage { tokens: 63_210, window: 200_000 }));
     assert_eq!(seen.context.unwrap().percent(), 31);
     assert_eq!(seen.used.unwrap().tokens, 50_210 + 60_210, "what came from the cache is not counted again");
-    assert_eq!(seen.wait.unwrap().on, On::Model);
+    assert_eq!(seen.wait.unwrap().on, WaitTarget::Model);
 }
 
 #[test]
@@ -72,7 +72,10 @@ fn a_tool_without_a_result_is_waited_for_as_long_as_it_says() {
     let call = |id: &str, millis: u64| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"timeout": millis}}]);
     let lines = [init("x"), said("m1", 1, call("t1", 1_800_000)), said("m1", 1, call("t2", 5))];
     let seen = claude(&lines);
-    assert_eq!((seen.wait.unwrap().on, seen.wait.unwrap().until), (On::Tool, now().plus_seconds(1860)));
+    assert_eq!(
+        (seen.wait.unwrap().on, seen.wait.unwrap().until),
+        (WaitTarget::Tool, now().plus_seconds(1860))
+    );
     let mut lines = lines.to_vec();
     lines.push(json!({"type": "result", "is_error": false}));
     assert_eq!(claude(&lines).wait, None, "nothing is waited for once it is over");
@@ -113,8 +116,8 @@ fn how_much_fits_is_known_or_not_known() {
     line["message"]["model"] = json!("another");
     let result = json!({"type": "result", "modelUsage": {"another": {"contextWindow": 400_000}}});
     assert_eq!(claude(&[init("another"), line.clone(), result]).context.unwrap().percent(), 25);
-    let mut told = Reader::new(Stream::Claude, Some(1_000_000));
-    told.take(Source::Printed, format!("{}\n{line}\n", init("another")).as_bytes(), now());
+    let mut told = StreamReader::new(StreamFormat::Claude, Some(1_000_000));
+    told.take(StreamSource::Printed, format!("{}\n{line}\n", init("another")).as_bytes(), now());
     assert_eq!(told.seen().context.unwrap().percent(), 10, "an earlier session knew");
 }
 
@@ -131,9 +134,12 @@ fn the_end_tells_all_that_was_used() {
 #[test]
 fn trouble_is_told_by_fields_and_not_by_words() {
     for (fields, trouble) in [
-        (json!({"error": "rate_limit", "api_error_status": 429}), Some(Trouble::RateLimit { until: None })),
-        (json!({"api_error_type": "authentication_error"}), Some(Trouble::Auth)),
-        (json!({"error": "server_error", "api_error_status": 529}), Some(Trouble::Overload)),
+        (
+            json!({"error": "rate_limit", "api_error_status": 429}),
+            Some(AgentTrouble::RateLimit { until: None }),
+        ),
+        (json!({"api_error_type": "authentication_error"}), Some(AgentTrouble::Auth)),
+        (json!({"error": "server_error", "api_error_status": 529}), Some(AgentTrouble::Overload)),
         (json!({"error": "unknown", "api_error_status": 400}), None),
         (json!({}), None),
     ] {
@@ -144,9 +150,9 @@ fn trouble_is_told_by_fields_and_not_by_words() {
         fields.as_object().unwrap().iter().for_each(|(name, value)| line[name] = value.clone());
         claude(&[line]).trouble
     };
-    assert_eq!(ended(json!({"terminal_reason": "prompt_too_long"})), Some(Trouble::ContextFull));
-    assert_eq!(ended(json!({"subtype": "error_max_budget_usd"})), Some(Trouble::Budget));
-    assert_eq!(ended(json!({"api_error_status": 529})), Some(Trouble::Overload));
+    assert_eq!(ended(json!({"terminal_reason": "prompt_too_long"})), Some(AgentTrouble::ContextFull));
+    assert_eq!(ended(json!({"subtype": "error_max_budget_usd"})), Some(AgentTrouble::Budget));
+    assert_eq!(ended(json!({"api_error_status": 529})), Some(AgentTrouble::Overload));
     assert_eq!(ended(json!({})), None);
 }
 
@@ -159,7 +165,7 @@ fn trouble_that_was_got_over_is_none() {
     let again =
         json!({"type": "system", "subtype": "api_retry", "retry_delay_ms": 30_000, "error": "rate_limit"});
     let seen = claude(&[again]);
-    assert_eq!((seen.trouble, seen.wait.unwrap().on), (None, On::Limit), "it tries again by itself");
+    assert_eq!((seen.trouble, seen.wait.unwrap().on), (None, WaitTarget::Limit), "it tries again by itself");
 }
 
 #[test]
@@ -170,7 +176,7 @@ fn a_limit_ends_when_it_is_said_to_in_whatever_unit() {
             json!({"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": value}});
         claude(&[event, failed(json!({"error": "rate_limit"}))]).trouble
     };
-    let at = |until| Some(Trouble::RateLimit { until });
+    let at = |until| Some(AgentTrouble::RateLimit { until });
     assert_eq!(until(json!(seconds + 3600)), at(Some(now().plus_seconds(3600))));
     assert_eq!(until(json!((seconds + 3600) * 1000)), at(Some(now().plus_seconds(3600))));
     for odd in
@@ -200,34 +206,37 @@ fn a_talk_with_codex_is_read_from_both_of_its_streams() {
         json!({"type": "item.completed", "item": {"type": "command_execution"}}),
         count(111_000, 61_030),
     ];
-    let seen = read(Stream::Codex, &lines);
+    let seen = read(StreamFormat::Codex, &lines);
     assert_eq!(seen.client_session.as_ref().unwrap().as_str(), "t-1");
     assert_eq!(seen.model.as_ref().unwrap().as_str(), "gpt-5.1-codex");
-    assert_eq!(seen.context, Some(Context { tokens: 61_030, window: 258_400 }));
+    assert_eq!(seen.context, Some(ContextUsage { tokens: 61_030, window: 258_400 }));
     assert_eq!((seen.used.unwrap().tokens, seen.turns), (110_050, 2));
     assert_eq!(seen.last_tool.as_ref().unwrap().as_str(), "command_execution");
     for (info, trouble) in [
-        (json!("usage_limit_exceeded"), Some(Trouble::RateLimit { until: Some(now().plus_seconds(60)) })),
-        (json!({"http_connection_failed": {"http_status_code": 401}}), Some(Trouble::Auth)),
-        (json!({"response_stream_disconnected": {"http_status_code": 503}}), Some(Trouble::Overload)),
-        (json!("context_window_exceeded"), Some(Trouble::ContextFull)),
+        (
+            json!("usage_limit_exceeded"),
+            Some(AgentTrouble::RateLimit { until: Some(now().plus_seconds(60)) }),
+        ),
+        (json!({"http_connection_failed": {"http_status_code": 401}}), Some(AgentTrouble::Auth)),
+        (json!({"response_stream_disconnected": {"http_status_code": 503}}), Some(AgentTrouble::Overload)),
+        (json!("context_window_exceeded"), Some(AgentTrouble::ContextFull)),
         (json!("other"), None),
         (json!(null), None),
     ] {
         let mut lines = lines.to_vec();
         let error = json!({"message": "429 Too Many Requests", "codex_error_info": info});
         lines.push(json!({"type": "event_msg", "payload": {"type": "task_complete", "error": error}}));
-        assert_eq!(read(Stream::Codex, &lines).trouble, trouble, "{info}");
+        assert_eq!(read(StreamFormat::Codex, &lines).trouble, trouble, "{info}");
     }
 }
 
 #[test]
 fn an_endless_line_is_dropped_and_the_next_one_read() {
-    let mut reader = Reader::new(Stream::Claude, None);
+    let mut reader = StreamReader::new(StreamFormat::Claude, None);
     let chunk = vec![b'x'; 1024 * 1024];
-    (0..20).for_each(|_| reader.take(Source::Printed, &chunk, now()));
+    (0..20).for_each(|_| reader.take(StreamSource::Printed, &chunk, now()));
     assert!(reader.printed.text.capacity() <= LINE);
-    reader.take(Source::Printed, format!("\n{}", init("m")).as_bytes(), now());
+    reader.take(StreamSource::Printed, format!("\n{}", init("m")).as_bytes(), now());
     assert_eq!(reader.seen().model, None, "it is not over yet");
     reader.finish(now());
     assert_eq!(reader.seen().model.as_ref().unwrap().as_str(), "m");
@@ -235,11 +244,11 @@ fn an_endless_line_is_dropped_and_the_next_one_read() {
 
 #[test]
 fn two_sources_do_not_cut_into_each_other() {
-    let mut reader = Reader::new(Stream::Codex, None);
+    let mut reader = StreamReader::new(StreamFormat::Codex, None);
     let written = json!({"type": "turn_context", "payload": {"model": "m"}}).to_string();
-    reader.take(Source::Printed, b"{\"type\": \"thread.started\", ", now());
-    reader.take(Source::Written, format!("{written}\n").as_bytes(), now());
-    reader.take(Source::Printed, b"\"thread_id\": \"t-1\"}\n", now());
+    reader.take(StreamSource::Printed, b"{\"type\": \"thread.started\", ", now());
+    reader.take(StreamSource::Written, format!("{written}\n").as_bytes(), now());
+    reader.take(StreamSource::Printed, b"\"thread_id\": \"t-1\"}\n", now());
     let seen = reader.seen();
     assert_eq!((seen.model.is_some(), seen.client_session.is_some()), (true, true));
 }
@@ -305,11 +314,11 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_line_is_too_odd(lines in prop::collection::vec(any_json(), 0..6), noise: Vec<u8>) {
-        for stream in [Stream::Claude, Stream::Codex] {
-            let mut reader = Reader::new(stream, None);
+        for stream in [StreamFormat::Claude, StreamFormat::Codex] {
+            let mut reader = StreamReader::new(stream, None);
             for line in &lines {
-                reader.take(Source::Printed, &noise, now());
-                reader.take(Source::Printed, format!("\n{line}\n").as_bytes(), now());
+                reader.take(StreamSource::Printed, &noise, now());
+                reader.take(StreamSource::Printed, format!("\n{line}\n").as_bytes(), now());
             }
             prop_assert!(reader.seen().context.is_none_or(|context| context.percent() <= 100));
         }
@@ -319,15 +328,15 @@ proptest! {
     fn how_it_is_cut_into_pieces_changes_nothing(cuts in prop::collection::vec(0usize..400, 0..6)) {
         let lines = [init("claude-sonnet-4-5"), said("m1", 5, json!([])), json!({"type": "result", "is_error": false})];
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let mut reader = Reader::new(Stream::Claude, None);
+        let mut reader = StreamReader::new(StreamFormat::Claude, None);
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % text.len()).collect();
         cuts.sort_unstable();
         let mut from = 0;
         for cut in cuts {
-            reader.take(Source::Printed, &text.as_bytes()[from..cut], now());
+            reader.take(StreamSource::Printed, &text.as_bytes()[from..cut], now());
             from = cut;
         }
-        reader.take(Source::Printed, &text.as_bytes()[from..], now());
+        reader.take(StreamSource::Printed, &text.as_bytes()[from..], now());
         prop_assert_eq!(reader.seen(), &claude(&lines));
     }
 }

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::commands::{agent, person};
 use super::*;
-use crate::run::command::Said;
-use crate::spec::client::Known;
+use crate::run::command::StageCommand;
+use crate::spec::client::ClientName;
 
 /// A stage that is merged once somebody has reviewed it.
 fn one() -> Value {
@@ -25,24 +25,24 @@ fn check(command: &str) -> Value {
     json!({"command": command, "exit_code": 0, "stderr": "any", "timeout": "300s", "cache": "by_tree"})
 }
 
-fn green() -> Outcome {
-    Outcome::Green { head: commit("h"), tree: commit("th") }
+fn green() -> EffectOutcome {
+    EffectOutcome::Green { head: commit("h"), tree: commit("th") }
 }
 
-fn reviewable() -> Outcome {
-    Outcome::Reviewable { head: commit("h"), tree: commit("th"), by: Known::Claude }
+fn reviewable() -> EffectOutcome {
+    EffectOutcome::Reviewable { head: commit("h"), tree: commit("th"), by: ClientName::Claude }
 }
 
 impl Story {
     fn amend(&mut self, plan: Value) {
-        let Recorded::Started { plan, digest, .. } = start(plan) else { panic!("it starts") };
-        self.write(Recorded::Amended { plan, digest, by: Text::new("p") });
+        let RunRecord::Started { plan, digest, .. } = start(plan) else { panic!("it starts") };
+        self.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
     }
 
     fn up_to_claim(plan: Value) -> Story {
         let mut story = Story::new(plan);
         story.up_to_work("a");
-        story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+        story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
         assert_eq!(story.next(), ["do r/a/1/claim.0"]);
         story
     }
@@ -51,24 +51,26 @@ impl Story {
         let mut story = Story::up_to_claim(plan);
         story.came_to("a/1/claim.0", green());
         story.next();
-        story.came_to("a/1/queue.1.0", Outcome::Made { commit: commit("m"), tree: commit("tm") });
+        story.came_to("a/1/queue.1.0", EffectOutcome::Made { commit: commit("m"), tree: commit("tm") });
         assert_eq!(story.next(), ["do r/a/1/queue.1.1"]);
         story
     }
 
-    fn is_at(&self, at: fn(&Stage) -> bool) {
+    fn is_at(&self, at: fn(&StageState) -> bool) {
         assert!(at(self.state("a")), "{:?}", self.state("a"));
         assert_eq!(Run::fold(&self.records).unwrap(), self.run, "as it is folded again");
     }
 }
 
-fn is_verifying(stage: &Stage) -> bool {
-    matches!(stage, Stage::Running(work) if work.phase == Phase::Verify)
+fn is_verifying(stage: &StageState) -> bool {
+    matches!(stage, StageState::Running(work) if work.phase == Phase::Verify)
 }
 
 #[test]
 fn checks_that_the_plan_does_not_ask_for_any_more_say_nothing() {
-    for outcome in [green(), Outcome::Red { report: Text::new("red") }, Outcome::Unchanged, reviewable()] {
+    for outcome in
+        [green(), EffectOutcome::Red { report: Text::new("red") }, EffectOutcome::Unchanged, reviewable()]
+    {
         let mut story = Story::up_to_claim(one());
         story.amend(stricter());
         assert_eq!(story.next(), Vec::<String>::new(), "they are not run beside each other");
@@ -76,7 +78,7 @@ fn checks_that_the_plan_does_not_ask_for_any_more_say_nothing() {
         story.is_at(is_verifying);
         assert_eq!(story.next(), ["do r/a/1/claim.1"]);
         story.came_to("a/1/claim.1", green());
-        story.is_at(|stage| matches!(stage, Stage::Merging { .. }));
+        story.is_at(|stage| matches!(stage, StageState::Merging { .. }));
     }
 }
 
@@ -90,7 +92,7 @@ fn what_has_nothing_to_do_with_them_leaves_them_alone() {
     plan["slots"] = json!(1);
     story.amend(plan);
     story.came_to("a/1/claim.0", green());
-    story.is_at(|stage| matches!(stage, Stage::Merging { .. }));
+    story.is_at(|stage| matches!(stage, StageState::Merging { .. }));
 }
 
 #[test]
@@ -119,14 +121,14 @@ fn what_waits_for_a_person_is_looked_at_again() {
     by_person["stages"][0]["merge"] = json!("person");
     let mut story = Story::up_to_claim(by_person.clone());
     story.came_to("a/1/claim.0", green());
-    story.is_at(|stage| matches!(stage, Stage::Review { case: Case::Merge, .. }));
+    story.is_at(|stage| matches!(stage, StageState::Review { case: ReviewReason::Merge, .. }));
     by_person["stages"][0]["truths"] = json!([check("true")]);
     story.amend(by_person);
     story.is_at(is_verifying);
     assert!(story.next().contains(&"do r/a/1/claim.1".to_owned()));
     story.came_to("a/1/claim.1", green());
-    story.is_at(|stage| matches!(stage, Stage::Review { case: Case::Merge, .. }));
-    story.say(&person(), "a", Said::Merge).unwrap();
+    story.is_at(|stage| matches!(stage, StageState::Review { case: ReviewReason::Merge, .. }));
+    story.say(&person(), "a", StageCommand::Merge).unwrap();
 }
 
 #[test]
@@ -136,13 +138,13 @@ fn a_candidate_lands_by_the_gates_that_the_plan_has_now() {
     for plan in [stricter(), gated] {
         let mut story = Story::up_to_queue(one());
         story.amend(plan.clone());
-        story.came_to("a/1/queue.1.1", Outcome::Done);
+        story.came_to("a/1/queue.1.1", EffectOutcome::Done);
         assert_eq!(story.next(), ["do r/a/1/queue.1.2"], "it is tested anew");
-        story.came_to("a/1/queue.1.2", Outcome::Done);
+        story.came_to("a/1/queue.1.2", EffectOutcome::Done);
         assert_eq!(story.next(), ["do r/a/1/queue.1.3"]);
         // What is green and has not begun to land is no different.
         let mut story = Story::up_to_queue(one());
-        story.came_to("a/1/queue.1.1", Outcome::Done);
+        story.came_to("a/1/queue.1.1", EffectOutcome::Done);
         story.amend(plan);
         assert_eq!(story.next(), ["do r/a/1/queue.1.2"]);
         let gate = |effect: &Effect| matches!(effect, Effect::Gate { .. });
@@ -153,20 +155,20 @@ fn a_candidate_lands_by_the_gates_that_the_plan_has_now() {
 #[test]
 fn what_is_about_to_land_lands() {
     let mut story = Story::up_to_queue(one());
-    story.came_to("a/1/queue.1.1", Outcome::Done);
+    story.came_to("a/1/queue.1.1", EffectOutcome::Done);
     assert_eq!(story.next(), ["do r/a/1/queue.1.2"]);
     story.amend(stricter());
-    story.came_to("a/1/queue.1.2", Outcome::Done);
-    story.is_at(|stage| matches!(stage, Stage::Done { .. }));
+    story.came_to("a/1/queue.1.2", EffectOutcome::Done);
+    story.is_at(|stage| matches!(stage, StageState::Done { .. }));
 }
 
 #[test]
 fn nobody_does_again_what_was_begun_by_the_plan_before() {
     let mut story = Story::up_to_claim(one());
     story.amend(stricter());
-    let key = Key(Text::new("r/a/1/claim.0"));
+    let key = EffectKey(Text::new("r/a/1/claim.0"));
     story.world.busy.clear();
-    story.world.found.insert(key.clone(), crate::reconcile::recovery::Found::Nothing);
+    story.world.found.insert(key.clone(), crate::reconcile::recovery::EffectTrace::Nothing);
     assert_eq!(story.next(), ["effect.outcome"], "it is given up");
     assert_eq!(story.next(), ["do r/a/1/claim.1"]);
 }

@@ -3,27 +3,32 @@
 use serde_json::json;
 
 use super::*;
-use crate::reconcile::observed::Mood;
-use crate::run::command::{Name, Role, Said, Speaker, Unmeant, hear};
-use crate::run::record::Sought;
-use crate::spec::client::Known;
+use crate::reconcile::observed::LoopMode;
+use crate::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, StageCommandKind, hear};
+use crate::run::record::ReviewDemand;
+use crate::spec::client::ClientName;
 use crate::spec::values::{Readable as _, Slug};
 use crate::view::review_request::asked;
 
-pub fn person() -> Speaker {
-    Speaker::Person { name: Text::new("ada"), role: Role::User }
+pub(super) fn person() -> CommandSender {
+    CommandSender::Person { name: Text::new("ada"), role: CommandRole::User }
 }
 
-fn admin() -> Speaker {
-    Speaker::Person { name: Text::new("ada"), role: Role::Admin }
+fn admin() -> CommandSender {
+    CommandSender::Person { name: Text::new("ada"), role: CommandRole::Admin }
 }
 
-pub fn agent(session: &str) -> Speaker {
-    Speaker::Agent { session: Key(Text::new(format!("r/{session}"))) }
+pub(super) fn agent(session: &str) -> CommandSender {
+    CommandSender::Agent { session: EffectKey(Text::new(format!("r/{session}"))) }
 }
 
 impl Story {
-    pub fn say(&mut self, who: &Speaker, stage: &str, said: Said) -> Result<(), Unmeant> {
+    pub(super) fn say(
+        &mut self,
+        who: &CommandSender,
+        stage: &str,
+        said: StageCommand,
+    ) -> Result<(), CommandRefusal> {
         let record = hear(&self.run, who, &StageId::new(stage), &said)?;
         self.write(record);
         Ok(())
@@ -33,20 +38,20 @@ impl Story {
     fn up_to_review(&mut self) {
         self.up_to_work("a");
         for claim in 0..4 {
-            self.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+            self.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
             self.next();
-            self.came_to(&format!("a/1/claim.{claim}"), Outcome::Red { report: Text::new("red") });
+            self.came_to(&format!("a/1/claim.{claim}"), EffectOutcome::Red { report: Text::new("red") });
             self.next();
             if claim < 3 {
-                self.came_to(&format!("a/1/nudge.1.{}", claim + 1), Outcome::Done);
+                self.came_to(&format!("a/1/nudge.1.{}", claim + 1), EffectOutcome::Done);
             }
         }
-        assert!(matches!(self.state("a"), Stage::Review { case: Case::Checks, .. }));
+        assert!(matches!(self.state("a"), StageState::Review { case: ReviewReason::Checks, .. }));
     }
 
-    fn end(&mut self, session: &str, ended: Ended) {
+    fn end(&mut self, session: &str, ended: SessionOutcome) {
         self.world.busy.retain(|key| !key.0.as_str().ends_with("/kill"));
-        self.session(session, Session::Over(ended));
+        self.session(session, AgentSession::Over(ended));
         self.next();
     }
 }
@@ -66,22 +71,22 @@ fn checked() -> Value {
 fn a_claim_of_a_living_agent_is_looked_at_while_it_waits() {
     let mut story = Story::new(one());
     story.up_to_work("a");
-    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
     assert_eq!(story.next(), ["do r/a/1/claim.0"]);
-    story.came_to("a/1/claim.0", Outcome::Red { report: Text::new("red") });
+    story.came_to("a/1/claim.0", EffectOutcome::Red { report: Text::new("red") });
     assert_eq!(story.next(), ["do r/a/1/nudge.1.1"]);
-    story.came_to("a/1/nudge.1.1", Outcome::Done);
+    story.came_to("a/1/nudge.1.1", EffectOutcome::Done);
     assert_eq!(story.next(), Vec::<String>::new(), "it goes on, and nobody else was started");
-    assert!(matches!(story.state("a"), Stage::Running(work) if work.fixes == 1));
+    assert!(matches!(story.state("a"), StageState::Running(work) if work.fixes == 1));
     // It is told at once, and may be back before the report was handed over.
-    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
     story.next();
-    story.came_to("a/1/claim.1", Outcome::Red { report: Text::new("red") });
+    story.came_to("a/1/claim.1", EffectOutcome::Red { report: Text::new("red") });
     story.next();
-    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
-    story.came_to("a/1/nudge.1.2", Outcome::Done);
+    story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
+    story.came_to("a/1/nudge.1.2", EffectOutcome::Done);
     assert_eq!(story.next(), ["do r/a/1/claim.2"]);
-    assert!(matches!(story.state("a"), Stage::Running(work) if work.fixes == 2));
+    assert!(matches!(story.state("a"), StageState::Running(work) if work.fixes == 2));
 }
 
 #[test]
@@ -89,14 +94,26 @@ fn an_agent_speaks_of_its_own_stage_alone_and_only_while_it_is_at_it() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "", "y")]));
     story.up_to_work("a");
     let mine = agent("a/1/spawn.0");
-    assert_eq!(story.say(&mine, "b", Said::Complete), Err(Unmeant::OtherSession));
-    assert_eq!(story.say(&agent("a/1/spawn.9"), "a", Said::Complete), Err(Unmeant::OtherSession));
-    assert_eq!(story.say(&mine, "a", Said::Reset), Err(Unmeant::NotYours { least: Role::User }));
-    let bypass = Said::Bypass { why: Text::new("w") };
-    assert_eq!(story.say(&person(), "a", bypass.clone()), Err(Unmeant::NotYours { least: Role::Admin }));
-    assert_eq!(story.say(&admin(), "a", bypass), Err(Unmeant::State { state: "running" }));
-    assert_eq!(story.say(&person(), "no", Said::Hold), Err(Unmeant::NoStage));
-    assert_eq!(story.say(&person(), "a", Said::Retry), Err(Unmeant::State { state: "running" }));
+    assert_eq!(story.say(&mine, "b", StageCommand::Complete), Err(CommandRefusal::OtherSession));
+    assert_eq!(
+        story.say(&agent("a/1/spawn.9"), "a", StageCommand::Complete),
+        Err(CommandRefusal::OtherSession)
+    );
+    assert_eq!(
+        story.say(&mine, "a", StageCommand::Reset),
+        Err(CommandRefusal::NotYours { least: CommandRole::User })
+    );
+    let bypass = StageCommand::Bypass { why: Text::new("w") };
+    assert_eq!(
+        story.say(&person(), "a", bypass.clone()),
+        Err(CommandRefusal::NotYours { least: CommandRole::Admin })
+    );
+    assert_eq!(story.say(&admin(), "a", bypass), Err(CommandRefusal::State { state: "running" }));
+    assert_eq!(story.say(&person(), "no", StageCommand::Hold), Err(CommandRefusal::NoStage));
+    assert_eq!(
+        story.say(&person(), "a", StageCommand::Retry),
+        Err(CommandRefusal::State { state: "running" })
+    );
 }
 
 #[test]
@@ -106,17 +123,17 @@ fn open_tasks_hold_the_end() {
     let mut story = Story::new(plan);
     story.up_to_work("a");
     let mine = agent("a/1/spawn.0");
-    story.say(&mine, "a", Said::Task { id: slug("t1") }).unwrap();
-    assert_eq!(story.say(&mine, "a", Said::Task { id: slug("t3") }), Err(Unmeant::NoTask));
-    story.say(&mine, "a", Said::Complete).unwrap();
+    story.say(&mine, "a", StageCommand::Task { id: slug("t1") }).unwrap();
+    assert_eq!(story.say(&mine, "a", StageCommand::Task { id: slug("t3") }), Err(CommandRefusal::NoTask));
+    story.say(&mine, "a", StageCommand::Complete).unwrap();
     assert_eq!(story.next(), ["stage.happened"]);
     assert!(
-        matches!(story.state("a"), Stage::Failing { report, .. } if report.as_str().starts_with("tasks are open: `t2`;"))
+        matches!(story.state("a"), StageState::Failing { report, .. } if report.as_str().starts_with("tasks are open: `t2`;"))
     );
     story.next();
-    story.came_to("a/1/nudge.1.0", Outcome::Done);
-    story.say(&mine, "a", Said::Task { id: slug("t2") }).unwrap();
-    story.say(&mine, "a", Said::Complete).unwrap();
+    story.came_to("a/1/nudge.1.0", EffectOutcome::Done);
+    story.say(&mine, "a", StageCommand::Task { id: slug("t2") }).unwrap();
+    story.say(&mine, "a", StageCommand::Complete).unwrap();
     assert_eq!(story.next(), ["do r/a/1/claim.0"]);
 }
 
@@ -124,20 +141,23 @@ fn open_tasks_hold_the_end() {
 fn a_question_waits_and_its_answer_is_told_to_whoever_is_there() {
     let mut story = Story::new(one());
     story.up_to_work("a");
-    let ask = Said::Ask { question: Text::new("which?") };
+    let ask = StageCommand::Ask { question: Text::new("which?") };
     story.say(&agent("a/1/spawn.0"), "a", ask.clone()).unwrap();
     assert_eq!(story.next(), ["do r/a/1/notify.3"], "that its agent lives is no answer");
-    assert_eq!(story.say(&person(), "a", Said::Resume { answer: None }), Err(Unmeant::NoAnswer));
-    story.say(&person(), "a", Said::Resume { answer: Some(Text::new("this")) }).unwrap();
-    assert!(matches!(story.state("a"), Stage::Running(_)));
+    assert_eq!(
+        story.say(&person(), "a", StageCommand::Resume { answer: None }),
+        Err(CommandRefusal::NoAnswer)
+    );
+    story.say(&person(), "a", StageCommand::Resume { answer: Some(Text::new("this")) }).unwrap();
+    assert!(matches!(story.state("a"), StageState::Running(_)));
     assert_eq!(story.next(), ["do r/a/1/spawn.0/answer.0"]);
-    story.came_to("a/1/spawn.0/answer.0", Outcome::Done);
+    story.came_to("a/1/spawn.0/answer.0", EffectOutcome::Done);
     assert_eq!(story.next(), Vec::<String>::new());
     // One that goes home with its question is followed by one that is told.
     story.say(&agent("a/1/spawn.0"), "a", ask).unwrap();
-    story.end("a/1/spawn.0", Ended::Well);
+    story.end("a/1/spawn.0", SessionOutcome::Well);
     assert_eq!(story.next(), Vec::<String>::new());
-    story.say(&person(), "a", Said::Resume { answer: Some(Text::new("that")) }).unwrap();
+    story.say(&person(), "a", StageCommand::Resume { answer: Some(Text::new("that")) }).unwrap();
     assert_eq!(story.next(), ["do r/a/1/brief.1"]);
     let standing = story.run.standing(&StageId::new("a")).unwrap();
     assert_eq!((standing.stage.attempt(), standing.answers.len()), (1, 2));
@@ -149,21 +169,21 @@ fn a_dispute_is_a_persons_and_gives_up_one_check_of_one_stage() {
     story.up_to_work("a");
     let mine = agent("a/1/spawn.0");
     let dispute =
-        |check: &str| Said::Dispute { check: Text::new(check), why: Text::new("it tests the clock") };
-    assert_eq!(story.say(&mine, "a", dispute("zero")), Err(Unmeant::NoCheck));
+        |check: &str| StageCommand::Dispute { check: Text::new(check), why: Text::new("it tests the clock") };
+    assert_eq!(story.say(&mine, "a", dispute("zero")), Err(CommandRefusal::NoCheck));
     for (round, check) in ["one", "two", "three", "four"].into_iter().enumerate() {
         story.say(&mine, "a", dispute(check)).unwrap();
-        assert!(matches!(story.state("a"), Stage::Review { case: Case::Disputed, .. }));
+        assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Disputed, .. }));
         if round == 3 {
-            assert_eq!(story.say(&person(), "a", Said::Accept), Err(Unmeant::TooMany));
+            assert_eq!(story.say(&person(), "a", StageCommand::Accept), Err(CommandRefusal::TooMany));
             break;
         }
-        story.say(&person(), "a", Said::Accept).unwrap();
+        story.say(&person(), "a", StageCommand::Accept).unwrap();
         assert_eq!(story.run.plan().find("a").unwrap().checks.acceptance.len(), 4 - round);
         story.next();
-        story.came_to(&format!("a/1/claim.{round}"), Outcome::Red { report: Text::new("red") });
+        story.came_to(&format!("a/1/claim.{round}"), EffectOutcome::Red { report: Text::new("red") });
     }
-    story.say(&person(), "a", Said::Reject).unwrap();
+    story.say(&person(), "a", StageCommand::Reject).unwrap();
     assert_eq!(story.run.plan().find("a").unwrap().checks.acceptance.len(), 2);
     assert!(story.run.standing(&StageId::new("a")).unwrap().untold().unwrap().contains("`four` stays"));
 }
@@ -172,15 +192,15 @@ fn a_dispute_is_a_persons_and_gives_up_one_check_of_one_stage() {
 fn a_bypass_takes_the_checks_of_the_stage_away_and_it_still_goes_through_the_queue() {
     let mut story = Story::new(checked());
     story.up_to_review();
-    assert_eq!(story.say(&person(), "a", Said::Merge), Err(Unmeant::NotGreen));
-    story.say(&admin(), "a", Said::Bypass { why: Text::new("known") }).unwrap();
+    assert_eq!(story.say(&person(), "a", StageCommand::Merge), Err(CommandRefusal::NotGreen));
+    story.say(&admin(), "a", StageCommand::Bypass { why: Text::new("known") }).unwrap();
     assert!(story.run.plan().find("a").unwrap().checks.is_empty());
     story.next();
-    story.came_to("a/1/claim.4", Outcome::Green { head: commit("h"), tree: commit("th") });
-    assert!(matches!(story.state("a"), Stage::Merging { .. }));
+    story.came_to("a/1/claim.4", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
+    assert!(matches!(story.state("a"), StageState::Merging { .. }));
     assert!(story.next().contains(&"do r/a/1/queue.1.0".to_owned()));
-    let Recorded::Started { plan, digest, .. } = start(checked()) else { panic!("it starts") };
-    story.write(Recorded::Amended { plan, digest, by: Text::new("p") });
+    let RunRecord::Started { plan, digest, .. } = start(checked()) else { panic!("it starts") };
+    story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
     assert!(story.run.plan().find("a").unwrap().checks.is_empty(), "a changed plan does not bring them back");
 }
 
@@ -190,24 +210,27 @@ fn a_person_merges_what_was_found_good_and_nothing_else() {
     plan["stages"][0]["merge"] = json!("person");
     let mut story = Story::new(plan);
     story.up_to_work("a");
-    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
-    assert_eq!(story.say(&person(), "a", Said::Merge), Err(Unmeant::State { state: "running" }));
+    story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
+    assert_eq!(
+        story.say(&person(), "a", StageCommand::Merge),
+        Err(CommandRefusal::State { state: "running" })
+    );
     story.next();
-    story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
-    assert!(matches!(story.state("a"), Stage::Review { case: Case::Merge, .. }));
-    story.say(&person(), "a", Said::Merge).unwrap();
-    assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("h")));
+    story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
+    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Merge, .. }));
+    story.say(&person(), "a", StageCommand::Merge).unwrap();
+    assert!(matches!(story.state("a"), StageState::Merging { verified, .. } if verified.head == commit("h")));
 }
 
 #[test]
 fn a_reset_keeps_what_is_there_and_begins_anew() {
     let mut story = Story::new(one());
     story.up_to_review();
-    story.say(&person(), "a", Said::Reset).unwrap();
-    story.end("a/1/spawn.0", Ended::Stopped);
+    story.say(&person(), "a", StageCommand::Reset).unwrap();
+    story.end("a/1/spawn.0", SessionOutcome::Stopped);
     assert_eq!(story.next(), ["do r/a/1/discard.1"]);
     assert_eq!(story.next(), Vec::<String>::new(), "nobody works where it is cleared away");
-    story.came_to("a/1/discard.1", Outcome::Done);
+    story.came_to("a/1/discard.1", EffectOutcome::Done);
     assert_eq!(story.next(), ["do r/a/1/worktree.1"]);
     assert_eq!(story.state("a").attempt(), 1);
 }
@@ -215,15 +238,18 @@ fn a_reset_keeps_what_is_there_and_begins_anew() {
 #[test]
 fn held_blocked_skipped_and_let_go() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y")]));
-    story.say(&person(), "a", Said::Hold).unwrap();
+    story.say(&person(), "a", StageCommand::Hold).unwrap();
     assert_eq!(story.next(), ["do r/a/1/notify.2"]);
-    story.say(&person(), "a", Said::Release).unwrap();
+    story.say(&person(), "a", StageCommand::Release).unwrap();
     assert_eq!(story.next(), ["do r/a/1/worktree.0"]);
-    story.say(&person(), "a", Said::Block { why: Text::new("no key") }).unwrap();
-    assert!(matches!(story.state("a"), Stage::Blocked { failure: Failure::Told, .. }));
-    story.say(&person(), "a", Said::Skip { why: Text::new("later") }).unwrap();
-    assert!(matches!(story.state("a"), Stage::Skipped { by, .. } if by.as_str() == "ada"));
-    assert_eq!(story.say(&person(), "a", Said::Reset), Err(Unmeant::State { state: "skipped" }));
+    story.say(&person(), "a", StageCommand::Block { why: Text::new("no key") }).unwrap();
+    assert!(matches!(story.state("a"), StageState::Blocked { failure: StageFailure::Told, .. }));
+    story.say(&person(), "a", StageCommand::Skip { why: Text::new("later") }).unwrap();
+    assert!(matches!(story.state("a"), StageState::Skipped { by, .. } if by.as_str() == "ada"));
+    assert_eq!(
+        story.say(&person(), "a", StageCommand::Reset),
+        Err(CommandRefusal::State { state: "skipped" })
+    );
 }
 
 #[test]
@@ -231,15 +257,15 @@ fn who_stops_sends_everybody_home_and_begins_nothing() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "", "y")]));
     story.world.room = 1;
     story.up_to_work("a");
-    (story.world.room, story.world.mood) = (4, Mood::Stopping);
+    (story.world.room, story.world.mood) = (4, LoopMode::Stopping);
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
-    story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
+    story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Stopped));
     assert_eq!(story.next(), ["session.ended"]);
     assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), Vec::<String>::new());
-    assert!(matches!(story.state("a"), Stage::Ready(_)), "nobody who looks finds it at work");
+    assert!(matches!(story.state("a"), StageState::Ready(_)), "nobody who looks finds it at work");
     // Who comes back goes on with the same attempt.
-    story.world.mood = Mood::Going;
+    story.world.mood = LoopMode::Going;
     story.world.busy.clear();
     assert!(story.next().contains(&"do r/a/1/brief.1".to_owned()));
     assert_eq!(story.state("a").attempt(), 1);
@@ -249,19 +275,22 @@ fn who_stops_sends_everybody_home_and_begins_nothing() {
 fn a_changed_plan_drops_stages_that_nobody_has_begun() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y"), ("c", "a", "z")]));
     story.up_to_work("a");
-    let Recorded::Started { plan, digest, .. } = start(plan(&[("b", "", "y")])) else { panic!("it starts") };
-    story.write(Recorded::Amended { plan, digest, by: Text::new("p") });
+    let RunRecord::Started { plan, digest, .. } = start(plan(&[("b", "", "y")])) else { panic!("it starts") };
+    story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
     let left: Vec<&str> = story.run.standings().map(|(id, _)| id.as_str()).collect();
     assert_eq!(left, ["a", "b"], "what was begun is not forgotten");
 }
 
 #[test]
 fn a_person_who_asks_for_it_has_it_reviewed_again() {
-    let reviewable = || Outcome::Reviewable { head: commit("h"), tree: commit("th"), by: Known::Claude };
+    let reviewable =
+        || EffectOutcome::Reviewable { head: commit("h"), tree: commit("th"), by: ClientName::Claude };
     let mut story = Story::new(one());
     story.up_to_work("a");
     let mut sought = Vec::new();
-    for (claim, who, word) in [(0, agent("a/1/spawn.0"), Said::Complete), (1, person(), Said::Verify)] {
+    for (claim, who, word) in
+        [(0, agent("a/1/spawn.0"), StageCommand::Complete), (1, person(), StageCommand::Verify)]
+    {
         story.say(&who, "a", word).unwrap();
         story.next();
         story.came_to(&format!("a/1/claim.{claim}"), reviewable());
@@ -270,40 +299,43 @@ fn a_person_who_asks_for_it_has_it_reviewed_again() {
             Effect::Review { sought, .. } => Some(*sought),
             _ => None,
         }));
-        story.came_to(&format!("a/1/review.{}", claim + 1), Outcome::Red { report: Text::new("no") });
-        assert!(matches!(story.state("a"), Stage::Failing { .. }), "{:?}", story.state("a"));
+        story.came_to(&format!("a/1/review.{}", claim + 1), EffectOutcome::Red { report: Text::new("no") });
+        assert!(matches!(story.state("a"), StageState::Failing { .. }), "{:?}", story.state("a"));
     }
-    assert_eq!(sought, [Sought::Any, Sought::Another]);
+    assert_eq!(sought, [ReviewDemand::Any, ReviewDemand::Another]);
 }
 
 #[test]
 fn what_was_resolved_and_nobody_has_reviewed_may_be_verified_again() {
     let mut story = Story::new(one());
     story.up_to_work("a");
-    story.say(&agent("a/1/spawn.0"), "a", Said::Complete).unwrap();
+    story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
     story.next();
-    story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
+    story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
     story.next();
-    story.came_to("a/1/spawn.0/kill", Outcome::Done);
-    story.end("a/1/spawn.0", Ended::Stopped);
-    story.came_to("a/1/queue.1.0", Outcome::Conflicted { paths: vec![Text::new("x")] });
+    story.came_to("a/1/spawn.0/kill", EffectOutcome::Done);
+    story.end("a/1/spawn.0", SessionOutcome::Stopped);
+    story.came_to("a/1/queue.1.0", EffectOutcome::Conflicted { paths: vec![Text::new("x")] });
     assert_eq!(story.next(), ["do r/a/1/brief.1"]);
-    story.came_to("a/1/brief.1", Outcome::Done);
+    story.came_to("a/1/brief.1", EffectOutcome::Done);
     story.next();
-    story.came_to("a/1/spawn.1", Outcome::Spawned);
-    story.session("a/1/spawn.1", Session::Alive(Alive::Claiming));
+    story.came_to("a/1/spawn.1", EffectOutcome::Spawned);
+    story.session("a/1/spawn.1", AgentSession::Alive(AgentSign::Claiming));
     assert_eq!(story.next(), ["do r/a/1/claim.1"]);
-    let unreviewed =
-        || Outcome::Unreviewed { head: commit("r"), tree: commit("tr"), why: Text::new("nobody was there") };
+    let unreviewed = || EffectOutcome::Unreviewed {
+        head: commit("r"),
+        tree: commit("tr"),
+        why: Text::new("nobody was there"),
+    };
     story.came_to("a/1/claim.1", unreviewed());
-    assert!(matches!(story.state("a"), Stage::Review { case: Case::Unreviewed, .. }));
+    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Unreviewed, .. }));
     story.next();
-    story.came_to("a/1/spawn.1/kill", Outcome::Done);
-    story.end("a/1/spawn.1", Ended::Stopped);
+    story.came_to("a/1/spawn.1/kill", EffectOutcome::Done);
+    story.end("a/1/spawn.1", SessionOutcome::Stopped);
     let offered = asked(&story.run, &StageId::new("a")).unwrap().words;
-    assert!(offered.contains(&Name::Verify), "{offered:?}");
-    story.say(&person(), "a", Said::Verify).unwrap();
+    assert!(offered.contains(&StageCommandKind::Verify), "{offered:?}");
+    story.say(&person(), "a", StageCommand::Verify).unwrap();
     assert_eq!(story.next(), ["do r/a/1/claim.2"], "nobody else resolves it");
-    story.came_to("a/1/claim.2", Outcome::Green { head: commit("r"), tree: commit("tr") });
-    assert!(matches!(story.state("a"), Stage::Merging { verified, .. } if verified.head == commit("r")));
+    story.came_to("a/1/claim.2", EffectOutcome::Green { head: commit("r"), tree: commit("tr") });
+    assert!(matches!(story.state("a"), StageState::Merging { verified, .. } if verified.head == commit("r")));
 }

@@ -8,32 +8,32 @@ mod on_hold;
 use serde_json::Value;
 
 use super::*;
-use crate::reconcile::observed::{Alive, Session};
-use crate::run::record::{Ended, Outcome, Progress};
-use crate::stage::Word;
+use crate::reconcile::observed::{AgentSession, AgentSign};
+use crate::run::record::{CommitProgress, EffectOutcome, SessionOutcome};
+use crate::stage::PersonAction;
 use crate::testing::{commit, now, plan, start};
 
 /// A run, the world around it, and what was written down.
 struct Story {
     run: Run,
-    world: World,
-    records: Vec<Recorded>,
+    world: Observed,
+    records: Vec<RunRecord>,
     now: Timestamp,
 }
 
 impl Story {
     fn new(plan: Value) -> Story {
         let records = vec![start(plan)];
-        let world = World {
+        let world = Observed {
             room: 4,
             trunk: Some(commit("t")),
-            target: Some(Target::Behind(commit("t"))),
-            ..World::default()
+            target: Some(TargetBranch::Behind(commit("t"))),
+            ..Observed::default()
         };
         Story { run: Run::fold(&records).unwrap(), world, records, now: now() }
     }
 
-    fn write(&mut self, record: Recorded) {
+    fn write(&mut self, record: RunRecord) {
         self.run.apply(&record);
         self.records.push(record);
     }
@@ -50,7 +50,7 @@ impl Story {
                 Action::Do { key, effect } => {
                     told.push(format!("do {}", key.0));
                     self.world.busy.insert(key.clone());
-                    self.write(Recorded::Intent { key, epoch: 1, effect });
+                    self.write(RunRecord::Intent { key, epoch: 1, effect });
                 }
                 Action::WakeAt(at) => told.push(format!("wake in {} s", at.seconds_since(self.now))),
             }
@@ -58,38 +58,41 @@ impl Story {
         told
     }
 
-    fn came_to(&mut self, step: &str, outcome: Outcome) {
-        let key = Key(Text::new(format!("r/{step}")));
+    fn came_to(&mut self, step: &str, outcome: EffectOutcome) {
+        let key = EffectKey(Text::new(format!("r/{step}")));
         assert!(self.world.busy.remove(&key), "{step} is not under way: {:?}", self.world.busy);
-        self.write(Recorded::Outcome { key, outcome });
+        self.write(RunRecord::Outcome { key, outcome });
     }
 
-    fn session(&mut self, step: &str, session: Session) {
-        self.world.sessions.insert(Key(Text::new(format!("r/{step}"))), session);
+    fn session(&mut self, step: &str, session: AgentSession) {
+        self.world.sessions.insert(EffectKey(Text::new(format!("r/{step}"))), session);
     }
 
     /// Up to an agent at work for the first time.
     fn up_to_work(&mut self, stage: &str) {
         self.next();
-        self.came_to(&format!("{stage}/1/worktree.0"), Outcome::Worktree { base: commit("t") });
+        self.came_to(&format!("{stage}/1/worktree.0"), EffectOutcome::Worktree { base: commit("t") });
         self.next();
-        self.came_to(&format!("{stage}/1/brief.0"), Outcome::Done);
+        self.came_to(&format!("{stage}/1/brief.0"), EffectOutcome::Done);
         self.next();
-        self.session(&format!("{stage}/1/spawn.0"), Session::Alive(Alive::Working));
-        self.came_to(&format!("{stage}/1/spawn.0"), Outcome::Spawned);
+        self.session(&format!("{stage}/1/spawn.0"), AgentSession::Alive(AgentSign::Working));
+        self.came_to(&format!("{stage}/1/spawn.0"), EffectOutcome::Spawned);
     }
 
-    fn state(&self, stage: &str) -> &Stage {
+    fn state(&self, stage: &str) -> &StageState {
         &self.run.standing(&StageId::new(stage)).unwrap().stage
     }
 
-    fn tell(&mut self, stage: &str, word: Word) {
-        self.write(Recorded::Happened { stage: StageId::new(stage), what: Happened::Told(word) });
+    fn tell(&mut self, stage: &str, word: PersonAction) {
+        self.write(RunRecord::Happened { stage: StageId::new(stage), what: StageEvent::Told(word) });
     }
 }
 
-fn crash() -> Session {
-    Session::Over(Ended::Failed { failure: Failure::Crash, progress: Progress::Nothing })
+fn crash() -> AgentSession {
+    AgentSession::Over(SessionOutcome::Failed {
+        failure: StageFailure::Crash,
+        progress: CommitProgress::Nothing,
+    })
 }
 
 fn one() -> Value {
@@ -101,20 +104,20 @@ fn a_stage_from_its_start_to_the_target() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y")]));
     story.up_to_work("a");
     assert_eq!(story.next(), Vec::<String>::new());
-    story.session("a/1/spawn.0", Session::Alive(Alive::Claiming));
+    story.session("a/1/spawn.0", AgentSession::Alive(AgentSign::Claiming));
     assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), ["do r/a/1/claim.0"]);
-    story.came_to("a/1/claim.0", Outcome::Green { head: commit("h"), tree: commit("th") });
+    story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill", "do r/a/1/queue.1.0"]);
-    story.came_to("a/1/queue.1.0", Outcome::Made { commit: commit("m"), tree: commit("tm") });
-    story.came_to("a/1/spawn.0/kill", Outcome::Done);
-    story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
+    story.came_to("a/1/queue.1.0", EffectOutcome::Made { commit: commit("m"), tree: commit("tm") });
+    story.came_to("a/1/spawn.0/kill", EffectOutcome::Done);
+    story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Stopped));
     assert_eq!(story.next(), ["session.ended", "do r/a/1/queue.1.1"]);
-    story.came_to("a/1/queue.1.1", Outcome::Done);
+    story.came_to("a/1/queue.1.1", EffectOutcome::Done);
     assert_eq!(story.next(), ["do r/a/1/queue.1.2"]);
     story.world.trunk = Some(commit("m"));
-    story.came_to("a/1/queue.1.2", Outcome::Done);
-    assert!(matches!(story.state("a"), Stage::Done { merged } if merged.commit() == &commit("m")));
+    story.came_to("a/1/queue.1.2", EffectOutcome::Done);
+    assert!(matches!(story.state("a"), StageState::Done { merged } if merged.commit() == &commit("m")));
     // Who builds on it starts from where it is merged.
     assert_eq!(story.next(), ["do r/a/0/salvage.1", "do r/b/1/worktree.0", "do r/-/0/promote.0"]);
     let begun = story.run.open().values().find_map(|effect| match effect {
@@ -148,22 +151,22 @@ fn three_crashes_without_a_commit_are_a_persons() {
         if spawn > 0 {
             story.now = story.now.plus_seconds(300);
             story.next();
-            story.came_to(&format!("a/{}/brief.{spawn}", spawn + 1), Outcome::Done);
+            story.came_to(&format!("a/{}/brief.{spawn}", spawn + 1), EffectOutcome::Done);
             story.next();
-            story.came_to(&format!("a/{}/spawn.{spawn}", spawn + 1), Outcome::Spawned);
+            story.came_to(&format!("a/{}/spawn.{spawn}", spawn + 1), EffectOutcome::Spawned);
         }
         story.session(&format!("a/{}/spawn.{spawn}", spawn + 1), crash());
         story.next();
         story.next();
     }
     assert!(
-        matches!(story.state("a"), Stage::Blocked { failure: Failure::Crash, .. }),
+        matches!(story.state("a"), StageState::Blocked { failure: StageFailure::Crash, .. }),
         "{:?}",
         story.state("a")
     );
     assert_eq!(story.next(), ["do r/a/3/notify.7"]);
     assert_eq!(story.next(), Vec::<String>::new());
-    story.tell("a", Word::Retry);
+    story.tell("a", PersonAction::Retry);
     assert_eq!(story.next(), ["do r/a/4/brief.3"]);
 }
 
@@ -173,7 +176,7 @@ fn a_rate_limit_is_waiting_and_holds_the_account() {
     story.world.room = 1;
     story.up_to_work("a");
     let until = story.now.plus_seconds(1000);
-    story.session("a/1/spawn.0", Session::Over(Ended::RateLimited { until }));
+    story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::RateLimited { until }));
     assert_eq!(story.next(), ["session.ended"]);
     // Not by another stage of the same client either.
     assert_eq!(story.next(), ["stage.happened", "wake in 1000 s"]);
@@ -187,14 +190,14 @@ fn a_rate_limit_is_waiting_and_holds_the_account() {
 fn a_full_context_is_handed_over_by_nobody_else() {
     let mut story = Story::new(one());
     story.up_to_work("a");
-    story.session("a/1/spawn.0", Session::Alive(Alive::Full));
+    story.session("a/1/spawn.0", AgentSession::Alive(AgentSign::Full));
     assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
-    story.came_to("a/1/spawn.0/kill", Outcome::Done);
-    story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
+    story.came_to("a/1/spawn.0/kill", EffectOutcome::Done);
+    story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Stopped));
     assert_eq!(story.next(), ["session.ended"]);
     assert_eq!(story.next(), ["do r/a/1/handoff.1"]);
-    story.came_to("a/1/handoff.1", Outcome::Salvaged { carry: Text::new("h1") });
+    story.came_to("a/1/handoff.1", EffectOutcome::Salvaged { carry: Text::new("h1") });
     assert_eq!(story.next(), ["do r/a/1/brief.1"]);
     assert_eq!(story.state("a").attempt(), 1);
 }
@@ -204,18 +207,18 @@ fn red_checks_go_back_to_the_agent_three_times() {
     let mut story = Story::new(one());
     story.up_to_work("a");
     for claim in 0..4 {
-        story.session("a/1/spawn.0", Session::Alive(Alive::Claiming));
+        story.session("a/1/spawn.0", AgentSession::Alive(AgentSign::Claiming));
         assert_eq!(story.next(), ["stage.happened"]);
         assert_eq!(story.next(), [format!("do r/a/1/claim.{claim}")]);
-        story.came_to(&format!("a/1/claim.{claim}"), Outcome::Red { report: Text::new("red") });
+        story.came_to(&format!("a/1/claim.{claim}"), EffectOutcome::Red { report: Text::new("red") });
         if claim < 3 {
             let nudge = format!("a/1/nudge.1.{}", claim + 1);
             assert_eq!(story.next(), [format!("do r/{nudge}")]);
-            story.came_to(&nudge, Outcome::Done);
+            story.came_to(&nudge, EffectOutcome::Done);
         }
     }
     assert_eq!(story.next(), ["stage.happened"]);
-    assert!(matches!(story.state("a"), Stage::Review { case: Case::Checks, .. }));
+    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Checks, .. }));
     // Its agent has nothing to do, and somebody is told.
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill", "do r/a/1/notify.14"]);
 }
@@ -224,7 +227,7 @@ fn red_checks_go_back_to_the_agent_three_times() {
 fn who_does_not_move_is_interrupted_first() {
     let mut story = Story::new(one());
     story.up_to_work("a");
-    story.session("a/1/spawn.0", Session::Alive(Alive::Wedged));
+    story.session("a/1/spawn.0", AgentSession::Alive(AgentSign::Wedged));
     assert_eq!(story.next(), ["do r/a/1/spawn.0/interrupt"]);
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
 }
@@ -233,11 +236,11 @@ fn who_does_not_move_is_interrupted_first() {
 fn a_daemon_that_comes_back_looks_before_it_acts() {
     let mut story = Story::new(one());
     story.next();
-    let key = Key(Text::new("r/a/1/worktree.0"));
+    let key = EffectKey(Text::new("r/a/1/worktree.0"));
     story.world.busy.clear();
     // Nobody has looked yet.
     assert_eq!(story.next(), Vec::<String>::new());
-    story.world.found.insert(key, crate::reconcile::recovery::Found::Worktree { base: commit("t") });
+    story.world.found.insert(key, crate::reconcile::recovery::EffectTrace::Worktree { base: commit("t") });
     assert_eq!(story.next(), ["effect.outcome"]);
     assert_eq!(story.next(), ["do r/a/1/brief.0"]);
 }
@@ -253,37 +256,37 @@ fn a_trunk_that_somebody_else_moved_is_put_back() {
 #[test]
 fn what_others_put_on_the_target_is_merged_like_everything() {
     let mut story = Story::new(one());
-    story.world.target = Some(Target::Ahead(commit("f")));
+    story.world.target = Some(TargetBranch::Ahead(commit("f")));
     assert!(story.next().contains(&"target.foreign".to_owned()));
     assert!(story.next().contains(&"do r/-/0/queue.1.0".to_owned()));
-    story.came_to("-/0/queue.1.0", Outcome::Conflicted { paths: vec![Text::new("README")] });
+    story.came_to("-/0/queue.1.0", EffectOutcome::Conflicted { paths: vec![Text::new("README")] });
     let held = TargetHeld::Conflicted { head: commit("f"), paths: vec![Text::new("README")] };
     assert_eq!(story.run.target_held(), Some(&held));
     assert!(story.next().contains(&"do r/@test-1/1/worktree.0".to_owned()), "a session brings both together");
     assert!(!story.next().iter().any(|told| told.starts_with("target") || told.contains("queue")));
     // Somebody has mended it, on the target.
-    story.world.target = Some(Target::Ahead(commit("g")));
+    story.world.target = Some(TargetBranch::Ahead(commit("g")));
     assert!(story.next().contains(&"target.foreign".to_owned()));
     assert_eq!(story.run.target_held(), None);
     story.next();
-    story.came_to("-/0/queue.2.0", Outcome::Made { commit: commit("m"), tree: commit("m") });
+    story.came_to("-/0/queue.2.0", EffectOutcome::Made { commit: commit("m"), tree: commit("m") });
     story.next();
-    story.came_to("-/0/queue.2.1", Outcome::Done);
+    story.came_to("-/0/queue.2.1", EffectOutcome::Done);
     story.next();
-    story.came_to("-/0/queue.2.2", Outcome::Done);
+    story.came_to("-/0/queue.2.2", EffectOutcome::Done);
     let standing = story.run.standing(&StageId::new("@test-1")).unwrap();
-    assert!(matches!(standing.stage, Stage::Skipped { .. }), "{:?}", standing.stage);
+    assert!(matches!(standing.stage, StageState::Skipped { .. }), "{:?}", standing.stage);
 }
 
 #[test]
 fn a_worktree_that_somebody_deleted_is_made_again_once_its_agent_is_gone() {
     let mut story = Story::new(one());
     story.up_to_work("a");
-    story.session("a/1/spawn.0", Session::Alive(Alive::Working));
+    story.session("a/1/spawn.0", AgentSession::Alive(AgentSign::Working));
     story.world.lost.insert(StageId::new("a"));
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
-    story.came_to("a/1/spawn.0/kill", Outcome::Done);
-    story.session("a/1/spawn.0", Session::Over(Ended::Stopped));
+    story.came_to("a/1/spawn.0/kill", EffectOutcome::Done);
+    story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Stopped));
     assert!(story.next().contains(&"session.ended".to_owned()));
     assert!(story.next().contains(&"worktree.lost".to_owned()));
     story.world.lost.clear();
@@ -294,7 +297,7 @@ fn a_worktree_that_somebody_deleted_is_made_again_once_its_agent_is_gone() {
 #[test]
 fn a_target_that_was_rewritten_is_a_persons() {
     let mut story = Story::new(one());
-    story.world.target = Some(Target::Rewritten(commit("other")));
+    story.world.target = Some(TargetBranch::Rewritten(commit("other")));
     assert!(story.next().contains(&"target.held".to_owned()));
     assert!(!story.next().contains(&"target.held".to_owned()), "it is said once");
     assert_eq!(story.run.target_held(), Some(&TargetHeld::Rewritten { now: commit("other") }));
@@ -303,14 +306,14 @@ fn a_target_that_was_rewritten_is_a_persons() {
 #[test]
 fn a_plan_that_is_changed_lets_others_go() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y")]));
-    story.tell("a", Word::Skip { by: Text::new("p"), why: Text::new("w") });
+    story.tell("a", PersonAction::Skip { by: Text::new("p"), why: Text::new("w") });
     assert_eq!(story.next(), Vec::<String>::new());
-    let Recorded::Started { plan, digest, .. } =
+    let RunRecord::Started { plan, digest, .. } =
         start(plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]))
     else {
         panic!("it starts")
     };
-    story.write(Recorded::Amended { plan, digest, by: Text::new("p") });
+    story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
     assert_eq!(story.next(), ["do r/b/1/worktree.0", "do r/c/1/worktree.0"]);
 }
 
@@ -324,12 +327,12 @@ fn records_are_lines_of_the_log() {
     for record in &story.records {
         let line = record.record(story.now).line();
         let read = sprag_base::record::Record::parse(&line).unwrap();
-        assert_eq!(Recorded::read(&read).as_ref(), Some(record));
+        assert_eq!(RunRecord::read(&read).as_ref(), Some(record));
     }
     let mut foreign = sprag_base::record::Record::new("plan.sung", story.now, serde_json::json!({"x": 1}));
-    assert_eq!(Recorded::read(&foreign), None);
+    assert_eq!(RunRecord::read(&foreign), None);
     foreign.kind = "plan.started".to_owned();
-    assert_eq!(Recorded::read(&foreign), None);
+    assert_eq!(RunRecord::read(&foreign), None);
 }
 
 #[test]
@@ -339,13 +342,16 @@ fn while_work_is_looked_at_somebody_else_has_the_place_and_what_is_red_is_next()
     let mut story = Story::new(plan);
     story.up_to_work("a");
     assert_eq!(story.next(), Vec::<String>::new(), "there is one place");
-    story.session("a/1/spawn.0", Session::Over(Ended::Well));
+    story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Well));
     assert_eq!(story.next(), ["session.ended"]);
     assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), ["do r/a/1/claim.0", "do r/b/1/worktree.0"]);
-    story.came_to("a/1/claim.0", Outcome::Red { report: Text::new("one is red") });
+    story.came_to("a/1/claim.0", EffectOutcome::Red { report: Text::new("one is red") });
     assert_eq!(story.next(), Vec::<String>::new(), "it waits for its turn");
-    story.came_to("b/1/worktree.0", Outcome::Failed { failure: Failure::Auth, why: Text::new("no") });
+    story.came_to(
+        "b/1/worktree.0",
+        EffectOutcome::Failed { failure: StageFailure::Auth, why: Text::new("no") },
+    );
     let next = story.next();
     assert!(next.contains(&"do r/a/1/brief.1".to_owned()), "before `c`, which is new: {next:?}");
     assert!(!next.iter().any(|it| it.starts_with("do r/c/")), "{next:?}");

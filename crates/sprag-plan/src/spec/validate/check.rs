@@ -1,22 +1,24 @@
 //! Checks of a stage as they are written: a command alone, or a map that says what has to come of it.
 
-use sprag_base::document::{Node, What};
+use sprag_base::document::{DocumentNode, NodeValue};
 
-use crate::spec::checks::{ARTIFACTS, Cache, Check, Checks, DeadCode, Regression, Stderr, Walls, Wiring};
-use crate::spec::fields::{self, Table};
-use crate::spec::problem::{Code, Wrong};
-use crate::spec::reader::{Fields, Reader, shown};
-use crate::spec::values::{Command, FileGlob, Seconds};
+use crate::spec::checks::{
+    ARTIFACTS, CheckCache, CheckSandbox, DeadCode, Regression, StageCheck, StageChecks, StderrCheck, Wiring,
+};
+use crate::spec::fields::{self, FieldTable};
+use crate::spec::problem::{ProblemCode, ValueProblem};
+use crate::spec::reader::{FieldReader, PlanReader, shown};
+use crate::spec::values::{FileGlob, Seconds, ShellLine};
 
 /// What a check may take where nothing is said.
-pub const USUAL: Seconds = Seconds::new(300);
+pub(super) const USUAL: Seconds = Seconds::new(300);
 /// Before and after a stage.
-pub const SHORT: Seconds = Seconds::new(30);
+pub(super) const SHORT: Seconds = Seconds::new(30);
 const DEAD_CODE: Seconds = Seconds::new(120);
 
 /// Everything that is looked at when a stage says that it is done.
-pub fn all(reader: &mut Reader, fields: &Fields<'_>) -> Checks {
-    Checks {
+pub(super) fn all(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageChecks {
+    StageChecks {
         acceptance: checks(reader, fields, "acceptance", USUAL),
         after_stage: checks(reader, fields, "after_stage", SHORT),
         artifacts: artifacts(reader, fields),
@@ -28,15 +30,25 @@ pub fn all(reader: &mut Reader, fields: &Fields<'_>) -> Checks {
     }
 }
 
-pub fn checks(reader: &mut Reader, fields: &Fields<'_>, name: &str, timeout: Seconds) -> Vec<Check> {
+pub(super) fn checks(
+    reader: &mut PlanReader,
+    fields: &FieldReader<'_>,
+    name: &str,
+    timeout: Seconds,
+) -> Vec<StageCheck> {
     let items = reader.items(fields, name);
     items.iter().filter_map(|item| check(reader, item, name, timeout)).collect()
 }
 
-pub fn check(reader: &mut Reader, node: &Node, name: &str, timeout: Seconds) -> Option<Check> {
-    if let What::Text { .. } = &node.what {
-        let command: Command = reader.value(node, name)?;
-        return Some(Check::plain(command, timeout));
+pub(super) fn check(
+    reader: &mut PlanReader,
+    node: &DocumentNode,
+    name: &str,
+    timeout: Seconds,
+) -> Option<StageCheck> {
+    if let NodeValue::Text { .. } = &node.what {
+        let command: ShellLine = reader.value(node, name)?;
+        return Some(StageCheck::plain(command, timeout));
     }
     let fields = reader.fields(node, &fields::CHECK)?;
     let command = reader.required(&fields, "command").and_then(|node| reader.value(node, "command"));
@@ -45,7 +57,7 @@ pub fn check(reader: &mut Reader, node: &Node, name: &str, timeout: Seconds) -> 
     let is_empty = reader.flag(&fields, "stderr_empty").unwrap_or(false);
     if is_empty && !errors.is_empty() {
         let what = "`stderr_contains` wants what `stderr_empty` forbids";
-        reader.say(fields.at, Code::Contradiction, what, "take one of them away");
+        reader.say(fields.at, ProblemCode::Contradiction, what, "take one of them away");
     }
     let stdout_contains = reader.texts::<500>(&fields, "stdout_contains");
     let stdout_not_contains = reader.texts::<500>(&fields, "stdout_not_contains");
@@ -55,26 +67,26 @@ pub fn check(reader: &mut Reader, node: &Node, name: &str, timeout: Seconds) -> 
             "`stdout_contains` wants `{}`, which `stdout_not_contains` forbids",
             shown(text.as_str())
         );
-        reader.say(fields.at, Code::Contradiction, what, "take one of them away");
+        reader.say(fields.at, ProblemCode::Contradiction, what, "take one of them away");
     }
     let timeout = reader.optional(&fields, "timeout").unwrap_or(timeout);
     let cache = match reader.flag(&fields, "cache") {
-        Some(false) => Cache::Never,
-        Some(true) | None => Cache::ByTree,
+        Some(false) => CheckCache::Never,
+        Some(true) | None => CheckCache::ByTree,
     };
-    Some(Check {
+    Some(StageCheck {
         command: command?,
         exit_code: u8::try_from(exit_code).unwrap_or(0),
         stdout_contains,
         stdout_not_contains,
         stderr: match (is_empty, errors.is_empty()) {
-            (true, _) => Stderr::Empty,
-            (false, true) => Stderr::Any,
-            (false, false) => Stderr::Contains(errors),
+            (true, _) => StderrCheck::Empty,
+            (false, true) => StderrCheck::Any,
+            (false, false) => StderrCheck::Contains(errors),
         },
         timeout,
         cache,
-        walls: reader.optional(&fields, "walls").unwrap_or(Walls::Up),
+        walls: reader.optional(&fields, "walls").unwrap_or(CheckSandbox::Up),
     })
 }
 
@@ -82,14 +94,14 @@ fn text_has<const N: usize>(text: &sprag_base::text::Text<N>, part: &sprag_base:
     text.as_str().contains(part.as_str())
 }
 
-fn artifacts(reader: &mut Reader, fields: &Fields<'_>) -> Vec<FileGlob> {
+fn artifacts(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<FileGlob> {
     let items = reader.items_up_to(fields, "artifacts", ARTIFACTS);
     let mut globs = Vec::new();
     for item in items {
         let Some(glob) = reader.value::<FileGlob>(item, "artifacts") else { continue };
         if glob.is_exclusion() {
             let what = format!("`{}` takes files away", shown(glob.as_str()));
-            let wrong = Wrong::refused(Code::BadPattern, what, "name what has to be there");
+            let wrong = ValueProblem::refused(ProblemCode::BadPattern, what, "name what has to be there");
             reader.wrong(item.at, "artifacts", wrong);
             continue;
         }
@@ -99,12 +111,12 @@ fn artifacts(reader: &mut Reader, fields: &Fields<'_>) -> Vec<FileGlob> {
 }
 
 /// Maps of a list, each read by its table.
-pub fn each<T>(
-    reader: &mut Reader,
-    fields: &Fields<'_>,
+pub(super) fn each<T>(
+    reader: &mut PlanReader,
+    fields: &FieldReader<'_>,
     name: &str,
-    table: &'static Table,
-    read: impl Fn(&mut Reader, &Fields<'_>) -> Option<T>,
+    table: &'static FieldTable,
+    read: impl Fn(&mut PlanReader, &FieldReader<'_>) -> Option<T>,
 ) -> Vec<T> {
     let items = reader.items(fields, name);
     let mut found = Vec::new();
@@ -116,7 +128,7 @@ pub fn each<T>(
     found
 }
 
-fn wiring(reader: &mut Reader, fields: &Fields<'_>) -> Option<Wiring> {
+fn wiring(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<Wiring> {
     let source = reader.required(fields, "source").and_then(|node| reader.value(node, "source"));
     let pattern = reader.required(fields, "pattern").and_then(|node| reader.value(node, "pattern"));
     let description =
@@ -124,10 +136,10 @@ fn wiring(reader: &mut Reader, fields: &Fields<'_>) -> Option<Wiring> {
     Some(Wiring { source: source?, pattern: pattern?, description: description? })
 }
 
-fn dead_code(reader: &mut Reader, node: &Node) -> Option<DeadCode> {
+fn dead_code(reader: &mut PlanReader, node: &DocumentNode) -> Option<DeadCode> {
     let fields = reader.fields(node, &fields::DEAD_CODE)?;
     let command = reader.required(&fields, "command").and_then(|node| reader.value(node, "command"));
-    let patterns = |reader: &mut Reader, name: &str| {
+    let patterns = |reader: &mut PlanReader, name: &str| {
         reader.values(&fields, name).into_iter().map(|(_, pattern)| pattern).collect::<Vec<_>>()
     };
     reader.required(&fields, "fail_patterns")?;
@@ -137,18 +149,23 @@ fn dead_code(reader: &mut Reader, node: &Node) -> Option<DeadCode> {
     Some(DeadCode { command: command?, fail_patterns, ignore_patterns, timeout })
 }
 
-fn regression(reader: &mut Reader, fields: &Fields<'_>) -> Option<Regression> {
+fn regression(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<Regression> {
     let is_fix = reader.flag(fields, "bug_fix").unwrap_or(false);
     let node = match (fields.get("regression_test"), is_fix) {
         (Some(node), true) => node,
         (Some(node), false) => {
             let what = "a `regression_test` without `bug_fix: true`";
-            reader.say(node.at, Code::Contradiction, what, "write `bug_fix: true`, or make it a check");
+            reader.say(
+                node.at,
+                ProblemCode::Contradiction,
+                what,
+                "write `bug_fix: true`, or make it a check",
+            );
             node
         }
         (None, true) => {
             let what = "a `bug_fix` without `regression_test`";
-            reader.say(fields.at, Code::MissingField, what, "name the test that would have shown it");
+            reader.say(fields.at, ProblemCode::MissingField, what, "name the test that would have shown it");
             return None;
         }
         (None, false) => return None,

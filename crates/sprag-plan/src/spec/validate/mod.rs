@@ -5,14 +5,14 @@ mod relations;
 mod setting;
 mod stage;
 
-use sprag_base::document::{At, Node};
+use sprag_base::document::{DocumentNode, Position};
 use sprag_base::text::Text;
 use sprag_intent::IntentSet;
 
-use super::problem::{Code, Found, Wrong};
-use super::reader::{Reader, shown};
+use super::problem::{ProblemCode, ProblemList, ValueProblem};
+use super::reader::{PlanReader, shown};
 use super::values::{Readable as _, Slug};
-use super::{Head, Merging, Plan, STAGES, Sandbox, fields, usual_backoff};
+use super::{MergeMode, Plan, PlanHead, STAGES, SandboxSettings, fields, usual_backoff};
 use crate::ids::StageId;
 
 /// A plan as it stands in its file.
@@ -21,22 +21,22 @@ pub struct PlanDraft {
     /// What is written around the fence.
     pub overview: String,
     /// Where the fence begins.
-    pub at: At,
+    pub at: Position,
     /// What is in it; `None` if there is nothing.
-    pub root: Option<Node>,
+    pub root: Option<DocumentNode>,
 }
 
 /// What is known besides the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Around<'a> {
-    pub intents: Intents<'a>,
+pub struct ValidateInput<'a> {
+    pub intents: PlanIntents<'a>,
     /// Stages of plans that are running, each with the name of its plan.
     pub taken: &'a [(StageId, Slug)],
 }
 
 /// The intents of the repository.
 #[derive(Clone, Copy, Debug)]
-pub enum Intents<'a> {
+pub enum PlanIntents<'a> {
     Known(&'a IntentSet),
     /// Their files are broken: that is told elsewhere, and nothing is said of names here.
     Unreadable,
@@ -45,12 +45,12 @@ pub enum Intents<'a> {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Validated {
-    Good { plan: Box<Plan>, warnings: Found },
-    Bad { found: Found },
+    Good { plan: Box<Plan>, warnings: ProblemList },
+    Bad { found: ProblemList },
 }
 
-pub fn validate(draft: &PlanDraft, around: &Around<'_>) -> Validated {
-    let mut reader = Reader::default();
+pub fn validate(draft: &PlanDraft, around: &ValidateInput<'_>) -> Validated {
+    let mut reader = PlanReader::default();
     let plan = root(&mut reader, draft, around);
     let has_errors = reader.problems.has_errors();
     match plan.filter(|_| !has_errors) {
@@ -59,7 +59,7 @@ pub fn validate(draft: &PlanDraft, around: &Around<'_>) -> Validated {
             if !has_errors {
                 reader.say(
                     draft.at,
-                    Code::BadValue,
+                    ProblemCode::BadValue,
                     "this is no plan",
                     "begin anew with `sprag plan new NAME`",
                 );
@@ -69,9 +69,9 @@ pub fn validate(draft: &PlanDraft, around: &Around<'_>) -> Validated {
     }
 }
 
-fn root(reader: &mut Reader, draft: &PlanDraft, around: &Around<'_>) -> Option<Plan> {
+fn root(reader: &mut PlanReader, draft: &PlanDraft, around: &ValidateInput<'_>) -> Option<Plan> {
     let Some(root) = &draft.root else {
-        reader.say(draft.at, Code::MissingField, "the fence is empty", "begin with `version: 1`");
+        reader.say(draft.at, ProblemCode::MissingField, "the fence is empty", "begin with `version: 1`");
         return None;
     };
     let fields = reader.fields(root, &fields::ROOT)?;
@@ -80,10 +80,10 @@ fn root(reader: &mut Reader, draft: &PlanDraft, around: &Around<'_>) -> Option<P
         && text != "1"
     {
         let what = format!("this Sprag reads plans of version 1, not `{}`", shown(text));
-        reader.say(node.at, Code::BadValue, what, "write `version: 1`, or use a newer Sprag");
+        reader.say(node.at, ProblemCode::BadValue, what, "write `version: 1`, or use a newer Sprag");
     }
     let name: Option<Slug> = reader.required(&fields, "name").and_then(|node| reader.value(node, "name"));
-    let head = Head {
+    let head = PlanHead {
         // A plan without a good name is not made; until that is known all else is looked at, too.
         name: name.unwrap_or_else(|| Slug::read("plan").expect("it is an id")),
         target: reader.optional(&fields, "target"),
@@ -91,31 +91,32 @@ fn root(reader: &mut Reader, draft: &PlanDraft, around: &Around<'_>) -> Option<P
         slots: reader.number(&fields, "slots", (1, 64), 4),
         backoff: reader.optional(&fields, "backoff").unwrap_or(usual_backoff()),
         budget: setting::budget(reader, &fields),
-        sandbox: setting::sandbox(reader, &fields).unwrap_or(Sandbox::USUAL),
+        sandbox: setting::sandbox(reader, &fields).unwrap_or(SandboxSettings::USUAL),
         overview: Text::from(draft.overview.as_str()),
     };
-    let usual = stage::Usual {
+    let usual = stage::StageDefaults {
         sandbox: &head.sandbox,
         merge: match reader.flag(&fields, "auto_merge") {
-            Some(false) => Merging::Person,
-            Some(true) | None => Merging::Auto,
+            Some(false) => MergeMode::Person,
+            Some(true) | None => MergeMode::Auto,
         },
         intents: around.intents,
     };
     let list = reader.required(&fields, "stages")?;
     let items = reader.items_up_to(&fields, "stages", STAGES);
     if items.is_empty() {
-        reader.say(list.at, Code::MissingField, "there are no stages", "write at least one");
+        reader.say(list.at, ProblemCode::MissingField, "there are no stages", "write at least one");
     }
-    let read: Vec<stage::Read> = items.iter().filter_map(|item| stage::stage(reader, item, &usual)).collect();
+    let read: Vec<stage::StageDraft> =
+        items.iter().filter_map(|item| stage::stage(reader, item, &usual)).collect();
     reader.whose.clear();
     relations::look(reader, &read, around);
     // Which ids and dependencies there are was looked at above.
     Plan::new(head, read.into_iter().map(|read| read.spec).collect())
 }
 
-impl Wrong {
-    fn refused(code: Code, what: impl Into<String>, fix: impl Into<String>) -> Wrong {
-        Wrong { code, what: what.into(), fix: fix.into() }
+impl ValueProblem {
+    fn refused(code: ProblemCode, what: impl Into<String>, fix: impl Into<String>) -> ValueProblem {
+        ValueProblem { code, what: what.into(), fix: fix.into() }
     }
 }

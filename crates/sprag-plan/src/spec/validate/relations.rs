@@ -2,49 +2,53 @@
 
 use std::collections::BTreeMap;
 
-use sprag_base::document::At;
+use sprag_base::document::Position;
 
-use super::Around;
-use super::stage::Read;
-use crate::spec::graph::{Circle, Graph};
-use crate::spec::problem::{Code, did_you_mean};
-use crate::spec::reader::{Reader, shown};
+use super::ValidateInput;
+use super::stage::StageDraft;
+use crate::spec::graph::{DependencyCycle, Graph};
+use crate::spec::problem::{ProblemCode, did_you_mean};
+use crate::spec::reader::{PlanReader, shown};
 use crate::spec::values::Slug;
-use crate::spec::{Kind, scope_overlap};
+use crate::spec::{StageKind, scope_overlap};
 
 /// Pairs of stages that are told.
 const OVERLAPS: usize = 200;
 
-pub fn look(reader: &mut Reader, stages: &[Read], around: &Around<'_>) {
+pub(super) fn look(reader: &mut PlanReader, stages: &[StageDraft], around: &ValidateInput<'_>) {
     let places = names(reader, stages, around);
     let needs = dependencies(reader, stages, &places);
     groups(reader, stages);
     match Graph::new(needs) {
         Ok(graph) => overlaps(reader, stages, &graph),
-        Err(Circle(way)) => {
+        Err(DependencyCycle(way)) => {
             let first = way.first().copied().unwrap_or(0);
             let name = |at: &usize| stages[*at].spec.id.as_str().to_owned();
             let way: Vec<String> = way.iter().chain([&first]).map(name).collect();
             let what = format!("stages wait for each other: {}", way.join(" -> "));
-            reader.say(stages[first].at, Code::Cycle, what, "take one of these dependencies away");
+            reader.say(stages[first].at, ProblemCode::Cycle, what, "take one of these dependencies away");
         }
     }
 }
 
 /// Where each id stands first.
-fn names<'a>(reader: &mut Reader, stages: &'a [Read], around: &Around<'_>) -> BTreeMap<&'a Slug, usize> {
+fn names<'a>(
+    reader: &mut PlanReader,
+    stages: &'a [StageDraft],
+    around: &ValidateInput<'_>,
+) -> BTreeMap<&'a Slug, usize> {
     let mut places: BTreeMap<&Slug, usize> = BTreeMap::new();
     let taken: BTreeMap<&str, &Slug> = around.taken.iter().map(|(id, plan)| (id.as_str(), plan)).collect();
     for (at, stage) in stages.iter().enumerate() {
         let Some(id) = &stage.id else { continue };
         if let Some(plan) = taken.get(id.as_str()) {
             let what = format!("stage `{id}` belongs to plan `{plan}`, which is active");
-            reader.say(stage.at, Code::Twice, what, "give it another id");
+            reader.say(stage.at, ProblemCode::Twice, what, "give it another id");
         }
         match places.get(id) {
             Some(first) => {
                 let what = format!("stage `{id}` stands in line {} already", stages[*first].at.line);
-                reader.say(stage.at, Code::Twice, what, "give it another id");
+                reader.say(stage.at, ProblemCode::Twice, what, "give it another id");
             }
             None => {
                 places.insert(id, at);
@@ -54,7 +58,11 @@ fn names<'a>(reader: &mut Reader, stages: &'a [Read], around: &Around<'_>) -> BT
     places
 }
 
-fn dependencies(reader: &mut Reader, stages: &[Read], places: &BTreeMap<&Slug, usize>) -> Vec<Vec<usize>> {
+fn dependencies(
+    reader: &mut PlanReader,
+    stages: &[StageDraft],
+    places: &BTreeMap<&Slug, usize>,
+) -> Vec<Vec<usize>> {
     let known: Vec<&str> = places.keys().map(|id| id.as_str()).collect();
     let mut needs = Vec::with_capacity(stages.len());
     let mut unknown = 0;
@@ -75,7 +83,7 @@ fn dependencies(reader: &mut Reader, stages: &[Read], places: &BTreeMap<&Slug, u
                         ..=20 => did_you_mean(id.as_str(), &known),
                         _ => "name a stage of this plan".to_owned(),
                     };
-                    reader.say(*at, Code::UnknownDependency, what, fix);
+                    reader.say(*at, ProblemCode::UnknownDependency, what, fix);
                 }
             }
         }
@@ -84,8 +92,8 @@ fn dependencies(reader: &mut Reader, stages: &[Read], places: &BTreeMap<&Slug, u
     needs
 }
 
-fn groups(reader: &mut Reader, stages: &[Read]) {
-    let mut bounds: BTreeMap<&Slug, (u16, At)> = BTreeMap::new();
+fn groups(reader: &mut PlanReader, stages: &[StageDraft]) {
+    let mut bounds: BTreeMap<&Slug, (u16, Position)> = BTreeMap::new();
     for stage in stages {
         let Some((group, max)) =
             stage.spec.parallel_group.as_ref().and_then(|group| Some((group, group.max?)))
@@ -95,7 +103,12 @@ fn groups(reader: &mut Reader, stages: &[Read]) {
         match bounds.get(&group.name) {
             Some((other, at)) if *other != max => {
                 let what = format!("group `{}` has `max: {other}` in line {}", group.name, at.line);
-                reader.say(stage.group_at, Code::GroupMax, what, "give it once, or the same everywhere");
+                reader.say(
+                    stage.group_at,
+                    ProblemCode::GroupMax,
+                    what,
+                    "give it once, or the same everywhere",
+                );
             }
             Some(_) => {}
             None => {
@@ -106,15 +119,16 @@ fn groups(reader: &mut Reader, stages: &[Read]) {
 }
 
 /// Files that two stages may change, neither of which waits for the other.
-fn overlaps(reader: &mut Reader, stages: &[Read], graph: &Graph) {
-    let writes = |stage: &Read| matches!(stage.spec.kind, Kind::Standard | Kind::IntegrationVerify);
-    let scopes: Vec<scope_overlap::Compared> = stages
+fn overlaps(reader: &mut PlanReader, stages: &[StageDraft], graph: &Graph) {
+    let writes =
+        |stage: &StageDraft| matches!(stage.spec.kind, StageKind::Standard | StageKind::IntegrationVerify);
+    let scopes: Vec<scope_overlap::ScopeShape> = stages
         .iter()
         .map(|stage| {
             if writes(stage) {
-                scope_overlap::Compared::new(&stage.spec.scope)
+                scope_overlap::ScopeShape::new(&stage.spec.scope)
             } else {
-                scope_overlap::Compared::default()
+                scope_overlap::ScopeShape::default()
             }
         })
         .collect();
@@ -128,10 +142,10 @@ fn overlaps(reader: &mut Reader, stages: &[Read], graph: &Graph) {
             shown(by.1.as_str()),
         );
         let fix = "make one depend on the other, or narrow their scopes";
-        reader.say(stages[other].at, Code::Overlap, what, fix);
+        reader.say(stages[other].at, ProblemCode::Overlap, what, fix);
     }
     if let (scope_overlap::Extent::Some, Some(last)) = (found.extent, stages.last()) {
         let what = "there are more scopes to compare, or more that overlap, than are told";
-        reader.say(last.at, Code::NotCompared, what, "write shorter lists of patterns");
+        reader.say(last.at, ProblemCode::NotCompared, what, "write shorter lists of patterns");
     }
 }

@@ -1,32 +1,34 @@
 //! Settings that plans and stages share: money and time, sandboxes, who does the work.
 
-use sprag_base::document::{At, Node, What};
+use sprag_base::document::{DocumentNode, NodeValue, Position};
 
-use crate::spec::client::{Client, Known};
-use crate::spec::problem::{Code, Wrong, did_you_mean};
-use crate::spec::reader::{Fields, Reader, shown};
+use crate::spec::client::{ClientName, StageClient};
+use crate::spec::problem::{ProblemCode, ValueProblem, did_you_mean};
+use crate::spec::reader::{FieldReader, PlanReader, shown};
 use crate::spec::values::{Label, Readable, RelPath};
 use crate::spec::{
-    Agent, Budget, Cached, Caching, Confine, Group, Mode, Network, OnExceed, Output, Sandbox, fields,
+    AgentMode, BudgetAction, CacheSpec, Caching, Network, RunBudget, SandboxLevel, SandboxSettings,
+    StageAgent, StageGroup, StageOutput, fields,
 };
 
-pub fn budget(reader: &mut Reader, fields: &Fields<'_>) -> Budget {
+pub(super) fn budget(reader: &mut PlanReader, fields: &FieldReader<'_>) -> RunBudget {
     let read = fields.get("budget").and_then(|node| reader.fields(node, &fields::BUDGET));
-    let Some(fields) = read else { return Budget::UNBOUNDED };
-    Budget {
-        tokens: reader.optional::<Tokens>(&fields, "tokens").map(|tokens| tokens.0),
+    let Some(fields) = read else { return RunBudget::UNBOUNDED };
+    RunBudget {
+        tokens: reader.optional::<TokenBudget>(&fields, "tokens").map(|tokens| tokens.0),
         cost: reader.optional(&fields, "cost"),
         time: reader.optional(&fields, "time"),
-        on_exceed: reader.optional(&fields, "on_exceed").unwrap_or(OnExceed::Pause),
+        on_exceed: reader.optional(&fields, "on_exceed").unwrap_or(BudgetAction::Pause),
     }
 }
 
-struct Tokens(u64);
+struct TokenBudget(u64);
 
-impl Readable for Tokens {
-    fn read(text: &str) -> Result<Tokens, Wrong> {
-        let wrong =
-            || Wrong::value(format!("`{}` is no number of tokens", shown(text)), "write `500k` or `2M`");
+impl Readable for TokenBudget {
+    fn read(text: &str) -> Result<TokenBudget, ValueProblem> {
+        let wrong = || {
+            ValueProblem::value(format!("`{}` is no number of tokens", shown(text)), "write `500k` or `2M`")
+        };
         let (digits, times) = match text.trim() {
             text if text.ends_with('k') => (text.trim_end_matches('k'), 1_000),
             text if text.ends_with('M') => (text.trim_end_matches('M'), 1_000_000),
@@ -34,40 +36,40 @@ impl Readable for Tokens {
         };
         let number: u64 = digits.replace('_', "").parse().map_err(|_| wrong())?;
         match number.checked_mul(times) {
-            Some(tokens @ 1..=1_000_000_000_000) => Ok(Tokens(tokens)),
+            Some(tokens @ 1..=1_000_000_000_000) => Ok(TokenBudget(tokens)),
             Some(_) | None => Err(wrong()),
         }
     }
 }
 
-pub fn sandbox(reader: &mut Reader, fields: &Fields<'_>) -> Option<Sandbox> {
+pub(super) fn sandbox(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<SandboxSettings> {
     let node = fields.get("sandbox")?;
-    if let What::Text { .. } = &node.what {
-        let confine: Confine = reader.value(node, "sandbox")?;
-        return Some(Sandbox { confine, ..Sandbox::USUAL });
+    if let NodeValue::Text { .. } = &node.what {
+        let confine: SandboxLevel = reader.value(node, "sandbox")?;
+        return Some(SandboxSettings { confine, ..SandboxSettings::USUAL });
     }
     let fields = reader.fields(node, &fields::SANDBOX)?;
-    let confine = reader.optional(&fields, "confine").unwrap_or(Confine::Auto);
+    let confine = reader.optional(&fields, "confine").unwrap_or(SandboxLevel::Auto);
     let network =
         fields.get("network").and_then(|node| network(reader, node, &fields)).unwrap_or(Network::Open);
-    if confine == Confine::Off && network != Network::Open {
+    if confine == SandboxLevel::Off && network != Network::Open {
         let at = fields.get("network").map_or(node.at, |node| node.at);
         let what = "a network that is narrowed, and no sandbox to narrow it";
-        reader.say(at, Code::Contradiction, what, "write `confine: required`, or leave `network` out");
+        reader.say(at, ProblemCode::Contradiction, what, "write `confine: required`, or leave `network` out");
     }
-    Some(Sandbox { confine, network })
+    Some(SandboxSettings { confine, network })
 }
 
-fn network(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Network> {
+fn network(reader: &mut PlanReader, node: &DocumentNode, fields: &FieldReader<'_>) -> Option<Network> {
     match &node.what {
-        What::Text { text, .. } if text == "open" => Some(Network::Open),
-        What::Text { text, .. } if text == "none" => Some(Network::None),
-        What::Text { text, .. } => {
+        NodeValue::Text { text, .. } if text == "open" => Some(Network::Open),
+        NodeValue::Text { text, .. } if text == "none" => Some(Network::None),
+        NodeValue::Text { text, .. } => {
             let what = format!("`network`: `{}` is none of its values", shown(text));
-            reader.say(node.at, Code::BadValue, what, "write `open`, `none` or a list of hosts");
+            reader.say(node.at, ProblemCode::BadValue, what, "write `open`, `none` or a list of hosts");
             None
         }
-        What::List(_) | What::Map(_) => {
+        NodeValue::List(_) | NodeValue::Map(_) => {
             let hosts: Vec<Label> =
                 reader.values(fields, "network").into_iter().map(|(_, host)| host).collect();
             Some(if hosts.is_empty() { Network::None } else { Network::Hosts(hosts) })
@@ -75,17 +77,17 @@ fn network(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Netw
     }
 }
 
-pub fn agent(reader: &mut Reader, fields: &Fields<'_>) -> Agent {
+pub(super) fn agent(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageAgent {
     let node = fields.get("client");
-    let client = node.and_then(|node| client(reader, node)).unwrap_or(Client::Known(Known::Claude));
-    let mode: Option<Mode> = reader.optional(fields, "mode");
-    let only_tmux = client == Client::Known(Known::Cursor);
-    if let (Some(Mode::Headless), true) = (mode, only_tmux) {
+    let client = node.and_then(|node| client(reader, node)).unwrap_or(StageClient::Known(ClientName::Claude));
+    let mode: Option<AgentMode> = reader.optional(fields, "mode");
+    let only_tmux = client == StageClient::Known(ClientName::Cursor);
+    if let (Some(AgentMode::Headless), true) = (mode, only_tmux) {
         let at = fields.get("mode").map_or(fields.at, |node| node.at);
-        reader.say(at, Code::Contradiction, "`cursor` does not run `headless`", "write `mode: tmux`");
+        reader.say(at, ProblemCode::Contradiction, "`cursor` does not run `headless`", "write `mode: tmux`");
     }
-    let usual = if only_tmux { Mode::Tmux } else { Mode::Headless };
-    Agent {
+    let usual = if only_tmux { AgentMode::Tmux } else { AgentMode::Headless };
+    StageAgent {
         client,
         mode: mode.unwrap_or(usual),
         model: reader.optional(fields, "model"),
@@ -93,17 +95,17 @@ pub fn agent(reader: &mut Reader, fields: &Fields<'_>) -> Agent {
     }
 }
 
-fn client(reader: &mut Reader, node: &Node) -> Option<Client> {
-    if let What::Text { text, .. } = &node.what {
-        return match Known::read(text) {
-            Ok(known) => Some(Client::Known(known)),
+fn client(reader: &mut PlanReader, node: &DocumentNode) -> Option<StageClient> {
+    if let NodeValue::Text { text, .. } = &node.what {
+        return match ClientName::read(text) {
+            Ok(known) => Some(StageClient::Known(known)),
             Err(_) => {
                 let what = format!("there is no client `{}`", shown(text));
                 let fix = match text.as_str() {
                     "command" => "write `client: {command: [program, argument]}`".to_owned(),
-                    text => did_you_mean(text, Known::NAMES),
+                    text => did_you_mean(text, ClientName::NAMES),
                 };
-                reader.say(node.at, Code::BadValue, what, fix);
+                reader.say(node.at, ProblemCode::BadValue, what, fix);
                 None
             }
         };
@@ -112,17 +114,17 @@ fn client(reader: &mut Reader, node: &Node) -> Option<Client> {
     reader.required(&fields, "command")?;
     let command = reader.texts::<1000>(&fields, "command");
     let stream = reader.optional(&fields, "stream");
-    (!command.is_empty()).then_some(Client::Command { command, stream })
+    (!command.is_empty()).then_some(StageClient::Command { command, stream })
 }
 
 /// Files that are taken over as they are. What git, we or a client keep is not among them.
-pub fn copy(reader: &mut Reader, fields: &Fields<'_>) -> Vec<RelPath> {
-    let found: Vec<(At, RelPath)> = reader.values(fields, "copy");
+pub(super) fn copy(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<RelPath> {
+    let found: Vec<(Position, RelPath)> = reader.values(fields, "copy");
     reader.once(&found, "copy");
     let is_taken = |path: &RelPath| [".git", ".sprag", ".worktrees", "."].contains(&first(path));
     for (at, path) in found.iter().filter(|(_, path)| is_taken(path)) {
         let what = format!("`copy`: `{}` is no file of yours", shown(path.as_str()));
-        reader.say(*at, Code::BadValue, what, "name a file such as `.env`");
+        reader.say(*at, ProblemCode::BadValue, what, "name a file such as `.env`");
     }
     found.into_iter().map(|(_, path)| path).collect()
 }
@@ -131,7 +133,7 @@ fn first(path: &RelPath) -> &str {
     path.as_str().split('/').next().unwrap_or_default()
 }
 
-pub fn caches(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Cached> {
+pub(super) fn caches(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<CacheSpec> {
     let mut found = Vec::new();
     for item in reader.items(fields, "caches") {
         let Some(fields) = reader.fields(item, &fields::CACHE) else { continue };
@@ -141,40 +143,40 @@ pub fn caches(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Cached> {
         let Some(path) = path else { continue };
         if [".git", ".sprag", ".worktrees", "."].contains(&first(&path)) {
             let what = format!("`caches`: `{}` is no cache", shown(path.as_str()));
-            reader.say(item.at, Code::BadValue, what, "name a directory such as `target`");
+            reader.say(item.at, ProblemCode::BadValue, what, "name a directory such as `target`");
         }
-        found.push((item.at, Cached { path, how }));
+        found.push((item.at, CacheSpec { path, how }));
     }
     let paths: Vec<_> = found.iter().map(|(at, cached)| (*at, cached.path.as_str())).collect();
     reader.once(&paths, "caches");
     found.into_iter().map(|(_, cached)| cached).collect()
 }
 
-pub fn group(reader: &mut Reader, fields: &Fields<'_>) -> Option<Group> {
+pub(super) fn group(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<StageGroup> {
     let node = fields.get("parallel_group")?;
-    if let What::Text { .. } = &node.what {
-        return Some(Group { name: reader.value(node, "parallel_group")?, max: None });
+    if let NodeValue::Text { .. } = &node.what {
+        return Some(StageGroup { name: reader.value(node, "parallel_group")?, max: None });
     }
     let fields = reader.fields(node, &fields::GROUP)?;
     let max = fields.get("max").map(|_| reader.number(&fields, "max", (1, 64), 64));
     let name = reader.required(&fields, "name").and_then(|node| reader.value(node, "name"))?;
-    Some(Group { name, max })
+    Some(StageGroup { name, max })
 }
 
-pub fn outputs(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Output> {
+pub(super) fn outputs(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<StageOutput> {
     let items = reader.items(fields, "outputs");
     let mut found = Vec::new();
     for item in items {
-        if let What::Text { .. } = &item.what {
+        if let NodeValue::Text { .. } = &item.what {
             let name = reader.value(item, "outputs");
-            found.extend(name.map(|name| (item.at, Output { name, description: "".into() })));
+            found.extend(name.map(|name| (item.at, StageOutput { name, description: "".into() })));
             continue;
         }
         let Some(fields) = reader.fields(item, &fields::OUTPUT) else { continue };
         let name = reader.required(&fields, "name").and_then(|node| reader.value(node, "name"));
         let description = fields.get("description").and_then(|node| reader.capped(node, "description"));
         found.extend(
-            name.map(|name| (item.at, Output { name, description: description.unwrap_or_default() })),
+            name.map(|name| (item.at, StageOutput { name, description: description.unwrap_or_default() })),
         );
     }
     let names: Vec<_> = found.iter().map(|(at, output)| (*at, output.name.as_str())).collect();

@@ -1,37 +1,43 @@
 //! One stage of a draft. What is wrong in it is told, and the usual is put in its place, so that all else can be
 //! looked at, too.
 
-use sprag_base::document::{At, Node};
+use sprag_base::document::{DocumentNode, Position};
 use sprag_base::text::Text;
 use sprag_check::Profile;
-use sprag_intent::{IntentSet, Owned, Sharing};
+use sprag_intent::{IntentSet, IntentSharing, Ownership};
 
 use super::check::{self, SHORT, USUAL};
-use super::{Intents, setting};
+use super::{PlanIntents, setting};
 use crate::ids::StageId;
-use crate::spec::problem::{Code, did_you_mean};
-use crate::spec::reader::{Fields, Reader, shown};
-use crate::spec::values::{Command, FileGlob, Label, Readable, RelPath, Slug, no_choice};
-use crate::spec::{Empty, Kind, Merging, Sandbox, Scope, StageSpec, Task, fields};
+use crate::spec::problem::{ProblemCode, did_you_mean};
+use crate::spec::reader::{FieldReader, PlanReader, shown};
+use crate::spec::values::{FileGlob, Label, Readable, RelPath, ShellLine, Slug, no_choice};
+use crate::spec::{
+    EmptyWork, MergeMode, SandboxSettings, StageKind, StageScope, StageSpec, StageTask, fields,
+};
 
 /// What holds for stages that say nothing of their own.
-pub struct Usual<'a> {
-    pub sandbox: &'a Sandbox,
-    pub merge: Merging,
-    pub intents: Intents<'a>,
+pub(super) struct StageDefaults<'a> {
+    pub sandbox: &'a SandboxSettings,
+    pub merge: MergeMode,
+    pub intents: PlanIntents<'a>,
 }
 
 /// A stage, and where the parts stand that others have to fit.
-pub struct Read {
-    pub at: At,
+pub(super) struct StageDraft {
+    pub at: Position,
     /// By its id, if it has a good one: the others know it by that.
     pub id: Option<Slug>,
-    pub dependencies: Vec<(At, Slug)>,
-    pub group_at: At,
+    pub dependencies: Vec<(Position, Slug)>,
+    pub group_at: Position,
     pub spec: StageSpec,
 }
 
-pub fn stage(reader: &mut Reader, item: &Node, usual: &Usual<'_>) -> Option<Read> {
+pub(super) fn stage(
+    reader: &mut PlanReader,
+    item: &DocumentNode,
+    usual: &StageDefaults<'_>,
+) -> Option<StageDraft> {
     reader.whose.clear();
     let fields = reader.fields(item, &fields::STAGE)?;
     let at = fields.get("id").map_or(item.at, |node| node.at);
@@ -40,9 +46,9 @@ pub fn stage(reader: &mut Reader, item: &Node, usual: &Usual<'_>) -> Option<Read
         reader.whose = format!("stage `{id}`: ");
     }
     let stage_id = id.as_ref().map_or_else(|| StageId::new(""), Slug::stage);
-    let dependencies: Vec<(At, Slug)> = reader.values(&fields, "dependencies");
+    let dependencies: Vec<(Position, Slug)> = reader.values(&fields, "dependencies");
     reader.once(&dependencies, "dependencies");
-    let kind = reader.optional(&fields, "type").unwrap_or(Kind::Standard);
+    let kind = reader.optional(&fields, "type").unwrap_or(StageKind::Standard);
     let scope = scope(reader, &fields, usual.intents);
     let name = fields.get("name").and_then(|node| reader.capped(node, "name"));
     let description = fields.get("description").and_then(|node| reader.capped(node, "description"));
@@ -58,7 +64,7 @@ pub fn stage(reader: &mut Reader, item: &Node, usual: &Usual<'_>) -> Option<Read
         kind,
         scope,
         working_dir: working_dir.unwrap_or_else(RelPath::root),
-        setup: reader.values::<Command>(&fields, "setup").into_iter().map(|(_, command)| command).collect(),
+        setup: reader.values::<ShellLine>(&fields, "setup").into_iter().map(|(_, command)| command).collect(),
         before_stage: check::checks(reader, &fields, "before_stage", SHORT),
         checks: check::all(reader, &fields),
         tasks: tasks(reader, &fields),
@@ -69,16 +75,16 @@ pub fn stage(reader: &mut Reader, item: &Node, usual: &Usual<'_>) -> Option<Read
         retries: u8::try_from(reader.number(&fields, "retries", (0, 10), 3)).unwrap_or(3),
         merge: match reader.flag(&fields, "auto_merge") {
             None => usual.merge,
-            Some(true) => Merging::Auto,
-            Some(false) => Merging::Person,
+            Some(true) => MergeMode::Auto,
+            Some(false) => MergeMode::Person,
         },
         empty: match reader.flag(&fields, "allow_empty") {
-            Some(true) => Empty::Allowed,
-            Some(false) | None => Empty::Refused,
+            Some(true) => EmptyWork::Allowed,
+            Some(false) | None => EmptyWork::Refused,
         },
         sharing: match reader.flag(&fields, "exclusive") {
-            Some(true) => Sharing::Exclusive,
-            Some(false) | None => Sharing::Shared,
+            Some(true) => IntentSharing::Exclusive,
+            Some(false) | None => IntentSharing::Shared,
         },
         outputs: setting::outputs(reader, &fields),
         verify: reader.optional(&fields, "verify").unwrap_or_default(),
@@ -86,91 +92,91 @@ pub fn stage(reader: &mut Reader, item: &Node, usual: &Usual<'_>) -> Option<Read
         caches: setting::caches(reader, &fields),
     };
     // A plan may say that a person merges, and no stage takes that back.
-    if usual.merge == Merging::Person && spec.merge == Merging::Auto {
+    if usual.merge == MergeMode::Person && spec.merge == MergeMode::Auto {
         let at = fields.get("auto_merge").map_or(at, |node| node.at);
         let what = "`auto_merge: true` where the plan says that a person merges";
-        reader.say(at, Code::Contradiction, what, "take it away here, or in the plan");
-        spec.merge = Merging::Person;
+        reader.say(at, ProblemCode::Contradiction, what, "take it away here, or in the plan");
+        spec.merge = MergeMode::Person;
     }
     if let Some(sandbox) = &sandbox
         && !sandbox.is_within(usual.sandbox)
     {
         let at = fields.get("sandbox").map_or(at, |node| node.at);
         let what = "its sandbox allows what that of the plan does not";
-        reader.say(at, Code::LooserSandbox, what, "make it stricter, or loosen the plan's");
+        reader.say(at, ProblemCode::LooserSandbox, what, "make it stricter, or loosen the plan's");
     }
     unlooked(reader, &spec, at);
     let group_at = fields.get("parallel_group").map_or(at, |node| node.at);
-    Some(Read { at, id, dependencies, group_at, spec })
+    Some(StageDraft { at, id, dependencies, group_at, spec })
 }
 
 /// What nobody looks at, before or after.
-fn unlooked(reader: &mut Reader, spec: &StageSpec, at: At) {
+fn unlooked(reader: &mut PlanReader, spec: &StageSpec, at: Position) {
     match spec.kind {
         // They change nothing that could be checked.
-        Kind::Knowledge | Kind::KnowledgeDistill => return,
-        Kind::Standard | Kind::IntegrationVerify => {}
+        StageKind::Knowledge | StageKind::KnowledgeDistill => return,
+        StageKind::Standard | StageKind::IntegrationVerify => {}
     }
     if spec.checks.is_empty() {
         let fix = "add `acceptance`, `truths`, `artifacts`, `wiring` or another check";
-        reader.say(at, Code::UncheckedStage, "nothing looks at its result", fix);
+        reader.say(at, ProblemCode::UncheckedStage, "nothing looks at its result", fix);
     }
-    if spec.scope.is_open() && spec.kind == Kind::Standard {
+    if spec.scope.is_open() && spec.kind == StageKind::Standard {
         let what = "it has neither `intents` nor `files`: whatever it changes is in scope";
-        reader.say(at, Code::NoScope, what, "say where it works, as in `files: ['src/**']`");
+        reader.say(at, ProblemCode::NoScope, what, "say where it works, as in `files: ['src/**']`");
     }
 }
 
-fn scope(reader: &mut Reader, fields: &Fields<'_>, known: Intents<'_>) -> Scope {
-    let intents: Vec<(At, Label)> = reader.values(fields, "intents");
+fn scope(reader: &mut PlanReader, fields: &FieldReader<'_>, known: PlanIntents<'_>) -> StageScope {
+    let intents: Vec<(Position, Label)> = reader.values(fields, "intents");
     reader.once(&intents, "intents");
     let files: Vec<FileGlob> = reader.values(fields, "files").into_iter().map(|(_, glob)| glob).collect();
     let mut globs = Vec::new();
     for (at, id) in &intents {
         match known {
-            Intents::Known(set) => globs.extend(owned(reader, set, *at, id)),
-            Intents::Unreadable => {
+            PlanIntents::Known(set) => globs.extend(owned(reader, set, *at, id)),
+            PlanIntents::Unreadable => {
                 let what = format!("what intent `{id}` owns is not known");
-                reader.say(*at, Code::UnreadIntents, what, "see `sprag intent check`");
+                reader.say(*at, ProblemCode::UnreadIntents, what, "see `sprag intent check`");
             }
         }
     }
     globs.extend(files.iter().cloned());
     let intents = intents.into_iter().map(|(_, id)| Text::new(id.as_str())).collect();
-    Scope { intents, files, globs }
+    StageScope { intents, files, globs }
 }
 
 /// The patterns of an intent.
-fn owned(reader: &mut Reader, set: &IntentSet, at: At, id: &Label) -> Vec<FileGlob> {
+fn owned(reader: &mut PlanReader, set: &IntentSet, at: Position, id: &Label) -> Vec<FileGlob> {
     let Some(intent) = set.find(id.as_str()) else {
         let ids: Vec<&str> = set.iter().map(|intent| intent.id.as_str()).collect();
         let what = format!("there is no intent `{}`", shown(id.as_str()));
-        reader.say(at, Code::UnknownIntent, what, did_you_mean(id.as_str(), &ids));
+        reader.say(at, ProblemCode::UnknownIntent, what, did_you_mean(id.as_str(), &ids));
         return Vec::new();
     };
     let globs: &[String] = match &intent.owned {
-        Owned::Nothing => &[],
-        Owned::Everything => &["**".to_owned()],
-        Owned::Globs(globs) => globs,
+        Ownership::Nothing => &[],
+        Ownership::Everything => &["**".to_owned()],
+        Ownership::Globs(globs) => globs,
     };
     globs.iter().filter_map(|glob| FileGlob::read(glob).ok()).collect()
 }
 
-fn tasks(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Task> {
-    let read = |reader: &mut Reader, fields: &Fields<'_>| {
+fn tasks(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<StageTask> {
+    let read = |reader: &mut PlanReader, fields: &FieldReader<'_>| {
         let id: Option<Slug> = reader.required(fields, "id").and_then(|node| reader.value(node, "id"));
         let text = reader.required(fields, "text").and_then(|node| reader.capped(node, "text"));
         let check = fields.get("check").and_then(|node| check::check(reader, node, "check", USUAL));
-        Some((fields.at, Task { id: id?, text: text?, check }))
+        Some((fields.at, StageTask { id: id?, text: text?, check }))
     };
     let tasks = check::each(reader, fields, "tasks", &fields::TASK, read);
-    let ids: Vec<(At, &str)> = tasks.iter().map(|(at, task)| (*at, task.id.as_str())).collect();
+    let ids: Vec<(Position, &str)> = tasks.iter().map(|(at, task)| (*at, task.id.as_str())).collect();
     reader.once(&ids, "tasks");
     tasks.into_iter().map(|(_, task)| task).collect()
 }
 
 impl Readable for Profile {
-    fn read(text: &str) -> Result<Profile, crate::spec::problem::Wrong> {
+    fn read(text: &str) -> Result<Profile, crate::spec::problem::ValueProblem> {
         let all = [Profile::Quick, Profile::Standard, Profile::Deep];
         let names: Vec<&str> = all.iter().map(|profile| profile.name()).collect();
         all.into_iter().find(|profile| profile.name() == text).ok_or_else(|| no_choice(text, &names))

@@ -5,22 +5,22 @@ mod constant;
 mod function;
 mod variable;
 
-use super::names::{self, Seen};
-use super::scope::Use;
-use super::{Loaded, Refused, refused};
+use super::names::{self, NamedFile};
+use super::scope::IdentifierUse;
+use super::{LoadedTrees, ProofError, refused};
 use crate::lang::Lang;
-use crate::proof::Side;
+use crate::proof::ProofSide;
 use crate::symbol::QuickMap;
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
 /// Inlines the declaration at byte `at`.
 pub(crate) fn apply(
-    loaded: &mut Loaded,
-    side: Side,
+    loaded: &mut LoadedTrees,
+    side: ProofSide,
     file: usize,
     at: usize,
     name: &str,
-) -> Result<(), Refused> {
+) -> Result<(), ProofError> {
     let escapes = |why: &str| refused(format!("inlining of `{name}`: {why}"));
     let path = loaded.path_of(side, file).unwrap_or_default().to_owned();
     let trees = loaded.side(side);
@@ -33,23 +33,25 @@ pub(crate) fn apply(
     let tree = trees.get(file).and_then(Option::as_deref).ok_or_else(|| escapes("no such file"))?;
     let edit = {
         let scopes = loaded.known(side).scopes[file].as_ref().ok_or_else(|| escapes("no such file"))?;
-        let seen = Seen::of(tree, &loaded.symbols, scopes, &path);
+        let seen = NamedFile::of(tree, &loaded.symbols, scopes, &path);
         let id = tree
             .walk(tree.root)
             .find(|id| tree.is_leaf(*id) && tree.sym(*id) == sym && tree.node(*id).start as usize == at)
             .ok_or_else(|| escapes("no declaration there"))?;
         let edit = match scopes.of_leaf(id) {
             _ if is_spoken_of(&seen, id) => Err("something is said about it"),
-            Use::Local(binding) => variable::plan(&seen, id, binding),
-            Use::Free | Use::Text if is_elsewhere => Err("another file names it"),
-            Use::Free | Use::Text if is_spelled => Err("a text spells it"),
-            Use::Free | Use::Text if asks_for_names(&seen, side) => Err("something asks for names"),
-            Use::Free if is_global(&seen, id) => Err("it is everybody's"),
-            Use::Free | Use::Text => match function::is_function(&seen, id) {
+            IdentifierUse::Local(binding) => variable::plan(&seen, id, binding),
+            IdentifierUse::Free | IdentifierUse::Text if is_elsewhere => Err("another file names it"),
+            IdentifierUse::Free | IdentifierUse::Text if is_spelled => Err("a text spells it"),
+            IdentifierUse::Free | IdentifierUse::Text if asks_for_names(&seen, side) => {
+                Err("something asks for names")
+            }
+            IdentifierUse::Free if is_global(&seen, id) => Err("it is everybody's"),
+            IdentifierUse::Free | IdentifierUse::Text => match function::is_function(&seen, id) {
                 true => function::plan(&seen, id),
                 false => constant::plan(&seen, id),
             },
-            Use::Named(_) => Err("its name counts"),
+            IdentifierUse::Named(_) => Err("its name counts"),
         };
         edit.map_err(escapes)?
     };
@@ -60,7 +62,7 @@ pub(crate) fn apply(
 }
 
 /// Whether an attribute, a directive or a decorator stands before the statement that declares something.
-fn is_spoken_of(seen: &Seen<'_>, name: Id) -> bool {
+fn is_spoken_of(seen: &NamedFile<'_>, name: NodeId) -> bool {
     let tree = seen.tree;
     let mut at = name;
     while at != tree.root && !STATEMENTS.contains(&tree.kind(at)) {
@@ -88,20 +90,20 @@ const STATEMENTS: &[&str] = &[
 
 /// What sees or sets names of a module without naming them. A name that is new is known to nobody: only what lists
 /// them all would find it.
-fn asks_for_names(seen: &Seen<'_>, side: Side) -> bool {
+fn asks_for_names(seen: &NamedFile<'_>, side: ProofSide) -> bool {
     let tree = seen.tree;
     let readers: &[&str] = match (tree.lang, side) {
-        (Lang::Python, Side::Before) => {
+        (Lang::Python, ProofSide::Before) => {
             &["globals", "locals", "vars", "eval", "exec", "__dict__", "modules", "reload", "_getframe"]
         }
-        (Lang::Python, Side::After) => return names::lists_modules(seen),
+        (Lang::Python, ProofSide::After) => return names::lists_modules(seen),
         (Lang::JavaScript | Lang::TypeScript | Lang::Tsx, _) => &["eval", "Function"],
-        (Lang::Java, Side::Before) => &["getDeclaredField", "getDeclaredFields", "getFields"],
-        (Lang::Java, Side::After) => &["getDeclaredFields", "getFields"],
+        (Lang::Java, ProofSide::Before) => &["getDeclaredField", "getDeclaredFields", "getFields"],
+        (Lang::Java, ProofSide::After) => &["getDeclaredFields", "getFields"],
         (Lang::Rust | Lang::Go, _) => &[],
     };
     tree.walk(tree.root).any(|id| {
-        let is_local = matches!(seen.scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
+        let is_local = matches!(seen.scopes.of_leaf(id), IdentifierUse::Local(_) | IdentifierUse::Named(_));
         tree.is_leaf(id)
             && tree.kind(id).ends_with("identifier")
             && !matches!(tree.kind(id), "type_identifier" | "property_identifier")
@@ -111,12 +113,12 @@ fn asks_for_names(seen: &Seen<'_>, side: Side) -> bool {
 }
 
 /// What a script without imports and exports declares, other scripts of the page can see.
-fn is_global(seen: &Seen<'_>, name: Id) -> bool {
+fn is_global(seen: &NamedFile<'_>, name: NodeId) -> bool {
     let tree = seen.tree;
-    let is_module = |item: Id| matches!(tree.kind(item), "import_statement" | "export_statement");
-    let names_module = |id: Id| {
+    let is_module = |item: NodeId| matches!(tree.kind(item), "import_statement" | "export_statement");
+    let names_module = |id: NodeId| {
         tree.is_leaf(id)
-            && seen.scopes.of_leaf(id) == Use::Free
+            && seen.scopes.of_leaf(id) == IdentifierUse::Free
             && matches!(seen.text(id), "module" | "exports" | "require")
     };
     tree.lang.is_script()
@@ -126,7 +128,7 @@ fn is_global(seen: &Seen<'_>, name: Id) -> bool {
 }
 
 /// Whether a text below `id` spells a name: who reads the text may look it up.
-fn text_spells(seen: &Seen<'_>, id: Id, name: &str) -> bool {
+fn text_spells(seen: &NamedFile<'_>, id: NodeId, name: &str) -> bool {
     let tree = seen.tree;
     let is_text = |kind: &str| kind.contains("string") || matches!(kind, "interpolation" | "directive");
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
@@ -139,7 +141,7 @@ fn text_spells(seen: &Seen<'_>, id: Id, name: &str) -> bool {
 
 /// Places that take an expression for more than its value: what is called or looked up in there is bound to its object, a
 /// chain goes on, a text of its own is a directive.
-fn is_special_place(seen: &Seen<'_>, place: Id, value: Id) -> bool {
+fn is_special_place(seen: &NamedFile<'_>, place: NodeId, value: NodeId) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(place);
     let goes_on = matches!(tree.field(place), "object" | "function" | "constructor")
@@ -157,34 +159,34 @@ fn is_special_place(seen: &Seen<'_>, place: Id, value: Id) -> bool {
 
 /// What becomes of nodes: each is replaced by a list of others.
 #[derive(Default)]
-pub(super) struct Edit {
-    instead: QuickMap<Id, Vec<Put>>,
+pub(super) struct NodeEdit {
+    instead: QuickMap<NodeId, Vec<Put>>,
 }
 
 /// Something that is put in a place.
 pub(super) enum Put {
     /// A node with everything in it.
-    Node(Id),
+    Node(NodeId),
     /// A copy of a node in which leaves are replaced: a function's body with its arguments.
-    Filled(Id, QuickMap<Id, Id>),
+    Filled(NodeId, QuickMap<NodeId, NodeId>),
 }
 
-impl Edit {
-    fn remove(&mut self, id: Id) {
+impl NodeEdit {
+    fn remove(&mut self, id: NodeId) {
         self.instead.insert(id, Vec::new());
     }
 
-    fn put(&mut self, place: Id, with: Vec<Put>) {
+    fn put(&mut self, place: NodeId, with: Vec<Put>) {
         self.instead.insert(place, with);
     }
 
-    fn apply(&self, tree: &mut Tree) {
+    fn apply(&self, tree: &mut SyntaxTree) {
         let root = tree.root;
         let new = self.rebuild(tree, root);
         tree.root = new.first().copied().unwrap_or(root);
     }
 
-    fn rebuild(&self, tree: &mut Tree, id: Id) -> Vec<Id> {
+    fn rebuild(&self, tree: &mut SyntaxTree, id: NodeId) -> Vec<NodeId> {
         if let Some(puts) = self.instead.get(&id) {
             let mut out = Vec::new();
             for put in puts {
@@ -224,7 +226,7 @@ impl Edit {
 }
 
 /// A copy of a tree, new through and through, with some leaves replaced.
-fn filled(tree: &mut Tree, id: Id, fill: &QuickMap<Id, Id>) -> Id {
+fn filled(tree: &mut SyntaxTree, id: NodeId, fill: &QuickMap<NodeId, NodeId>) -> NodeId {
     if let Some(with) = fill.get(&id) {
         let copy = filled(tree, *with, &QuickMap::default());
         return tree.with_field_of(copy, id);
@@ -234,12 +236,12 @@ fn filled(tree: &mut Tree, id: Id, fill: &QuickMap<Id, Id>) -> Id {
         return tree.with_sym(id, sym);
     }
     let kids = tree.kids(id).to_vec();
-    let new: Vec<Id> = kids.into_iter().map(|kid| filled(tree, kid, fill)).collect();
+    let new: Vec<NodeId> = kids.into_iter().map(|kid| filled(tree, kid, fill)).collect();
     tree.with_kids(id, &new)
 }
 
 /// A literal whose value cannot change.
-pub(super) fn is_literal(seen: &Seen<'_>, id: Id) -> bool {
+pub(super) fn is_literal(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     match tree.kind(id) {
         "string"
@@ -269,7 +271,7 @@ pub(super) fn is_literal(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// Code that runs while the module is loaded, before `until`, and that could reach functions of this file.
-pub(super) fn runs_before(seen: &Seen<'_>, until: Id) -> bool {
+pub(super) fn runs_before(seen: &NamedFile<'_>, until: NodeId) -> bool {
     let tree = seen.tree;
     let own: Vec<_> = tree
         .kids(tree.root)
@@ -294,7 +296,7 @@ pub(super) fn runs_before(seen: &Seen<'_>, until: Id) -> bool {
         let names_own = || {
             tree.walk(*item).any(|id| {
                 tree.kind(id) == "identifier"
-                    && seen.scopes.of_leaf(id) == Use::Free
+                    && seen.scopes.of_leaf(id) == IdentifierUse::Free
                     && own.contains(&tree.sym(id))
                     && tree.field(id) != "name"
             })

@@ -1,25 +1,25 @@
 //! A local that is used once, in the very next statement.
 
-use super::{Edit, Put, is_special_place, text_spells};
-use crate::check::effects::{Effect, effect, may_move_into};
-use crate::check::names::Seen;
-use crate::check::scope::Use;
+use super::{NodeEdit, Put, is_special_place, text_spells};
+use crate::check::effects::{ExprEffect, effect, may_move_into};
+use crate::check::names::NamedFile;
+use crate::check::scope::IdentifierUse;
 use crate::lang::Lang;
-use crate::tree::Id;
+use crate::tree::NodeId;
 
-pub(crate) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'static str> {
+pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId, binding: u32) -> Result<NodeEdit, &'static str> {
     let tree = seen.tree;
     if seen.scopes.bindings[binding as usize].is_pinned {
         return Err("its name counts");
     }
     let (statement, value) = declaration(seen, name).ok_or("not a plain declaration")?;
-    let uses: Vec<Id> = tree
+    let uses: Vec<NodeId> = tree
         .walk(tree.root)
         .filter(|id| tree.is_leaf(*id) && *id != name)
-        .filter(|id| matches!(seen.scopes.of_leaf(*id), Use::Local(other) | Use::Named(other) if other == binding))
+        .filter(|id| matches!(seen.scopes.of_leaf(*id), IdentifierUse::Local(other) | IdentifierUse::Named(other) if other == binding))
         .collect();
     let [place] = uses[..] else { return Err("it is not used exactly once") };
-    if seen.scopes.of_leaf(place) != Use::Local(binding) {
+    if seen.scopes.of_leaf(place) != IdentifierUse::Local(binding) {
         return Err("its name counts where it is used");
     }
     let siblings = tree.kids(seen.parent(statement));
@@ -46,7 +46,7 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
     }
     is_the_same_there(seen, next, place, value)?;
     if tree.lang == Lang::Python
-        && effect(seen, value) >= Effect::Anything
+        && effect(seen, value) >= ExprEffect::Anything
         && !is_last(seen, home, statement, next)
     {
         return Err("its value would be dropped earlier");
@@ -56,7 +56,7 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id, binding: u32) -> Result<Edit, &'st
         return Err("an effect would move");
     }
     typed(seen, statement, next, place, value, moved)?;
-    let mut edit = Edit::default();
+    let mut edit = NodeEdit::default();
     edit.remove(statement);
     edit.put(place, vec![Put::Node(value)]);
     Ok(edit)
@@ -80,7 +80,7 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// Whether a function ends with `next`, so that what its locals hold is dropped either way.
-fn is_last(seen: &Seen<'_>, function: Id, statement: Id, next: Id) -> bool {
+fn is_last(seen: &NamedFile<'_>, function: NodeId, statement: NodeId, next: NodeId) -> bool {
     let tree = seen.tree;
     let ends = matches!(tree.kind(next), "return_statement" | "raise_statement");
     let block = seen.parent(statement);
@@ -88,7 +88,12 @@ fn is_last(seen: &Seen<'_>, function: Id, statement: Id, next: Id) -> bool {
 }
 
 /// Some places take an expression for more than its value.
-fn is_the_same_there(seen: &Seen<'_>, next: Id, place: Id, value: Id) -> Result<(), &'static str> {
+fn is_the_same_there(
+    seen: &NamedFile<'_>,
+    next: NodeId,
+    place: NodeId,
+    value: NodeId,
+) -> Result<(), &'static str> {
     let tree = seen.tree;
     let parent = seen.parent(place);
     // What stands behind `?.` may not be evaluated at all.
@@ -97,7 +102,7 @@ fn is_the_same_there(seen: &Seen<'_>, next: Id, place: Id, value: Id) -> Result<
         while below != next {
             let above = seen.parent(below);
             let before = tree.kids(above).iter().take_while(|kid| **kid != below);
-            let is_chained = |kid: &Id| tree.walk(*kid).any(|id| tree.kind(id) == "optional_chain");
+            let is_chained = |kid: &NodeId| tree.walk(*kid).any(|id| tree.kind(id) == "optional_chain");
             if before.into_iter().any(is_chained) {
                 return Err("a chain may end early");
             }
@@ -115,7 +120,7 @@ fn is_the_same_there(seen: &Seen<'_>, next: Id, place: Id, value: Id) -> Result<
 }
 
 /// The statement that declares a local, and what it is declared to be.
-fn declaration(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
+fn declaration(seen: &NamedFile<'_>, name: NodeId) -> Option<(NodeId, NodeId)> {
     let tree = seen.tree;
     let parent = seen.parent(name);
     match (tree.lang, tree.kind(parent)) {
@@ -168,12 +173,12 @@ fn declaration(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
 
 /// A variable has a type of its own, which an expression in its place may not have.
 fn typed(
-    seen: &Seen<'_>,
-    statement: Id,
-    next: Id,
-    place: Id,
-    value: Id,
-    moved: Effect,
+    seen: &NamedFile<'_>,
+    statement: NodeId,
+    next: NodeId,
+    place: NodeId,
+    value: NodeId,
+    moved: ExprEffect,
 ) -> Result<(), &'static str> {
     let tree = seen.tree;
     let parent = seen.parent(place);
@@ -219,7 +224,7 @@ fn typed(
             }
         }
         // A constant without a type takes that of its place.
-        Lang::Go if moved == Effect::Nothing && !is_returned => Err("its type may count"),
+        Lang::Go if moved == ExprEffect::Nothing && !is_returned => Err("its type may count"),
         Lang::Go => {
             match is_returned || (tree.kind(value) == "call_expression" || is_local_value(seen, value)) {
                 true => Ok(()),
@@ -241,18 +246,18 @@ fn typed(
 }
 
 /// A local or a part of one has a type; a name from elsewhere may be a constant without.
-fn is_local_value(seen: &Seen<'_>, value: Id) -> bool {
+fn is_local_value(seen: &NamedFile<'_>, value: NodeId) -> bool {
     let is_path = matches!(seen.tree.kind(value), "identifier" | "selector_expression" | "index_expression");
     let first = seen.tree.walk(value).find(|id| seen.tree.is_leaf(*id));
-    is_path && first.is_some_and(|first| matches!(seen.scopes.of_leaf(first), Use::Local(_)))
+    is_path && first.is_some_and(|first| matches!(seen.scopes.of_leaf(first), IdentifierUse::Local(_)))
 }
 
-fn is_constructor(seen: &Seen<'_>, call: Id) -> bool {
+fn is_constructor(seen: &NamedFile<'_>, call: NodeId) -> bool {
     let Some(function) = seen.tree.child(call, "function") else { return false };
     let last = seen.tree.walk(function).filter(|id| seen.tree.is_leaf(*id)).last();
     last.is_some_and(|last| seen.text(last).starts_with(|c: char| c.is_uppercase()))
 }
 
-fn spelled(seen: &Seen<'_>, id: Id) -> Vec<String> {
+fn spelled(seen: &NamedFile<'_>, id: NodeId) -> Vec<String> {
     seen.tree.walk(id).filter(|id| seen.tree.is_leaf(*id)).map(|id| seen.text(id).to_owned()).collect()
 }

@@ -2,13 +2,13 @@
 
 mod neighbours;
 
-use super::canon::Place;
-use super::{Loaded, Refused, refused};
+use super::canon::ItemPlacement;
+use super::{LoadedTrees, ProofError, refused};
 use crate::lang::Lang;
 use crate::symbol::Symbols;
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
-pub(crate) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
+pub(crate) fn check_paths(loaded: &LoadedTrees, file: usize) -> Result<(), ProofError> {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return Ok(()) };
     if before == after {
         return Ok(());
@@ -77,7 +77,7 @@ pub(crate) fn check_paths(loaded: &Loaded, file: usize) -> Result<(), Refused> {
 }
 
 /// The name by which files that are not here would still look for a moved one.
-pub(crate) fn claim(loaded: &Loaded, file: usize) -> Option<String> {
+pub(crate) fn claim(loaded: &LoadedTrees, file: usize) -> Option<String> {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return None };
     let lang = loaded.before[file].as_ref()?.lang;
     let name = neighbours::known_as(before, lang)?;
@@ -86,17 +86,17 @@ pub(crate) fn claim(loaded: &Loaded, file: usize) -> Option<String> {
 
 /// Whether a file is where it was, as far as its methods can tell. A lone method in a class that is not the file's is
 /// an excerpt: it went to the class that the other file is named after, and how it is called is up to that class.
-pub(crate) fn place(loaded: &Loaded, file: usize) -> Place {
-    let (Some(before), Some(after)) = &loaded.paths[file] else { return Place::Same };
+pub(crate) fn place(loaded: &LoadedTrees, file: usize) -> ItemPlacement {
+    let (Some(before), Some(after)) = &loaded.paths[file] else { return ItemPlacement::Same };
     let stem = |path: &str| {
         let base = path.rsplit('/').next().unwrap_or(path);
         base.split('.').next().unwrap_or(base).to_owned()
     };
     let stems = [stem(before), stem(after)];
-    let is_excerpt = |tree: &Tree| {
+    let is_excerpt = |tree: &SyntaxTree| {
         let &[class] = tree.kids(tree.root) else { return false };
         let name = tree.child(class, "name").map(|name| loaded.symbols.text(tree.sym(name)));
-        let members: Vec<Id> =
+        let members: Vec<NodeId> =
             tree.child(class, "body").map(|body| tree.named_kids(body).collect()).unwrap_or_default();
         let is_method =
             matches!(members[..], [only] if tree.kind(only) == "method_declaration" && is_loose(tree, only));
@@ -109,19 +109,19 @@ pub(crate) fn place(loaded: &Loaded, file: usize) -> Place {
         .iter()
         .all(|tree| tree.as_ref().is_some_and(|tree| tree.lang == Lang::Java && is_excerpt(tree)));
     match stems[0] != stems[1] && are_excerpts {
-        true => Place::Other,
-        false => Place::Same,
+        true => ItemPlacement::Other,
+        false => ItemPlacement::Same,
     }
 }
 
 /// A method that locks nothing and overrides nothing.
-fn is_loose(tree: &Tree, method: Id) -> bool {
+fn is_loose(tree: &SyntaxTree, method: NodeId) -> bool {
     let modifiers = tree.kids(method).iter().filter(|kid| tree.kind(**kid) == "modifiers");
     !modifiers.into_iter().any(|modifiers| tree.has_token(*modifiers, "synchronized"))
 }
 
 /// Whether something of a Go file runs before its program.
-fn is_initialised(tree: &Tree, symbols: &Symbols) -> bool {
+fn is_initialised(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     tree.named_kids(tree.root).any(|item| match tree.kind(item) {
         "function_declaration" => {
             tree.child(item, "name").is_some_and(|name| symbols.text(tree.sym(name)) == "init")
@@ -238,14 +238,14 @@ fn is_spoken(name: &str) -> bool {
         || name.starts_with('.')
 }
 
-fn has_public_type(tree: &Tree) -> bool {
+fn has_public_type(tree: &SyntaxTree) -> bool {
     tree.named_kids(tree.root).any(|item| {
         tree.kids(item).iter().any(|kid| tree.kind(*kid) == "modifiers" && tree.has_token(*kid, "public"))
     })
 }
 
 /// Relative imports, included files, and names for one's own place.
-fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
+fn says_where(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let mut above = tree.root;
     tree.walk(tree.root).any(|id| {
         let kind = tree.kind(id);
@@ -288,8 +288,8 @@ fn says_where(tree: &Tree, symbols: &Symbols) -> bool {
 }
 
 /// `include_str!`, `file!` and their like, called here or in the input of another macro.
-fn is_place_macro(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
-    let is_one = |name: Id| {
+fn is_place_macro(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
+    let is_one = |name: NodeId| {
         let macros = ["include", "include_str", "include_bytes", "module_path", "file"];
         macros.contains(&symbols.text(tree.sym(name)))
     };

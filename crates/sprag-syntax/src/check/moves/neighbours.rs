@@ -1,16 +1,16 @@
 //! Who else in a change knows where a moved file was: importers that were left as they are find it no more.
 
-use crate::check::Loaded;
+use crate::check::LoadedTrees;
 use crate::check::names::resolves;
 use crate::lang::Lang;
-use crate::proof::Side;
+use crate::proof::ProofSide;
 use crate::symbol::Symbols;
-use crate::tree::Tree;
+use crate::tree::SyntaxTree;
 
 /// Whether another file still looks for `file` where it was.
-pub(crate) fn know(loaded: &Loaded, file: usize, before: &str, after: &str) -> bool {
+pub(crate) fn know(loaded: &LoadedTrees, file: usize, before: &str, after: &str) -> bool {
     loaded.after.iter().enumerate().filter(|(number, _)| *number != file).any(|(number, tree)| {
-        let (Some(tree), Some(path)) = (tree, loaded.path_of(Side::After, number)) else { return false };
+        let (Some(tree), Some(path)) = (tree, loaded.path_of(ProofSide::After, number)) else { return false };
         match tree.lang {
             Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
                 imports_script(tree, &loaded.symbols, path, before)
@@ -55,14 +55,14 @@ fn module_name(path: &str) -> &str {
     }
 }
 
-fn imports_script(tree: &Tree, symbols: &Symbols, path: &str, wanted: &str) -> bool {
+fn imports_script(tree: &SyntaxTree, symbols: &Symbols, path: &str, wanted: &str) -> bool {
     tree.walk(tree.root)
         .filter(|id| tree.kind(*id) == "string" && tree.is_leaf(*id))
         .any(|id| resolves(path, symbols.text(tree.sym(id)).trim_matches(['\'', '"']), wanted))
 }
 
 /// Whether one of these kinds of nodes has a name in it.
-fn says(tree: &Tree, symbols: &Symbols, kinds: &[&str], name: &str) -> bool {
+fn says(tree: &SyntaxTree, symbols: &Symbols, kinds: &[&str], name: &str) -> bool {
     let Some(name) = symbols.find(name) else { return false };
     tree.walk(tree.root).filter(|id| kinds.contains(&tree.kind(*id))).any(|id| {
         // A module's body is not its name.

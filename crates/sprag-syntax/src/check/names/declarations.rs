@@ -1,13 +1,17 @@
 //! Declarations whose names may change: which they are, and which of them others see under their name.
 
 use super::imports::takes_all;
-use super::reflection::Shape;
-use super::{Declaration, Declares, Reach, Seen, Use};
+use super::reflection::RuntimeShape;
+use super::{Declaration, Declares, IdentifierUse, NameVisibility, NamedFile};
 use crate::lang::Lang;
-use crate::tree::Id;
+use crate::tree::NodeId;
 
 /// What an identifier declares, if it is the name of a declaration; an error where that name is not ours to change.
-pub(crate) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<Declaration>, &'static str> {
+pub(crate) fn declares(
+    seen: &NamedFile<'_>,
+    file: usize,
+    id: NodeId,
+) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
     if tree.field(id) != "name" && tree.field(id) != "property" {
         return Ok(None);
@@ -85,7 +89,7 @@ pub(crate) fn declares(seen: &Seen<'_>, file: usize, id: Id) -> Result<Option<De
 }
 
 /// Who can use what the identifier `id` declares.
-pub(crate) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
+pub(crate) fn reach(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
     let tree = seen.tree;
     let node = seen.parent(id);
     let is_hidden = match tree.lang {
@@ -102,58 +106,59 @@ pub(crate) fn reach(seen: &Seen<'_>, id: Id) -> Reach {
             }
         }
     };
-    if is_hidden { Reach::File } else { Reach::Tree }
+    if is_hidden { NameVisibility::File } else { NameVisibility::Tree }
 }
 
 /// Who could take what `id` newly declares for something else: modules of Rust in files of their own that take all there is,
 /// where so far the name may have come from elsewhere.
-pub(crate) fn reach_of_new(seen: &Seen<'_>, id: Id) -> Reach {
+pub(crate) fn reach_of_new(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
     let tree = seen.tree;
     let items = tree.kids(tree.root);
-    let is_file = |item: &Id| tree.kind(*item) == "mod_item" && tree.child(*item, "body").is_none();
+    let is_file = |item: &NodeId| tree.kind(*item) == "mod_item" && tree.child(*item, "body").is_none();
     let is_open = tree.lang == Lang::Rust
         && items.contains(&seen.parent(id))
         && items.iter().any(|item| takes_all(tree, *item))
         && items.iter().any(is_file);
-    if is_open { Reach::Tree } else { Reach::File }
+    if is_open { NameVisibility::Tree } else { NameVisibility::File }
 }
 
 /// Whether a module gives a name of its own away: in an `export`, or through an object that others are given.
-fn is_exported(seen: &Seen<'_>, name: Id) -> bool {
+fn is_exported(seen: &NamedFile<'_>, name: NodeId) -> bool {
     let tree = seen.tree;
     tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| {
-        let gives = matches!(seen.text(id), "module" | "exports") && seen.scopes.of_leaf(id) == Use::Free;
+        let gives =
+            matches!(seen.text(id), "module" | "exports") && seen.scopes.of_leaf(id) == IdentifierUse::Free;
         let is_named = tree.field(id) == "name" || tree.kind(seen.parent(id)) == "export_statement";
         let is_given = is_named && seen.enclosing(id, &["export_statement"]).is_some();
         gives || tree.sym(id) == tree.sym(name) && is_given
     })
 }
 
-fn shape(seen: &Seen<'_>, node: Id) -> Shape {
+fn shape(seen: &NamedFile<'_>, node: NodeId) -> RuntimeShape {
     let tree = seen.tree;
-    let holds_code = |value: Id| {
+    let holds_code = |value: NodeId| {
         tree.walk(value).any(|id| tree.kind(id).contains("function") || tree.kind(id).starts_with("class"))
     };
     match tree.kind(node) {
         // A variable gives its name to a function or class without one.
-        "variable_declarator" if !tree.child(node, "value").is_some_and(holds_code) => Shape::Value,
-        "interface_declaration" | "type_alias_declaration" => Shape::Erased,
-        "class_definition" | "class_declaration" | "abstract_class_declaration" => Shape::Class,
-        _ => Shape::Function,
+        "variable_declarator" if !tree.child(node, "value").is_some_and(holds_code) => RuntimeShape::Value,
+        "interface_declaration" | "type_alias_declaration" => RuntimeShape::Erased,
+        "class_definition" | "class_declaration" | "abstract_class_declaration" => RuntimeShape::Class,
+        _ => RuntimeShape::Function,
     }
 }
 
 fn script(
-    seen: &Seen<'_>,
+    seen: &NamedFile<'_>,
     file: usize,
-    id: Id,
-    node: Id,
+    id: NodeId,
+    node: NodeId,
     kind: &str,
 ) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
     let shape = shape(seen, node);
     let found = |kind, owner| Ok(Some(Declaration { file, kind, owner, shape }));
-    let is_local = matches!(seen.scopes.of_leaf(id), Use::Local(_) | Use::Named(_));
+    let is_local = matches!(seen.scopes.of_leaf(id), IdentifierUse::Local(_) | IdentifierUse::Named(_));
     match kind {
         _ if is_local => Ok(None),
         "function_declaration"
@@ -214,13 +219,17 @@ fn script(
     }
 }
 
-fn has_decorator(seen: &Seen<'_>, class: Id) -> bool {
+fn has_decorator(seen: &NamedFile<'_>, class: NodeId) -> bool {
     [class, seen.parent(class)]
         .iter()
         .any(|node| seen.tree.kids(*node).iter().any(|kid| seen.tree.kind(*kid) == "decorator"))
 }
 
-fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declaration>, &'static str> {
+fn python_function(
+    seen: &NamedFile<'_>,
+    file: usize,
+    node: NodeId,
+) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
     let wrapper = seen.parent(node);
     if tree.kind(wrapper) == "decorated_definition" {
@@ -234,7 +243,9 @@ fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Decl
         }
     }
     match seen.enclosing(node, &["class_definition", "function_definition"]) {
-        None => Ok(Some(Declaration { file, kind: Declares::Top, owner: None, shape: Shape::Function })),
+        None => {
+            Ok(Some(Declaration { file, kind: Declares::Top, owner: None, shape: RuntimeShape::Function }))
+        }
         Some(owner) if tree.kind(owner) == "class_definition" => {
             let is_plain = tree.child(owner, "superclasses").is_none()
                 && tree.kind(seen.parent(owner)) != "decorated_definition";
@@ -243,7 +254,7 @@ fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Decl
                     file,
                     kind: Declares::Method,
                     owner: Some(owner),
-                    shape: Shape::Function,
+                    shape: RuntimeShape::Function,
                 })),
                 false => Err("a class further up may know it by that name"),
             }
@@ -253,7 +264,7 @@ fn python_function(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Decl
     }
 }
 
-fn java_method(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declaration>, &'static str> {
+fn java_method(seen: &NamedFile<'_>, file: usize, node: NodeId) -> Result<Option<Declaration>, &'static str> {
     let tree = seen.tree;
     let owner = seen.class_of(node).ok_or("a method of no class")?;
     if has_annotation(seen, node) {
@@ -273,19 +284,22 @@ fn java_method(seen: &Seen<'_>, file: usize, node: Id) -> Result<Option<Declarat
     });
     let is_final = has_modifier(seen, node, "final") || has_modifier(seen, owner, "final");
     match is_own || marks_overrides(seen, owner) || is_final && !has_supers && !is_property {
-        true => {
-            Ok(Some(Declaration { file, kind: Declares::Method, owner: Some(owner), shape: Shape::Function }))
-        }
+        true => Ok(Some(Declaration {
+            file,
+            kind: Declares::Method,
+            owner: Some(owner),
+            shape: RuntimeShape::Function,
+        })),
         false => Err("a class further up may know it by that name"),
     }
 }
 
 /// Where a class marks what it overrides throughout, a method without the mark overrides nothing. One mark or two tell
 /// nothing of habits.
-fn marks_overrides(seen: &Seen<'_>, class: Id) -> bool {
+fn marks_overrides(seen: &NamedFile<'_>, class: NodeId) -> bool {
     const HABIT: usize = 3;
     let tree = seen.tree;
-    let is_marked = |member: &Id| {
+    let is_marked = |member: &NodeId| {
         let modifiers = tree.kids(*member).iter().filter(|kid| tree.kind(**kid) == "modifiers");
         modifiers.flat_map(|modifiers| tree.kids(*modifiers)).any(|mark| {
             tree.kind(*mark) == "marker_annotation"
@@ -299,7 +313,7 @@ fn marks_overrides(seen: &Seen<'_>, class: Id) -> bool {
 }
 
 /// `method(..)` of Java, without a receiver.
-pub(crate) fn is_java_call(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_java_call(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let parent = seen.parent(id);
     seen.tree.lang == Lang::Java
         && seen.tree.kind(parent) == "method_invocation"
@@ -308,7 +322,7 @@ pub(crate) fn is_java_call(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// What a member is taken from, if the identifier is a member.
-pub(crate) fn receiver(seen: &Seen<'_>, id: Id) -> Option<Id> {
+pub(crate) fn receiver(seen: &NamedFile<'_>, id: NodeId) -> Option<NodeId> {
     let tree = seen.tree;
     let parent = seen.parent(id);
     let (kind, field) = (tree.kind(parent), tree.field(id));
@@ -329,7 +343,7 @@ pub(crate) fn receiver(seen: &Seen<'_>, id: Id) -> Option<Id> {
 }
 
 /// The name of the type that a Go method belongs to.
-pub(crate) fn go_type<'a>(seen: &'a Seen<'_>, method: Id) -> Option<&'a str> {
+pub(crate) fn go_type<'a>(seen: &'a NamedFile<'_>, method: NodeId) -> Option<&'a str> {
     let receiver = seen.tree.child(method, "receiver")?;
     seen.tree
         .walk(receiver)
@@ -338,7 +352,7 @@ pub(crate) fn go_type<'a>(seen: &'a Seen<'_>, method: Id) -> Option<&'a str> {
 }
 
 /// All methods of a type have one owner: the first of them.
-fn first_method(seen: &Seen<'_>, method: Id) -> Option<Id> {
+fn first_method(seen: &NamedFile<'_>, method: NodeId) -> Option<NodeId> {
     let own = go_type(seen, method)?;
     let methods = seen
         .tree
@@ -349,14 +363,14 @@ fn first_method(seen: &Seen<'_>, method: Id) -> Option<Id> {
     methods.into_iter().find(|other| go_type(seen, *other) == Some(own))
 }
 
-fn has_modifier(seen: &Seen<'_>, node: Id, modifier: &str) -> bool {
+fn has_modifier(seen: &NamedFile<'_>, node: NodeId, modifier: &str) -> bool {
     seen.tree.kids(node).iter().any(|kid| {
         matches!(seen.tree.kind(*kid), "modifiers" | "accessibility_modifier")
             && seen.tree.has_token(*kid, modifier)
     })
 }
 
-fn has_annotation(seen: &Seen<'_>, node: Id) -> bool {
+fn has_annotation(seen: &NamedFile<'_>, node: NodeId) -> bool {
     seen.tree.kids(node).iter().filter(|kid| seen.tree.kind(**kid) == "modifiers").any(|modifiers| {
         seen.tree.kids(*modifiers).iter().any(|kid| {
             let is_annotation = matches!(seen.tree.kind(*kid), "annotation" | "marker_annotation");
@@ -375,7 +389,7 @@ fn has_annotation(seen: &Seen<'_>, node: Id) -> bool {
 }
 
 /// Attributes that read no names.
-fn attributes_allow(seen: &Seen<'_>, node: Id) -> Result<(), &'static str> {
+fn attributes_allow(seen: &NamedFile<'_>, node: NodeId) -> Result<(), &'static str> {
     let tree = seen.tree;
     if let Some(around) = seen.enclosing(node, &["impl_item", "mod_item", "function_item"]) {
         attributes_allow(seen, around)?;

@@ -1,9 +1,9 @@
 //! Names that come from another file of the change: an import is ours if it leads to the file that declares the name.
 
-use super::{Declaration, Loaded, Seen};
+use super::{Declaration, LoadedTrees, NamedFile};
 use crate::lang::Lang;
 use crate::symbol::Sym;
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
 const IMPORTS: &[&str] = &[
     "import_statement",
@@ -14,18 +14,18 @@ const IMPORTS: &[&str] = &[
 ];
 
 /// `use module::*;` of Rust.
-pub(crate) fn takes_all(tree: &Tree, item: Id) -> bool {
+pub(crate) fn takes_all(tree: &SyntaxTree, item: NodeId) -> bool {
     tree.kind(item) == "use_declaration" && tree.walk(item).any(|id| tree.kind(id) == "*")
 }
 
 /// Whether an identifier stands in an import, and not in a declaration that is exported.
-pub(crate) fn is_import(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_import(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };
     seen.tree.kind(import) != "export_statement" || seen.enclosing(id, &["export_clause"]).is_some()
 }
 
 /// Whether the import that holds `id` takes it from the declaring file.
-pub(crate) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declaration) -> bool {
+pub(crate) fn comes_from(loaded: &LoadedTrees, seen: &NamedFile<'_>, id: NodeId, of: &Declaration) -> bool {
     let Some(path) = loaded.path_before(of.file) else { return false };
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };
     match seen.tree.lang {
@@ -48,7 +48,7 @@ pub(crate) fn comes_from(loaded: &Loaded, seen: &Seen<'_>, id: Id, of: &Declarat
 }
 
 /// Whether a file has imported the name from the declaring file.
-pub(crate) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Declaration) -> bool {
+pub(crate) fn is_imported(loaded: &LoadedTrees, seen: &NamedFile<'_>, name: Sym, of: &Declaration) -> bool {
     let tree = seen.tree;
     // Files of one Go package see each other.
     if tree.lang == Lang::Go {
@@ -58,7 +58,7 @@ pub(crate) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Decl
             loaded.path_before(of.file).is_some_and(|path| directory(path) == directory(seen.path));
         // A test may stand beside a package and be none of it.
         let declaring = loaded.before.get(of.file).and_then(Option::as_deref);
-        let package = |tree: &Tree| {
+        let package = |tree: &SyntaxTree| {
             tree.walk(tree.root).find(|id| tree.kind(*id) == "package_identifier").map(|id| tree.sym(id))
         };
         return is_beside && declaring.is_some_and(|declaring| package(declaring) == package(tree));
@@ -69,7 +69,7 @@ pub(crate) fn is_imported(loaded: &Loaded, seen: &Seen<'_>, name: Sym, of: &Decl
 }
 
 /// Whether what stands at the top of a file is its own: a script that imports and exports nothing is part of a page.
-pub(crate) fn is_module(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_module(seen: &NamedFile<'_>) -> bool {
     let tree = seen.tree;
     !tree.lang.is_script()
         || tree.walk(tree.root).any(|id| match tree.kind(id) {
@@ -80,11 +80,11 @@ pub(crate) fn is_module(seen: &Seen<'_>) -> bool {
 }
 
 /// Whether a file of the change has the declaring file as an object, and with it any name in it.
-pub(crate) fn is_taken_whole(loaded: &Loaded, seen: &[Option<Seen<'_>>], of: &Declaration) -> bool {
+pub(crate) fn is_taken_whole(loaded: &LoadedTrees, seen: &[Option<NamedFile<'_>>], of: &Declaration) -> bool {
     let Some(path) = loaded.path_before(of.file) else { return true };
     seen.iter().flatten().any(|seen| {
         let tree = seen.tree;
-        let is_text = |id: &Id| tree.kind(*id) == "string" && tree.is_leaf(*id);
+        let is_text = |id: &NodeId| tree.kind(*id) == "string" && tree.is_leaf(*id);
         tree.lang.is_script()
             && tree.walk(tree.root).filter(is_text).any(|id| {
                 let is_it = resolves(seen.path, seen.text(id).trim_matches(['\'', '"']), path);
@@ -94,7 +94,7 @@ pub(crate) fn is_taken_whole(loaded: &Loaded, seen: &[Option<Seen<'_>>], of: &De
 }
 
 /// Whether the import or export that a source stands in says which names it takes.
-fn takes_names(seen: &Seen<'_>, source: Id) -> bool {
+fn takes_names(seen: &NamedFile<'_>, source: NodeId) -> bool {
     let statement = seen.parent(source);
     let is_import = matches!(seen.tree.kind(statement), "import_statement" | "export_statement");
     let takes_all = seen
@@ -129,7 +129,7 @@ pub(crate) fn resolves(from: &str, source: &str, path: &str) -> bool {
 }
 
 /// `a.b.c` or `.c` against `.../a/b/c.py`.
-fn python_module(seen: &Seen<'_>, module: Id, path: &str) -> bool {
+fn python_module(seen: &NamedFile<'_>, module: NodeId, path: &str) -> bool {
     let tree = seen.tree;
     let words: Vec<&str> =
         tree.walk(module).filter(|id| tree.kind(*id) == "identifier").map(|id| seen.text(id)).collect();

@@ -8,50 +8,55 @@ mod strings;
 
 use std::cell::OnceCell;
 
-use super::scope::{Scopes, Use};
-use super::{Loaded, Refused, refused};
+use super::scope::{IdentifierUse, Scopes};
+use super::{LoadedTrees, ProofError, refused};
 use crate::check::canon::is_name;
 use crate::lang::Lang;
-use crate::proof::Side;
+use crate::proof::ProofSide;
 use crate::symbol::{Sym, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 pub(crate) use imports::{resolves, takes_all};
-use reflection::{Handed, Shape};
+use reflection::{Handed, RuntimeShape};
 pub(crate) use reflection::{has_classes, is_spelled, lists_modules};
 use strings::{is_predeclared, is_protocol, is_spoken};
 
 /// A file of the left side with what is known of its names.
-pub(crate) struct Seen<'a> {
-    pub tree: &'a Tree,
+pub(crate) struct NamedFile<'a> {
+    pub tree: &'a SyntaxTree,
     pub symbols: &'a Symbols,
     pub scopes: &'a Scopes,
-    pub parents: Vec<Id>,
+    pub parents: Vec<NodeId>,
     pub path: &'a str,
     /// By binding: whether it is assigned again and a function inside can see it.
     pub shared: OnceCell<Vec<bool>>,
 }
 
-impl<'a> Seen<'a> {
-    pub fn of(tree: &'a Tree, symbols: &'a Symbols, scopes: &'a Scopes, path: &'a str) -> Seen<'a> {
+impl<'a> NamedFile<'a> {
+    pub(crate) fn of(
+        tree: &'a SyntaxTree,
+        symbols: &'a Symbols,
+        scopes: &'a Scopes,
+        path: &'a str,
+    ) -> NamedFile<'a> {
         let mut parents = vec![tree.root; tree.len()];
         for node in tree.walk(tree.root) {
             for kid in tree.kids(node) {
                 parents[*kid as usize] = node;
             }
         }
-        Seen { tree, symbols, scopes, parents, path, shared: OnceCell::new() }
+        NamedFile { tree, symbols, scopes, parents, path, shared: OnceCell::new() }
     }
 
-    pub fn parent(&self, id: Id) -> Id {
+    pub(crate) fn parent(&self, id: NodeId) -> NodeId {
         self.parents[id as usize]
     }
 
-    pub fn text(&self, id: Id) -> &str {
+    pub(crate) fn text(&self, id: NodeId) -> &str {
         self.symbols.text(self.tree.sym(id))
     }
 
     /// The class whose body a node stands in; an anonymous one counts.
-    pub fn class_of(&self, id: Id) -> Option<Id> {
+    pub(crate) fn class_of(&self, id: NodeId) -> Option<NodeId> {
         let mut at = id;
         while at != self.tree.root {
             let above = self.parent(at);
@@ -66,7 +71,7 @@ impl<'a> Seen<'a> {
     }
 
     /// The next node further out of one of these kinds.
-    pub fn enclosing(&self, id: Id, kinds: &[&str]) -> Option<Id> {
+    pub(crate) fn enclosing(&self, id: NodeId, kinds: &[&str]) -> Option<NodeId> {
         let mut at = id;
         while at != self.tree.root {
             at = self.parent(at);
@@ -99,8 +104,8 @@ pub(crate) struct Declaration {
     pub file: usize,
     pub kind: Declares,
     /// The class it is a member of.
-    pub owner: Option<Id>,
-    pub shape: Shape,
+    pub owner: Option<NodeId>,
+    pub shape: RuntimeShape,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,7 +120,7 @@ pub(crate) enum Declares {
 
 /// Where something can be used by its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Reach {
+pub(crate) enum NameVisibility {
     /// In its own file; or whoever else used it would not compile.
     File,
     /// Anywhere in the tree that the change is made to.
@@ -124,11 +129,11 @@ pub(crate) enum Reach {
 
 /// Accepts a rename of the left side and tells who could use what is renamed, or says why not.
 pub(crate) fn check_rename(
-    loaded: &Loaded,
-    seen: &[Option<Seen<'_>>],
+    loaded: &LoadedTrees,
+    seen: &[Option<NamedFile<'_>>],
     from: &str,
     to: &str,
-) -> Result<Reach, Refused> {
+) -> Result<NameVisibility, ProofError> {
     let escapes = |why: &str| refused(format!("rename of `{from}`: {why}"));
     let symbols = &loaded.symbols;
     let (Some(from_sym), Some(to_sym)) = (symbols.find(from), symbols.find(to)) else {
@@ -170,7 +175,7 @@ pub(crate) fn check_rename(
         return Err(escapes("it occurs too often"));
     }
     let mut declaration: Option<Declaration> = None;
-    let mut reach = Reach::File;
+    let mut reach = NameVisibility::File;
     for (file, seen) in seen.iter().enumerate() {
         let Some(seen) = seen else { continue };
         for id in occurrences(seen, from_sym) {
@@ -187,7 +192,7 @@ pub(crate) fn check_rename(
     if declaration.kind == Declares::Method && (is_protocol(from) || is_protocol(to)) {
         return Err(escapes("whoever is given the object calls it by that name"));
     }
-    let is_global = |seen: &Seen<'_>| declaration.kind == Declares::Top && !imports::is_module(seen);
+    let is_global = |seen: &NamedFile<'_>| declaration.kind == Declares::Top && !imports::is_module(seen);
     if seen[declaration.file].as_ref().is_some_and(is_global) {
         return Err(escapes("every script of a page sees it"));
     }
@@ -203,8 +208,8 @@ pub(crate) fn check_rename(
         };
         for id in occurrences(seen, from_sym) {
             match whose(loaded, seen, file, id, &declaration, imports).map_err(escapes)? {
-                Whose::Another | Whose::Declaration => {}
-                Whose::Ours => {
+                NameUse::Another | NameUse::Declaration => {}
+                NameUse::Ours => {
                     uses += 1;
                     if reflection::is_handed(seen, id) {
                         handed = Handed::On;
@@ -213,7 +218,7 @@ pub(crate) fn check_rename(
                         return Err(escapes("an element goes by its first letter"));
                     }
                 }
-                Whose::Unknown => return Err(escapes("a use of it may be somebody else's")),
+                NameUse::Unknown => return Err(escapes("a use of it may be somebody else's")),
             }
         }
     }
@@ -221,7 +226,7 @@ pub(crate) fn check_rename(
     if uses == 0 {
         return Err(escapes("whoever uses it is not in the change"));
     }
-    let is_given = |seen: &Seen<'_>| reflection::is_given_away(seen, &declaration);
+    let is_given = |seen: &NamedFile<'_>| reflection::is_given_away(seen, &declaration);
     if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
         return Err(escapes("whoever is given the object may call it by that name"));
     }
@@ -233,29 +238,35 @@ pub(crate) fn check_rename(
 
 /// Accepts that what is declared at a place of a file goes and tells who could have used it, or says who would miss it.
 /// What is new could not be asked for, but what lists all there is would have found it.
-pub(crate) fn check_vanishing(seen: &Seen<'_>, side: Side, file: usize, at: usize) -> Result<Reach, Refused> {
+pub(crate) fn check_vanishing(
+    seen: &NamedFile<'_>,
+    side: ProofSide,
+    file: usize,
+    at: usize,
+) -> Result<NameVisibility, ProofError> {
     let tree = seen.tree;
-    let is_it = |id: &Id| tree.node(*id).start as usize == at && is_name(tree.kind(*id)) && tree.is_leaf(*id);
-    let Some(id) = tree.walk(tree.root).find(is_it) else { return Ok(Reach::File) };
-    if let Use::Local(_) | Use::Named(_) = seen.scopes.of_leaf(id) {
-        return Ok(Reach::File);
+    let is_it =
+        |id: &NodeId| tree.node(*id).start as usize == at && is_name(tree.kind(*id)) && tree.is_leaf(*id);
+    let Some(id) = tree.walk(tree.root).find(is_it) else { return Ok(NameVisibility::File) };
+    if let IdentifierUse::Local(_) | IdentifierUse::Named(_) = seen.scopes.of_leaf(id) {
+        return Ok(NameVisibility::File);
     }
     let is_missed = match (side, declarations::declares(seen, file, id)) {
         (_, Ok(None)) => false,
-        (Side::Before, Ok(Some(of))) => {
+        (ProofSide::Before, Ok(Some(of))) => {
             let is_global = of.kind == Declares::Top && !imports::is_module(seen);
             let is_given = !is_hidden(seen.text(id)) && reflection::is_given_away(seen, &of);
             is_global || is_given || reflection::asks(seen, &of, Handed::Never)
         }
-        (Side::Before, Err(_)) => true,
-        (Side::After, Ok(Some(of))) => reflection::lists(seen, of.kind),
-        (Side::After, Err(_)) => false,
+        (ProofSide::Before, Err(_)) => true,
+        (ProofSide::After, Ok(Some(of))) => reflection::lists(seen, of.kind),
+        (ProofSide::After, Err(_)) => false,
     };
     match is_missed {
         true => {
             Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))))
         }
-        false if side == Side::Before => Ok(declarations::reach(seen, id)),
+        false if side == ProofSide::Before => Ok(declarations::reach(seen, id)),
         false => Ok(declarations::reach_of_new(seen, id)),
     }
 }
@@ -270,11 +281,11 @@ fn is_capital(name: &str) -> bool {
 }
 
 /// `<Row/>` is a component, `<row/>` a part of the page.
-fn is_element(seen: &Seen<'_>, id: Id) -> bool {
+fn is_element(seen: &NamedFile<'_>, id: NodeId) -> bool {
     seen.tree.kind(seen.parent(id)).starts_with("jsx_")
 }
 
-fn occurrences<'a>(seen: &'a Seen<'_>, sym: Sym) -> impl Iterator<Item = Id> + 'a {
+fn occurrences<'a>(seen: &'a NamedFile<'_>, sym: Sym) -> impl Iterator<Item = NodeId> + 'a {
     let tree = seen.tree;
     tree.walk(tree.root)
         .filter(move |id| tree.is_leaf(*id) && tree.sym(*id) == sym && is_name(tree.kind(*id)))
@@ -288,7 +299,7 @@ enum Imports {
 }
 
 /// What an occurrence of a name is.
-enum Whose {
+enum NameUse {
     Declaration,
     /// A use of what is declared.
     Ours,
@@ -298,34 +309,34 @@ enum Whose {
 }
 
 fn whose(
-    loaded: &Loaded,
-    seen: &Seen<'_>,
+    loaded: &LoadedTrees,
+    seen: &NamedFile<'_>,
     file: usize,
-    id: Id,
+    id: NodeId,
     of: &Declaration,
     imports: Imports,
-) -> Result<Whose, &'static str> {
+) -> Result<NameUse, &'static str> {
     if declarations::declares(seen, file, id)?.is_some() {
-        return Ok(Whose::Declaration);
+        return Ok(NameUse::Declaration);
     }
-    if let Use::Local(_) = seen.scopes.of_leaf(id) {
-        return Ok(Whose::Another);
+    if let IdentifierUse::Local(_) = seen.scopes.of_leaf(id) {
+        return Ok(NameUse::Another);
     }
     let is_ours = is_ours(loaded, seen, file, id, of, imports);
-    Ok(if is_ours { Whose::Ours } else { Whose::Unknown })
+    Ok(if is_ours { NameUse::Ours } else { NameUse::Unknown })
 }
 
 fn is_ours(
-    loaded: &Loaded,
-    seen: &Seen<'_>,
+    loaded: &LoadedTrees,
+    seen: &NamedFile<'_>,
     file: usize,
-    id: Id,
+    id: NodeId,
     of: &Declaration,
     imports: Imports,
 ) -> bool {
     let tree = seen.tree;
     let here = file == of.file;
-    let is_named = matches!(seen.scopes.of_leaf(id), Use::Named(_));
+    let is_named = matches!(seen.scopes.of_leaf(id), IdentifierUse::Named(_));
     if is_named
         || tree.kind(id).starts_with("shorthand")
         || is_embedded(seen, id)
@@ -340,7 +351,9 @@ fn is_ours(
         return of.kind != Declares::Top && here && is_own_receiver(seen, id, receiver, of);
     }
     let is_bare = match tree.kind(id) {
-        "identifier" => seen.scopes.of_leaf(id) == Use::Free || declarations::is_java_call(seen, id),
+        "identifier" => {
+            seen.scopes.of_leaf(id) == IdentifierUse::Free || declarations::is_java_call(seen, id)
+        }
         "type_identifier" => true,
         _ => false,
     };
@@ -358,19 +371,19 @@ fn is_ours(
 }
 
 /// An embedded type of Go gives its name to a field.
-fn is_embedded(seen: &Seen<'_>, id: Id) -> bool {
+fn is_embedded(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let field = seen.enclosing(id, &["field_declaration"]);
     seen.tree.lang == Lang::Go && field.is_some_and(|field| seen.tree.child(field, "name").is_none())
 }
 
 /// A call is of a method, anything else of a field.
-fn is_kind_of_use(seen: &Seen<'_>, id: Id, of: &Declaration) -> bool {
+fn is_kind_of_use(seen: &NamedFile<'_>, id: NodeId, of: &Declaration) -> bool {
     let is_call = declarations::is_java_call(seen, id);
     (of.kind == Declares::Method) == is_call
 }
 
 /// `self.x`, `this.x`, `Self::x` inside of the class itself, or through the class's name where it is static.
-fn is_own_receiver(seen: &Seen<'_>, id: Id, receiver: Id, of: &Declaration) -> bool {
+fn is_own_receiver(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId, of: &Declaration) -> bool {
     let tree = seen.tree;
     let Some(owner) = of.owner else { return false };
     let inside = match tree.lang {
@@ -395,7 +408,7 @@ fn is_own_receiver(seen: &Seen<'_>, id: Id, receiver: Id, of: &Declaration) -> b
 }
 
 /// Whether `object` is the very object whose method of `class` is running.
-pub(crate) fn is_own_object(seen: &Seen<'_>, id: Id, object: Id, class: Id) -> bool {
+pub(crate) fn is_own_object(seen: &NamedFile<'_>, id: NodeId, object: NodeId, class: NodeId) -> bool {
     let inside = seen.class_of(id) == Some(class);
     match seen.tree.lang {
         Lang::Python => inside && is_first_parameter(seen, id, object),
@@ -404,7 +417,7 @@ pub(crate) fn is_own_object(seen: &Seen<'_>, id: Id, object: Id, class: Id) -> b
 }
 
 /// A `function` inside of a method has a `this` of its own.
-fn in_plain_function(seen: &Seen<'_>, id: Id, owner: Id) -> bool {
+fn in_plain_function(seen: &NamedFile<'_>, id: NodeId, owner: NodeId) -> bool {
     let functions = [
         "function_expression",
         "function_declaration",
@@ -415,8 +428,8 @@ fn in_plain_function(seen: &Seen<'_>, id: Id, owner: Id) -> bool {
         .is_some_and(|function| seen.tree.node(function).start > seen.tree.node(owner).start)
 }
 
-fn same_type(seen: &Seen<'_>, left: Id, right: Id) -> bool {
-    let name = |id: Id| {
+fn same_type(seen: &NamedFile<'_>, left: NodeId, right: NodeId) -> bool {
+    let name = |id: NodeId| {
         let of = seen.tree.child(id, "type")?;
         seen.tree
             .walk(of)
@@ -426,35 +439,35 @@ fn same_type(seen: &Seen<'_>, left: Id, right: Id) -> bool {
     name(left).is_some() && name(left) == name(right)
 }
 
-fn same_receiver(seen: &Seen<'_>, left: Id, right: Id) -> bool {
+fn same_receiver(seen: &NamedFile<'_>, left: NodeId, right: NodeId) -> bool {
     declarations::go_type(seen, left).is_some()
         && declarations::go_type(seen, left) == declarations::go_type(seen, right)
 }
 
-fn is_go_receiver(seen: &Seen<'_>, id: Id, receiver: Id) -> bool {
+fn is_go_receiver(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId) -> bool {
     let Some(method) = seen.enclosing(id, &["method_declaration"]) else { return false };
     let Some(list) = seen.tree.child(method, "receiver") else { return false };
     let own = seen.tree.walk(list).find(|node| seen.tree.kind(*node) == "identifier");
     match (own.map(|own| seen.scopes.of_leaf(own)), seen.scopes.of_leaf(receiver)) {
-        (Some(Use::Local(own)), Use::Local(used)) => own == used,
+        (Some(IdentifierUse::Local(own)), IdentifierUse::Local(used)) => own == used,
         _ => false,
     }
 }
 
 /// `self` is whatever the method calls its first parameter.
-fn is_first_parameter(seen: &Seen<'_>, id: Id, receiver: Id) -> bool {
+fn is_first_parameter(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId) -> bool {
     let Some(method) = seen.enclosing(id, &["function_definition"]) else { return false };
     let Some(parameters) = seen.tree.child(method, "parameters") else { return false };
     let first = seen.tree.named_kids(parameters).next();
     let is_self = first.is_some_and(|first| matches!(seen.text_or_empty(first), "self" | "cls"));
     match (first.map(|first| seen.scopes.of_leaf(first)), seen.scopes.of_leaf(receiver)) {
-        (Some(Use::Local(own)), Use::Local(used)) => is_self && own == used,
+        (Some(IdentifierUse::Local(own)), IdentifierUse::Local(used)) => is_self && own == used,
         _ => false,
     }
 }
 
-impl Seen<'_> {
-    fn text_or_empty(&self, id: Id) -> &str {
+impl NamedFile<'_> {
+    fn text_or_empty(&self, id: NodeId) -> &str {
         if self.tree.is_leaf(id) { self.text(id) } else { "" }
     }
 }

@@ -1,14 +1,14 @@
 //! Who may see what something is called: texts that spell it, code that looks things up by name or asks things for
 //! theirs, macros that are given its tokens.
 
-use super::{Declaration, Declares, Loaded, Seen, Use};
+use super::{Declaration, Declares, IdentifierUse, LoadedTrees, NamedFile};
 use crate::lang::Lang;
 use crate::symbol::Symbols;
 use crate::tree::sugar::is_std_macro;
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
 /// Whether a text of the tree may be a use of the name.
-pub(crate) fn is_spelled(tree: &Tree, symbols: &Symbols, name: &str) -> bool {
+pub(crate) fn is_spelled(tree: &SyntaxTree, symbols: &Symbols, name: &str) -> bool {
     tree.walk(tree.root).any(|id| is_text(tree.kind(id)) && spells(symbols.text(tree.sym(id)), name))
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Handed {
 }
 
 /// Whether a use gives the thing itself away.
-pub(crate) fn is_handed(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_handed(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     if tree.kind(id) == "type_identifier" {
         return false;
@@ -38,10 +38,10 @@ pub(crate) fn is_handed(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// Whether something in the file finds things by their names, or tells what they are called.
-pub(crate) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
+pub(crate) fn asks(seen: &NamedFile<'_>, of: &Declaration, handed: Handed) -> bool {
     let tree = seen.tree;
     // What is a type only is gone when the program runs.
-    if of.shape == Shape::Erased {
+    if of.shape == RuntimeShape::Erased {
         return false;
     }
     tree.walk(tree.root).any(|id| match tree.is_leaf(id) {
@@ -67,12 +67,13 @@ pub(crate) fn asks(seen: &Seen<'_>, of: &Declaration, handed: Handed) -> bool {
 }
 
 /// Whether something in a file of Python may list what a module has, or set something in it that is not named.
-pub(crate) fn lists_modules(seen: &Seen<'_>) -> bool {
+pub(crate) fn lists_modules(seen: &NamedFile<'_>) -> bool {
     let tree = seen.tree;
-    let in_function = |id: Id| seen.enclosing(id, &["function_definition", "lambda"]).is_some();
+    let in_function = |id: NodeId| seen.enclosing(id, &["function_definition", "lambda"]).is_some();
     let leaves = || tree.walk(tree.root).filter(|id| tree.is_leaf(*id));
-    let is_free = |id: Id| seen.scopes.of_leaf(id) == Use::Free && tree.field(id) != "attribute";
-    let lists = |id: Id| match seen.text(id) {
+    let is_free =
+        |id: NodeId| seen.scopes.of_leaf(id) == IdentifierUse::Free && tree.field(id) != "attribute";
+    let lists = |id: NodeId| match seen.text(id) {
         "globals" | "eval" | "exec" => is_free(id),
         // The names of a function are not those of its module.
         "locals" => is_free(id) && !in_function(id),
@@ -82,29 +83,31 @@ pub(crate) fn lists_modules(seen: &Seen<'_>) -> bool {
     };
     // Where modules are found as objects, a local may be one.
     let finds_modules =
-        |id: Id| matches!(seen.text(id), "modules" | "import_module" | "__import__" | "reload");
-    let asks = |id: Id| {
+        |id: NodeId| matches!(seen.text(id), "modules" | "import_module" | "__import__" | "reload");
+    let asks = |id: NodeId| {
         matches!(seen.text(id), "setattr" | "getattr" | "hasattr" | "delattr" | "vars" | "dir" | "getmembers")
     };
     leaves().any(lists) || leaves().any(finds_modules) && leaves().any(asks)
 }
 
 /// `vars(x)` of a local.
-fn is_about_local(seen: &Seen<'_>, callee: Id) -> bool {
+fn is_about_local(seen: &NamedFile<'_>, callee: NodeId) -> bool {
     let given = seen.tree.child(seen.parent(callee), "arguments");
     is_local(seen, given.and_then(|given| seen.tree.named_kids(given).next()))
 }
 
 /// The object of a local is not the module it stands in.
-fn is_local(seen: &Seen<'_>, object: Option<Id>) -> bool {
-    object.is_some_and(|object| matches!(seen.scopes.of_leaf(object), Use::Local(_) | Use::Named(_)))
+fn is_local(seen: &NamedFile<'_>, object: Option<NodeId>) -> bool {
+    object.is_some_and(|object| {
+        matches!(seen.scopes.of_leaf(object), IdentifierUse::Local(_) | IdentifierUse::Named(_))
+    })
 }
 
 /// Whether something in the file makes a list of what there is of this kind.
-pub(crate) fn lists(seen: &Seen<'_>, of: Declares) -> bool {
+pub(crate) fn lists(seen: &NamedFile<'_>, of: Declares) -> bool {
     let tree = seen.tree;
-    let lists = |id: Id| {
-        let is_free = seen.scopes.of_leaf(id) == Use::Free;
+    let lists = |id: NodeId| {
+        let is_free = seen.scopes.of_leaf(id) == IdentifierUse::Free;
         let is_member = tree.field(id) == "attribute";
         match (tree.lang, seen.text(id)) {
             (Lang::Python, "globals" | "eval" | "exec") => is_free && !is_member,
@@ -155,7 +158,7 @@ fn is_reflection(name: &str) -> bool {
 }
 
 /// Whether a file of Java has to do with classes as objects.
-pub(crate) fn has_classes(tree: &Tree, symbols: &Symbols) -> bool {
+pub(crate) fn has_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     tree.walk(tree.root).any(|id| match tree.is_leaf(id) {
         true => {
             matches!(
@@ -169,7 +172,7 @@ pub(crate) fn has_classes(tree: &Tree, symbols: &Symbols) -> bool {
 
 /// What is left of a declaration when the program runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum RuntimeShape {
     Function,
     Class,
     /// Something that has no name of its own.
@@ -178,10 +181,10 @@ pub(crate) enum Shape {
     Erased,
 }
 
-fn python(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
+fn python(seen: &NamedFile<'_>, id: NodeId, of: &Declaration, handed: Handed) -> bool {
     let tree = seen.tree;
     let is_member = tree.field(id) == "attribute";
-    let is_free = seen.scopes.of_leaf(id) == Use::Free;
+    let is_free = seen.scopes.of_leaf(id) == IdentifierUse::Free;
     match seen.text(id) {
         "getattr" | "hasattr" | "setattr" | "delattr" if is_free => {
             let arguments = tree
@@ -198,27 +201,29 @@ fn python(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
         "globals" | "locals" | "vars" | "dir" | "eval" | "exec" => is_free && !is_member,
         "__dict__" | "getmembers" | "_getframe" | "currentframe" | "getsource" | "attrgetter"
         | "methodcaller" => true,
-        "__name__" | "__qualname__" => is_member && (handed == Handed::On || of.shape == Shape::Class),
+        "__name__" | "__qualname__" => is_member && (handed == Handed::On || of.shape == RuntimeShape::Class),
         _ => false,
     }
 }
 
-fn script(seen: &Seen<'_>, id: Id, of: &Declaration, handed: Handed) -> bool {
-    let is_free = seen.scopes.of_leaf(id) == Use::Free;
+fn script(seen: &NamedFile<'_>, id: NodeId, of: &Declaration, handed: Handed) -> bool {
+    let is_free = seen.scopes.of_leaf(id) == IdentifierUse::Free;
     let is_member = seen.tree.field(id) == "property";
     match seen.text(id) {
         "Reflect" | "eval" | "Function" => is_free,
         "getOwnPropertyNames" | "getOwnPropertyDescriptors" | "ownKeys" => true,
-        "name" => is_member && handed == Handed::On && of.shape != Shape::Value,
+        "name" => is_member && handed == Handed::On && of.shape != RuntimeShape::Value,
         "constructor" => {
-            is_member && of.shape == Shape::Class && seen.tree.kind(seen.parent(id)) == "member_expression"
+            is_member
+                && of.shape == RuntimeShape::Class
+                && seen.tree.kind(seen.parent(id)) == "member_expression"
         }
         _ => false,
     }
 }
 
 /// Whether a class gives its own object to others, in a language that asks for no more than a name.
-pub(crate) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
+pub(crate) fn is_given_away(seen: &NamedFile<'_>, of: &Declaration) -> bool {
     let tree = seen.tree;
     let Some(owner) = of.owner.filter(|_| tree.lang.is_script() || tree.lang == Lang::Python) else {
         return false;
@@ -236,7 +241,7 @@ pub(crate) fn is_given_away(seen: &Seen<'_>, of: &Declaration) -> bool {
 }
 
 /// `__x` of a Python class is `_Class__x` to everybody else.
-pub(crate) fn is_mangled(loaded: &Loaded, name: &str) -> bool {
+pub(crate) fn is_mangled(loaded: &LoadedTrees, name: &str) -> bool {
     let trees = loaded.before.iter().chain(&loaded.after).flatten();
     name.starts_with("__")
         && trees.filter(|tree| tree.lang == Lang::Python).any(|tree| {
@@ -248,7 +253,7 @@ pub(crate) fn is_mangled(loaded: &Loaded, name: &str) -> bool {
 }
 
 /// Whether an occurrence is given to a macro that may make anything of it, its text included.
-pub(crate) fn is_macro_input(seen: &Seen<'_>, id: Id) -> bool {
+pub(crate) fn is_macro_input(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     if tree.lang != Lang::Rust || tree.kind(seen.parent(id)) != "token_tree" {
         return false;

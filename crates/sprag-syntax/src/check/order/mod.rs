@@ -6,27 +6,28 @@ mod python;
 use super::names::has_classes;
 use crate::lang::Lang;
 use crate::symbol::{QuickSet, Sym, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 use python::{
-    Names, evaluated, is_inert, is_known_to, is_mangled, is_passed, is_sunder, looked_up, makes_classes,
+    DefinedNames, evaluated, is_inert, is_known_to, is_mangled, is_passed, is_sunder, looked_up,
+    makes_classes,
 };
 
 /// The children of a container in the order that stands for all equal ones, or `None` where order counts. `parent`
 /// is the kind of what the container is the body of.
 pub(crate) fn arrange(
-    tree: &Tree,
+    tree: &SyntaxTree,
     symbols: &Symbols,
-    id: Id,
+    id: NodeId,
     parent: &str,
     name_of: &dyn Fn(Sym) -> Sym,
-) -> Option<Vec<Id>> {
+) -> Option<Vec<NodeId>> {
     let reach = reach(tree.lang, tree.kind(id), parent)?;
     let kids = tree.kids(id);
     if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, id) {
         return None;
     }
-    let names = if tree.lang == Lang::Python { Names::of(tree, id) } else { Names::default() };
-    let mut slots: Vec<Slot> = Vec::new();
+    let names = if tree.lang == Lang::Python { DefinedNames::of(tree, id) } else { DefinedNames::default() };
+    let mut slots: Vec<OrderSlot> = Vec::new();
     let mut from = 0;
     for (at, kid) in kids.iter().enumerate() {
         // What stands before a declaration and is about it goes with it.
@@ -37,37 +38,37 @@ pub(crate) fn arrange(
         }
         let has_lead = from < at;
         let key = key(tree, symbols, &names, *kid, has_lead, name_of);
-        slots.push(Slot { kids: from..at + 1, key });
+        slots.push(OrderSlot { kids: from..at + 1, key });
         from = at + 1;
     }
-    let mut order: Vec<&Slot> = Vec::with_capacity(slots.len());
+    let mut order: Vec<&OrderSlot> = Vec::with_capacity(slots.len());
     match reach {
-        Reach::Anywhere => {
+        DeclarationReach::Anywhere => {
             // A directive is one only before everything else.
             let prologue = slots.iter().take_while(|slot| is_directive(tree, kids, slot)).count();
             let (prologue, slots) = slots.split_at(prologue);
             order.extend(prologue);
-            let mut free: Vec<&Slot> = slots.iter().filter(|slot| slot.key.is_some()).collect();
+            let mut free: Vec<&OrderSlot> = slots.iter().filter(|slot| slot.key.is_some()).collect();
             free.sort_by(|left, right| left.key.cmp(&right.key));
             order.extend(free);
             order.extend(slots.iter().filter(|slot| slot.key.is_none()));
         }
-        Reach::Run => order.extend(sorted_runs(slots.iter())),
-        Reach::Past(around) => {
-            let is_passed = |slot: &Slot| is_passed(tree, symbols, kids[slot.kids.end - 1], around);
-            let moves = |slot: &Slot| slot.key.is_some() || is_passed(slot);
+        DeclarationReach::Run => order.extend(sorted_runs(slots.iter())),
+        DeclarationReach::Past(around) => {
+            let is_passed = |slot: &OrderSlot| is_passed(tree, symbols, kids[slot.kids.end - 1], around);
+            let moves = |slot: &OrderSlot| slot.key.is_some() || is_passed(slot);
             for run in slots.chunk_by(|left, right| moves(left) && moves(right)) {
                 let named = run.iter().filter(|slot| slot.key.is_none());
                 let named: QuickSet<Sym> =
                     named.flat_map(|slot| evaluated(tree, kids[slot.kids.end - 1])).collect();
-                let is_tied = |slot: &&Slot| is_known_to(tree, kids[slot.kids.end - 1], &named);
+                let is_tied = |slot: &&OrderSlot| is_known_to(tree, kids[slot.kids.end - 1], &named);
                 // Those of one name stay together.
                 let tied: Vec<&String> =
                     run.iter().filter(is_tied).filter_map(|slot| slot.key.as_ref()).collect();
-                let is_free = |slot: &&Slot| {
+                let is_free = |slot: &&OrderSlot| {
                     slot.key.as_ref().is_some_and(|name| !is_sunder(name) && !tied.contains(&name))
                 };
-                let (mut free, rest): (Vec<&Slot>, Vec<&Slot>) = run.iter().partition(is_free);
+                let (mut free, rest): (Vec<&OrderSlot>, Vec<&OrderSlot>) = run.iter().partition(is_free);
                 free.sort_by(|left, right| left.key.cmp(&right.key));
                 order.extend(free);
                 order.extend(sorted_runs(rest.into_iter()));
@@ -78,8 +79,8 @@ pub(crate) fn arrange(
 }
 
 /// What has no place of its own, sorted between what has one.
-fn sorted_runs<'a>(slots: impl Iterator<Item = &'a Slot>) -> Vec<&'a Slot> {
-    let mut order: Vec<&Slot> = slots.collect();
+fn sorted_runs<'a>(slots: impl Iterator<Item = &'a OrderSlot>) -> Vec<&'a OrderSlot> {
+    let mut order: Vec<&OrderSlot> = slots.collect();
     for run in order.chunk_by_mut(|left, right| left.key.is_some() && right.key.is_some()) {
         run.sort_by(|left, right| left.key.cmp(&right.key));
     }
@@ -87,8 +88,8 @@ fn sorted_runs<'a>(slots: impl Iterator<Item = &'a Slot>) -> Vec<&'a Slot> {
 }
 
 /// `'use strict'` and its like.
-fn is_directive(tree: &Tree, kids: &[Id], slot: &Slot) -> bool {
-    let is_text = |kid: &Id| {
+fn is_directive(tree: &SyntaxTree, kids: &[NodeId], slot: &OrderSlot) -> bool {
+    let is_text = |kid: &NodeId| {
         tree.kind(*kid) == "expression_statement"
             && tree.kids(*kid).first().is_some_and(|text| tree.kind(*text) == "string")
     };
@@ -96,9 +97,9 @@ fn is_directive(tree: &Tree, kids: &[Id], slot: &Slot) -> bool {
 }
 
 /// Methods of a class whose names are texts, numbers or computed: they may be another's name.
-fn has_odd_members(tree: &Tree, body: Id) -> bool {
+fn has_odd_members(tree: &SyntaxTree, body: NodeId) -> bool {
     // A field is the object's own, whatever its class has under that name.
-    let is_field = |member: &Id| {
+    let is_field = |member: &NodeId| {
         tree.kind(*member).ends_with("field_definition") && !tree.has_token(*member, "accessor")
     };
     let methods = tree.named_kids(body).filter(|member| !is_field(member));
@@ -107,7 +108,7 @@ fn has_odd_members(tree: &Tree, body: Id) -> bool {
         .any(|name| !tree.kind(name).ends_with("property_identifier"))
 }
 
-struct Slot {
+struct OrderSlot {
     kids: std::ops::Range<usize>,
     /// `None`: its place counts.
     key: Option<String>,
@@ -115,41 +116,41 @@ struct Slot {
 
 /// How far a declaration may go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum DeclarationReach {
     Anywhere,
     /// Past its like only.
     Run,
     /// Also past what does not run them.
-    Past(Around),
+    Past(ContainerKind),
 }
 
 /// What the declarations of a container are part of.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum ContainerKind {
     Module,
     Class,
 }
 
-fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
+fn reach(lang: Lang, kind: &str, parent: &str) -> Option<DeclarationReach> {
     match lang {
-        Lang::Rust => matches!(kind, "source_file" | "declaration_list").then_some(Reach::Run),
-        Lang::Go => matches!(kind, "source_file" | "import_spec_list").then_some(Reach::Anywhere),
+        Lang::Rust => matches!(kind, "source_file" | "declaration_list").then_some(DeclarationReach::Run),
+        Lang::Go => matches!(kind, "source_file" | "import_spec_list").then_some(DeclarationReach::Anywhere),
         Lang::Java => matches!(kind, "program" | "class_body" | "enum_body_declarations" | "interface_body")
-            .then_some(Reach::Anywhere),
+            .then_some(DeclarationReach::Anywhere),
         Lang::Python => match kind {
-            "module" => Some(Reach::Past(Around::Module)),
-            "block" if parent == "class_definition" => Some(Reach::Past(Around::Class)),
+            "module" => Some(DeclarationReach::Past(ContainerKind::Module)),
+            "block" if parent == "class_definition" => Some(DeclarationReach::Past(ContainerKind::Class)),
             _ => None,
         },
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => match kind {
-            "program" | "class_body" => Some(Reach::Anywhere),
+            "program" | "class_body" => Some(DeclarationReach::Anywhere),
             // Functions of a function's body are there from its beginning; those of other blocks need not be.
             "statement_block" => {
                 let is_body = parent.starts_with("function")
                     || parent.starts_with("generator")
                     || parent == "method_definition"
                     || parent == "arrow_function";
-                is_body.then_some(Reach::Anywhere)
+                is_body.then_some(DeclarationReach::Anywhere)
             }
             _ => None,
         },
@@ -158,15 +159,15 @@ fn reach(lang: Lang, kind: &str, parent: &str) -> Option<Reach> {
 
 /// By what a declaration is sorted, if its place does not count.
 fn key(
-    tree: &Tree,
+    tree: &SyntaxTree,
     symbols: &Symbols,
-    names: &Names,
-    id: Id,
+    names: &DefinedNames,
+    id: NodeId,
     has_lead: bool,
     name_of: &dyn Fn(Sym) -> Sym,
 ) -> Option<String> {
     let kind = tree.kind(id);
-    let named = |id: Id| {
+    let named = |id: NodeId| {
         let name = tree.child(id, "name").filter(|name| tree.is_leaf(*name))?;
         Some(symbols.text(name_of(tree.sym(name))).to_owned())
     };
@@ -282,12 +283,12 @@ fn is_test(name: &str) -> bool {
 }
 
 /// `//go:linkname` names what it is about, wherever it stands.
-fn says_whom(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+fn says_whom(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
 }
 
 /// Whether something in the file lists what is declared, in the order of declaration.
-pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
+pub(crate) fn is_listed(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let listers: &[&str] = match tree.lang {
         Lang::Python => &[
             "globals",
@@ -313,11 +314,11 @@ pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
         Lang::Java => &["getDeclaredMethods", "getMethods", "getDeclaredClasses", "getDeclaredConstructors"],
         Lang::Rust | Lang::Go => &[],
     };
-    let is_called = |id: Id| tree.field(id) != "name" || tree.lang == Lang::Java;
+    let is_called = |id: NodeId| tree.field(id) != "name" || tree.lang == Lang::Java;
     let own = looked_up(tree);
     let inspects = tree.lang == Lang::Python && symbols.find("inspect").is_some();
     let stack = symbols.find("stack").filter(|_| inspects);
-    let lists = |id: Id| {
+    let lists = |id: NodeId| {
         tree.is_leaf(id)
             && tree.kind(id).ends_with("identifier")
             && is_called(id)
@@ -333,7 +334,7 @@ pub(crate) fn is_listed(tree: &Tree, symbols: &Symbols) -> bool {
 }
 
 /// Whether something is said about a declaration that may see the order of what is in it.
-pub(crate) fn is_overseen(tree: &Tree, symbols: &Symbols, id: Id, leads: &[Id]) -> bool {
+pub(crate) fn is_overseen(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, leads: &[NodeId]) -> bool {
     let said = leads.iter().chain(tree.kids(id)).copied();
     match tree.lang {
         Lang::Rust => {
@@ -357,7 +358,7 @@ pub(crate) fn is_overseen(tree: &Tree, symbols: &Symbols, id: Id, leads: &[Id]) 
 }
 
 /// Attributes and decorators that are known not to care.
-pub(crate) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+pub(crate) fn is_quiet(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     let mut names = tree.walk(id).filter(|node| tree.is_leaf(*node) && tree.kind(*node) == "identifier");
     let Some(first) = names.next().map(|name| symbols.text(tree.sym(name))) else { return false };
     match tree.lang {
@@ -391,7 +392,7 @@ pub(crate) fn is_quiet(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
     }
 }
 
-fn spelled(tree: &Tree, symbols: &Symbols, id: Id, name_of: &dyn Fn(Sym) -> Sym) -> String {
+fn spelled(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, name_of: &dyn Fn(Sym) -> Sym) -> String {
     let leaves = tree.walk(id).filter(|node| tree.is_leaf(*node));
     leaves.map(|leaf| symbols.text(name_of(tree.sym(leaf)))).collect::<Vec<_>>().join(" ")
 }

@@ -1,17 +1,17 @@
 //! What may change places in Python: functions past each other, and past what runs nothing that could see them.
 
-use super::Around;
+use super::ContainerKind;
 use crate::symbol::{QuickSet, Sym, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
 /// Whether a function of Python may go past a statement that is none: one that gives a name to a literal runs nothing,
 /// and what a decorator runs does not see the class that is being made.
-pub(crate) fn is_passed(tree: &Tree, symbols: &Symbols, id: Id, around: Around) -> bool {
+pub(crate) fn is_passed(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, around: ContainerKind) -> bool {
     let assigns_literal = || {
         let [only] = tree.kids(id)[..] else { return false };
         // `__name__` and its like are read by what follows.
         let is_name =
-            |left: Id| tree.kind(left) == "identifier" && !symbols.text(tree.sym(left)).starts_with("__");
+            |left: NodeId| tree.kind(left) == "identifier" && !symbols.text(tree.sym(left)).starts_with("__");
         let is_plain = tree.child(only, "left").is_some_and(is_name);
         let value = tree.child(only, "right").filter(|_| tree.child(only, "type").is_none());
         tree.kind(id) == "expression_statement"
@@ -19,11 +19,11 @@ pub(crate) fn is_passed(tree: &Tree, symbols: &Symbols, id: Id, around: Around) 
             && is_plain
             && value.is_some_and(|value| is_data(tree, value))
     };
-    around == Around::Class && wrapped_function(tree, id).is_some() || assigns_literal()
+    around == ContainerKind::Class && wrapped_function(tree, id).is_some() || assigns_literal()
 }
 
 /// Literals, and collections of them.
-fn is_data(tree: &Tree, value: Id) -> bool {
+fn is_data(tree: &SyntaxTree, value: NodeId) -> bool {
     tree.walk(value).all(|id| match tree.kind(id) {
         "string" => tree.is_leaf(id),
         "integer" | "float" | "true" | "false" | "none" | "list" | "tuple" | "expression_list"
@@ -38,13 +38,13 @@ pub(crate) fn is_sunder(name: &str) -> bool {
 }
 
 /// The function of Python below decorators.
-fn wrapped_function(tree: &Tree, id: Id) -> Option<Id> {
+fn wrapped_function(tree: &SyntaxTree, id: NodeId) -> Option<NodeId> {
     let inner = tree.child(id, "definition").filter(|_| tree.kind(id) == "decorated_definition");
     inner.filter(|inner| tree.kind(*inner) == "function_definition")
 }
 
 /// The words of a statement that are read when it is run: of a function all but its body.
-pub(crate) fn evaluated(tree: &Tree, id: Id) -> Vec<Sym> {
+pub(crate) fn evaluated(tree: &SyntaxTree, id: NodeId) -> Vec<Sym> {
     let function = wrapped_function(tree, id).unwrap_or(id);
     let parts = tree.kids(id).iter().chain(tree.kids(function));
     let parts = parts.filter(|part| **part != function && tree.field(**part) != "body");
@@ -54,7 +54,7 @@ pub(crate) fn evaluated(tree: &Tree, id: Id) -> Vec<Sym> {
 
 /// Whether words that are read around a function are its name, or something is looked up to define it: what else runs
 /// there may have set that.
-pub(crate) fn is_known_to(tree: &Tree, id: Id, words: &QuickSet<Sym>) -> bool {
+pub(crate) fn is_known_to(tree: &SyntaxTree, id: NodeId, words: &QuickSet<Sym>) -> bool {
     let function = wrapped_function(tree, id).unwrap_or(id);
     let name = tree.child(function, "name");
     name.is_none_or(|name| words.contains(&tree.sym(name)))
@@ -62,7 +62,7 @@ pub(crate) fn is_known_to(tree: &Tree, id: Id, words: &QuickSet<Sym>) -> bool {
 }
 
 /// Defaults and annotations of a function of Python, which are evaluated where it is defined.
-fn outer_parts(tree: &Tree, function: Id) -> Vec<Id> {
+fn outer_parts(tree: &SyntaxTree, function: NodeId) -> Vec<NodeId> {
     let parameters = tree.child(function, "parameters").map(|list| tree.kids(list)).unwrap_or_default();
     let parts = parameters.iter().flat_map(|parameter| tree.kids(*parameter)).copied();
     let parts = parts.filter(|part| matches!(tree.field(*part), "value" | "type"));
@@ -70,7 +70,7 @@ fn outer_parts(tree: &Tree, function: Id) -> Vec<Id> {
 }
 
 /// Whether defining a function evaluates nothing that could tell where it stands.
-pub(crate) fn is_inert(tree: &Tree, names: &Names, id: Id) -> bool {
+pub(crate) fn is_inert(tree: &SyntaxTree, names: &DefinedNames, id: NodeId) -> bool {
     let parts = outer_parts(tree, id).into_iter();
     let is_plain = parts.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
         "call"
@@ -93,15 +93,15 @@ pub(crate) fn is_inert(tree: &Tree, names: &Names, id: Id) -> bool {
 
 /// Names that are given where functions stand.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct DefinedNames {
     /// By the definitions of their container.
     defined: QuickSet<Sym>,
     /// By the module itself, whatever it imports.
     own: QuickSet<Sym>,
 }
 
-impl Names {
-    pub fn of(tree: &Tree, container: Id) -> Names {
+impl DefinedNames {
+    pub(super) fn of(tree: &SyntaxTree, container: NodeId) -> DefinedNames {
         let is_wrapped = tree.kids(container).iter().any(|kid| tree.kind(*kid) == "decorated_definition");
         let mut own = if is_wrapped { defined(tree, tree.root) } else { QuickSet::default() };
         if is_wrapped {
@@ -109,16 +109,16 @@ impl Names {
             let targets = assigned.filter_map(|id| tree.child(id, "left")).flat_map(|left| tree.walk(left));
             own.extend(targets.filter(|id| tree.is_leaf(*id)).map(|id| tree.sym(id)));
         }
-        Names { defined: defined(tree, container), own }
+        DefinedNames { defined: defined(tree, container), own }
     }
 
     /// Whether a decorator is one of the module's own, whatever it sounds like.
-    pub fn has_own(&self, tree: &Tree, decorator: Id) -> bool {
+    pub(super) fn has_own(&self, tree: &SyntaxTree, decorator: NodeId) -> bool {
         tree.walk(decorator).any(|leaf| tree.is_leaf(leaf) && self.own.contains(&tree.sym(leaf)))
     }
 }
 
-fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
+fn defined(tree: &SyntaxTree, container: NodeId) -> QuickSet<Sym> {
     let statements = tree.kids(container).iter().filter_map(|kid| match tree.kind(*kid) {
         "decorated_definition" => tree.child(*kid, "definition"),
         _ => Some(*kid),
@@ -127,14 +127,14 @@ fn defined(tree: &Tree, container: Id) -> QuickSet<Sym> {
 }
 
 /// `__dict__` in `object.__dict__[key]`: what is looked up by its name is not listed.
-pub(crate) fn looked_up(tree: &Tree) -> QuickSet<Id> {
+pub(crate) fn looked_up(tree: &SyntaxTree) -> QuickSet<NodeId> {
     let subscripts = tree.walk(tree.root).filter(|id| tree.kind(*id) == "subscript");
     let members = subscripts.filter_map(|id| tree.child(id, "value"));
     members.filter_map(|member| tree.child(member, "attribute")).collect()
 }
 
 /// Whether a file has a class of classes, which is given what its classes declare.
-pub(crate) fn makes_classes(tree: &Tree, symbols: &Symbols) -> bool {
+pub(crate) fn makes_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let classes = tree.walk(tree.root).filter(|id| tree.kind(*id) == "class_definition");
     let bases = classes.filter_map(|class| tree.child(class, "superclasses"));
     let mut names = bases.flat_map(|list| tree.walk(list)).filter(|id| tree.is_leaf(*id));

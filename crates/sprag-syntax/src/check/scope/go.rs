@@ -1,12 +1,12 @@
 //! Names in Go: a declaration is seen from its end to the end of its block; `if`, `for`, `switch` and every case are
 //! blocks of their own.
 
-use super::{ScopeKind, Use, Walk};
+use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::symbol::Sym;
-use crate::tree::Id;
+use crate::tree::NodeId;
 
-impl Walk<'_> {
-    pub(super) fn go(&mut self, id: Id) {
+impl ScopeWalk<'_> {
+    pub(super) fn go(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "function_declaration" | "method_declaration" | "func_literal" => {
                 self.push(ScopeKind::Function, id);
@@ -72,7 +72,7 @@ impl Walk<'_> {
                 for at in 0..self.tree.kids(id).len() {
                     let kid = self.tree.kids(id)[at];
                     if self.tree.field(kid) == "name" && self.bind(kid).is_none() {
-                        self.uses[kid as usize] = Use::Free;
+                        self.uses[kid as usize] = IdentifierUse::Free;
                     }
                 }
             }
@@ -95,14 +95,14 @@ impl Walk<'_> {
         }
     }
 
-    fn fields_as_targets(&mut self, id: Id, field: &str) {
+    fn fields_as_targets(&mut self, id: NodeId, field: &str) {
         if let Some(list) = self.tree.child(id, field) {
             self.go_targets(list);
         }
     }
 
     /// Names on the left of `:=`: new ones, unless this very block has them already.
-    fn go_targets(&mut self, list: Id) {
+    fn go_targets(&mut self, list: NodeId) {
         for at in 0..self.tree.kids(list).len() {
             let kid = self.tree.kids(list)[at];
             if self.tree.kind(kid) != "identifier" {
@@ -115,11 +115,11 @@ impl Walk<'_> {
             let known = self.scopes.last().and_then(|scope| scope.names.get(&sym).copied());
             let known = known.or_else(|| self.go_parameter(sym));
             match known {
-                Some(binding) if !is_blank => self.uses[kid as usize] = Use::Local(binding),
-                _ if is_blank => self.uses[kid as usize] = Use::Text,
+                Some(binding) if !is_blank => self.uses[kid as usize] = IdentifierUse::Local(binding),
+                _ if is_blank => self.uses[kid as usize] = IdentifierUse::Text,
                 _ => {
                     if self.bind(kid).is_none() {
-                        self.uses[kid as usize] = Use::Free;
+                        self.uses[kid as usize] = IdentifierUse::Free;
                     }
                 }
             }

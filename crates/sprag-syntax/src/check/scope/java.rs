@@ -1,11 +1,11 @@
 //! Names in Java: locals and parameters. Fields are free names here. A class inside of a method may inherit a field
 //! that hides a local, so that there the text of a local counts.
 
-use super::{Reader, ScopeKind, Use, Walk};
-use crate::tree::Id;
+use super::{IdentifierUse, NameReader, ScopeKind, ScopeWalk};
+use crate::tree::NodeId;
 
-impl Walk<'_> {
-    pub(super) fn java(&mut self, id: Id) {
+impl ScopeWalk<'_> {
+    pub(super) fn java(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "method_declaration"
             | "constructor_declaration"
@@ -16,9 +16,9 @@ impl Walk<'_> {
                     self.tree
                         .kids(list)
                         .iter()
-                        .any(|parameter| self.java_reader(*parameter) == Reader::Somebody)
+                        .any(|parameter| self.java_reader(*parameter) == NameReader::Somebody)
                 });
-                let reader = if is_told { Reader::Somebody } else { self.java_reader(id) };
+                let reader = if is_told { NameReader::Somebody } else { self.java_reader(id) };
                 self.push(ScopeKind::Function, id);
                 self.under(reader, |walk| walk.kids_but_names(id));
                 self.pop();
@@ -28,7 +28,7 @@ impl Walk<'_> {
                 self.under(reader, |walk| walk.kids_but_names(id));
             }
             // The names of its parts are those of its methods, and are shown.
-            "record_declaration" => self.under(Reader::Somebody, |walk| walk.kids_but_names(id)),
+            "record_declaration" => self.under(NameReader::Somebody, |walk| walk.kids_but_names(id)),
             "class_body" | "enum_body" | "interface_body" => {
                 let is_inner = !self.scopes.is_empty();
                 if is_inner {
@@ -91,7 +91,7 @@ impl Walk<'_> {
                         "variable_declarator" => {
                             self.fields(kid, &["value"]);
                             if let Some(name) = self.tree.child(kid, "name") {
-                                self.uses[name as usize] = Use::Free;
+                                self.uses[name as usize] = IdentifierUse::Free;
                             }
                         }
                         _ => self.visit(kid),
@@ -115,7 +115,7 @@ impl Walk<'_> {
                 }
             }
             "record_pattern_component" | "type_pattern" => {
-                let names: Vec<Id> = self
+                let names: Vec<NodeId> = self
                     .tree
                     .kids(id)
                     .iter()
@@ -182,7 +182,7 @@ impl Walk<'_> {
     }
 
     /// An annotation may ask for the names of parameters.
-    fn java_reader(&self, id: Id) -> Reader {
+    fn java_reader(&self, id: NodeId) -> NameReader {
         let modifiers = self.tree.kids(id).iter().filter(|kid| self.tree.kind(**kid) == "modifiers");
         let is_read = modifiers.flat_map(|modifiers| self.tree.kids(*modifiers)).any(|kid| {
             let name = self.tree.child(*kid, "name").map(|name| self.symbols.text(self.tree.sym(name)));
@@ -209,11 +209,11 @@ impl Walk<'_> {
                     )
                 )
         });
-        if is_read { Reader::Somebody } else { Reader::Nobody }
+        if is_read { NameReader::Somebody } else { NameReader::Nobody }
     }
 
     /// A name field declares or selects; it is never looked up.
-    fn kids_but_names(&mut self, id: Id) {
+    fn kids_but_names(&mut self, id: NodeId) {
         for at in 0..self.tree.kids(id).len() {
             let kid = self.tree.kids(id)[at];
             if self.tree.field(kid) != "name" || !self.tree.is_leaf(kid) {
@@ -222,29 +222,29 @@ impl Walk<'_> {
         }
     }
 
-    fn java_name(&mut self, id: Id) {
+    fn java_name(&mut self, id: NodeId) {
         if let Some(name) = self.tree.child(id, "name")
             && self.bind(name).is_none()
         {
-            self.uses[name as usize] = Use::Free;
+            self.uses[name as usize] = IdentifierUse::Free;
         }
     }
 
     /// A pattern's variable is seen where the pattern has matched, which only flow tells: it is given to the whole
     /// function, with its name.
-    fn java_flow(&mut self, name: Id) {
+    fn java_flow(&mut self, name: NodeId) {
         let depth = self.scopes.iter().rposition(|scope| scope.kind == ScopeKind::Function);
         match depth {
             Some(depth) => {
                 let binding = self.bind_in(depth, name);
                 self.bindings[binding as usize].is_pinned = true;
             }
-            None => self.uses[name as usize] = Use::Free,
+            None => self.uses[name as usize] = IdentifierUse::Free,
         }
     }
 
     /// The fields of a class inside of a method hide locals of the same name.
-    fn java_fields(&mut self, body: Id) {
+    fn java_fields(&mut self, body: NodeId) {
         let mut names = Vec::new();
         for member in
             self.tree.named_kids(body).filter(|member| self.tree.kind(*member) == "field_declaration")

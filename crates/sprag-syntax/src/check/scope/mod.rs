@@ -11,11 +11,11 @@ mod script;
 
 use crate::lang::Lang;
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
 /// What an identifier is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum IdentifierUse {
     /// Not an identifier in a place where names are looked up.
     Text,
     /// Looked up, and found in no function.
@@ -31,26 +31,26 @@ pub(crate) struct Binding {
     /// Its text counts wherever it is used.
     pub is_pinned: bool,
     /// The identifier that declares it.
-    pub at: Id,
+    pub at: NodeId,
 }
 
 /// The answer for a whole tree.
 pub(crate) struct Scopes {
-    uses: Vec<Use>,
+    uses: Vec<IdentifierUse>,
     pub bindings: Vec<Binding>,
     /// Where the outermost function or block with names of its own begins.
-    regions: QuickSet<Id>,
+    regions: QuickSet<NodeId>,
     /// How many scopes were asked for a name.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test counts the work"))]
     looks: usize,
 }
 
 impl Scopes {
-    pub fn of(tree: &Tree, symbols: &Symbols) -> Scopes {
-        let mut walk = Walk {
+    pub(crate) fn of(tree: &SyntaxTree, symbols: &Symbols) -> Scopes {
+        let mut walk = ScopeWalk {
             tree,
             symbols,
-            uses: vec![Use::Text; tree.len()],
+            uses: vec![IdentifierUse::Text; tree.len()],
             bindings: Vec::new(),
             scopes: Vec::new(),
             regions: QuickSet::default(),
@@ -58,8 +58,8 @@ impl Scopes {
             constants: QuickSet::default(),
             macros: QuickSet::default(),
             keys: QuickSet::default(),
-            reader: Reader::Nobody,
-            called: Shown::default(),
+            reader: NameReader::Nobody,
+            called: ExposedLocals::default(),
             looks: 0,
         };
         walk.prepare();
@@ -68,22 +68,22 @@ impl Scopes {
         Scopes { uses: walk.uses, bindings: walk.bindings, regions: walk.regions, looks: walk.looks }
     }
 
-    pub fn of_leaf(&self, id: Id) -> Use {
+    pub(crate) fn of_leaf(&self, id: NodeId) -> IdentifierUse {
         self.uses[id as usize]
     }
 
-    pub fn is_region(&self, id: Id) -> bool {
+    pub(crate) fn is_region(&self, id: NodeId) -> bool {
         self.regions.contains(&id)
     }
 }
 
-struct Walk<'a> {
-    tree: &'a Tree,
+struct ScopeWalk<'a> {
+    tree: &'a SyntaxTree,
     symbols: &'a Symbols,
-    uses: Vec<Use>,
+    uses: Vec<IdentifierUse>,
     bindings: Vec<Binding>,
-    scopes: Vec<Scope>,
-    regions: QuickSet<Id>,
+    scopes: Vec<LexicalScope>,
+    regions: QuickSet<NodeId>,
     /// What the alternatives of a Rust pattern have bound.
     alternatives: Option<QuickMap<Sym, u32>>,
     /// Names of a Rust source that a pattern compares with and does not bind.
@@ -91,28 +91,28 @@ struct Walk<'a> {
     /// Macros that a Rust source defines.
     macros: QuickSet<Sym>,
     /// Texts of a Python source that are no more than texts.
-    keys: QuickSet<Id>,
-    reader: Reader,
-    called: Shown,
+    keys: QuickSet<NodeId>,
+    reader: NameReader,
+    called: ExposedLocals,
     looks: usize,
 }
 
 /// Whether something is given the names of locals: an attribute of Rust, an annotation of Java.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum NameReader {
     Nobody,
     Somebody,
 }
 
 /// Functions and classes that are locals, as far as their own names may be shown by them.
 #[derive(Default)]
-struct Shown {
+struct ExposedLocals {
     functions: QuickSet<u32>,
     classes: QuickSet<u32>,
     /// Identifiers that are called, and not handed on.
-    callees: QuickSet<Id>,
+    callees: QuickSet<NodeId>,
     /// `vars` and `dir` of Python that are asked about something else than the function they stand in.
-    elsewhere: QuickSet<Id>,
+    elsewhere: QuickSet<NodeId>,
     /// Locals that are handed on as values.
     handed: QuickSet<u32>,
     reads_name: bool,
@@ -120,7 +120,7 @@ struct Shown {
 }
 
 #[derive(Default)]
-struct Scope {
+struct LexicalScope {
     kind: ScopeKind,
     /// The last binding of each name.
     names: QuickMap<Sym, u32>,
@@ -146,7 +146,7 @@ enum ScopeKind {
     Heir,
 }
 
-impl Walk<'_> {
+impl ScopeWalk<'_> {
     fn prepare(&mut self) {
         if self.tree.lang == Lang::Rust {
             self.constants = rust::constants(self.tree);
@@ -168,7 +168,7 @@ impl Walk<'_> {
         }
     }
 
-    fn visit(&mut self, id: Id) {
+    fn visit(&mut self, id: NodeId) {
         if self.tree.is_leaf(id) {
             return self.leaf(id);
         }
@@ -181,34 +181,34 @@ impl Walk<'_> {
         }
     }
 
-    fn kids(&mut self, id: Id) {
-        let mut mark = Reader::Nobody;
+    fn kids(&mut self, id: NodeId) {
+        let mut mark = NameReader::Nobody;
         for at in 0..self.tree.kids(id).len() {
             let kid = self.tree.kids(id)[at];
             if self.tree.kind(kid) == "attribute_item" {
                 if !rust::is_blind(self.tree, self.symbols, kid) {
-                    mark = Reader::Somebody;
+                    mark = NameReader::Somebody;
                 }
                 continue;
             }
-            match std::mem::replace(&mut mark, Reader::Nobody) {
-                Reader::Nobody => self.visit(kid),
-                Reader::Somebody => self.under(Reader::Somebody, |walk| walk.visit(kid)),
+            match std::mem::replace(&mut mark, NameReader::Nobody) {
+                NameReader::Nobody => self.visit(kid),
+                NameReader::Somebody => self.under(NameReader::Somebody, |walk| walk.visit(kid)),
             }
         }
     }
 
     /// Whoever reads names further out reads them here, too.
-    fn under(&mut self, reader: Reader, visit: impl FnOnce(&mut Self)) {
+    fn under(&mut self, reader: NameReader, visit: impl FnOnce(&mut Self)) {
         let outer = self.reader;
-        if reader == Reader::Somebody {
+        if reader == NameReader::Somebody {
             self.reader = reader;
         }
         visit(self);
         self.reader = outer;
     }
 
-    fn fields(&mut self, id: Id, fields: &[&str]) {
+    fn fields(&mut self, id: NodeId, fields: &[&str]) {
         for at in 0..self.tree.kids(id).len() {
             let kid = self.tree.kids(id)[at];
             if fields.contains(&self.tree.field(kid)) {
@@ -217,7 +217,7 @@ impl Walk<'_> {
         }
     }
 
-    fn leaf(&mut self, id: Id) {
+    fn leaf(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "identifier" => self.reference(id),
             // Types, packages and values of Go have one space of names.
@@ -225,23 +225,25 @@ impl Walk<'_> {
             "string" | "string_content" if self.tree.lang == Lang::Python => self.python_text(id),
             "shorthand_property_identifier" | "shorthand_field_identifier" => self.named_reference(id),
             // An assignment to a pattern; a declaration has bound it already.
-            "shorthand_property_identifier_pattern" if self.uses[id as usize] == Use::Text => {
+            "shorthand_property_identifier_pattern" if self.uses[id as usize] == IdentifierUse::Text => {
                 self.named_reference(id);
             }
             _ => {}
         }
     }
 
-    fn reference(&mut self, id: Id) {
+    fn reference(&mut self, id: NodeId) {
         let sym = self.tree.sym(id);
         self.uses[id as usize] = match self.lookup(sym) {
-            Some((binding, false)) => Use::Local(binding),
-            Some((binding, true)) => Use::Named(binding),
-            None => Use::Free,
+            Some((binding, false)) => IdentifierUse::Local(binding),
+            Some((binding, true)) => IdentifierUse::Named(binding),
+            None => IdentifierUse::Free,
         };
         match self.uses[id as usize] {
-            Use::Free if self.is_dynamic(sym) && !self.called.elsewhere.contains(&id) => self.all_are_read(),
-            Use::Local(binding) | Use::Named(binding)
+            IdentifierUse::Free if self.is_dynamic(sym) && !self.called.elsewhere.contains(&id) => {
+                self.all_are_read()
+            }
+            IdentifierUse::Local(binding) | IdentifierUse::Named(binding)
                 if self.bindings[binding as usize].at != id && !self.called.callees.contains(&id) =>
             {
                 self.called.handed.insert(binding);
@@ -258,10 +260,10 @@ impl Walk<'_> {
     }
 
     /// A use of which the text counts.
-    fn named_reference(&mut self, id: Id) {
+    fn named_reference(&mut self, id: NodeId) {
         self.uses[id as usize] = match self.lookup(self.tree.sym(id)) {
-            Some((binding, _)) => Use::Named(binding),
-            None => Use::Free,
+            Some((binding, _)) => IdentifierUse::Named(binding),
+            None => IdentifierUse::Free,
         };
     }
 
@@ -297,12 +299,12 @@ impl Walk<'_> {
         None
     }
 
-    fn push(&mut self, kind: ScopeKind, at: Id) {
+    fn push(&mut self, kind: ScopeKind, at: NodeId) {
         if self.scopes.is_empty() {
             self.regions.insert(at);
         }
         let is_dynamic = self.scopes.last().is_some_and(|scope| scope.is_dynamic);
-        self.scopes.push(Scope { kind, is_dynamic, ..Scope::default() });
+        self.scopes.push(LexicalScope { kind, is_dynamic, ..LexicalScope::default() });
     }
 
     fn pop(&mut self) {
@@ -315,16 +317,16 @@ impl Walk<'_> {
     }
 
     /// A new local in the innermost scope; outside of functions there are none.
-    fn bind(&mut self, id: Id) -> Option<u32> {
+    fn bind(&mut self, id: NodeId) -> Option<u32> {
         let depth = self.scopes.len().checked_sub(1)?;
         Some(self.bind_in(depth, id))
     }
 
-    fn bind_in(&mut self, depth: usize, id: Id) -> u32 {
+    fn bind_in(&mut self, depth: usize, id: NodeId) -> u32 {
         let name = self.tree.sym(id);
         let binding = self.bindings.len() as u32;
         let is_pinned =
-            self.reader == Reader::Somebody || name_counts(self.tree.lang, self.symbols.text(name));
+            self.reader == NameReader::Somebody || name_counts(self.tree.lang, self.symbols.text(name));
         self.bindings.push(Binding { name, is_pinned, at: id });
         let twin = self.twin(depth, name);
         self.scopes[depth].names.insert(name, binding);
@@ -333,7 +335,7 @@ impl Walk<'_> {
             self.bindings[twin as usize].is_pinned = true;
             self.bindings[binding as usize].is_pinned = true;
         }
-        self.uses[id as usize] = Use::Local(binding);
+        self.uses[id as usize] = IdentifierUse::Local(binding);
         binding
     }
 
@@ -357,7 +359,7 @@ impl Walk<'_> {
         }
     }
 
-    fn bind_pinned(&mut self, id: Id) {
+    fn bind_pinned(&mut self, id: NodeId) {
         if let Some(binding) = self.bind(id) {
             self.bindings[binding as usize].is_pinned = true;
         }

@@ -1,12 +1,12 @@
 //! Names in Python: whatever a function assigns is its own, in all of its body. Parameters can be named by callers,
 //! so that their text counts. A class's names are attributes.
 
-use super::{ScopeKind, Use, Walk};
+use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::symbol::{QuickSet, Sym, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
-impl Walk<'_> {
-    pub(super) fn python(&mut self, id: Id) {
+impl ScopeWalk<'_> {
+    pub(super) fn python(&mut self, id: NodeId) {
         self.python_keys(id);
         match self.tree.kind(id) {
             "function_definition" => {
@@ -30,7 +30,7 @@ impl Walk<'_> {
             "class_definition" => {
                 self.fields(id, &["superclasses", "type_parameters"]);
                 if let Some(name) = self.tree.child(id, "name")
-                    && self.uses[name as usize] == Use::Text
+                    && self.uses[name as usize] == IdentifierUse::Text
                 {
                     self.reference(name);
                 }
@@ -111,20 +111,20 @@ impl Walk<'_> {
     }
 
     /// `vars(x)` and `dir(x)` are about `x`.
-    fn python_asked(&mut self, call: Id) {
+    fn python_asked(&mut self, call: NodeId) {
         let tree = self.tree;
         let callee = tree.child(call, "function").filter(|callee| tree.is_leaf(*callee));
         let given = tree.child(call, "arguments").and_then(|given| tree.named_kids(given).next());
-        let is_plain = |given: Id| !tree.kind(given).contains("splat");
-        let asks = |callee: &Id| matches!(self.symbols.text(tree.sym(*callee)), "vars" | "dir");
+        let is_plain = |given: NodeId| !tree.kind(given).contains("splat");
+        let asks = |callee: &NodeId| matches!(self.symbols.text(tree.sym(*callee)), "vars" | "dir");
         let asked = callee.filter(asks).filter(|_| given.is_some_and(is_plain));
         self.called.elsewhere.extend(asked);
     }
 
     /// A function or class may tell its name; a class is known to its bases by it.
-    fn python_defined(&mut self, id: Id, defines: Defines) {
+    fn python_defined(&mut self, id: NodeId, defines: Defines) {
         let Some(name) = self.tree.child(id, "name") else { return };
-        let Use::Local(binding) = self.uses[name as usize] else { return };
+        let IdentifierUse::Local(binding) = self.uses[name as usize] else { return };
         match defines {
             Defines::Function => self.called.functions.insert(binding),
             Defines::Class => self.called.classes.insert(binding),
@@ -134,22 +134,22 @@ impl Walk<'_> {
         }
     }
 
-    fn python_pin(&mut self, name: Id) {
-        if let Use::Local(binding) = self.uses[name as usize] {
+    fn python_pin(&mut self, name: NodeId) {
+        if let IdentifierUse::Local(binding) = self.uses[name as usize] {
             self.bindings[binding as usize].is_pinned = true;
         }
     }
 
     /// A word that is only compared, or that is a key or the name of an attribute, is not read for what it says.
-    pub(super) fn python_keys(&mut self, id: Id) {
+    pub(super) fn python_keys(&mut self, id: NodeId) {
         let tree = self.tree;
         let symbols = self.symbols;
         let is_word =
             |text: &str| text.trim_matches(['\'', '"']).chars().all(|c| c.is_alphanumeric() || c == '_');
-        let is_text = |kid: &Id| {
+        let is_text = |kid: &NodeId| {
             tree.kind(*kid) == "string" && tree.is_leaf(*kid) && is_word(symbols.text(tree.sym(*kid)))
         };
-        let mut take = |kid: Id| self.keys.extend(Some(kid).filter(is_text));
+        let mut take = |kid: NodeId| self.keys.extend(Some(kid).filter(is_text));
         match tree.kind(id) {
             "subscript" => tree.child(id, "subscript").into_iter().for_each(take),
             "pair" => tree.child(id, "key").into_iter().for_each(take),
@@ -167,7 +167,7 @@ impl Walk<'_> {
     }
 
     /// Texts are read as queries, formulas and templates, with locals in them.
-    pub(super) fn python_text(&mut self, id: Id) {
+    pub(super) fn python_text(&mut self, id: NodeId) {
         if self.keys.contains(&id) {
             return;
         }
@@ -180,7 +180,7 @@ impl Walk<'_> {
         }
     }
 
-    fn python_outside(&mut self, id: Id) {
+    fn python_outside(&mut self, id: NodeId) {
         self.fields(id, &["return_type"]);
         if let Some(name) =
             self.tree.child(id, "name").filter(|_| self.tree.kind(id) == "function_definition")
@@ -195,7 +195,7 @@ impl Walk<'_> {
         }
     }
 
-    fn python_parameters(&mut self, id: Id) {
+    fn python_parameters(&mut self, id: NodeId) {
         let is_lambda = self.tree.kind(id) == "lambda";
         let Some(parameters) = self.tree.child(id, "parameters") else { return };
         for parameter in self.tree.kids(parameters).to_vec() {
@@ -222,7 +222,7 @@ impl Walk<'_> {
         }
     }
 
-    fn python_function(&mut self, body: Id) {
+    fn python_function(&mut self, body: NodeId) {
         let mut names = Vec::new();
         self.python_targets(body, &mut names);
         let elsewhere = self.python_elsewhere(body);
@@ -242,9 +242,9 @@ impl Walk<'_> {
         self.visit(body);
     }
 
-    fn python_comprehension(&mut self, id: Id) {
+    fn python_comprehension(&mut self, id: NodeId) {
         // The first iterable is evaluated outside.
-        let clauses: Vec<Id> = self
+        let clauses: Vec<NodeId> = self
             .tree
             .kids(id)
             .iter()
@@ -279,7 +279,7 @@ impl Walk<'_> {
     }
 
     /// `global` and `nonlocal` names of a function; `true` for the latter.
-    fn python_elsewhere(&self, body: Id) -> Vec<(Sym, bool)> {
+    fn python_elsewhere(&self, body: NodeId) -> Vec<(Sym, bool)> {
         let mut found = Vec::new();
         let mut stack = vec![body];
         while let Some(id) = stack.pop() {
@@ -296,7 +296,7 @@ impl Walk<'_> {
     }
 
     /// The identifiers that a body binds, not looking into functions and classes inside.
-    fn python_targets(&self, body: Id, names: &mut Vec<Id>) {
+    fn python_targets(&self, body: NodeId, names: &mut Vec<NodeId>) {
         let mut stack = vec![body];
         while let Some(id) = stack.pop() {
             match self.tree.kind(id) {
@@ -352,7 +352,7 @@ impl Walk<'_> {
         }
     }
 
-    fn python_pattern(&self, id: Id, names: &mut Vec<Id>) {
+    fn python_pattern(&self, id: NodeId, names: &mut Vec<NodeId>) {
         match self.tree.kind(id) {
             "identifier" => names.push(id),
             "attribute" | "subscript" | "call" => {}
@@ -364,7 +364,7 @@ impl Walk<'_> {
         }
     }
 
-    fn python_case(&self, id: Id, names: &mut Vec<Id>) {
+    fn python_case(&self, id: NodeId, names: &mut Vec<NodeId>) {
         for kid in self.tree.kids(id) {
             match self.tree.kind(*kid) {
                 "dotted_name" if self.tree.kids(*kid).len() == 1 => names.push(self.tree.kids(*kid)[0]),
@@ -382,7 +382,7 @@ enum Defines {
 }
 
 /// Decorators that ask for no name, or that replace it.
-fn is_blind(tree: &Tree, symbols: &Symbols, decorator: Id) -> bool {
+fn is_blind(tree: &SyntaxTree, symbols: &Symbols, decorator: NodeId) -> bool {
     let mut words = tree.walk(decorator).filter(|id| tree.kind(*id) == "identifier");
     let first = words.next().map(|id| symbols.text(tree.sym(id)));
     match first {
@@ -392,7 +392,7 @@ fn is_blind(tree: &Tree, symbols: &Symbols, decorator: Id) -> bool {
 }
 
 /// Whether a source looks at the frames of functions, and so at their locals.
-pub(crate) fn reads_frames(tree: &Tree, symbols: &Symbols) -> bool {
+pub(crate) fn reads_frames(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let names =
         "f_locals _getframe currentframe getinnerframes getouterframes co_varnames co_cellvars co_freevars";
     let readers: Vec<Sym> = names.split_whitespace().filter_map(|name| symbols.find(name)).collect();

@@ -1,13 +1,13 @@
 //! Names in Rust: patterns bind, a `let` is seen from its end, items see nothing of the function around them. What a
 //! macro makes of an identifier is known for the usual ones only; elsewhere its text counts.
 
-use super::{ScopeKind, Use, Walk};
+use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::sugar::is_std_macro;
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
-impl Walk<'_> {
-    pub(super) fn rust(&mut self, id: Id) {
+impl ScopeWalk<'_> {
+    pub(super) fn rust(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "function_item" | "function_signature_item" => {
                 self.push(ScopeKind::Item, id);
@@ -100,13 +100,13 @@ impl Walk<'_> {
                 let name = self.tree.child(id, "macro").filter(|name| self.tree.is_leaf(*name));
                 let tokens = match name.map(|name| self.symbols.text(self.tree.sym(name))) {
                     Some(_) if name.is_some_and(|name| self.macros.contains(&self.tree.sym(name))) => {
-                        Tokens::Unknown
+                        MacroTokens::Unknown
                     }
-                    Some("matches") => Tokens::First,
+                    Some("matches") => MacroTokens::First,
                     // These print the text of their argument.
-                    Some("assert" | "debug_assert") | None => Tokens::Unknown,
-                    Some(name) if is_std_macro(name) => Tokens::Expressions,
-                    Some(_) => Tokens::Unknown,
+                    Some("assert" | "debug_assert") | None => MacroTokens::Unknown,
+                    Some(name) if is_std_macro(name) => MacroTokens::Expressions,
+                    Some(_) => MacroTokens::Unknown,
                 };
                 for at in 0..self.tree.kids(id).len() {
                     let kid = self.tree.kids(id)[at];
@@ -135,7 +135,7 @@ impl Walk<'_> {
         }
     }
 
-    fn pattern_field(&mut self, id: Id) {
+    fn pattern_field(&mut self, id: NodeId) {
         if let Some(pattern) = self.tree.child(id, "pattern") {
             let from = self.bindings.len();
             self.pattern(pattern);
@@ -154,21 +154,21 @@ impl Walk<'_> {
         }
     }
 
-    fn pattern(&mut self, id: Id) {
+    fn pattern(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "identifier" => {
                 let is_constant = self.constants.contains(&self.tree.sym(id))
                     || self.symbols.text(self.tree.sym(id)).starts_with(|c: char| c.is_uppercase());
                 match is_constant {
-                    true => self.uses[id as usize] = Use::Free,
+                    true => self.uses[id as usize] = IdentifierUse::Free,
                     // One name of several alternatives is one local.
                     false => self.rust_bind(id),
                 }
             }
             "shorthand_field_identifier" => {
                 self.rust_bind(id);
-                if let Use::Local(binding) = self.uses[id as usize] {
-                    self.uses[id as usize] = Use::Named(binding);
+                if let IdentifierUse::Local(binding) = self.uses[id as usize] {
+                    self.uses[id as usize] = IdentifierUse::Named(binding);
                 }
             }
             "scoped_identifier" | "range_pattern" | "literal_pattern" | "const_block"
@@ -192,35 +192,35 @@ impl Walk<'_> {
     }
 
     /// `A(x) | B(x)` binds `x` once.
-    fn rust_bind(&mut self, id: Id) {
+    fn rust_bind(&mut self, id: NodeId) {
         let name = self.tree.sym(id);
         let twin = self.alternatives.as_ref().and_then(|bound| bound.get(&name).copied());
         match twin {
-            Some(twin) => self.uses[id as usize] = Use::Local(twin),
+            Some(twin) => self.uses[id as usize] = IdentifierUse::Local(twin),
             None => match (self.bind(id), &mut self.alternatives) {
                 (Some(binding), Some(bound)) => {
                     bound.insert(name, binding);
                 }
                 (Some(_), None) => {}
-                (None, _) => self.uses[id as usize] = Use::Free,
+                (None, _) => self.uses[id as usize] = IdentifierUse::Free,
             },
         }
     }
 
-    fn tokens(&mut self, id: Id, kind: Tokens) {
+    fn tokens(&mut self, id: NodeId, kind: MacroTokens) {
         let kids = self.tree.kids(id).to_vec();
         let mut kind = kind;
         for (at, kid) in kids.iter().enumerate() {
-            if kind == Tokens::First && self.tree.kind(*kid) == "," {
-                kind = Tokens::Unknown;
+            if kind == MacroTokens::First && self.tree.kind(*kid) == "," {
+                kind = MacroTokens::Unknown;
             }
             let before = at.checked_sub(1).map(|at| self.tree.kind(kids[at]));
             let after = kids.get(at + 1).map(|next| self.tree.kind(*next));
             match self.tree.kind(*kid) {
                 "token_tree" => {
                     let inner = match (kind, self.called_in(&kids[..at])) {
-                        (Tokens::Unknown, _) | (_, Called::Macro) => Tokens::Unknown,
-                        _ => Tokens::Expressions,
+                        (MacroTokens::Unknown, _) | (_, BracketOwner::Macro) => MacroTokens::Unknown,
+                        _ => MacroTokens::Expressions,
                     };
                     self.tokens(*kid, inner);
                 }
@@ -234,7 +234,7 @@ impl Walk<'_> {
                     let is_short = kids.first().is_some_and(|open| self.tree.kind(*open) == "{")
                         && matches!(before, Some("{" | ","))
                         && matches!(after, Some("," | "}"));
-                    let is_plain = kind != Tokens::Unknown
+                    let is_plain = kind != MacroTokens::Unknown
                         && !is_short
                         && !matches!(after, Some(":" | "=" | "!" | "{" | "|"))
                         && before != Some("|");
@@ -250,19 +250,19 @@ impl Walk<'_> {
     }
 
     /// Whether the tokens before a bracket call a macro of which it is not known what it makes of its input.
-    fn called_in(&self, before: &[Id]) -> Called {
-        let &[.., name, bang] = before else { return Called::Nothing };
+    fn called_in(&self, before: &[NodeId]) -> BracketOwner {
+        let &[.., name, bang] = before else { return BracketOwner::Nothing };
         if self.tree.kind(bang) != "!" || self.tree.kind(name) != "identifier" {
-            return Called::Nothing;
+            return BracketOwner::Nothing;
         }
         let text = self.symbols.text(self.tree.sym(name));
         let is_known =
             is_std_macro(text) && !text.ends_with("assert") && !self.macros.contains(&self.tree.sym(name));
-        if is_known { Called::Nothing } else { Called::Macro }
+        if is_known { BracketOwner::Nothing } else { BracketOwner::Macro }
     }
 
     /// `"{name}"` reads a local by its name.
-    fn captures(&mut self, id: Id) {
+    fn captures(&mut self, id: NodeId) {
         let text = self.symbols.text(self.tree.sym(id)).to_owned();
         for part in text.split('{').skip(1) {
             let name: &str = part.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
@@ -278,13 +278,13 @@ impl Walk<'_> {
 }
 
 /// What a bracket among tokens belongs to.
-enum Called {
+enum BracketOwner {
     Nothing,
     Macro,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tokens {
+enum MacroTokens {
     Expressions,
     /// An expression, and behind a comma something else.
     First,
@@ -292,19 +292,19 @@ enum Tokens {
 }
 
 /// Macros that the source defines itself, under whatever name.
-pub(crate) fn macros(tree: &Tree) -> QuickSet<Sym> {
+pub(crate) fn macros(tree: &SyntaxTree) -> QuickSet<Sym> {
     let own = tree.walk(tree.root).filter(|id| tree.kind(*id) == "macro_definition");
     own.filter_map(|id| tree.child(id, "name")).map(|name| tree.sym(name)).collect()
 }
 
 /// Names that may be constants: a pattern of that name compares. What is imported may be one.
-pub(crate) fn constants(tree: &Tree) -> QuickSet<Sym> {
+pub(crate) fn constants(tree: &SyntaxTree) -> QuickSet<Sym> {
     let mut found = QuickSet::default();
     for id in tree.walk(tree.root) {
         match tree.kind(id) {
             "const_item" | "static_item" => found.extend(tree.child(id, "name").map(|name| tree.sym(name))),
             "use_declaration" => {
-                let leaves: Vec<Id> = tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).collect();
+                let leaves: Vec<NodeId> = tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).collect();
                 // The last part of a path is what it brings.
                 let brought = leaves.windows(2).filter(|pair| tree.kind(pair[1]) != "::").map(|pair| pair[0]);
                 found.extend(
@@ -318,7 +318,7 @@ pub(crate) fn constants(tree: &Tree) -> QuickSet<Sym> {
 }
 
 /// Attributes that are given no names of parameters, or make nothing of them.
-pub(crate) fn is_blind(tree: &Tree, symbols: &Symbols, attribute: Id) -> bool {
+pub(crate) fn is_blind(tree: &SyntaxTree, symbols: &Symbols, attribute: NodeId) -> bool {
     let first = tree.walk(attribute).find(|id| tree.kind(*id) == "identifier");
     first.is_some_and(|first| {
         matches!(

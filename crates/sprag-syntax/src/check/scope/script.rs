@@ -1,11 +1,11 @@
 //! Names in JavaScript and TypeScript: `var`, functions and parameters belong to the function, `let`, `const` and
 //! classes to the block, all of them in the whole of it. Shorthand properties say a name and a key at once.
 
-use super::{ScopeKind, Use, Walk};
-use crate::tree::Id;
+use super::{IdentifierUse, ScopeKind, ScopeWalk};
+use crate::tree::NodeId;
 
-impl Walk<'_> {
-    pub(super) fn script(&mut self, id: Id) {
+impl ScopeWalk<'_> {
+    pub(super) fn script(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "function_declaration"
             | "function_expression"
@@ -162,14 +162,14 @@ impl Walk<'_> {
         }
     }
 
-    fn script_key(&mut self, id: Id) {
+    fn script_key(&mut self, id: NodeId) {
         if let Some(name) = self.tree.child(id, "name").filter(|name| !self.tree.is_leaf(*name)) {
             self.visit(name);
         }
     }
 
     /// `var` and functions of a body, wherever in it they stand, but not in functions inside.
-    fn script_hoist(&mut self, body: Id, is_top: bool) {
+    fn script_hoist(&mut self, body: NodeId, is_top: bool) {
         if self.tree.is_leaf(body) {
             return;
         }
@@ -209,12 +209,12 @@ impl Walk<'_> {
     }
 
     /// What a block itself declares.
-    fn script_block(&mut self, block: Id) {
+    fn script_block(&mut self, block: NodeId) {
         if self.tree.kind(block) != "statement_block" && self.tree.kind(block) != "switch_body" {
             return;
         }
         let is_inner = self.scopes.last().is_some_and(|scope| scope.kind != ScopeKind::Function);
-        let mut stack: Vec<Id> = self.tree.kids(block).iter().rev().copied().collect();
+        let mut stack: Vec<NodeId> = self.tree.kids(block).iter().rev().copied().collect();
         while let Some(kid) = stack.pop() {
             match self.tree.kind(kid) {
                 "lexical_declaration" => self.script_declaration(kid),
@@ -229,7 +229,7 @@ impl Walk<'_> {
                         self.script_bind(name, Binds::Once);
                         self.script_shown(name, Shows::Function);
                         // Outside of strict code it is seen around its block, too.
-                        if is_inner && let Use::Local(binding) = self.uses[name as usize] {
+                        if is_inner && let IdentifierUse::Local(binding) = self.uses[name as usize] {
                             self.bindings[binding as usize].is_pinned = true;
                         }
                     }
@@ -240,7 +240,7 @@ impl Walk<'_> {
         }
     }
 
-    fn script_declaration(&mut self, id: Id) {
+    fn script_declaration(&mut self, id: NodeId) {
         if self.tree.kind(id) != "lexical_declaration" {
             return;
         }
@@ -259,21 +259,21 @@ impl Walk<'_> {
         }
     }
 
-    fn script_shown(&mut self, name: Id, shows: Shows) {
-        let Use::Local(binding) = self.uses[name as usize] else { return };
+    fn script_shown(&mut self, name: NodeId, shows: Shows) {
+        let IdentifierUse::Local(binding) = self.uses[name as usize] else { return };
         match shows {
             Shows::Function => self.called.functions.insert(binding),
             Shows::Class => self.called.classes.insert(binding),
         };
     }
 
-    fn script_pattern(&mut self, id: Id, binds: Binds) {
+    fn script_pattern(&mut self, id: NodeId, binds: Binds) {
         match self.tree.kind(id) {
             "identifier" => self.script_bind(id, binds),
             "shorthand_property_identifier_pattern" => {
                 self.script_bind(id, binds);
-                if let Use::Local(binding) = self.uses[id as usize] {
-                    self.uses[id as usize] = Use::Named(binding);
+                if let IdentifierUse::Local(binding) = self.uses[id as usize] {
+                    self.uses[id as usize] = IdentifierUse::Named(binding);
                 }
             }
             "assignment_pattern" | "object_assignment_pattern" => {
@@ -310,15 +310,15 @@ impl Walk<'_> {
         }
     }
 
-    fn script_bind(&mut self, id: Id, binds: Binds) {
+    fn script_bind(&mut self, id: NodeId, binds: Binds) {
         let sym = self.tree.sym(id);
         let Some(scope) = self.scopes.last() else {
-            self.uses[id as usize] = Use::Free;
+            self.uses[id as usize] = IdentifierUse::Free;
             return;
         };
         let known = scope.names.get(&sym).copied();
         match known {
-            Some(binding) if binds == Binds::Once => self.uses[id as usize] = Use::Local(binding),
+            Some(binding) if binds == Binds::Once => self.uses[id as usize] = IdentifierUse::Local(binding),
             _ => {
                 self.bind(id);
             }

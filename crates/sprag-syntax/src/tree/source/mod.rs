@@ -5,11 +5,11 @@ mod comments;
 use tree_sitter::{Parser, TreeCursor};
 
 use super::lines::{c_imports, has_hidden_lines, is_open_member};
-use super::{Id, MAX_DEPTH, Node, Tree};
+use super::{MAX_DEPTH, NodeId, SyntaxNode, SyntaxTree};
 use crate::digest::sha256;
 use crate::lang::{Lang, grammar};
 use crate::literal;
-use crate::reason::Reason;
+use crate::reason::UnprovenReason;
 use crate::symbol::{Sym, Symbols};
 use crate::tree::sugar;
 
@@ -19,13 +19,13 @@ pub(crate) fn read(
     bytes: &[u8],
     symbols: &mut Symbols,
     left: &mut usize,
-) -> Result<Tree, Reason> {
+) -> Result<SyntaxTree, UnprovenReason> {
     let parsed = parse(lang, bytes, None, *left)?;
     build(lang, &parsed, symbols, left)
 }
 
 /// A source as tree-sitter sees it.
-pub(crate) struct Parsed<'a> {
+pub(crate) struct ParsedSource<'a> {
     text: &'a str,
     tree: tree_sitter::Tree,
 }
@@ -35,34 +35,34 @@ pub(crate) struct Parsed<'a> {
 pub(crate) fn parse<'a>(
     lang: Lang,
     bytes: &'a [u8],
-    like: Option<&Parsed<'_>>,
+    like: Option<&ParsedSource<'_>>,
     left: usize,
-) -> Result<Parsed<'a>, Reason> {
+) -> Result<ParsedSource<'a>, UnprovenReason> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = std::str::from_utf8(bytes).map_err(|_| Reason::Binary)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| UnprovenReason::Binary)?;
     if text.contains('\0') {
-        return Err(Reason::Binary);
+        return Err(UnprovenReason::Binary);
     }
     if has_hidden_lines(lang, text) {
-        return Err(Reason::ParseError);
+        return Err(UnprovenReason::ParseError);
     }
     // A node has at least a byte on average, with room to spare: a source beyond that is not even parsed.
     if bytes.len() / 8 > left {
-        return Err(Reason::TooLarge);
+        return Err(UnprovenReason::TooLarge);
     }
-    let grammar = grammar(lang).ok_or(Reason::Language)?;
+    let grammar = grammar(lang).ok_or(UnprovenReason::Language)?;
     let mut parser = Parser::new();
-    parser.set_language(grammar.language).map_err(|_| Reason::Language)?;
+    parser.set_language(grammar.language).map_err(|_| UnprovenReason::Language)?;
     let edited = like.map(|like| edited(like, text));
-    let tree = parser.parse(text, edited.as_ref()).ok_or(Reason::ParseError)?;
+    let tree = parser.parse(text, edited.as_ref()).ok_or(UnprovenReason::ParseError)?;
     match tree.root_node().has_error() {
-        true => Err(Reason::ParseError),
-        false => Ok(Parsed { text, tree }),
+        true => Err(UnprovenReason::ParseError),
+        false => Ok(ParsedSource { text, tree }),
     }
 }
 
 /// The other tree, told which stretch of its text became another.
-fn edited(like: &Parsed<'_>, text: &str) -> tree_sitter::Tree {
+fn edited(like: &ParsedSource<'_>, text: &str) -> tree_sitter::Tree {
     let (old, new) = (like.text.as_bytes(), text.as_bytes());
     let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let rest = old.len().min(new.len()) - start;
@@ -87,17 +87,17 @@ fn edited(like: &Parsed<'_>, text: &str) -> tree_sitter::Tree {
 
 pub(crate) fn build(
     lang: Lang,
-    parsed: &Parsed<'_>,
+    parsed: &ParsedSource<'_>,
     symbols: &mut Symbols,
     left: &mut usize,
-) -> Result<Tree, Reason> {
-    let grammar = grammar(lang).ok_or(Reason::Language)?;
+) -> Result<SyntaxTree, UnprovenReason> {
+    let grammar = grammar(lang).ok_or(UnprovenReason::Language)?;
     let text = parsed.text;
     let mut build = Build {
         text,
         symbols,
         plain: Vec::with_capacity(text.len() * 2),
-        tree: Tree { lang, root: 0, plain: [0; 32], grammar, nodes: Vec::new(), lists: Vec::new() },
+        tree: SyntaxTree { lang, root: 0, plain: [0; 32], grammar, nodes: Vec::new(), lists: Vec::new() },
         frames: Vec::new(),
         pending: Vec::new(),
         preambles: if lang == Lang::Go { c_imports(text) } else { Vec::new() },
@@ -115,9 +115,9 @@ struct Build<'a> {
     text: &'a str,
     symbols: &'a mut Symbols,
     plain: Vec<u8>,
-    tree: Tree,
-    frames: Vec<Frame>,
-    pending: Vec<Id>,
+    tree: SyntaxTree,
+    frames: Vec<NodeFrame>,
+    pending: Vec<NodeId>,
     /// Where a Go source imports C.
     preambles: Vec<usize>,
     /// Where the last line ends of what an example prints.
@@ -127,7 +127,7 @@ struct Build<'a> {
 }
 
 /// An inner node whose children are being read.
-struct Frame {
+struct NodeFrame {
     kind: u16,
     field: u16,
     start: usize,
@@ -158,9 +158,9 @@ enum Gaps {
 }
 
 impl Build<'_> {
-    fn run(&mut self, cursor: &mut TreeCursor<'_>, left: &mut usize) -> Result<(), Reason> {
+    fn run(&mut self, cursor: &mut TreeCursor<'_>, left: &mut usize) -> Result<(), UnprovenReason> {
         loop {
-            *left = left.checked_sub(1).ok_or(Reason::TooLarge)?;
+            *left = left.checked_sub(1).ok_or(UnprovenReason::TooLarge)?;
             let mut go_down = false;
             let node = cursor.node();
             let (start, end) = (node.start_byte(), node.end_byte());
@@ -181,7 +181,7 @@ impl Build<'_> {
                     let sym = self.symbols.intern(inner);
                     self.add_leaf(self.tree.grammar.prologue, 0, sym, start, end);
                 }
-                () if is_open_member(self.text, &node, kind) => return Err(Reason::ParseError),
+                () if is_open_member(self.text, &node, kind) => return Err(UnprovenReason::ParseError),
                 () if node.child_count() == 0 || is_whole(self.tree.lang, &node, kind) => {
                     self.seen(start, end);
                     if !text.trim().is_empty()
@@ -195,14 +195,14 @@ impl Build<'_> {
                 }
                 () => {
                     if self.frames.len() >= MAX_DEPTH {
-                        return Err(Reason::TooLarge);
+                        return Err(UnprovenReason::TooLarge);
                     }
                     self.seen(start, start);
                     self.plain
                         .extend_from_slice(&self.tree.grammar.canon[node.kind_id() as usize].to_le_bytes());
                     self.plain.push(b'(');
                     let docs = self.docs();
-                    self.frames.push(Frame {
+                    self.frames.push(NodeFrame {
                         kind: self.tree.grammar.canon[node.kind_id() as usize],
                         field: cursor.field_id().map_or(0, |id| id.get()),
                         start,
@@ -243,10 +243,10 @@ impl Build<'_> {
         self.seen(end, end);
         let frame = self.frames.pop().expect("there was one above");
         self.plain.push(b')');
-        let mut kids: Vec<Id> = self.pending.split_off(frame.from);
+        let mut kids: Vec<NodeId> = self.pending.split_off(frame.from);
         let kind = sugar::settle(&mut self.tree, self.symbols, frame.kind, frame.field, &mut kids);
         if let Some(kind) = kind {
-            let node = Node {
+            let node = SyntaxNode {
                 kind,
                 field: frame.field,
                 sym: Sym::NONE,
@@ -328,7 +328,7 @@ impl Build<'_> {
     fn add_leaf(&mut self, kind: u16, field: u16, sym: Sym, start: usize, end: usize) {
         // An empty text is still a leaf: it only has no token.
         let sym = if sym == Sym::NONE { self.symbols.intern("\0") } else { sym };
-        let node = Node { kind, field, sym, start: start as u32, end: end as u32, kids_at: 0, kids: 0 };
+        let node = SyntaxNode { kind, field, sym, start: start as u32, end: end as u32, kids_at: 0, kids: 0 };
         let id = self.tree.push(node);
         self.pending.push(id);
     }

@@ -5,17 +5,17 @@ mod rust;
 
 use crate::lang::Lang;
 use crate::symbol::Symbols;
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 pub(crate) use rust::{idle_blocks, idle_commas, is_std_macro};
 
 /// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`
 /// if it is not made at all.
 pub(crate) fn settle(
-    tree: &mut Tree,
+    tree: &mut SyntaxTree,
     symbols: &mut Symbols,
     kind: u16,
     field: u16,
-    kids: &mut Vec<Id>,
+    kids: &mut Vec<NodeId>,
 ) -> Option<u16> {
     let name = tree.kind_name(kind);
     unwrap_parentheses(tree, name, kids);
@@ -29,7 +29,7 @@ pub(crate) fn settle(
     Some(kind)
 }
 
-fn unwrap_parentheses(tree: &mut Tree, parent: &str, kids: &mut [Id]) {
+fn unwrap_parentheses(tree: &mut SyntaxTree, parent: &str, kids: &mut [NodeId]) {
     for kid in kids.iter_mut() {
         let mut changed = *kid;
         while tree.kind(changed) == "parenthesized_expression" && tree.kids(changed).len() == 3 {
@@ -45,7 +45,7 @@ fn unwrap_parentheses(tree: &mut Tree, parent: &str, kids: &mut [Id]) {
     }
 }
 
-fn may_unwrap(tree: &Tree, parent: &str, kid: Id, inner: Id) -> bool {
+fn may_unwrap(tree: &SyntaxTree, parent: &str, kid: NodeId, inner: NodeId) -> bool {
     match tree.lang {
         // `(x.f)(y)` calls what is in a field, `x.f(y)` a method.
         Lang::Rust => !(parent == "call_expression" && tree.kind(inner) == "field_expression"),
@@ -72,7 +72,7 @@ fn may_unwrap(tree: &Tree, parent: &str, kid: Id, inner: Id) -> bool {
     }
 }
 
-fn has_optional_chain(tree: &Tree, mut id: Id) -> bool {
+fn has_optional_chain(tree: &SyntaxTree, mut id: NodeId) -> bool {
     loop {
         if tree.kids(id).iter().any(|kid| tree.kind(*kid) == "optional_chain") || tree.has_token(id, "?.") {
             return true;
@@ -85,7 +85,7 @@ fn has_optional_chain(tree: &Tree, mut id: Id) -> bool {
     }
 }
 
-fn python(tree: &mut Tree, kind: u16, _field: u16, name: &str, kids: &mut Vec<Id>) -> Option<u16> {
+fn python(tree: &mut SyntaxTree, kind: u16, _field: u16, name: &str, kids: &mut Vec<NodeId>) -> Option<u16> {
     match name {
         // One kind for `a, b` and `(a, b)`; the kind tells a tuple of one from its element.
         "tuple" | "expression_list" | "pattern_list" | "tuple_pattern" => {
@@ -117,7 +117,7 @@ fn python(tree: &mut Tree, kind: u16, _field: u16, name: &str, kids: &mut Vec<Id
     Some(kind)
 }
 
-fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
+fn script(tree: &mut SyntaxTree, symbols: &mut Symbols, name: &str, kids: &mut Vec<NodeId>) {
     match name {
         "program" | "statement_block" | "class_body" | "switch_case" | "switch_default"
         | "class_static_block" => {
@@ -168,7 +168,7 @@ fn script(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>
 }
 
 /// `x => 1` as `(x) => 1`.
-fn as_parameters(tree: &mut Tree, symbols: &mut Symbols, name: Id) -> Id {
+fn as_parameters(tree: &mut SyntaxTree, symbols: &mut Symbols, name: NodeId) -> NodeId {
     let inner = match tree.lang {
         Lang::JavaScript => tree.without_field(name),
         _ => {
@@ -191,7 +191,7 @@ fn as_parameters(tree: &mut Tree, symbols: &mut Symbols, name: Id) -> Id {
     tree.with_field_named(list, "parameters")
 }
 
-fn go(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
+fn go(tree: &mut SyntaxTree, name: &str, kids: &mut Vec<NodeId>) {
     match name {
         "source_file"
         | "block"
@@ -212,7 +212,7 @@ fn go(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
     }
 }
 
-fn java(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
+fn java(tree: &mut SyntaxTree, name: &str, kids: &mut Vec<NodeId>) {
     match name {
         "class_body" | "interface_body" | "program" => kids.retain(|kid| tree.kind(*kid) != ";"),
         "array_initializer" | "element_value_array_initializer" => drop_last_comma(tree, kids),
@@ -222,7 +222,7 @@ fn java(tree: &mut Tree, name: &str, kids: &mut Vec<Id>) {
 
 /// `if (x) { y; }` as `if (x) y;`: the statement that stands for a block. A declaration keeps its block, which is its
 /// scope. Not done when a tree is made, because inlining changes how many statements a block has.
-pub(crate) fn lone_statement(tree: &Tree, parent: &str, block: Id) -> Option<Id> {
+pub(crate) fn lone_statement(tree: &SyntaxTree, parent: &str, block: NodeId) -> Option<NodeId> {
     let wanted = match tree.lang {
         Lang::Java => "block",
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => "statement_block",
@@ -247,13 +247,13 @@ pub(crate) fn lone_statement(tree: &Tree, parent: &str, block: Id) -> Option<Id>
 }
 
 /// A comma before the closing bracket says nothing, unless it stands for a hole or makes a tuple.
-fn drop_last_comma(tree: &Tree, kids: &mut Vec<Id>) {
+fn drop_last_comma(tree: &SyntaxTree, kids: &mut Vec<NodeId>) {
     if last_comma(tree, kids).is_some() {
         kids.remove(kids.len() - 2);
     }
 }
 
-fn last_comma(tree: &Tree, kids: &[Id]) -> Option<Id> {
+fn last_comma(tree: &SyntaxTree, kids: &[NodeId]) -> Option<NodeId> {
     let &[.., before, comma, last] = kids else { return None };
     let closes = matches!(tree.kind(last), ")" | "]" | "}" | ">");
     let is_element = !matches!(tree.kind(before), "," | "(" | "[" | "{" | "<");
@@ -261,8 +261,8 @@ fn last_comma(tree: &Tree, kids: &[Id]) -> Option<Id> {
 }
 
 /// Elements between commas in the order of their texts.
-fn sort_elements(tree: &Tree, symbols: &Symbols, kids: &mut [Id]) {
-    let key = |id: Id| -> String {
+fn sort_elements(tree: &SyntaxTree, symbols: &Symbols, kids: &mut [NodeId]) {
+    let key = |id: NodeId| -> String {
         tree.walk(id)
             .filter(|node| tree.is_leaf(*node))
             .map(|node| symbols.text(tree.sym(node)))
@@ -270,7 +270,7 @@ fn sort_elements(tree: &Tree, symbols: &Symbols, kids: &mut [Id]) {
             .join(" ")
     };
     let places: Vec<usize> = (0..kids.len()).filter(|at| tree.is_named(kids[*at])).collect();
-    let mut elements: Vec<Id> = places.iter().map(|at| kids[*at]).collect();
+    let mut elements: Vec<NodeId> = places.iter().map(|at| kids[*at]).collect();
     elements.sort_by_cached_key(|id| key(*id));
     for (place, element) in places.into_iter().zip(elements) {
         kids[place] = element;

@@ -4,9 +4,9 @@
 use super::{drop_last_comma, last_comma, sort_elements};
 use crate::lang::Lang;
 use crate::symbol::{QuickMap, QuickSet, Symbols};
-use crate::tree::{Id, Tree};
+use crate::tree::{NodeId, SyntaxTree};
 
-pub(crate) fn settle(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &mut Vec<Id>) {
+pub(crate) fn settle(tree: &mut SyntaxTree, symbols: &mut Symbols, name: &str, kids: &mut Vec<NodeId>) {
     match name {
         "arguments"
         | "parameters"
@@ -42,7 +42,7 @@ pub(crate) fn settle(tree: &mut Tree, symbols: &mut Symbols, name: &str, kids: &
 
 /// The commas that say nothing among the tokens of the standard library's macros, if the file has none of its own by
 /// that name. Not left out when a tree is made, because such a macro may be defined further down.
-pub(crate) fn idle_commas(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
+pub(crate) fn idle_commas(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     let mut idle = QuickSet::default();
     if tree.lang != Lang::Rust {
         return idle;
@@ -74,7 +74,7 @@ pub(crate) fn idle_commas(tree: &Tree, symbols: &Symbols) -> QuickSet<Id> {
 }
 
 /// `Name { a, b, }` among the tokens of a macro that takes expressions.
-fn commas_of_structs(tree: &Tree, tokens: Id, idle: &mut QuickSet<Id>) {
+fn commas_of_structs(tree: &SyntaxTree, tokens: NodeId, idle: &mut QuickSet<NodeId>) {
     let tokens = tree.kids(tokens);
     for at in 0..tokens.len() {
         if tree.kind(tokens[at]) != "token_tree" {
@@ -92,7 +92,7 @@ fn commas_of_structs(tree: &Tree, tokens: Id, idle: &mut QuickSet<Id>) {
     }
 }
 
-fn is_inline_hint(tree: &Tree, symbols: &Symbols, id: Id) -> bool {
+fn is_inline_hint(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     let leaves = || tree.walk(id).filter(|node| tree.is_leaf(*node)).map(|node| symbols.text(tree.sym(node)));
     tree.kind(id) == "attribute_item" && leaves().eq(["#", "[", "inline", "]"])
 }
@@ -124,7 +124,7 @@ pub(crate) fn is_std_macro(name: &str) -> bool {
 }
 
 /// `|x| { y }` as `|x| y`.
-fn unwrap_body(tree: &mut Tree, kids: &mut [Id]) {
+fn unwrap_body(tree: &mut SyntaxTree, kids: &mut [NodeId]) {
     let body = kids.iter_mut().find(|kid| tree.field(**kid) == "body");
     if let Some(body) = body
         && let Some(value) = value_of(tree, *body)
@@ -134,7 +134,7 @@ fn unwrap_body(tree: &mut Tree, kids: &mut [Id]) {
 }
 
 /// The value of a block of Rust that is nothing but a value.
-fn value_of(tree: &Tree, block: Id) -> Option<Id> {
+fn value_of(tree: &SyntaxTree, block: NodeId) -> Option<NodeId> {
     let &[open, only, close] = tree.kids(block) else { return None };
     let is_value = tree.kind(block) == "block"
         && tree.kind(open) == "{"
@@ -148,7 +148,7 @@ fn value_of(tree: &Tree, block: Id) -> Option<Id> {
 
 /// Arms `=> { x }` that are `=> x`, by their blocks. From the edition of 2024 on a block drops what its value borrowed
 /// from, which else lives to the end of the statement: so it is the same only where the statement ends with the match.
-pub(crate) fn idle_blocks(tree: &Tree) -> QuickMap<Id, Id> {
+pub(crate) fn idle_blocks(tree: &SyntaxTree) -> QuickMap<NodeId, NodeId> {
     let mut idle = QuickMap::default();
     let mut stack = vec![(tree.root, Ends::Later)];
     while tree.lang == Lang::Rust
@@ -186,9 +186,10 @@ enum Ends {
 }
 
 /// Whether an expression of Rust may borrow from a value that it makes on the way.
-fn makes_temporaries(tree: &Tree, value: Id) -> bool {
-    let is_made =
-        |id: Id| !matches!(tree.kind(id), "identifier" | "self" | "field_expression" | "scoped_identifier");
+fn makes_temporaries(tree: &SyntaxTree, value: NodeId) -> bool {
+    let is_made = |id: NodeId| {
+        !matches!(tree.kind(id), "identifier" | "self" | "field_expression" | "scoped_identifier")
+    };
     tree.walk(value).any(|id| match tree.kind(id) {
         // A method borrows its object, a field is read in place.
         "field_expression" | "reference_expression" => tree.child(id, "value").is_some_and(is_made),

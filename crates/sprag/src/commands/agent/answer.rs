@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use sprag_govern::report::{Answered, Report};
+use sprag_govern::report::{AnswerReport, Report};
 use sprag_host::report;
 
-use crate::commands::{Cx, Outcome, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output;
 
 /// Keep the answer to a question, for whoever asks it again
 ///
 /// An answer is told for thirty days, and only if it is sure enough. Leave to do something is never kept.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The question, at most 1000 characters
     question: String,
     /// What answers it, at most 2000 characters
@@ -32,8 +32,8 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let answered = Answered {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    let answered = AnswerReport {
         question: words("the question", &args.question, "answer")?,
         answer: words("`--answer`", &args.answer, "answer")?,
         source: words("`--source`", &args.source, "answer")?,

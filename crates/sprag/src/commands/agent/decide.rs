@@ -6,11 +6,11 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_govern::report::{Decided, Report, ReviewWord};
+use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_host::report::{self, review};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{Cx, Outcome, check_person, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, check_person, delivered, show, words};
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,10 +19,10 @@ use crate::output;
 /// A reviewer is known by the token it was given when it started. The verdict counts for the work as it
 /// is now, and nobody decides about their own.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The verdict
     #[arg(value_enum)]
-    word: Word,
+    word: DecideArg,
     /// What was found, in one sentence of at most 500 characters
     #[arg(long, value_name = "TEXT")]
     summary: String,
@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Word {
+enum DecideArg {
     #[value(name = "COMPLETE")]
     Complete,
     #[value(name = "ISSUES")]
@@ -57,7 +57,7 @@ enum Word {
 /// Opinions that are kept.
 const OPINIONS: usize = 8;
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let summary = words("`--summary`", &args.summary, "decide")?;
     if let Some(path) = cx.env.get(review::VERDICT).filter(|_| !args.human) {
         return leave(args, summary, Path::new(&path), cx);
@@ -101,7 +101,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// Of the work at a stage of a plan: whoever started the reviewer finds it, and knows the token.
-fn leave(args: Args, summary: Text<500>, path: &Path, cx: &Cx) -> Outcome {
+fn leave(args: Args, summary: Text<500>, path: &Path, cx: &CommandCx) -> CommandResult {
     let token = args.token.clone().or_else(|| given(cx)).ok_or_else(Failure::not_reviewer)?;
     let json = args.json;
     let decided = decided(args, summary, Some(token));
@@ -113,17 +113,17 @@ fn leave(args: Args, summary: Text<500>, path: &Path, cx: &Cx) -> Outcome {
     )
 }
 
-fn given(cx: &Cx) -> Option<String> {
+fn given(cx: &CommandCx) -> Option<String> {
     [sprag_host::purpose::program::TOKEN, sprag_host::purpose::program::PASS]
         .iter()
         .find_map(|name| cx.env.text(name))
 }
 
-fn decided(args: Args, summary: Text<500>, token: Option<String>) -> Decided {
-    Decided {
+fn decided(args: Args, summary: Text<500>, token: Option<String>) -> ReviewDecision {
+    ReviewDecision {
         word: match args.word {
-            Word::Complete => ReviewWord::Complete,
-            Word::Issues => ReviewWord::Issues,
+            DecideArg::Complete => ReviewResult::Complete,
+            DecideArg::Issues => ReviewResult::Issues,
         },
         summary,
         message: Text::new(args.message),
@@ -132,7 +132,7 @@ fn decided(args: Args, summary: Text<500>, token: Option<String>) -> Decided {
     }
 }
 
-fn tell(json: bool, word: ReviewWord, session: &SessionId, how: &str) -> Outcome {
+fn tell(json: bool, word: ReviewResult, session: &SessionId, how: &str) -> CommandResult {
     show(
         json,
         || json!({"session": session, "word": word, "delivery": how}),

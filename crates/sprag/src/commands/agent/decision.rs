@@ -1,28 +1,33 @@
 //! `sprag decision`: an agent writes down what it chose, and why.
 
 use sprag_base::text::Text;
-use sprag_plan::notes::Said;
+use sprag_plan::notes::NoteBody;
 
 use super::note;
-use crate::commands::{Cx, Outcome, words};
+use crate::commands::{CommandCx, CommandResult, words};
 
 /// Note what was decided at a stage, and why
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What was decided, at most 1,000 characters
     text: String,
     /// Why, at most 1,000 characters: only what has a reason is remembered
     #[arg(long, value_name = "WHY")]
     because: Option<String>,
     #[command(flatten)]
-    about: note::About,
+    about: note::StageArg,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let text = words("the decision", &args.text, "decision")?;
     let why = match &args.because {
         Some(why) => words("`--because`", why, "decision")?,
         None => Text::default(),
     };
-    note::write(cx, &args.about, "decision TEXT --because WHY --stage STAGE", Said::Decision { text, why })
+    note::write(
+        cx,
+        &args.about,
+        "decision TEXT --because WHY --stage STAGE",
+        NoteBody::Decision { text, why },
+    )
 }

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use sprag_base::text::{Text, plain};
 use sprag_host::sys::disk::RealDisk;
 use sprag_orchestrator::layout::worktree_of;
-use sprag_orchestrator::session_dir::Site;
+use sprag_orchestrator::session_dir::SessionDir;
 use sprag_orchestrator::stage_session::{handoffs, notes};
-use sprag_plan::brief::Told;
-use sprag_plan::handoff::{BYTES, Completed, Decided, Handoff};
-use sprag_plan::notes::Note;
+use sprag_plan::brief::BriefInput;
+use sprag_plan::handoff::{BYTES, Completed, Handoff, HandoffDecision};
+use sprag_plan::notes::StageNote;
 
 use super::note::stage_of;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,7 +25,7 @@ use crate::output;
 /// commits, files, decisions, open questions.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     /// Something that is done
@@ -69,21 +69,21 @@ struct ShowArgs {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match &args.command {
         Some(Command::Show(args)) => tell(args, cx),
         None => write(&args, cx),
     }
 }
 
-fn write(args: &Args, cx: &Cx) -> Outcome {
+fn write(args: &Args, cx: &CommandCx) -> CommandResult {
     let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff --next TEXT --stage STAGE")?;
     let said = said(args)?;
     if said.is_empty() {
         return Err(Failure::empty_handoff());
     }
     let plan = active.plan().head.name.to_string();
-    let told = Told::of(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
+    let told = BriefInput::of(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
     let session = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).unwrap_or_default();
     let places = cx.places()?;
     let root = places.worktree.clone().ok_or_else(Failure::no_repository)?;
@@ -91,12 +91,12 @@ fn write(args: &Args, cx: &Cx) -> Outcome {
     let is_there = root.ends_with(worktree_of(Path::new(""), &stage));
     let worktree = if is_there { root } else { worktree_of(&root, &stage) };
     let noted = notes::of_stage(&run, &plan, &stage)?;
-    let sketch = handoffs::sketch(&handoffs::Of {
+    let sketch = handoffs::sketch(&handoffs::HandoffSubject {
         told: &told,
         notes: &noted,
         worktree: &worktree,
         session: &session,
-        site: &Site::at(&run.join("s").join(session.replace('/', "."))),
+        site: &SessionDir::at(&run.join("s").join(session.replace('/', "."))),
         store: &cx.world()?.store(),
     });
     // Whose it is, nobody says but us.
@@ -120,7 +120,7 @@ fn said(args: &Args) -> Result<Handoff, Failure> {
             .collect(),
         key_decisions: texts(&args.decided)
             .into_iter()
-            .map(|decision| Decided { decision, rationale: Text::default() })
+            .map(|decision| HandoffDecision { decision, rationale: Text::default() })
             .collect(),
         discovered_facts: texts(&args.fact),
         open_questions: texts(&args.open),
@@ -138,7 +138,7 @@ fn said(args: &Args) -> Result<Handoff, Failure> {
     handoffs::parse(&text).map_err(|unreadable| Failure::bad_handoff(&unreadable))
 }
 
-fn tell(args: &ShowArgs, cx: &Cx) -> Outcome {
+fn tell(args: &ShowArgs, cx: &CommandCx) -> CommandResult {
     let (run, active, stage) = stage_of(cx, args.stage.as_deref(), "handoff show STAGE")?;
     let plan = active.plan().head.name.to_string();
     let found = match args.number {
@@ -173,6 +173,6 @@ fn tell(args: &ShowArgs, cx: &Cx) -> Outcome {
     )
 }
 
-fn line(note: &Note) -> String {
+fn line(note: &StageNote) -> String {
     format!("{} {}", note.at, note.said.line())
 }

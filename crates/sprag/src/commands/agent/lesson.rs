@@ -4,9 +4,9 @@ use serde_json::json;
 
 use sprag_govern::event::Actor;
 use sprag_host::report;
-use sprag_host::report::submit::Hand;
+use sprag_host::report::submit::Submitter;
 
-use crate::commands::{Cx, Outcome, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output;
 
 /// Keep a lesson: what went wrong, and what to do about it
@@ -15,7 +15,7 @@ use crate::output;
 /// as another becomes part of it. The best ones stand under `## Lessons Learned` in `CLAUDE.md` and `AGENTS.md`,
 /// where those files and a `.sprag` directory are there.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What was learned, at most 1,500 characters
     text: String,
     /// The command that failed because of it, and passes now
@@ -29,12 +29,12 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let text = words::<1500>("the lesson", &args.text, "lesson")?;
     let check = args.check.as_deref().map(|check| words::<150>("`--check`", check, "lesson")).transpose()?;
     let world = cx.world()?;
     let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
-    let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+    let hand = Submitter { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
     let check = check.as_ref().map(|check| check.as_str());
     let recorded = sprag_host::report::lesson::record(&world, &hand, text.as_str(), check)?;
     let came = &recorded.handed_in;

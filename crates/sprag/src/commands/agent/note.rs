@@ -7,10 +7,10 @@ use sprag_host::sys::disk::RealDisk;
 use sprag_orchestrator::run_log::active;
 use sprag_orchestrator::stage_session::notes;
 use sprag_plan::ids::StageId;
-use sprag_plan::notes::Said;
+use sprag_plan::notes::NoteBody;
 use sprag_plan::run::Run;
 
-use crate::commands::{Cx, Outcome, show, words};
+use crate::commands::{CommandCx, CommandResult, show, words};
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,16 +18,16 @@ use crate::output;
 ///
 /// It is told to whoever works at the stage next, and handed to the memory when the stage is merged.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What is so, at most 1,000 characters
     text: String,
     #[command(flatten)]
-    about: About,
+    about: StageArg,
 }
 
 /// Which stage is meant.
 #[derive(clap::Args)]
-pub struct About {
+pub(crate) struct StageArg {
     /// The stage (default: the one that is worked at here)
     #[arg(long)]
     stage: Option<String>,
@@ -36,19 +36,19 @@ pub struct About {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let text = words("the note", &args.text, "note")?;
-    write(cx, &args.about, "note TEXT --stage STAGE", Said::Note { text })
+    write(cx, &args.about, "note TEXT --stage STAGE", NoteBody::Note { text })
 }
 
 /// Writes it down, on the disk before this returns.
-pub fn write(cx: &Cx, about: &About, command: &str, said: Said) -> Outcome {
+pub(crate) fn write(cx: &CommandCx, about: &StageArg, command: &str, said: NoteBody) -> CommandResult {
     let (run, active, stage) = stage_of(cx, about.stage.as_deref(), command)?;
     let plan = active.plan().head.name.to_string();
     let note = notes::note(&stage, cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE), said, cx.now);
     match notes::append(&run, &plan, &RealDisk, &note)? {
-        notes::Kept::Full => Err(Failure::too_many_notes(stage.as_str())),
-        notes::Kept::Written => show(
+        notes::NoteOutcome::Full => Err(Failure::too_many_notes(stage.as_str())),
+        notes::NoteOutcome::Written => show(
             about.json,
             || serde_json::json!({"plan": plan, "stage": stage, "id": note.id, "kind": note.said.name()}),
             || output::line(format!("noted for stage `{}`", stage.as_str())),
@@ -57,7 +57,11 @@ pub fn write(cx: &Cx, about: &About, command: &str, said: Said) -> Outcome {
 }
 
 /// The folder of runs, the run, and the stage: named, or the one whose agent this is.
-pub fn stage_of(cx: &Cx, named: Option<&str>, command: &str) -> Result<(PathBuf, Run, StageId), Failure> {
+pub(crate) fn stage_of(
+    cx: &CommandCx,
+    named: Option<&str>,
+    command: &str,
+) -> Result<(PathBuf, Run, StageId), Failure> {
     let own = cx.env.text("SPRAG_STAGE");
     let id = match (&own, named) {
         (Some(own), Some(named)) if own != named => return Err(Failure::another_stage(own, named)),
@@ -74,6 +78,6 @@ pub fn stage_of(cx: &Cx, named: Option<&str>, command: &str) -> Result<(PathBuf,
 }
 
 /// Stages that could have been meant.
-pub fn known(runs: &[Run]) -> Vec<String> {
+pub(crate) fn known(runs: &[Run]) -> Vec<String> {
     runs.iter().flat_map(Run::standings).map(|(id, _)| id.as_str().to_owned()).collect()
 }

@@ -3,14 +3,14 @@
 use sprag_govern::report::Report;
 use sprag_host::report;
 
-use crate::commands::{Cx, Outcome, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output;
 
 /// Note an observation in a session's journal
 ///
 /// For agents and sub-agents: no note is lost, however many are made at once.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What was observed, at most 2,000 characters
     note: String,
     /// The session, by id or its start (default: the one of this worktree)
@@ -21,7 +21,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let note = words("the note", &args.note, "observe")?;
     let world = cx.world()?;
     let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;

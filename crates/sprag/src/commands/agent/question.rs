@@ -1,20 +1,20 @@
 //! `sprag question`: an agent writes down what is open, and goes on.
 
-use sprag_plan::notes::Said;
+use sprag_plan::notes::NoteBody;
 
 use super::note;
-use crate::commands::{Cx, Outcome, words};
+use crate::commands::{CommandCx, CommandResult, words};
 
 /// Note what is open at a stage, without waiting for an answer
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What is open, at most 1,000 characters
     text: String,
     #[command(flatten)]
-    about: note::About,
+    about: note::StageArg,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let text = words("the question", &args.text, "question")?;
-    note::write(cx, &args.about, "question TEXT --stage STAGE", Said::Question { text })
+    note::write(cx, &args.about, "question TEXT --stage STAGE", NoteBody::Question { text })
 }

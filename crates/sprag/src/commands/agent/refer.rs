@@ -6,13 +6,13 @@ use sprag_base::text::Text;
 use sprag_govern::report::Report;
 use sprag_host::{memory, report};
 
-use crate::commands::{Cx, Outcome, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::failure::Failure;
 use crate::output;
 
 /// Say which learnings were of use, and how
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Their ids, or the first six characters and more
     #[arg(required = true)]
     ids: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let help = words("`--how`", &args.how, "ref")?;
     let ids = args.ids.iter().map(|id| words("an id", id, "ref")).collect::<Result<Vec<Text<64>>, _>>()?;
     let world = cx.world()?;

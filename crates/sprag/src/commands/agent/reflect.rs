@@ -6,11 +6,11 @@ use serde_json::json;
 
 use sprag_govern::event::Actor;
 use sprag_host::report;
-use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::report::submit::{Submitter, hand_in};
 use sprag_memory::learning;
-use sprag_memory::write_gate::Resolution;
+use sprag_memory::write_gate::SimilarResolution;
 
-use crate::commands::{Cx, Ending, Outcome, delivered, show, words};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, delivered, show, words};
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,7 +20,7 @@ use crate::output;
 /// to change. A candidate that resembles a learning waits until `--merge`, `--supersede` or `--distinct` says
 /// what it is. The same submission twice is stored once.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print the form of a submission, with an example
     #[arg(long)]
     schema: bool,
@@ -41,11 +41,11 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if args.schema {
         let schema = serde_json::to_string_pretty(&learning::schema()).map_err(io::Error::other)?;
         output::line(schema);
-        return Ok(Ending::Done);
+        return Ok(CommandEnd::Done);
     }
     let resolution = resolution(&args)?;
     let text = read_stdin(resolution.is_some())?;
@@ -56,7 +56,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     let world = cx.world()?;
     let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
-    let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+    let hand = Submitter { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
     let came = hand_in(&world, &hand, &text, resolution)?;
     let how = delivered(&came.delivery)?;
     show(
@@ -71,12 +71,12 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     )
 }
 
-fn resolution(args: &Args) -> Result<Option<Resolution>, Failure> {
+fn resolution(args: &Args) -> Result<Option<SimilarResolution>, Failure> {
     let id = |id: &String| words("an id", id, "reflect");
     Ok(match (&args.merge, &args.supersede, &args.distinct) {
-        (Some(old), _, _) => Some(Resolution::Merge(id(old)?)),
-        (_, Some(old), _) => Some(Resolution::Supersede(id(old)?)),
-        (_, _, Some(why)) => Some(Resolution::Distinct(words("`--distinct`", why, "reflect")?)),
+        (Some(old), _, _) => Some(SimilarResolution::Merge(id(old)?)),
+        (_, Some(old), _) => Some(SimilarResolution::Supersede(id(old)?)),
+        (_, _, Some(why)) => Some(SimilarResolution::Distinct(words("`--distinct`", why, "reflect")?)),
         (None, None, None) => None,
     })
 }

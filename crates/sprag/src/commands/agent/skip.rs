@@ -5,17 +5,17 @@ use serde_json::json;
 use sprag_govern::report::{Decider, Report};
 use sprag_host::report;
 
-use crate::commands::{Cx, Outcome, delivered, show, words};
+use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output;
 
 /// Say that there is nothing to learn, and why
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Why not, at most 500 characters
     reason: String,
     /// Who says so
-    #[arg(long, value_enum, default_value_t = By::Agent)]
-    decider: By,
+    #[arg(long, value_enum, default_value_t = DeciderArg::Agent)]
+    decider: DeciderArg,
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
@@ -25,17 +25,17 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum By {
+enum DeciderArg {
     Agent,
     User,
     Auto,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let decider = match args.decider {
-        By::Agent => Decider::Agent,
-        By::User => Decider::User,
-        By::Auto => Decider::Auto,
+        DeciderArg::Agent => Decider::Agent,
+        DeciderArg::User => Decider::User,
+        DeciderArg::Auto => Decider::Auto,
     };
     let reason = words("the reason", &args.reason, "skip")?;
     let world = cx.world()?;

@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use sprag_govern::history::Sessions;
+use sprag_govern::history::SessionList;
 use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::store::projections;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// List the clients Sprag knows, what each can do, and its last event here
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let sessions: Sessions = match cx.world() {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    let sessions: SessionList = match cx.world() {
         Ok(world) => projections::load_all(&world.store())?,
-        Err(_) => Sessions::default(),
+        Err(_) => SessionList::default(),
     };
     let last = |client: &Client| {
         let seen = sessions.rows().into_iter().find(|row| row.client.as_str() == client.name);

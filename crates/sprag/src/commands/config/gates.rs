@@ -6,12 +6,12 @@ use sprag_govern::gates::ALL;
 use sprag_host::store::journal;
 use sprag_host::{config, report};
 
-use crate::commands::{Cx, Outcome, show, warn};
+use crate::commands::{CommandCx, CommandResult, show, warn};
 use crate::output;
 
 /// List the gates with their settings, and the state a session has in each
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The session, by id or its start
     #[arg(long)]
     session: Option<String>,
@@ -20,7 +20,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     warn(&world);
     let states = match &args.session {

@@ -12,15 +12,15 @@ use serde_json::json;
 
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::sys::disk::RealDisk;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 
-use super::{Cx, Outcome, check_not_agent, show};
+use super::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Show or change the configuration
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -68,7 +68,7 @@ enum Command {
     },
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command.unwrap_or(Command::Show { defaults: false, json: false }) {
         Command::Show { defaults: true, json } => {
             show(json, || json!({ "defaults": config::defaults() }), || output::text_raw(&config::defaults()))
@@ -87,9 +87,9 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
 }
 
-fn places(cx: &Cx) -> Places {
+fn places(cx: &CommandCx) -> Locations {
     // Outside git and without a home there still are defaults and the environment.
-    cx.places().unwrap_or(Places {
+    cx.places().unwrap_or(Locations {
         worktree: None,
         git_dir: None,
         common: None,
@@ -98,7 +98,7 @@ fn places(cx: &Cx) -> Places {
     })
 }
 
-fn resolved(cx: &Cx) -> Result<Resolved, Failure> {
+fn resolved(cx: &CommandCx) -> Result<Resolved, Failure> {
     let resolved = config::load(&places(cx), &cx.env);
     match resolved.problems.is_empty() {
         true => Ok(resolved),
@@ -106,7 +106,7 @@ fn resolved(cx: &Cx) -> Result<Resolved, Failure> {
     }
 }
 
-fn show_all(json: bool, cx: &Cx) -> Outcome {
+fn show_all(json: bool, cx: &CommandCx) -> CommandResult {
     let resolved = resolved(cx)?;
     show(
         json,
@@ -144,7 +144,7 @@ fn show_all(json: bool, cx: &Cx) -> Outcome {
     )
 }
 
-fn get(key: &str, json: bool, cx: &Cx) -> Outcome {
+fn get(key: &str, json: bool, cx: &CommandCx) -> CommandResult {
     let resolved = resolved(cx)?;
     let Some(setting) = resolved.settings.get(key) else {
         return Err(Failure::unknown_key(key, config::nearest(&resolved.settings, key).as_deref()));
@@ -156,7 +156,7 @@ fn get(key: &str, json: bool, cx: &Cx) -> Outcome {
     )
 }
 
-fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &Cx) -> Outcome {
+fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     check_not_agent(&places)?;
     let found = config::files(&places).into_iter().find(|(found, _)| *found == layer);
@@ -171,7 +171,7 @@ fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &Cx) -> Outcome {
     )
 }
 
-fn paths(json: bool, cx: &Cx) -> Outcome {
+fn paths(json: bool, cx: &CommandCx) -> CommandResult {
     let files = config::files(&places(cx));
     show(
         json,

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use sprag_host::config::switches::{self, Span};
+use sprag_host::config::switches::{self, SwitchOff};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{Cx, Outcome, check_person, seconds, show};
+use crate::commands::{CommandCx, CommandResult, check_person, seconds, show};
 use crate::output;
 
 /// Switch Sprag off (a person's): hooks answer nothing and record nothing
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only in this repository
     #[arg(long)]
     here: bool,
@@ -22,13 +22,13 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let until = args.span.as_deref().map(seconds).transpose()?.map(|seconds| cx.now.plus_seconds(seconds));
     let places = cx.places()?;
     let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
     check_person(&places)?;
     let mut off = switches::read_off(user);
-    let span = Span { since: cx.now, until };
+    let span = SwitchOff { since: cx.now, until };
     match args.here {
         true => {
             off.here.insert(places.store.clone(), span);

@@ -5,18 +5,18 @@ use serde_json::json;
 use sprag_host::config::switches;
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// Switch Sprag on again, here and everywhere
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
     let mut off = switches::read_off(user);

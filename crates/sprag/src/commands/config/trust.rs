@@ -8,7 +8,7 @@ use serde_json::json;
 use sprag_host::config::{self, Layer, switches};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{Cx, Outcome, check_person, show};
+use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -16,7 +16,7 @@ use crate::output;
 ///
 /// Until then it may only tighten. Trust is bound to the content: a changed file needs it again.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Take the trust back
     #[arg(long)]
     revoke: bool,
@@ -25,7 +25,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     let user = places.user.as_ref().ok_or(sprag_host::sys::locations::NoHome)?;
     check_person(&places)?;

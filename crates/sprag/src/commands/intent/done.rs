@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use sprag_base::text::quoted;
-use sprag_check::{Outcome as Came, Ran};
+use sprag_check::{CheckOutcome as Came, CheckRan};
 use sprag_govern::report::Report;
 use sprag_host::checks::session;
-use sprag_host::intents::completion::Checked;
+use sprag_host::intents::completion::IntentCheckResult;
 use sprag_host::report::{self, ReportError};
 use sprag_host::world::World;
-use sprag_intent::{DONE, Intent, Status};
+use sprag_intent::{DONE, Intent, IntentStatus};
 
 use super::{all, one, worktree};
-use crate::commands::{Cx, Outcome, check_person, delivered, show};
+use crate::commands::{CommandCx, CommandResult, check_person, delivered, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,7 +20,7 @@ use crate::output;
 ///
 /// In a session, or by a person. Only a person opens it again.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Its id
     id: String,
     /// The session, by id or its start (default: the one of this worktree)
@@ -31,7 +31,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
@@ -47,7 +47,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Err(error) => return Err(error.into()),
     };
     let standings = sprag_host::intents::standings(&world)?;
-    if standings.status(intent) != Status::Done {
+    if standings.status(intent) != IntentStatus::Done {
         // What a person has to say is known at once; checks may take long.
         let unmet = standings.unmet(intent);
         if !unmet.is_empty() {
@@ -74,25 +74,26 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     show(
         args.json,
-        || json!({"intent": intent.id, "status": Status::Done.name()}),
+        || json!({"intent": intent.id, "status": IntentStatus::Done.name()}),
         || output::line(format!("intent `{}` is done", intent.id)),
     )
 }
 
-fn check(world: &World<'_>, intent: &Intent, cx: &Cx) -> Result<(), Failure> {
-    let watch = |check: &sprag_check::Check| {
+fn check(world: &World<'_>, intent: &Intent, cx: &CommandCx) -> Result<(), Failure> {
+    let watch = |check: &sprag_check::CompletionCheck| {
         output::note(format!("sprag: running {}: `{}`", check.name, quoted(&check.command)));
     };
     match sprag_host::intents::completion::check(world, intent, &worktree(world)?, cx.now, &watch)? {
-        Checked::Passed => Ok(()),
-        Checked::Forbidden { command, rule } => {
+        IntentCheckResult::Passed => Ok(()),
+        IntentCheckResult::Forbidden { command, rule } => {
             Err(Failure::check_forbidden(intent.id.as_str(), &command, &rule))
         }
-        Checked::Failed(results) => {
+        IntentCheckResult::Failed(results) => {
             let failed =
                 results.ran.iter().filter(|ran| !sprag_host::intents::completion::is_passed(&ran.outcome));
-            let told =
-                |ran: &Ran| format!("check `{}` {}{}", ran.check, how(&ran.outcome), last_line(&ran.outcome));
+            let told = |ran: &CheckRan| {
+                format!("check `{}` {}{}", ran.check, how(&ran.outcome), last_line(&ran.outcome))
+            };
             Err(Failure::checks_failed(intent.id.as_str(), &failed.map(told).collect::<Vec<_>>()))
         }
     }

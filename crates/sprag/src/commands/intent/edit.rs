@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use sprag_host::intent_files;
-use sprag_intent::{Intent, IntentSet, Origin, Owned, Read};
+use sprag_intent::{Intent, IntentFiles, IntentOrigin, IntentSet, Ownership};
 
 use super::{all, worktree};
-use crate::commands::{Cx, Outcome, check_not_agent, show};
+use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Add an intent to `.sprag/intents.yaml` (not for agents)
 #[derive(clap::Args)]
-pub struct New {
+pub(super) struct NewArgs {
     /// Its id: 1 to 64 of letters, digits, `.`, `_` and `-`
     id: String,
     /// What is to be reached, in a few words
@@ -26,7 +26,7 @@ pub struct New {
     json: bool,
 }
 
-pub fn new(args: New, cx: &Cx) -> Outcome {
+pub(super) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     // Whoever could make an intent could make one that owns everything.
     check_not_agent(&world.places)?;
@@ -35,24 +35,24 @@ pub fn new(args: New, cx: &Cx) -> Outcome {
         return Err(Failure::bad_intent_id(&args.id));
     }
     for pattern in &args.scope {
-        Owned::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
+        Ownership::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
     }
     let known = match intent_files::load(&root).map(|loaded| loaded.read) {
-        Some(Read::Good(set)) => set,
-        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+        Some(IntentFiles::Good(set)) => set,
+        Some(IntentFiles::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
         None => IntentSet::default(),
     };
     if known.find(&args.id).is_some() {
         return Err(Failure::intent_exists(&args.id));
     }
-    let path = Origin::Sprag.path();
+    let path = IntentOrigin::Sprag.path();
     let text = match root.join(path).exists() {
-        true => intent_files::text_of(&root, Origin::Sprag)?,
+        true => intent_files::text_of(&root, IntentOrigin::Sprag)?,
         false => String::new(),
     };
     let new = intent_files::edit::with_intent(&text, &args.id, &args.name, &args.scope)
         .ok_or_else(|| Failure::not_editable(path))?;
-    sprag_host::intents::rewrite(&world, &world.places, Origin::Sprag, &new)?;
+    sprag_host::intents::rewrite(&world, &world.places, IntentOrigin::Sprag, &new)?;
     show(
         args.json,
         || json!({"intent": args.id, "file": path}),
@@ -62,7 +62,7 @@ pub fn new(args: New, cx: &Cx) -> Outcome {
 
 /// Write what became of the intents back into their files
 #[derive(clap::Args)]
-pub struct Sync {
+pub(super) struct SyncArgs {
     /// Say what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -71,13 +71,13 @@ pub struct Sync {
     json: bool,
 }
 
-pub fn sync(args: Sync, cx: &Cx) -> Outcome {
+pub(super) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let root = worktree(&world)?;
     let set = all(&world)?;
     let standings = sprag_host::intents::standings(&world)?;
     let mut changed: Vec<(&Intent, &str)> = Vec::new();
-    for origin in Origin::ALL {
+    for origin in IntentOrigin::ALL {
         let differs = |intent: &&Intent| intent.origin == origin && standings.status(intent) != intent.status;
         let differing: Vec<&Intent> = set.iter().filter(differs).collect();
         if differing.is_empty() {

@@ -8,11 +8,11 @@ mod show;
 
 use std::path::PathBuf;
 
-use sprag_host::intent_files::{self, Loaded};
+use sprag_host::intent_files::{self, LoadedIntents};
 use sprag_host::world::World;
-use sprag_intent::{Intent, IntentSet, Read};
+use sprag_intent::{Intent, IntentFiles, IntentSet};
 
-use super::{Cx, Outcome};
+use super::{CommandCx, CommandResult};
 use crate::failure::Failure;
 
 /// What changes are made for, and where they may be made
@@ -20,26 +20,26 @@ use crate::failure::Failure;
 /// Intents stand in `.sprag/intents.yaml`, and where it exists in `.orchestration/active_intents.yaml`. Where
 /// there are any, an agent chooses one before it changes anything.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(clap::Subcommand)]
 enum Command {
-    List(show::List),
-    Show(show::Show),
-    Check(show::Check),
+    List(show::ListIntents),
+    Show(show::ShowIntent),
+    Check(show::CheckIntents),
     Select(select::Args),
     Done(done::Args),
-    New(edit::New),
-    Sync(edit::Sync),
-    Reopen(people_only::Reopen),
-    Accept(people_only::Accept),
-    Expand(people_only::Expand),
+    New(edit::NewArgs),
+    Sync(edit::SyncArgs),
+    Reopen(people_only::ReopenArgs),
+    Accept(people_only::AcceptArgs),
+    Expand(people_only::ExpandArgs),
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::List(args) => show::list(args, cx),
         Command::Show(args) => show::show_one(args, cx),
@@ -58,15 +58,15 @@ fn worktree(world: &World<'_>) -> Result<PathBuf, Failure> {
     world.places.worktree.clone().ok_or_else(Failure::no_repository)
 }
 
-fn loaded(world: &World<'_>) -> Result<Loaded, Failure> {
+fn loaded(world: &World<'_>) -> Result<LoadedIntents, Failure> {
     intent_files::load(&worktree(world)?).ok_or_else(Failure::no_intents)
 }
 
 /// All intents, or what is wrong with them.
 fn all(world: &World<'_>) -> Result<IntentSet, Failure> {
     match loaded(world)?.read {
-        Read::Good(set) => Ok(set),
-        Read::Bad(bad) => Err(Failure::bad_intents(&bad)),
+        IntentFiles::Good(set) => Ok(set),
+        IntentFiles::Bad(bad) => Err(Failure::bad_intents(&bad)),
     }
 }
 

@@ -4,16 +4,16 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_host::intent_files;
-use sprag_intent::{ACCEPTED, EXPANDED, Origin, Owned, Proof, REOPENED, Status};
+use sprag_intent::{ACCEPTED, CriterionProof, EXPANDED, IntentOrigin, IntentStatus, Ownership, REOPENED};
 
 use super::{all, one, worktree};
-use crate::commands::{Cx, Outcome, check_person, show};
+use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Open an intent again that is done (a person's)
 #[derive(clap::Args)]
-pub struct Reopen {
+pub(super) struct ReopenArgs {
     /// Its id
     id: String,
     /// Print one JSON object
@@ -21,17 +21,17 @@ pub struct Reopen {
     json: bool,
 }
 
-pub fn reopen(args: Reopen, cx: &Cx) -> Outcome {
+pub(super) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     check_person(&world.places)?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
-    if sprag_host::intents::standings(&world)?.status(intent) == Status::Done {
+    if sprag_host::intents::standings(&world)?.status(intent) == IntentStatus::Done {
         sprag_host::report::intent::record(&world, REOPENED, json!({ "id": intent.id }), cx.now)?;
     }
     show(
         args.json,
-        || json!({"intent": intent.id, "status": Status::InProgress.name()}),
+        || json!({"intent": intent.id, "status": IntentStatus::InProgress.name()}),
         || output::line(format!("intent `{}` is open", intent.id)),
     )
 }
@@ -41,7 +41,7 @@ pub fn reopen(args: Reopen, cx: &Cx) -> Outcome {
 /// Criteria without a check count as met, and what was done while the intent said something else counts for
 /// what it says now. With `--criterion` only those criteria count as met.
 #[derive(clap::Args)]
-pub struct Accept {
+pub(super) struct AcceptArgs {
     /// Its id
     id: String,
     /// Only this criterion, by its id or its number; may be given more than once
@@ -52,12 +52,12 @@ pub struct Accept {
     json: bool,
 }
 
-pub fn accept(args: Accept, cx: &Cx) -> Outcome {
+pub(super) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     check_person(&world.places)?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
-    let words = || intent.criteria.iter().filter(|criterion| criterion.proof == Proof::Word);
+    let words = || intent.criteria.iter().filter(|criterion| criterion.proof == CriterionProof::Word);
     let unknown = args.criterion.iter().find(|key| !words().any(|criterion| criterion.key.as_str() == *key));
     if let Some(key) = unknown {
         return Err(Failure::no_criterion(&args.id, key));
@@ -82,7 +82,7 @@ pub fn accept(args: Accept, cx: &Cx) -> Outcome {
 
 /// Let an intent own more (a person's)
 #[derive(clap::Args)]
-pub struct Expand {
+pub(super) struct ExpandArgs {
     /// Its id
     id: String,
     /// Paths or patterns, relative to the repository
@@ -93,16 +93,16 @@ pub struct Expand {
     json: bool,
 }
 
-pub fn expand(args: Expand, cx: &Cx) -> Outcome {
+pub(super) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     check_person(&world.places)?;
     let root = worktree(&world)?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
     for pattern in &args.patterns {
-        Owned::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
+        Ownership::check(pattern).map_err(|bad| Failure::bad_pattern(pattern, &bad))?;
     }
-    let origin: Origin = intent.origin;
+    let origin: IntentOrigin = intent.origin;
     let mut text = intent_files::text_of(&root, origin)?;
     for pattern in args.patterns.iter().filter(|pattern| !intent.owned.globs().contains(pattern)) {
         text = intent_files::edit::with_pattern(&text, origin, &args.id, pattern)

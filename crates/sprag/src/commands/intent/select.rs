@@ -5,22 +5,22 @@ use serde_json::json;
 use sprag_base::text::Text;
 use sprag_govern::report::Report;
 use sprag_host::report;
-use sprag_intent::Class;
+use sprag_intent::DeclaredClass;
 
 use super::{all, one};
-use crate::commands::{Cx, Outcome, delivered, show};
+use crate::commands::{CommandCx, CommandResult, delivered, show};
 use crate::output;
 
 /// Choose the intent that the changes to come serve
 ///
 /// Prints what the intent means, what may be changed for it, what was done for it lately and who else is at it.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Its id
     id: String,
     /// What the changes will be: nothing but another form of the same behaviour, or more than that
     #[arg(long, value_parser = class, default_value = "INTENT_EVOLUTION")]
-    class: Class,
+    class: DeclaredClass,
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
@@ -29,11 +29,11 @@ pub struct Args {
     json: bool,
 }
 
-fn class(text: &str) -> Result<Class, String> {
-    Class::read(text).ok_or_else(|| "give AST_REFACTOR or INTENT_EVOLUTION".to_owned())
+fn class(text: &str) -> Result<DeclaredClass, String> {
+    DeclaredClass::read(text).ok_or_else(|| "give AST_REFACTOR or INTENT_EVOLUTION".to_owned())
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;

@@ -4,26 +4,26 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_host::intent_files;
-use sprag_intent::{Bad, IntentSet, Owned, Read};
+use sprag_intent::{IntentFileError, IntentFiles, IntentSet, Ownership};
 
 use super::{all, one, worktree};
-use crate::commands::{Cx, Ending, Outcome, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// List the intents of this repository
 #[derive(clap::Args)]
-pub struct List {
+pub(super) struct ListIntents {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn list(args: List, cx: &Cx) -> Outcome {
+pub(super) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = match intent_files::load(&worktree(&world)?).map(|loaded| loaded.read) {
-        Some(Read::Good(set)) => set,
-        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+        Some(IntentFiles::Good(set)) => set,
+        Some(IntentFiles::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
         None => IntentSet::default(),
     };
     let standings = sprag_host::intents::standings(&world)?;
@@ -36,9 +36,9 @@ pub fn list(args: List, cx: &Cx) -> Outcome {
             }
             let row = |intent: &sprag_intent::Intent| {
                 let owned = match &intent.owned {
-                    Owned::Nothing => "nothing".to_owned(),
-                    Owned::Everything => "everything".to_owned(),
-                    Owned::Globs(globs) => globs.join(" "),
+                    Ownership::Nothing => "nothing".to_owned(),
+                    Ownership::Everything => "everything".to_owned(),
+                    Ownership::Globs(globs) => globs.join(" "),
                 };
                 vec![
                     intent.id.to_string(),
@@ -54,7 +54,7 @@ pub fn list(args: List, cx: &Cx) -> Outcome {
 
 /// Show one intent as an agent sees it
 #[derive(clap::Args)]
-pub struct Show {
+pub(super) struct ShowIntent {
     /// Its id
     id: String,
     /// Print one JSON object
@@ -62,7 +62,7 @@ pub struct Show {
     json: bool,
 }
 
-pub fn show_one(args: Show, cx: &Cx) -> Outcome {
+pub(super) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
@@ -77,13 +77,13 @@ pub fn show_one(args: Show, cx: &Cx) -> Outcome {
 
 /// Tell what is wrong with the files of intents, by line and column
 #[derive(clap::Args)]
-pub struct Check {
+pub(super) struct CheckIntents {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn check(args: Check, cx: &Cx) -> Outcome {
+pub(super) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let Some(loaded) = intent_files::load(&worktree(&world)?) else {
         return show(
@@ -93,13 +93,13 @@ pub fn check(args: Check, cx: &Cx) -> Outcome {
         );
     };
     let (count, problems) = match &loaded.read {
-        Read::Good(set) => (set.len(), &[][..]),
-        Read::Bad(bad) => (0, bad.as_slice()),
+        IntentFiles::Good(set) => (set.len(), &[][..]),
+        IntentFiles::Bad(bad) => (0, bad.as_slice()),
     };
-    let row = |bad: &Bad| -> Value {
+    let row = |bad: &IntentFileError| -> Value {
         json!({"file": bad.origin.path(), "line": bad.line, "column": bad.column, "what": bad.what})
     };
-    let rows = |all: &[Bad]| all.iter().map(row).collect::<Vec<_>>();
+    let rows = |all: &[IntentFileError]| all.iter().map(row).collect::<Vec<_>>();
     show(
         args.json,
         || json!({"intents": count, "problems": rows(problems), "warnings": rows(&loaded.warnings)}),
@@ -112,5 +112,5 @@ pub fn check(args: Check, cx: &Cx) -> Outcome {
             }
         },
     )?;
-    Ok(if problems.is_empty() { Ending::Done } else { Ending::No })
+    Ok(if problems.is_empty() { CommandEnd::Done } else { CommandEnd::No })
 }

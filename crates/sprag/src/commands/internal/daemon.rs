@@ -1,22 +1,22 @@
 //! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag resume` start it.
 
 use sprag_host::sys::disk::RealDisk;
-use sprag_orchestrator::daemon::start_run::{self, Cannot};
-use sprag_orchestrator::daemon::{Change, Manner, Runner, Until};
-use sprag_orchestrator::daemon_log::Diary;
+use sprag_orchestrator::daemon::start_run::{self, StartError};
+use sprag_orchestrator::daemon::{DaemonLoop, RunMode, StageChange, Until};
+use sprag_orchestrator::daemon_log::DaemonLogFile;
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{Outcome, Recorded};
+use sprag_plan::run::record::{EffectOutcome, RunRecord};
 
 use crate::commands::run::background::READY;
 use crate::commands::run::target;
-use crate::commands::{Cx, Ending};
+use crate::commands::{CommandCx, CommandEnd};
 use crate::failure::Failure;
 use crate::output;
 
 /// Run a plan that was begun (`sprag run` starts this)
 #[derive(clap::Args)]
 #[command(hide = true)]
-pub struct Args {
+pub(crate) struct Args {
     /// Name of the plan
     plan: String,
     /// Agents at once, at most
@@ -24,9 +24,9 @@ pub struct Args {
     slots: u16,
 }
 
-pub fn run(args: Args, cx: &Cx) -> crate::commands::Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> crate::commands::CommandResult {
     // Whoever started us reads one line: that we are there, or why not.
-    let failed = |reason: Cannot| {
+    let failed = |reason: StartError| {
         let failure = Failure::from(reason);
         output::line(failure.message.clone());
         failure
@@ -34,24 +34,24 @@ pub fn run(args: Args, cx: &Cx) -> crate::commands::Outcome {
     // Fails where we lead a group already, which does as well.
     rustix::process::setsid().map(drop).unwrap_or_default();
     let begun = start_run::resume(&cx.places()?, &args.plan, &RealDisk).map_err(failed)?;
-    let diary = Diary::at(&begun.ground.run);
+    let diary = DaemonLogFile::at(&begun.ground.run);
     let write = |text: &str| diary.write(&RealDisk, text).unwrap_or_default();
     let (branch, trunk) = (begun.ground.target_name().to_owned(), begun.ground.trunk());
-    let watch = |record: &Recorded, _: &Run, changes: &[Change]| {
+    let watch = |record: &RunRecord, _: &Run, changes: &[StageChange]| {
         changes.iter().for_each(|it| write(&format!("{} {}", it.stage.as_str(), it.state)));
-        if let Recorded::TargetHeld { why } = record {
+        if let RunRecord::TargetHeld { why } = record {
             write(&target::told(why, &branch, &trunk));
         }
-        if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
+        if let RunRecord::Outcome { key, outcome: EffectOutcome::Failed { why, .. } } = record {
             write(&format!("`{}`: {why}", key.0));
         }
     };
     write(&format!("plan `{}`, reign {}", args.plan, begun.ground.epoch));
-    let manner = Manner { slots: args.slots, until: Until::Over };
-    let rest = Runner::new(begun.log, begun.ground, manner, &watch)
+    let manner = RunMode { slots: args.slots, until: Until::Over };
+    let rest = DaemonLoop::new(begun.log, begun.ground, manner, &watch)
         .run(|| output::line(READY))
-        .map_err(|error| failed(Cannot::Io(error)))?;
+        .map_err(|error| failed(StartError::Io(error)))?;
     write(&format!("ends: {}", rest.name()));
     drop(begun.reign);
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

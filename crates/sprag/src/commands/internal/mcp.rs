@@ -3,7 +3,7 @@
 use sprag_host::mcp;
 use sprag_host::sys::env::Env;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 
 /// Serve the memory of this project to an agent, over MCP on stdin and stdout
 ///
@@ -11,13 +11,13 @@ use crate::commands::{Cx, Ending, Outcome};
 /// record_lesson, observe, answer, outcome. What an agent may do depends on its role: the session's own agent
 /// all of it, one that was started for a purpose searches, observes and tells outcomes.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What tells the role of an agent that Sprag has started
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     mcp::serve(Env::Real, cx.cwd.clone(), args.token)?;
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

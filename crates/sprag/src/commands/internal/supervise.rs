@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sprag_host::sys::disk::RealDisk;
 use sprag_orchestrator::agent;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,7 +15,7 @@ use crate::output;
 /// Starts what the session's folder asks for, keeps what it prints, ends it at its deadline or when told to,
 /// with everything it has started, and records how it went. A session is never run twice.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder of the session
     #[arg(required_unless_present = "as_agent_of")]
     folder: Option<PathBuf>,
@@ -32,7 +32,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-pub fn run(args: Args, _cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, _cx: &CommandCx) -> CommandResult {
     if let Some(supervisor) = args.as_agent_of {
         let within = args.within.as_deref().map(|folder| (folder, args.through));
         let error = agent::become_agent(supervisor, within, &args.command);
@@ -42,7 +42,7 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     let folder = args.folder.unwrap_or_default();
     let failed = |error| Failure::io("supervise", &folder, &error);
     match agent::supervise(&folder, &RealDisk, || output::line("taken on")).map_err(failed)? {
-        agent::Supervised::Ended(_) => Ok(Ending::Done),
-        agent::Supervised::Taken | agent::Supervised::Lost => Ok(Ending::No),
+        agent::Supervised::Ended(_) => Ok(CommandEnd::Done),
+        agent::Supervised::Taken | agent::Supervised::Lost => Ok(CommandEnd::No),
     }
 }

@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use sprag_host::memory::mirrors::{self, BACKENDS, Site};
+use sprag_host::memory::mirrors::{self, BACKENDS, MirrorContext};
 use sprag_host::store::outbox;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::output;
 
 /// List where learnings are mirrored to
 ///
 /// What a backend could not take waits, and is tried again by hooks and by `sprag maintain`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Also ask each whether it answers; one may be a program that is started for it
     #[arg(long)]
     ping: bool,
@@ -21,9 +21,9 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
-    let site = Site::of(&world);
+    let site = MirrorContext::of(&world);
     let used = mirrors::in_use(&site);
     let waiting = outbox::waiting(&site.store);
     let mut rows = Vec::new();
@@ -43,7 +43,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             "error": error,
         }));
     }
-    let ending = if is_good { Ending::Done } else { Ending::No };
+    let ending = if is_good { CommandEnd::Done } else { CommandEnd::No };
     if args.json {
         output::json(json!({ "backends": rows }));
         return Ok(ending);

@@ -10,16 +10,16 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::{Text, one_line};
 use sprag_govern::event::Actor;
 use sprag_host::memory::judge::consult;
-use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::report::submit::{Submitter, hand_in};
 use sprag_host::store::projections::each_line;
 use sprag_host::store::{Store, files_with_ending, new_record};
 use sprag_host::sys::disk::{RealDisk, read_small};
 use sprag_host::sys::locations;
 use sprag_host::world::World;
-use sprag_memory::backfill::{self, Read, TURNS, Turn};
+use sprag_memory::backfill::{self, BackfillRecord, TURNS, TranscriptTurn};
 use sprag_memory::learning;
 
-use crate::commands::{Cx, Outcome, check_not_agent, show};
+use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -28,7 +28,7 @@ use crate::output;
 /// Without `--apply` it says which sessions would be read and what that costs. Candidates go the way of any other,
 /// with low confidence. It can be broken off: what was read is not read again.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Transcripts (default: those of this project that Claude Code has kept)
     transcripts: Vec<PathBuf>,
     /// Ask the judge (`memory.judge`) and hand in what it finds
@@ -46,20 +46,20 @@ pub struct Args {
 const BYTES: u64 = 64 * 1024 * 1024;
 
 /// A session to be read.
-struct Past {
+struct PastSession {
     path: PathBuf,
     session: SessionId,
     /// Tells it from the same transcript when it has grown.
     key: Text<64>,
-    turns: Vec<Turn>,
+    turns: Vec<TranscriptTurn>,
     question: Vec<u8>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let paths = if args.transcripts.is_empty() { kept(&world, cx) } else { args.transcripts.clone() };
     let read = already(&world.store())?;
-    let past: Vec<Past> = paths
+    let past: Vec<PastSession> = paths
         .iter()
         .filter_map(|path| look(path))
         .filter(|past| !read.contains(&past.key.to_string()))
@@ -118,7 +118,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// Asks about one session and hands in what it comes to, with a record that it was read.
-fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
+fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, Failure> {
     let answer = consult(world, &past.question).map_err(|why| Failure::unanswered(&why))?;
     let (came, count) = match backfill::submission(&answer) {
         Err(what) => (format!("the answer is not in form: {what}"), 0),
@@ -131,7 +131,7 @@ fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
                 Err(unreadable) => (unreadable.to_string(), 0),
                 Ok(_) => {
                     let hand =
-                        Hand { session: &past.session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+                        Submitter { session: &past.session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
                     let handed = hand_in(world, &hand, &text, None)?;
                     let told = format!(
                         "{} kept, {} not",
@@ -143,14 +143,15 @@ fn ask(world: &World<'_>, past: &Past, cx: &Cx) -> Result<Value, Failure> {
             }
         }
     };
-    let body = Read { transcript: past.key.clone(), candidates: u32::try_from(count).unwrap_or(u32::MAX) };
+    let body =
+        BackfillRecord { transcript: past.key.clone(), candidates: u32::try_from(count).unwrap_or(u32::MAX) };
     let record = new_record::record(backfill::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
     world.store().log(&RealDisk, &[record])?;
     Ok(json!({"session": past.session, "transcript": past.path, "came": came, "kept": count}))
 }
 
 /// `None`: there is too little in it, or it is no transcript.
-fn look(path: &Path) -> Option<Past> {
+fn look(path: &Path) -> Option<PastSession> {
     let text = read_small(path, BYTES).ok()?;
     let turns = backfill::turns(&text);
     if backfill::user_turns(&turns) < TURNS {
@@ -159,7 +160,7 @@ fn look(path: &Path) -> Option<Past> {
     let name = path.file_stem()?.to_string_lossy().into_owned();
     let key = Digest::of([name.as_bytes(), text.len().to_string().as_bytes()]);
     let question = backfill::question(&turns);
-    Some(Past {
+    Some(PastSession {
         path: path.to_owned(),
         session: SessionId::new(name),
         key: Text::new(key.to_string()),
@@ -169,7 +170,7 @@ fn look(path: &Path) -> Option<Past> {
 }
 
 /// Transcripts that Claude Code keeps of sessions in this worktree, newest first.
-fn kept(world: &World<'_>, cx: &Cx) -> Vec<PathBuf> {
+fn kept(world: &World<'_>, cx: &CommandCx) -> Vec<PathBuf> {
     let (Some(home), Some(root)) = (locations::home(&cx.env), &world.places.worktree) else {
         return Vec::new();
     };

@@ -4,17 +4,17 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_host::memory::evidence;
-use sprag_memory::destination::Place;
-use sprag_memory::learning::{Learning, Status};
-use sprag_memory::records::{self, About, Rated, Superseded};
+use sprag_memory::destination::Destination;
+use sprag_memory::learning::{Learning, LearningStatus};
+use sprag_memory::records::{self, LearningIds, LearningRating, Superseded};
 
-use super::learnings::{Desk, OneArgs, RateArgs, SomeArgs, SupersedeArgs};
-use crate::commands::{Cx, Outcome, show, words};
+use super::learnings::{LearningsContext, OneArgs, RateArgs, SomeArgs, SupersedeArgs};
+use crate::commands::{CommandCx, CommandResult, show, words};
 use crate::failure::Failure;
 use crate::output;
 
-pub fn verify(args: &OneArgs, cx: &Cx) -> Outcome {
-    let desk = Desk::open(cx)?;
+pub(super) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
+    let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let old = &entry.learning;
     let seen = match &desk.world.places.worktree {
@@ -46,11 +46,11 @@ pub fn verify(args: &OneArgs, cx: &Cx) -> Outcome {
     )
 }
 
-pub fn rate(args: &RateArgs, cx: &Cx) -> Outcome {
-    let desk = Desk::open(cx)?;
+pub(super) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
+    let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let id = entry.learning.id.clone();
-    let rated = Rated { id: id.clone(), is_useful: args.useful, why: why(args.why.as_deref())? };
+    let rated = LearningRating { id: id.clone(), is_useful: args.useful, why: why(args.why.as_deref())? };
     desk.write(place, &[desk.record(records::RATED, json!(rated))])?;
     show(
         args.json,
@@ -59,19 +59,19 @@ pub fn rate(args: &RateArgs, cx: &Cx) -> Outcome {
     )
 }
 
-pub fn archive(args: &SomeArgs, cx: &Cx) -> Outcome {
-    change(args, cx, records::ARCHIVED, "archived", &[Status::Active, Status::Stale])
+pub(super) fn archive(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
+    change(args, cx, records::ARCHIVED, "archived", &[LearningStatus::Active, LearningStatus::Stale])
 }
 
-pub fn restore(args: &SomeArgs, cx: &Cx) -> Outcome {
-    change(args, cx, records::RESTORED, "restored", &[Status::Archived])
+pub(super) fn restore(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
+    change(args, cx, records::RESTORED, "restored", &[LearningStatus::Archived])
 }
 
 /// All of them or none: a list with one bad name changes nothing.
-fn change(args: &SomeArgs, cx: &Cx, kind: &str, done: &str, from: &[Status]) -> Outcome {
+fn change(args: &SomeArgs, cx: &CommandCx, kind: &str, done: &str, from: &[LearningStatus]) -> CommandResult {
     let why = why(args.why.as_deref())?;
-    let desk = Desk::open(cx)?;
-    let mut found: Vec<(Place, Text<64>)> = Vec::new();
+    let desk = LearningsContext::open(cx)?;
+    let mut found: Vec<(Destination, Text<64>)> = Vec::new();
     for prefix in &args.ids {
         let (place, entry) = desk.find(prefix)?;
         if !from.contains(&entry.status()) {
@@ -82,7 +82,7 @@ fn change(args: &SomeArgs, cx: &Cx, kind: &str, done: &str, from: &[Status]) -> 
             found.push((place, id));
         }
     }
-    for place in [Place::Project, Place::Personal, Place::Session] {
+    for place in [Destination::Project, Destination::Personal, Destination::Session] {
         let ids: Vec<Text<64>> =
             found.iter().filter(|(at, _)| *at == place).map(|(_, id)| id.clone()).collect();
         if !ids.is_empty() {
@@ -97,17 +97,17 @@ fn change(args: &SomeArgs, cx: &Cx, kind: &str, done: &str, from: &[Status]) -> 
     )
 }
 
-pub fn supersede(args: &SupersedeArgs, cx: &Cx) -> Outcome {
+pub(super) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
     let why = why(args.why.as_deref())?;
-    let desk = Desk::open(cx)?;
+    let desk = LearningsContext::open(cx)?;
     let ((place, old), (other, new)) = (desk.find(&args.id)?, desk.find(&args.by)?);
     let (old_id, new_id) = (&old.learning.id, &new.learning.id);
     // A ring of learnings that replace each other would leave none in use.
-    let is_in_use = |status| matches!(status, Status::Active | Status::Stale);
+    let is_in_use = |status| matches!(status, LearningStatus::Active | LearningStatus::Stale);
     if old_id == new_id || !is_in_use(new.status()) {
         return Err(Failure::wrong_status(new_id.as_str(), new.status().name(), "taken in place of another"));
     }
-    if old.status() == Status::Superseded {
+    if old.status() == LearningStatus::Superseded {
         return Err(Failure::wrong_status(old_id.as_str(), old.status().name(), "superseded"));
     }
     if place != other {
@@ -122,8 +122,8 @@ pub fn supersede(args: &SupersedeArgs, cx: &Cx) -> Outcome {
     )
 }
 
-fn about(ids: &[Text<64>], how: &str) -> About {
-    About { ids: ids.to_vec(), how: Text::from(how) }
+fn about(ids: &[Text<64>], how: &str) -> LearningIds {
+    LearningIds { ids: ids.to_vec(), how: Text::from(how) }
 }
 
 fn why(text: Option<&str>) -> Result<Text<500>, Failure> {

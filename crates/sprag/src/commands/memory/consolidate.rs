@@ -3,23 +3,23 @@
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::By;
+use sprag_base::record::RecordAuthor;
 use sprag_base::text::{Text, one_line};
 use sprag_govern::event::Actor;
 use sprag_host::memory;
 use sprag_host::memory::judge::consult;
-use sprag_host::report::submit::{Hand, hand_in};
+use sprag_host::report::submit::{Submitter, hand_in};
 use sprag_host::store::new_record;
 use sprag_host::world::World;
 use sprag_memory::destination::place;
 use sprag_memory::index::analysis::table;
-use sprag_memory::index::dedup::{SIMILAR, Statement};
-use sprag_memory::learnings::Entry;
+use sprag_memory::index::dedup::{PreparedStatement, SIMILAR};
+use sprag_memory::learnings::LearningEntry;
 use sprag_memory::lifecycle::consolidate;
-use sprag_memory::write_gate::Resolution;
+use sprag_memory::write_gate::SimilarResolution;
 use sprag_memory::{learning, records};
 
-use crate::commands::{Cx, Ending, Outcome, check_person, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -27,7 +27,7 @@ use crate::output;
 ///
 /// Without `--apply` nothing is asked and nothing is changed.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Have the judge (`memory.judge`) merge each group, and keep what you say yes to
     #[arg(long)]
     apply: bool,
@@ -39,10 +39,10 @@ pub struct Args {
 /// Learnings that are compared with each other; beyond that it takes too long.
 const MOST: usize = 3000;
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let all = memory::load(&world.places)?;
-    let entries: Vec<&Entry> = all.project.in_use().chain(all.personal.in_use()).take(MOST).collect();
+    let entries: Vec<&LearningEntry> = all.project.in_use().chain(all.personal.in_use()).take(MOST).collect();
     let groups = groups(&entries);
     if args.apply {
         return apply(&world, &groups, cx);
@@ -69,11 +69,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     )
 }
 
-fn groups<'a>(entries: &[&'a Entry]) -> Vec<Vec<&'a Entry>> {
+fn groups<'a>(entries: &[&'a LearningEntry]) -> Vec<Vec<&'a LearningEntry>> {
     let table = table::built_in();
-    let statements: Vec<Statement> = entries
+    let statements: Vec<PreparedStatement> = entries
         .iter()
-        .map(|entry| Statement::new(entry.learning.candidate.summary.as_str(), &table))
+        .map(|entry| PreparedStatement::new(entry.learning.candidate.summary.as_str(), &table))
         .collect();
     let bar = output::progress(entries.len() as u64, "comparing");
     let alike = |one: usize, other: usize| {
@@ -86,16 +86,16 @@ fn groups<'a>(entries: &[&'a Entry]) -> Vec<Vec<&'a Entry>> {
     groups.into_iter().map(|group| group.into_iter().map(|at| entries[at]).collect()).collect()
 }
 
-fn member(entry: &Entry) -> Value {
+fn member(entry: &LearningEntry) -> Value {
     json!({"id": entry.learning.id, "summary": entry.learning.candidate.summary})
 }
 
-fn line(entry: &Entry) -> String {
+fn line(entry: &LearningEntry) -> String {
     let id: Text<14> = Text::from(entry.learning.id.as_str());
     format!("`{id}` {}", one_line(entry.learning.candidate.summary.as_str()))
 }
 
-fn apply(world: &World<'_>, groups: &[Vec<&Entry>], cx: &Cx) -> Outcome {
+fn apply(world: &World<'_>, groups: &[Vec<&LearningEntry>], cx: &CommandCx) -> CommandResult {
     check_person(&world.places)?;
     if world.config.settings.memory.judge.is_empty() {
         return Err(Failure::no_memory_judge());
@@ -118,22 +118,27 @@ fn apply(world: &World<'_>, groups: &[Vec<&Entry>], cx: &Cx) -> Outcome {
         }
     }
     output::line(format!("{merged} of {} groups are one learning now", groups.len()));
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The merged one goes the way of every candidate; once it is kept, its sources are superseded.
-fn put(world: &World<'_>, group: &[&Entry], candidate: &Value, cx: &Cx) -> Result<bool, Failure> {
+fn put(
+    world: &World<'_>,
+    group: &[&LearningEntry],
+    candidate: &Value,
+    cx: &CommandCx,
+) -> Result<bool, Failure> {
     let Some(first) = group.first() else { return Ok(false) };
     let session = SessionId::new("consolidate");
-    let hand = Hand { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
+    let hand = Submitter { session: &session, actor: &Actor::Main, cwd: &cx.cwd, now: cx.now };
     let submission = json!({ "candidates": [candidate] }).to_string();
-    let resolution = Resolution::Supersede(first.learning.id.clone());
+    let resolution = SimilarResolution::Supersede(first.learning.id.clone());
     let came = hand_in(world, &hand, &submission, Some(resolution))?;
     let Some(kept) = came.accepted.first() else {
         came.lines("refused").iter().for_each(output::line);
         return Ok(false);
     };
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     for entry in group.iter().skip(1) {
         let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
         let record = new_record::record(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);

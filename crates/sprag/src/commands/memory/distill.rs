@@ -5,16 +5,16 @@ use serde_json::json;
 use sprag_host::git::worktrees;
 use sprag_host::memory;
 use sprag_host::sys::disk::RealDisk;
-use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_orchestrator::daemon::start_run::StartError;
 use sprag_orchestrator::run_log::active;
 use sprag_orchestrator::stage_session::distill;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Of this plan alone (default: of all that are run here)
     #[arg(long)]
     plan: Option<String>,
@@ -26,7 +26,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let worktree = world.places.worktree.clone().ok_or_else(Failure::no_repository)?;
     let run = world.places.store.join("run");
@@ -44,7 +44,7 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     let commit = match args.commit {
         true if sprag_host::store::clone::project_dir(&world.places).is_some() => {
             worktrees::commit_below(&worktree, ".sprag", "Knowledge of what was noted")
-                .map_err(Cannot::from)?
+                .map_err(StartError::from)?
         }
         _ => None,
     };

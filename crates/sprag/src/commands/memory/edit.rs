@@ -9,13 +9,13 @@ use sprag_host::sys::exec;
 use sprag_memory::learning::{self, Candidate};
 use sprag_memory::records;
 
-use super::learnings::{Desk, OneArgs};
-use crate::commands::{Cx, Outcome, show};
+use super::learnings::{LearningsContext, OneArgs};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
-pub fn run(args: &OneArgs, cx: &Cx) -> Outcome {
-    let desk = Desk::open(cx)?;
+pub(super) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
+    let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let now = json!(entry.learning.candidate);
     let said = match io::stdin().is_terminal() {
@@ -53,7 +53,7 @@ fn from_stdin(mut now: Value) -> Result<Value, Failure> {
     Ok(now)
 }
 
-fn with_editor(now: &Value, cx: &Cx) -> Result<Value, Failure> {
+fn with_editor(now: &Value, cx: &CommandCx) -> Result<Value, Failure> {
     let editor =
         ["VISUAL", "EDITOR"].iter().find_map(|name| cx.env.text(name)).unwrap_or_else(|| "vi".to_owned());
     let mut file = tempfile::Builder::new().prefix("sprag-").suffix(".json").tempfile()?;

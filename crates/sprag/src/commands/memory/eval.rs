@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 
 use sprag_base::time::Timestamp;
 use sprag_host::memory::index::load::Loader;
-use sprag_host::memory::index::{Library, Memory, Owner, Reach, Shown, pools};
+use sprag_host::memory::index::{DocumentFilter, IndexReader, LearningOwner, Memory, TailRead, pools};
 use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::dedup;
 use sprag_memory::index::measure::{Rank, Separation, at_threshold, interval, mean};
 use sprag_memory::index::query::fuse::Widths;
-use sprag_memory::index::query::{FLOOR, Question, WEIGHTS, Weights};
+use sprag_memory::index::query::{FLOOR, IndexQuery, RankWeights, WEIGHTS};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Measure the memory on data with a key
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -33,15 +33,15 @@ enum Command {
     ///
     /// The directory has `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`. Figures come with 95 % intervals by drawing queries again, and once without each signal. With a
     /// `negatives.jsonl`, questions that nothing answers, it is also told how many are left unanswered.
-    Retrieval(Of),
+    Retrieval(EvalSet),
     /// How well duplicates are told from other pairs
     ///
     /// Every file of the directory that ends in `jsonl` has lines with `a`, `b` and `dup`.
-    Dedup(Of),
+    Dedup(EvalSet),
 }
 
 #[derive(clap::Args)]
-struct Of {
+struct EvalSet {
     /// The directory with the data
     dir: PathBuf,
     /// Draws for an interval
@@ -52,7 +52,7 @@ struct Of {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Retrieval(of) => retrieval(&of, cx),
         Command::Dedup(of) => duplicates(&of, cx),
@@ -60,7 +60,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// Takes something out of the weights.
-type Without = fn(&mut Weights);
+type Without = fn(&mut RankWeights);
 
 /// What is left out, to see what it brings.
 const VARIANTS: &[(&str, Without)] = &[
@@ -78,7 +78,7 @@ const VARIANTS: &[(&str, Without)] = &[
     ("beginning as the rest", |weights| weights.fields[0] = weights.fields[3]),
 ];
 
-fn retrieval(of: &Of, cx: &Cx) -> Outcome {
+fn retrieval(of: &EvalSet, cx: &CommandCx) -> CommandResult {
     let data = Data::read(&cx.cwd.join(&of.dir))?;
     let scratch = tempfile::tempdir()?;
     let pools = data.load(scratch.path(), cx.now)?;
@@ -111,12 +111,12 @@ enum With {
 struct Data {
     corpus: Vec<Vec<u8>>,
     texts: usize,
-    queries: Vec<Asked>,
-    negatives: Vec<Asked>,
+    queries: Vec<EvalQuery>,
+    negatives: Vec<EvalQuery>,
     key: HashMap<String, HashSet<String>>,
 }
 
-struct Asked {
+struct EvalQuery {
     id: String,
     pool: Option<String>,
     text: String,
@@ -156,8 +156,8 @@ impl Data {
         let names: HashSet<Option<String>> = names.collect();
         let mut found = HashMap::new();
         for name in names {
-            let library = Library::open(&pools::store(dir, name.as_deref()), &[], Reach::All)?;
-            found.insert(name, Memory::of(vec![(library, Owner::Project)]));
+            let library = IndexReader::open(&pools::store(dir, name.as_deref()), &[], TailRead::All)?;
+            found.insert(name, Memory::of(vec![(library, LearningOwner::Project)]));
         }
         Ok(found)
     }
@@ -166,20 +166,22 @@ impl Data {
         &self,
         name: &str,
         pools: &HashMap<Option<String>, Memory>,
-        weights: &Weights,
+        weights: &RankWeights,
         with: With,
         boot: usize,
         now: Timestamp,
     ) -> Value {
-        let ask = |asked: &Asked| {
-            let question = Question {
+        let ask = |asked: &EvalQuery| {
+            let question = IndexQuery {
                 text: asked.text.clone(),
                 files: asked.file.iter().filter(|_| with == With::File).cloned().collect(),
                 limit: 10,
-                ..Question::default()
+                ..IndexQuery::default()
             };
             let widths = Widths { recency: 1.0, usage: 1.0 };
-            pools.get(&asked.pool).map(|memory| memory.ask_by(&question, Shown::InUse, widths, weights, now))
+            pools
+                .get(&asked.pool)
+                .map(|memory| memory.ask_by(&question, DocumentFilter::InUse, widths, weights, now))
         };
         let mut ranks: Vec<Rank> = Vec::new();
         let mut answered = Vec::new();
@@ -235,7 +237,7 @@ fn tell_row(row: &Value) {
     output::line(line);
 }
 
-fn duplicates(of: &Of, cx: &Cx) -> Outcome {
+fn duplicates(of: &EvalSet, cx: &CommandCx) -> CommandResult {
     let dir = cx.cwd.join(&of.dir);
     let table = table::built_in();
     let mut rows = Vec::new();
@@ -245,7 +247,7 @@ fn duplicates(of: &Of, cx: &Cx) -> Outcome {
         for row in values(&path)? {
             let Some(is_same) = row["dup"].as_bool() else { continue };
             let found = dedup::similar(&string(&row, "a"), &string(&row, "b"), &table);
-            rejected += usize::from(!is_same && found.verdict == dedup::Verdict::Reject);
+            rejected += usize::from(!is_same && found.verdict == dedup::Duplication::Reject);
             pairs.push((f64::from(found.score), is_same));
         }
         let (precision, recall) = at_threshold(&pairs, f64::from(dedup::REJECT));
@@ -288,11 +290,11 @@ fn values(path: &Path) -> Result<Vec<Value>, Failure> {
     lines(path)?.iter().map(|line| serde_json::from_str(line).map_err(|_| Failure::no_data(path))).collect()
 }
 
-fn asked(path: &Path) -> Result<Vec<Asked>, Failure> {
+fn asked(path: &Path) -> Result<Vec<EvalQuery>, Failure> {
     let text = |row: &Value, name: &str| row[name].as_str().map(str::to_owned);
     Ok(values(path)?
         .iter()
-        .map(|row| Asked {
+        .map(|row| EvalQuery {
             id: string(row, "query_id"),
             pool: text(row, "pool"),
             text: string(row, "text"),

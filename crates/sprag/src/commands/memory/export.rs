@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use sprag_host::memory;
-use sprag_memory::learning::{Learning, Scope, Status};
-use sprag_memory::learnings::Entry;
+use sprag_memory::learning::{Learning, LearningScope, LearningStatus};
+use sprag_memory::learnings::LearningEntry;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::output;
 
 /// Print the learnings in use, oldest first
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// In which form
     #[arg(long, value_enum, default_value = "jsonl")]
     format: Format,
@@ -28,29 +28,30 @@ enum Format {
     Markdown,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let all = memory::load(&cx.places()?)?;
     let entries = all.entries().map(|(_, entry)| entry);
-    let in_use = entries.filter(|entry| matches!(entry.status(), Status::Active | Status::Stale));
+    let in_use =
+        entries.filter(|entry| matches!(entry.status(), LearningStatus::Active | LearningStatus::Stale));
     for entry in in_use.filter(|entry| is_wanted(&entry.learning, args.personal)) {
         match args.format {
             Format::Jsonl => output::line(object(entry).to_string()),
             Format::Markdown => output::line(section(&entry.learning)),
         }
     }
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// What is one session's alone is nobody else's.
 fn is_wanted(learning: &Learning, with_personal: bool) -> bool {
     match learning.candidate.scope {
-        Scope::Project | Scope::Team => true,
-        Scope::Personal => with_personal,
-        Scope::Ephemeral => false,
+        LearningScope::Project | LearningScope::Team => true,
+        LearningScope::Personal => with_personal,
+        LearningScope::Ephemeral => false,
     }
 }
 
-fn object(entry: &Entry) -> Value {
+fn object(entry: &LearningEntry) -> Value {
     let mut object = json!(entry.learning);
     object["status"] = json!(entry.status());
     object["v"] = json!(1);

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use sprag_base::text::one_line;
-use sprag_host::memory::import::{self, Plan};
+use sprag_host::memory::import::{self, ImportPreview};
 use sprag_memory::import::{IMPORTERS, find};
 
-use crate::commands::{Cx, Outcome, check_not_agent, show};
+use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,7 +18,7 @@ use crate::output;
 /// Shows what would come of it; `--apply` writes it down. What was taken over before is not taken again,
 /// and what was not said with it counts as uncertain.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Whose memory
     #[arg(value_name = "SOURCE", value_parser = names())]
     from: String,
@@ -36,7 +36,7 @@ fn names() -> clap::builder::PossibleValuesParser {
     IMPORTERS.iter().map(|importer| importer.name).collect::<Vec<_>>().into()
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let importer = find(&args.from).expect("clap takes no name that is not in the list");
     let world = cx.world()?;
     if args.apply {
@@ -80,7 +80,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     )
 }
 
-fn tell(args: &Args, plan: &Plan) {
+fn tell(args: &Args, plan: &ImportPreview) {
     for learning in &plan.new {
         let candidate = &learning.candidate;
         output::line(format!("+ {}  {}", candidate.category.name(), one_line(candidate.summary.as_str())));

@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use sprag_base::record::{By, Record};
+use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::Text;
-use sprag_host::memory::{self, All};
+use sprag_host::memory::{self, AllLearnings};
 use sprag_host::store::new_record;
 use sprag_host::world::World;
-use sprag_memory::destination::Place;
-use sprag_memory::learning::{Category, Scope, Status};
-use sprag_memory::learnings::Entry;
+use sprag_memory::destination::Destination;
+use sprag_memory::learning::{Category, LearningScope, LearningStatus};
+use sprag_memory::learnings::LearningEntry;
 use sprag_memory::lifecycle::promote::Asker;
 
-pub use crate::commands::memory::list::show_one;
+pub(crate) use crate::commands::memory::list::show_one;
 use crate::commands::memory::{change, distill, edit, list, promote};
-use crate::commands::{Cx, Outcome, check_person, show};
+use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// List, show and look after what was learned
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -75,7 +75,7 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(clap::Args)]
-pub struct OneArgs {
+pub(crate) struct OneArgs {
     /// Its id, or the start of it, six characters at least
     pub id: String,
     /// Print one JSON object
@@ -141,7 +141,7 @@ pub(crate) struct PromoteArgs {
     pub(crate) json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::List(args) => list::run(&args, cx),
         Command::Show(args) => show_one(&args, cx),
@@ -157,7 +157,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
 }
 
-fn render(json: bool, cx: &Cx) -> Outcome {
+fn render(json: bool, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let done = memory::maintain(&world, cx.now)?;
     if sprag_host::store::clone::project_dir(&world.places).is_none() {
@@ -177,20 +177,20 @@ fn render(json: bool, cx: &Cx) -> Outcome {
 }
 
 /// What a command works with.
-pub(crate) struct Desk<'a> {
+pub(crate) struct LearningsContext<'a> {
     pub(crate) world: World<'a>,
-    pub(crate) all: All,
-    cx: &'a Cx,
+    pub(crate) all: AllLearnings,
+    cx: &'a CommandCx,
 }
 
-impl<'a> Desk<'a> {
-    pub(crate) fn open(cx: &'a Cx) -> Result<Desk<'a>, Failure> {
+impl<'a> LearningsContext<'a> {
+    pub(crate) fn open(cx: &'a CommandCx) -> Result<LearningsContext<'a>, Failure> {
         let world = cx.world()?;
         let all = memory::load(&world.places)?;
-        Ok(Desk { world, all, cx })
+        Ok(LearningsContext { world, all, cx })
     }
 
-    pub(crate) fn find(&self, prefix: &str) -> Result<(Place, &Entry), Failure> {
+    pub(crate) fn find(&self, prefix: &str) -> Result<(Destination, &LearningEntry), Failure> {
         self.all.find(prefix).map_err(|error| Failure::no_learning(prefix, &error))
     }
 
@@ -207,7 +207,7 @@ impl<'a> Desk<'a> {
             Asker::Person => "person",
             Asker::Agent => "agent",
         };
-        let by = By {
+        let by = RecordAuthor {
             client: Text::from(sprag_base::record::REPORTER),
             agent: None,
             role: Some(Text::from(role)),
@@ -216,14 +216,16 @@ impl<'a> Desk<'a> {
     }
 
     /// Writes where the learning they are about is kept.
-    pub(crate) fn write(&self, place: Place, records: &[Record]) -> Result<(), Failure> {
+    pub(crate) fn write(&self, place: Destination, records: &[Record]) -> Result<(), Failure> {
         match place {
-            Place::Session => Err(Failure::passing()),
-            Place::Project | Place::Personal => Ok(memory::write(&self.world, place, records, self.cx.now)?),
+            Destination::Session => Err(Failure::passing()),
+            Destination::Project | Destination::Personal => {
+                Ok(memory::write(&self.world, place, records, self.cx.now)?)
+            }
         }
     }
 
-    pub(crate) fn short(&self, entry: &Entry) -> String {
+    pub(crate) fn short(&self, entry: &LearningEntry) -> String {
         self.all.short(entry.learning.id.as_str())
     }
 }
@@ -244,14 +246,24 @@ fn named<T>(
     }
 }
 
-pub(crate) fn scope(text: Option<&str>) -> Result<Option<Scope>, Failure> {
-    named("--scope", text, Scope::read, &Scope::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+pub(crate) fn scope(text: Option<&str>) -> Result<Option<LearningScope>, Failure> {
+    named(
+        "--scope",
+        text,
+        LearningScope::read,
+        &LearningScope::ALL.iter().map(|it| it.name()).collect::<Vec<_>>(),
+    )
 }
 
 pub(crate) fn category(text: Option<&str>) -> Result<Option<Category>, Failure> {
     named("--category", text, Category::read, &Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
 }
 
-pub(crate) fn status(text: Option<&str>) -> Result<Option<Status>, Failure> {
-    named("--status", text, Status::read, &Status::ALL.iter().map(|it| it.name()).collect::<Vec<_>>())
+pub(crate) fn status(text: Option<&str>) -> Result<Option<LearningStatus>, Failure> {
+    named(
+        "--status",
+        text,
+        LearningStatus::read,
+        &LearningStatus::ALL.iter().map(|it| it.name()).collect::<Vec<_>>(),
+    )
 }

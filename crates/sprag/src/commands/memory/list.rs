@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
 use sprag_host::memory::evidence;
-use sprag_memory::learning::Status;
-use sprag_memory::learnings::Entry;
-use sprag_memory::write_gate::evidence::State;
+use sprag_memory::learning::LearningStatus;
+use sprag_memory::learnings::LearningEntry;
+use sprag_memory::write_gate::evidence::EvidenceState;
 
-use super::learnings::{Desk, ListArgs, OneArgs, category, scope, status};
-use crate::commands::{Cx, Outcome, show};
+use super::learnings::{LearningsContext, ListArgs, OneArgs, category, scope, status};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
-pub fn run(args: &ListArgs, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &ListArgs, cx: &CommandCx) -> CommandResult {
     let is_all = args.status.as_deref() == Some("all");
     let wanted = if is_all { None } else { status(args.status.as_deref())? };
     let (category, scope) = (category(args.category.as_deref())?, scope(args.scope.as_deref())?);
-    let desk = Desk::open(cx)?;
-    let fits = |entry: &Entry| {
+    let desk = LearningsContext::open(cx)?;
+    let fits = |entry: &LearningEntry| {
         let (it, now) = (&entry.learning.candidate, entry.status());
-        let is_in_use = matches!(now, Status::Active | Status::Stale);
+        let is_in_use = matches!(now, LearningStatus::Active | LearningStatus::Stale);
         (is_all || wanted.map_or(is_in_use, |wanted| wanted == now))
             && category.is_none_or(|category| category == it.category)
             && scope.is_none_or(|scope| scope == it.scope)
@@ -28,7 +28,7 @@ pub fn run(args: &ListArgs, cx: &Cx) -> Outcome {
                 .as_ref()
                 .is_none_or(|tag| it.tags.iter().any(|own| own.as_str().eq_ignore_ascii_case(tag)))
     };
-    let mut found: Vec<&Entry> =
+    let mut found: Vec<&LearningEntry> =
         desk.all.entries().map(|(_, entry)| entry).filter(|entry| fits(entry)).collect();
     found.sort_by(|a, b| (b.learning.at, &b.learning.id).cmp(&(a.learning.at, &a.learning.id)));
     show(
@@ -58,8 +58,8 @@ pub fn run(args: &ListArgs, cx: &Cx) -> Outcome {
     )
 }
 
-pub fn show_one(args: &OneArgs, cx: &Cx) -> Outcome {
-    let desk = Desk::open(cx)?;
+pub(crate) fn show_one(args: &OneArgs, cx: &CommandCx) -> CommandResult {
+    let desk = LearningsContext::open(cx)?;
     let (_, entry) = desk.find(&args.id)?;
     let states = states(&desk, entry);
     show(
@@ -78,14 +78,14 @@ pub fn show_one(args: &OneArgs, cx: &Cx) -> Outcome {
     )
 }
 
-fn states(desk: &Desk<'_>, entry: &Entry) -> Vec<(String, State)> {
+fn states(desk: &LearningsContext<'_>, entry: &LearningEntry) -> Vec<(String, EvidenceState)> {
     let worktree = desk.world.places.worktree.clone().unwrap_or_default();
     let states = evidence::states(&worktree, &entry.learning);
     states.into_iter().map(|(seen, state)| (seen.place.to_string(), state)).collect()
 }
 
 /// A learning for programs: all of it, and what became of it.
-pub fn told(entry: &Entry) -> Value {
+pub(super) fn told(entry: &LearningEntry) -> Value {
     let mut told = json!(entry.learning);
     told["status"] = json!(entry.status());
     told["uses"] = json!(entry.uses);
@@ -95,7 +95,7 @@ pub fn told(entry: &Entry) -> Value {
     told
 }
 
-fn tell(entry: &Entry, states: &[(String, State)]) {
+fn tell(entry: &LearningEntry, states: &[(String, EvidenceState)]) {
     let learning = &entry.learning;
     let it = &learning.candidate;
     output::heading(&one_line(it.summary.as_str()));

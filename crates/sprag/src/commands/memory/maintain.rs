@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use sprag_base::text::Text;
-use sprag_host::upkeep::{self, Done, Mode, STEPS, Step};
+use sprag_host::upkeep::{self, STEPS, StepResult, UpkeepMode, UpkeepStep};
 
-use crate::commands::{Cx, Outcome, show, warn};
+use crate::commands::{CommandCx, CommandResult, show, warn};
 use crate::failure::Failure;
 use crate::output;
 
@@ -13,7 +13,7 @@ use crate::output;
 ///
 /// Sessions do the pressing part of it by themselves, once a day.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -25,11 +25,11 @@ pub struct Args {
 /// Lines of one step that a person is told.
 const LINES: usize = 20;
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     warn(&world);
     let store = world.store();
-    let mode = if args.dry_run { Mode::Rehearsal } else { Mode::Real };
+    let mode = if args.dry_run { UpkeepMode::Rehearsal } else { UpkeepMode::Real };
     let lock = if args.dry_run { None } else { Some(upkeep::try_lock(&store, &world)?) };
     if matches!(lock, Some(None)) {
         return Err(Failure::busy("maintain"));
@@ -46,7 +46,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     show(args.json, || data(&done, args.dry_run), || tell(&done, args.dry_run))
 }
 
-fn data(done: &[(&Step, Done)], dry_run: bool) -> Value {
+fn data(done: &[(&UpkeepStep, StepResult)], dry_run: bool) -> Value {
     let steps: Vec<Value> = done
         .iter()
         .map(|(step, done)| json!({"step": step.name, "count": done.count, "lines": done.lines}))
@@ -54,7 +54,7 @@ fn data(done: &[(&Step, Done)], dry_run: bool) -> Value {
     json!({"dry_run": dry_run, "steps": steps})
 }
 
-fn tell(done: &[(&Step, Done)], dry_run: bool) {
+fn tell(done: &[(&UpkeepStep, StepResult)], dry_run: bool) {
     for (step, done) in done {
         output::line(format!("{:<9}{:>6} {}", step.name, done.count, step.about));
         for line in done.lines.iter().take(LINES) {

@@ -28,12 +28,12 @@ use sprag_memory::index::analysis::table::{self, Table};
 use sprag_memory::index::dedup;
 use sprag_memory::index::segment::build;
 
-use super::{Cx, Ending, Outcome};
-use crate::input::{Line, next_line};
+use super::{CommandCx, CommandEnd, CommandResult};
+use crate::input::{InputLine, next_line};
 
 /// Load texts to be searched, and compare statements
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -64,7 +64,7 @@ enum Command {
     },
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Load { store, jsonl: _ } => load(store, cx),
         Command::Similar { jsonl: _ } => similar(),
@@ -74,7 +74,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// Longest line that is read.
 const LINE: usize = 64 * 1024 * 1024;
 
-fn load(store: PathBuf, cx: &Cx) -> Outcome {
+fn load(store: PathBuf, cx: &CommandCx) -> CommandResult {
     let store = cx.cwd.join(store);
     let mut loader = Loader::new(&store, &RealDisk, cx.now);
     let mut input = io::BufReader::with_capacity(1024 * 1024, io::stdin().lock());
@@ -84,9 +84,9 @@ fn load(store: PathBuf, cx: &Cx) -> Outcome {
     let mut is_open = true;
     while is_open {
         match next_line(&mut input, LINE)? {
-            Some(Line::Whole(line)) if line.trim_ascii().is_empty() => {}
-            Some(Line::Whole(line)) => lines.push(line),
-            Some(Line::Long) => {
+            Some(InputLine::Whole(line)) if line.trim_ascii().is_empty() => {}
+            Some(InputLine::Whole(line)) => lines.push(line),
+            Some(InputLine::Long) => {
                 bad += 1;
                 writeln!(stdout, "{}", json!({"error": "limit: the line is longer than 64 MB"}))?;
             }
@@ -106,22 +106,22 @@ fn load(store: PathBuf, cx: &Cx) -> Outcome {
     }
     loader.finish()?;
     writeln!(stdout, "{}", json!({"loaded": loader.loaded, "bad": bad}))?;
-    Ok(if bad == 0 { Ending::Done } else { Ending::BadLines })
+    Ok(if bad == 0 { CommandEnd::Done } else { CommandEnd::BadLines })
 }
 
-fn similar() -> Outcome {
+fn similar() -> CommandResult {
     let table = table::built_in();
     let mut input = io::BufReader::new(io::stdin().lock());
     let mut stdout = io::stdout().lock();
-    let mut ending = Ending::Done;
+    let mut ending = CommandEnd::Done;
     while let Some(line) = next_line(&mut input, LINE)? {
         let told = match &line {
-            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-            Line::Whole(line) => compared(line, &table),
-            Line::Long => Err((None, "limit: the line is longer than 64 MB".to_owned())),
+            InputLine::Whole(line) if line.trim_ascii().is_empty() => continue,
+            InputLine::Whole(line) => compared(line, &table),
+            InputLine::Long => Err((None, "limit: the line is longer than 64 MB".to_owned())),
         };
         let told = told.unwrap_or_else(|(id, what)| {
-            ending = Ending::BadLines;
+            ending = CommandEnd::BadLines;
             let mut told = json!({ "error": what });
             if let Some(id) = id {
                 told["pair_id"] = id;

@@ -4,21 +4,21 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_host::memory::candidates::{self, Judgement};
+use sprag_host::memory::candidates::{self, PromotionResult};
 use sprag_host::store::new_record;
 use sprag_memory::destination::place;
-use sprag_memory::learning::{Learning, Scope};
+use sprag_memory::learning::{Learning, LearningScope};
 use sprag_memory::lifecycle::promote;
 use sprag_memory::records::{self, Superseded};
 
-use super::learnings::{Desk, PromoteArgs, scope};
-use crate::commands::{Cx, Outcome, show};
+use super::learnings::{LearningsContext, PromoteArgs, scope};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
-pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
-    let to = scope(Some(&args.to))?.unwrap_or(Scope::Project);
-    let desk = Desk::open(cx)?;
+pub(super) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
+    let to = scope(Some(&args.to))?.unwrap_or(LearningScope::Project);
+    let desk = LearningsContext::open(cx)?;
     let (from, entry) = desk.find(&args.id)?;
     let old = &entry.learning;
     let refused = |why: &str| Failure::not_promoted(old.id.as_str(), to.name(), why);
@@ -27,7 +27,7 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
     }
     let mut said = old.candidate.clone();
     said.scope = to;
-    if to == Scope::Personal {
+    if to == LearningScope::Personal {
         // Elsewhere these files are others, or none.
         if let Some(path) = candidates::paths_here(&desk.world, &said).first() {
             return Err(refused(&format!(
@@ -38,15 +38,15 @@ pub fn run(args: &PromoteArgs, cx: &Cx) -> Outcome {
         said.evidence.clear();
     }
     let said = match candidates::judge_alone(&desk.world, said, old.id.as_str()) {
-        Judgement::Kept(said) => said,
-        Judgement::Refused(why) => return Err(refused(why.as_str())),
+        PromotionResult::Kept(said) => said,
+        PromotionResult::Refused(why) => return Err(refused(why.as_str())),
     };
     let id = new_record::new_id(cx.now);
     let session = SessionId::new(old.session.as_str());
     let new = Learning {
         promoted_from: Some(old.id.clone()),
         origin: old.origin.clone(),
-        seen: if to == Scope::Personal { Vec::new() } else { old.seen.clone() },
+        seen: if to == LearningScope::Personal { Vec::new() } else { old.seen.clone() },
         ..Learning::new(&id, *said, &session, old.ticket.clone(), cx.now)
     };
     desk.write(place(to), &[desk.record(records::ACCEPTED, json!(new))])?;

@@ -8,18 +8,20 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{one_line, quoted};
 use sprag_base::time::Timestamp;
-use sprag_host::memory::index::maintain::{self, Work};
-use sprag_host::memory::index::{Answer, Library, Memory, Owner, Reach, Shown, pools, query};
+use sprag_host::memory::index::maintain::{self, IndexWork};
+use sprag_host::memory::index::{
+    DocumentFilter, IndexReader, LearningOwner, Memory, MemoryHit, TailRead, pools, query,
+};
 use sprag_host::memory::mirrors;
 use sprag_host::store::Store;
 use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::query::fuse::Widths;
-use sprag_memory::index::query::{FLOOR, Filter, Question};
-use sprag_memory::learning::{Category, Scope, Status};
+use sprag_memory::index::query::{FLOOR, Filter, IndexQuery};
+use sprag_memory::learning::{Category, LearningScope, LearningStatus};
 
-use crate::commands::{Cx, Ending, Outcome, seconds, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, seconds, show};
 use crate::failure::Failure;
-use crate::input::{Line, next_line};
+use crate::input::{InputLine, next_line};
 use crate::output;
 
 /// Find what is remembered
@@ -27,7 +29,7 @@ use crate::output;
 /// Searches the learnings of this project, those of other clones in `.sprag/share`, and your own. Shown is
 /// what is likely to be of use; `--all` shows everything that was found.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// What it is about
     #[arg(required_unless_present = "jsonl")]
     query: Option<String>,
@@ -75,7 +77,7 @@ const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
 /// Longest line that is read.
 const LINE: usize = 16 * 1024 * 1024;
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if args.jsonl {
         let dir = cx.cwd.join(args.store.unwrap_or_default());
         return answer_lines(&dir, if args.all { 0.0 } else { FLOOR }, args.limit, cx.now);
@@ -84,7 +86,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     // What others have is kept as long as it is looked at.
     let foreign = args.store.is_none().then(tempfile::tempdir).transpose()?;
     let memory = memory(&args, foreign.as_ref().map_or(&cx.cwd, |dir| dir.path()), cx)?;
-    let shown = if args.archived { Shown::All } else { Shown::InUse };
+    let shown = if args.archived { DocumentFilter::All } else { DocumentFilter::InUse };
     let mut hits = memory.ask(&question, shown, WIDTHS, cx.now);
     if !args.all {
         hits.retain(|hit| hit.probability >= FLOOR);
@@ -98,28 +100,28 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if is_empty && !args.json {
         output::note("nothing that is likely to be of use; `--all` shows the rest");
     }
-    Ok(if is_empty { Ending::No } else { Ending::Done })
+    Ok(if is_empty { CommandEnd::No } else { CommandEnd::Done })
 }
 
-fn question(args: &Args, cx: &Cx) -> Result<Question, Failure> {
+fn question(args: &Args, cx: &CommandCx) -> Result<IndexQuery, Failure> {
     let named = |given: &Option<String>, option: &str, known: &[&str]| match given {
         Some(given) if !known.iter().any(|name| name.eq_ignore_ascii_case(given.trim())) => {
             Err(Failure::unknown_name(option, given, known, "search"))
         }
         _ => Ok(()),
     };
-    named(&args.scope, "scope", &Scope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
+    named(&args.scope, "scope", &LearningScope::ALL.iter().map(|scope| scope.name()).collect::<Vec<_>>())?;
     named(
         &args.category,
         "category",
         &Category::ALL.iter().map(|category| category.name()).collect::<Vec<_>>(),
     )?;
-    Ok(Question {
+    Ok(IndexQuery {
         text: args.query.clone().unwrap_or_default(),
         files: args.file.clone(),
         tags: Vec::new(),
         filter: Filter {
-            scope: args.scope.as_deref().and_then(Scope::read),
+            scope: args.scope.as_deref().and_then(LearningScope::read),
             category: args.category.as_deref().and_then(Category::read),
             tag: args.tag.clone(),
             since: args.since.as_deref().map(|since| moment(since, cx.now)).transpose()?,
@@ -143,55 +145,55 @@ fn is_there(dir: PathBuf) -> Result<PathBuf, Failure> {
 }
 
 /// Everything that is asked here.
-fn memory(args: &Args, foreign: &Path, cx: &Cx) -> Result<Memory, Failure> {
+fn memory(args: &Args, foreign: &Path, cx: &CommandCx) -> Result<Memory, Failure> {
     if let Some(dir) = &args.store {
         return loaded(&is_there(cx.cwd.join(dir))?, None);
     }
     let places = cx.places()?;
     let project = open(&Store::at(&places.store), &[])?;
-    let mut libraries = vec![(project, Owner::Project)];
+    let mut libraries = vec![(project, LearningOwner::Project)];
     if let Some(personal) = query::personal(&places) {
-        libraries.push((open(&personal, &[])?, Owner::Personal));
+        libraries.push((open(&personal, &[])?, LearningOwner::Personal));
     }
     if args.backends {
         let (store, warnings) =
             mirrors::foreign(&cx.world()?, args.query.as_deref().unwrap_or_default(), foreign, cx.now)?;
         warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
-        libraries.push((Library::open(&store, &[], Reach::All)?, Owner::Project));
+        libraries.push((IndexReader::open(&store, &[], TailRead::All)?, LearningOwner::Project));
     }
     Ok(Memory::of(libraries))
 }
 
 /// One pool of what `sprag memory load` was given.
 fn loaded(dir: &Path, pool: Option<&str>) -> Result<Memory, Failure> {
-    Ok(Memory::of(vec![(open(&pools::store(dir, pool), &[])?, Owner::Project)]))
+    Ok(Memory::of(vec![(open(&pools::store(dir, pool), &[])?, LearningOwner::Project)]))
 }
 
 /// Brings the index up to date first if that is worth it: whoever runs a command has the time.
-fn open(store: &Store, further: &[PathBuf]) -> Result<Library, Failure> {
-    let library = Library::open(store, further, Reach::Last(READ_AT_ONCE))?;
+fn open(store: &Store, further: &[PathBuf]) -> Result<IndexReader, Failure> {
+    let library = IndexReader::open(store, further, TailRead::Last(READ_AT_ONCE))?;
     if !maintain::is_due(&library.behind) && !library.behind.is_cut {
         return Ok(library);
     }
     // Somebody else may be at it, or the store may not be ours to write to; what is there is read anyway.
-    match maintain::renew(store, &RealDisk, further, Work::All) {
-        Ok(_) | Err(_) => Ok(Library::open(store, further, Reach::All)?),
+    match maintain::renew(store, &RealDisk, further, IndexWork::All) {
+        Ok(_) | Err(_) => Ok(IndexReader::open(store, further, TailRead::All)?),
     }
 }
 
 /// More than this is worth an index.
 const READ_AT_ONCE: u64 = 1024 * 1024;
 
-fn tell(hit: &Answer) {
+fn tell(hit: &MemoryHit) {
     let label = hit.label.map_or("text", |label| label.category.name());
     let status = hit.uses.status;
-    let mark = if status == Status::Active { String::new() } else { format!(", {}", status.name()) };
+    let mark = if status == LearningStatus::Active { String::new() } else { format!(", {}", status.name()) };
     let summary = one_line(&hit.summary);
     output::line(format!("{}  {label}{mark}  {summary}", quoted(&hit.id)));
     output::line(format!("  {:.2}: {}", hit.probability, hit.signals.told()));
 }
 
-fn told(hit: &Answer) -> Value {
+fn told(hit: &MemoryHit) -> Value {
     let mut told = json!({
         "id": hit.id,
         "score": hit.probability,
@@ -207,20 +209,20 @@ fn told(hit: &Answer) -> Value {
     told
 }
 
-fn answer_lines(dir: &Path, floor: f32, limit: usize, now: Timestamp) -> Outcome {
+fn answer_lines(dir: &Path, floor: f32, limit: usize, now: Timestamp) -> CommandResult {
     let mut input = io::BufReader::new(io::stdin().lock());
     let mut stdout = io::stdout().lock();
     let mut pools: HashMap<Option<String>, Memory> = HashMap::new();
-    let mut ending = Ending::Done;
+    let mut ending = CommandEnd::Done;
     while let Some(line) = next_line(&mut input, LINE)? {
         let asked = match &line {
-            Line::Long => Err((None, "limit: the line is longer than 16 MB".to_owned())),
-            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
-            Line::Whole(line) => asked(line, limit),
+            InputLine::Long => Err((None, "limit: the line is longer than 16 MB".to_owned())),
+            InputLine::Whole(line) if line.trim_ascii().is_empty() => continue,
+            InputLine::Whole(line) => asked(line, limit),
         };
         let answer = match asked {
             Err((id, what)) => {
-                ending = Ending::BadLines;
+                ending = CommandEnd::BadLines;
                 let mut answer = json!({ "error": what });
                 if let Some(id) = id {
                     answer["query_id"] = id;
@@ -240,14 +242,14 @@ fn answer_lines(dir: &Path, floor: f32, limit: usize, now: Timestamp) -> Outcome
     Ok(ending)
 }
 
-struct Asked {
+struct SearchQuery {
     id: Value,
     pool: Option<String>,
-    question: Question,
+    question: IndexQuery,
 }
 
-fn answer(asked: &Asked, memory: &Memory, floor: f32, now: Timestamp) -> Value {
-    let mut hits = memory.ask(&asked.question, Shown::InUse, WIDTHS, now);
+fn answer(asked: &SearchQuery, memory: &Memory, floor: f32, now: Timestamp) -> Value {
+    let mut hits = memory.ask(&asked.question, DocumentFilter::InUse, WIDTHS, now);
     hits.retain(|hit| hit.probability >= floor);
     let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
     let told: Vec<Value> = hits
@@ -257,7 +259,7 @@ fn answer(asked: &Asked, memory: &Memory, floor: f32, now: Timestamp) -> Value {
     json!({"query_id": asked.id, "ids": ids, "hits": told})
 }
 
-fn asked(line: &[u8], limit: usize) -> Result<Asked, (Option<Value>, String)> {
+fn asked(line: &[u8], limit: usize) -> Result<SearchQuery, (Option<Value>, String)> {
     let value: Value = serde_json::from_slice(line).map_err(|error| (None, format!("not JSON: {error}")))?;
     let id = value.get("query_id").cloned();
     let bad = |what: &str| (id.clone(), what.to_owned());
@@ -288,7 +290,7 @@ fn asked(line: &[u8], limit: usize) -> Result<Asked, (Option<Value>, String)> {
             .and_then(|limit| usize::try_from(limit).ok())
             .ok_or_else(|| bad("`limit` is no number"))?,
     };
-    let question = Question {
+    let question = IndexQuery {
         text: text("text")?.ok_or_else(|| bad("`text` is missing"))?,
         files,
         tags: list("tags")?,
@@ -296,5 +298,5 @@ fn asked(line: &[u8], limit: usize) -> Result<Asked, (Option<Value>, String)> {
         limit,
     };
     let pool = text("pool")?;
-    Ok(Asked { id: id.clone().ok_or_else(|| bad("`query_id` is missing"))?, pool, question })
+    Ok(SearchQuery { id: id.clone().ok_or_else(|| bad("`query_id` is missing"))?, pool, question })
 }

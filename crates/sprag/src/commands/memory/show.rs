@@ -1,15 +1,15 @@
 //! `sprag show`: one learning in full.
 
 use super::learnings;
-use crate::commands::{Cx, Outcome};
+use crate::commands::{CommandCx, CommandResult};
 
 /// Show all there is to say about a learning
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     one: learnings::OneArgs,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     learnings::show_one(&args.one, cx)
 }

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
-use sprag_orchestrator::daemon::start_run::{self, Cannot};
+use sprag_orchestrator::daemon::start_run::{self, StartError};
 use sprag_orchestrator::socket::client::{self, NotConnected};
-use sprag_orchestrator::socket::protocol::{Reply, Request};
-use sprag_orchestrator::socket::requests::{self, Ask, Unsaid};
-use sprag_plan::run::command::Role;
+use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest};
+use sprag_orchestrator::socket::requests::{self, LoopRequest, RequestError};
+use sprag_plan::run::command::CommandRole;
 
 use super::{good, show};
 use crate::commands::stage::send::myself;
-use crate::commands::{Cx, Ending, Outcome, run};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, run};
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,7 +20,7 @@ use crate::output;
 ///
 /// Stages may come, change, wait for others or for fewer; those that were begun stay. What was merged stays merged.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The plan as it is to be from here on
     file: PathBuf,
     /// The programs the plan starts are known and wanted
@@ -28,7 +28,7 @@ pub struct Args {
     trust: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = good(cx, &args.file)?;
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
@@ -37,22 +37,26 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     let folder = places.store.join("run");
     let name = plan.head.name.to_string();
-    match client::connect(&folder, Role::Admin) {
+    match client::connect(&folder, CommandRole::Admin) {
         Ok(mut client) => {
             let value = serde_json::to_value(&plan).map_err(std::io::Error::other)?;
-            if let Reply::Refused { code, message } = client.ask(&Request::Amend { plan: value })? {
+            if let DaemonReply::Refused { code, message } =
+                client.ask(&DaemonRequest::Amend { plan: value })?
+            {
                 return Err(Failure::not_amended(code, message, &args.file));
             }
             output::line(format!("the run of `{name}` goes by the new plan"));
         }
         Err(NotConnected::Nobody) => {
-            let speaker = myself(cx, Role::Admin);
+            let speaker = myself(cx, CommandRole::Admin);
             let root = places.worktree.clone().unwrap_or_default();
-            let ask = Ask::Amend { plan: Box::new(plan) };
+            let ask = LoopRequest::Amend { plan: Box::new(plan) };
             requests::say_alone(&root, &folder, &name, &RealDisk, &speaker, &ask).map_err(|reason| {
                 match reason {
-                    Unsaid::NoRun => Cannot::NoRun { name: name.clone() }.into(),
-                    Unsaid::Refused { code, message } => Failure::not_amended(code, message, &args.file),
+                    RequestError::NoRun => StartError::NoRun { name: name.clone() }.into(),
+                    RequestError::Refused { code, message } => {
+                        Failure::not_amended(code, message, &args.file)
+                    }
                     reason => Failure::unsaid(reason, ""),
                 }
             })?;
@@ -62,5 +66,5 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }
     start_run::goes_by(&folder, &name, &cx.cwd.join(&args.file), &RealDisk)?;
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use sprag_plan::spec::problem::{Problem, Weight};
+use sprag_plan::spec::problem::{PlanProblem, Severity};
 use sprag_plan::spec::validate::Validated;
 
 use super::looked_at;
-use crate::commands::{Cx, Ending, Outcome, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output;
 
 /// Tell all that is wrong with a plan, by line and column
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The file
     file: PathBuf,
     /// Warnings count as errors
@@ -24,17 +24,17 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let (plan, found) = match looked_at(cx, &args.file)? {
         Validated::Good { plan, warnings } => (Some(plan), warnings),
         Validated::Bad { found } => (None, found),
     };
     let file = args.file.display().to_string();
-    let row = |problem: &&Problem| -> Value {
+    let row = |problem: &&PlanProblem| -> Value {
         json!({"line": problem.at.line, "column": problem.at.column, "code": problem.code.name(),
             "what": problem.what, "fix": problem.fix})
     };
-    let rows = |weight: Weight| {
+    let rows = |weight: Severity| {
         found
             .problems
             .iter()
@@ -50,16 +50,16 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
                 "plan": plan.as_ref().map(|plan| plan.head.name.as_str()),
                 "digest": plan.as_ref().map(|plan| plan.digest()),
                 "stages": plan.as_ref().map_or(0, |plan| plan.stages().len()),
-                "problems": rows(Weight::Error),
-                "warnings": rows(Weight::Warning),
+                "problems": rows(Severity::Error),
+                "warnings": rows(Severity::Warning),
                 "more": found.more,
             })
         },
         || {
             for problem in &found.problems {
                 let weight = match problem.weight() {
-                    Weight::Error => "",
-                    Weight::Warning => "warning: ",
+                    Severity::Error => "",
+                    Severity::Warning => "warning: ",
                 };
                 output::line(format!("{weight}{}", problem.told(&file)));
             }
@@ -75,7 +75,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         },
     )?;
     let is_good = plan.is_some() && (!args.strict || found.problems.is_empty());
-    Ok(if is_good { Ending::Done } else { Ending::No })
+    Ok(if is_good { CommandEnd::Done } else { CommandEnd::No })
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -7,12 +7,12 @@ use serde_json::json;
 use sprag_plan::view::drawing;
 
 use super::good;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// Show which stages wait for which, level by level, and the longest way through
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The file
     file: PathBuf,
     /// Print it for Graphviz
@@ -26,7 +26,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = good(cx, &args.file)?;
     let (levels, critical) = (drawing::levels(&plan), drawing::critical_path(&plan));
     let id = |stage: &usize| plan.stages()[*stage].id.as_str();

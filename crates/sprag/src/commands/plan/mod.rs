@@ -12,14 +12,14 @@ use sprag_orchestrator::plan_file;
 use sprag_plan::spec::Plan;
 use sprag_plan::spec::validate::Validated;
 
-use super::{Cx, Outcome};
+use super::{CommandCx, CommandResult};
 use crate::failure::Failure;
 
 /// Plans: stages that agents work at, and how they are checked
 ///
 /// A plan is a Markdown file with one fence ```yaml sprag. docs/plans.md lists its fields.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -33,7 +33,7 @@ enum Command {
     Amend(amend::Args),
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Check(args) => check::run(args, cx),
         Command::Graph(args) => graph::run(args, cx),
@@ -44,13 +44,13 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// A file, looked at in the light of this repository.
-fn looked_at(cx: &Cx, path: &Path) -> Result<Validated, Failure> {
+fn looked_at(cx: &CommandCx, path: &Path) -> Result<Validated, Failure> {
     let worktree = cx.places()?.worktree;
     plan_file::check(&cx.cwd.join(path), worktree.as_deref()).map_err(|error| Failure::no_plan(path, &error))
 }
 
 /// A good plan, or what is wrong with it.
-pub(crate) fn good(cx: &Cx, path: &Path) -> Result<Plan, Failure> {
+pub(crate) fn good(cx: &CommandCx, path: &Path) -> Result<Plan, Failure> {
     match looked_at(cx, path)? {
         Validated::Good { plan, .. } => Ok(*plan),
         Validated::Bad { found } => Err(Failure::bad_plan(path, &found)),

@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use sprag_plan::accept::reviewer;
-use sprag_plan::spec::checks::Walls;
-use sprag_plan::spec::client::Client;
+use sprag_plan::spec::checks::CheckSandbox;
+use sprag_plan::spec::client::StageClient;
 use sprag_plan::spec::problem::nearest;
-use sprag_plan::spec::values::Command;
+use sprag_plan::spec::values::ShellLine;
 use sprag_plan::spec::{Plan, StageSpec};
 
 use super::good;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Show a plan as it is understood, or one stage of it
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The file
     file: PathBuf,
     /// A stage
@@ -28,7 +28,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = good(cx, &args.file)?;
     match &args.stage {
         None => show(
@@ -68,10 +68,10 @@ fn whole(plan: &Plan) {
 }
 
 /// Everything that a run of it would start, as a person is asked to trust it; each once.
-pub fn programs(plan: &Plan) -> Vec<String> {
+pub(crate) fn programs(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stage in plan.stages() {
-        let setup = stage.setup.iter().map(|command| (command, Walls::Up));
+        let setup = stage.setup.iter().map(|command| (command, CheckSandbox::Up));
         let tasks = stage.tasks.iter().filter_map(|task| task.check.as_ref());
         let around = stage.before_stage.iter().chain(tasks).map(|check| (&check.command, check.walls));
         found.push(client(&stage.agent.client));
@@ -84,10 +84,10 @@ pub fn programs(plan: &Plan) -> Vec<String> {
 }
 
 /// A command that is let out says so, before somebody trusts it.
-fn started((command, walls): (&Command, Walls)) -> String {
+fn started((command, walls): (&ShellLine, CheckSandbox)) -> String {
     match walls {
-        Walls::Up => command.to_string(),
-        Walls::Off => format!("{command} (outside of the walls)"),
+        CheckSandbox::Up => command.to_string(),
+        CheckSandbox::Off => format!("{command} (outside of the walls)"),
     }
 }
 
@@ -123,10 +123,10 @@ fn one(stage: &StageSpec) {
     }
 }
 
-fn client(client: &Client) -> String {
+fn client(client: &StageClient) -> String {
     match client {
-        Client::Known(known) => known.name().to_owned(),
-        Client::Command { command, .. } => {
+        StageClient::Known(known) => known.name().to_owned(),
+        StageClient::Command { command, .. } => {
             command.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(" ")
         }
     }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use sprag_host::config::rule_import::{self, Changes};
+use sprag_host::config::rule_import::{self, ImportChanges};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::locations::NoHome;
 use sprag_policy::Rule;
-use sprag_policy::import::{IMPORTERS, Import, Importer, Skipped, find};
+use sprag_policy::import::{IMPORTERS, Import, RuleImporter, Skipped, find};
 
-use crate::commands::{Cx, Outcome, check_not_agent, show};
+use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,7 +19,7 @@ use crate::output;
 /// Prints them as rules of ours; what cannot be taken over is listed on stderr, with the reason. A
 /// rule that restricts may find more here than it did there; one that allows never does.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Whose rules
     #[arg(value_name = "CLIENT", value_parser = names())]
     from: String,
@@ -40,7 +40,7 @@ fn names() -> clap::builder::PossibleValuesParser {
     IMPORTERS.iter().map(|importer| importer.name).collect::<Vec<_>>().into()
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let importer = find(&args.from).expect("clap takes no name that is not in the list");
     let places = cx.places()?;
     let user = places.user.as_ref();
@@ -81,7 +81,7 @@ fn rules(found: &Import) -> Vec<&Rule> {
     found.rules.iter().map(|imported| &imported.rule).collect()
 }
 
-fn print(importer: &Importer, found: &Import, json: bool) -> Outcome {
+fn print(importer: &RuleImporter, found: &Import, json: bool) -> CommandResult {
     let rules = rules(found);
     show(
         json,
@@ -100,7 +100,7 @@ fn tell_skipped(skipped: &[Skipped]) {
     }
 }
 
-fn tell_changes(changes: &Changes) {
+fn tell_changes(changes: &ImportChanges) {
     for (mark, ids) in [("+", &changes.added), ("~", &changes.changed), ("-", &changes.removed)] {
         ids.iter().for_each(|id| output::line(format!("{mark} {id}")));
     }

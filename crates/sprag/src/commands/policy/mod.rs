@@ -8,15 +8,17 @@ use serde_json::{Value, json};
 
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::config::rule_files::{self, Packs, Sourced};
-use sprag_host::config::{self, Problem};
+use sprag_host::config::{self, ConfigProblem};
 use sprag_host::sys::locations;
-use sprag_policy::call::{ToolCall, Whole};
-use sprag_policy::{Ground, Judged, Rule, RuleSet, Said, Strictness, Subject};
-use sprag_shell::{Carrier, Command as ShellCommand, DoubtKind, PathUse, Place, Script, Start, Word};
+use sprag_policy::call::{InputCompleteness, ToolCall};
+use sprag_policy::{KnownPaths, Rule, RuleDecision, RuleSet, RuleVerdict, Strictness, Subject};
+use sprag_shell::{
+    Carrier, Command as ShellCommand, DoubtKind, PathUse, Script, ShellStart, Word, WorkingDir,
+};
 
-use super::{Cx, Ending, Outcome, show};
+use super::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
-use crate::input::{Line, next_line};
+use crate::input::{InputLine, next_line};
 use crate::output;
 
 mod import;
@@ -26,7 +28,7 @@ mod import;
 /// Without `--packs` and `--config` these are the rules in force here: built-in packs and the rules of
 /// the configuration. Hooks refuse what they deny and ask where they say so.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -41,7 +43,7 @@ enum Command {
         #[arg(long, required = true)]
         jsonl: bool,
         #[command(flatten)]
-        which: Which,
+        which: PackArgs,
         /// Also ask where a script file or a build target is not looked into
         #[arg(long)]
         strict: bool,
@@ -54,7 +56,7 @@ enum Command {
         /// The command line, quoted
         cmd: String,
         #[command(flatten)]
-        which: Which,
+        which: PackArgs,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -62,7 +64,7 @@ enum Command {
     /// Try every rule on its own examples
     Test {
         #[command(flatten)]
-        which: Which,
+        which: PackArgs,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -72,7 +74,7 @@ enum Command {
     /// List the rules
     List {
         #[command(flatten)]
-        which: Which,
+        which: PackArgs,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -80,7 +82,7 @@ enum Command {
 }
 
 #[derive(clap::Args)]
-struct Which {
+struct PackArgs {
     /// `default`, `all`, or names with commas between them
     #[arg(long)]
     packs: Option<String>,
@@ -89,7 +91,7 @@ struct Which {
     config: Option<PathBuf>,
 }
 
-impl Which {
+impl PackArgs {
     /// The rules that are named, or else the default packs.
     fn named(&self) -> Result<Vec<Sourced>, Failure> {
         let packs = Packs::read(self.packs.as_deref().unwrap_or("default"));
@@ -97,7 +99,7 @@ impl Which {
     }
 
     /// The rules that are named, or else those in force here.
-    fn here(&self, cx: &Cx) -> Result<(Vec<Sourced>, Vec<Problem>), Failure> {
+    fn here(&self, cx: &CommandCx) -> Result<(Vec<Sourced>, Vec<ConfigProblem>), Failure> {
         if self.packs.is_some() || self.config.is_some() {
             return Ok((self.named()?, Vec::new()));
         }
@@ -105,7 +107,7 @@ impl Which {
         Ok((resolved.rules, resolved.problems))
     }
 
-    fn good(&self, cx: &Cx) -> Result<Vec<Sourced>, Failure> {
+    fn good(&self, cx: &CommandCx) -> Result<Vec<Sourced>, Failure> {
         match self.here(cx)? {
             (rules, problems) if problems.is_empty() => Ok(rules),
             (_, problems) => Err(Failure::config(&problems)),
@@ -113,7 +115,7 @@ impl Which {
     }
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Check { jsonl: _, which, strict, timed } => check(&which, strict, timed),
         Command::Explain { cmd, which, json } => explain(&cmd, &which, json, cx),
@@ -131,20 +133,20 @@ fn set(rules: &[Sourced], strictness: Strictness) -> Result<RuleSet, Failure> {
 /// Longest line that is read; the rest of a longer one is passed over.
 const LINE: usize = 1024 * 1024;
 
-fn check(which: &Which, strict: bool, timed: bool) -> Outcome {
+fn check(which: &PackArgs, strict: bool, timed: bool) -> CommandResult {
     let strictness = if strict { Strictness::Strict } else { Strictness::Usual };
     let rules = set(&which.named()?, strictness)?;
     let mut input = io::stdin().lock();
     let mut stdout = io::stdout().lock();
     while let Some(line) = next_line(&mut input, LINE)? {
         let answer = match line {
-            Line::Long => bad(None, "limit: the line is longer than 1 MB"),
-            Line::Whole(bytes) => answer(&bytes, &rules, strictness, timed),
+            InputLine::Long => bad(None, "limit: the line is longer than 1 MB"),
+            InputLine::Whole(bytes) => answer(&bytes, &rules, strictness, timed),
         };
         // Whoever asks waits for this very line.
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
     }
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 fn bad(id: Option<&Value>, what: &str) -> Value {
@@ -175,9 +177,9 @@ fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness, timed: bool) -> 
     }
 }
 
-type Answered = (Judged, Option<Script>, Duration);
+type RuleAnswers = (RuleVerdict, Option<Script>, Duration);
 
-fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<Answered, String> {
+fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<RuleAnswers, String> {
     let text = |key: &str| match asked.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -190,18 +192,20 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<Answe
     let call = match (cmd, tool) {
         (Some(_), Some(_)) => return Err("both `cmd` and `tool_name`".to_owned()),
         (None, None) => return Err("neither `cmd` nor `tool_name`".to_owned()),
-        (Some(cmd), None) => ToolCall::new(TOOLS, "Bash", json!({ "command": cmd }), None, Whole::Yes),
+        (Some(cmd), None) => {
+            ToolCall::new(TOOLS, "Bash", json!({ "command": cmd }), None, InputCompleteness::Yes)
+        }
         (None, Some(tool)) => {
             let input = asked.get("tool_input").filter(|input| input.is_object());
             let input = input.ok_or("`tool_input` is no object")?;
-            ToolCall::new(TOOLS, tool, input.clone(), None, Whole::Yes)
+            ToolCall::new(TOOLS, tool, input.clone(), None, InputCompleteness::Yes)
         }
     };
-    let start = Start { cwd: cwd.map(str::to_owned), home: home.map(str::to_owned) };
+    let start = ShellStart { cwd: cwd.map(str::to_owned), home: home.map(str::to_owned) };
     let started = Instant::now();
     let script = call.command.as_deref().map(|command| Script::parse(command, &start));
     let read = started.elapsed();
-    let ground = Ground::new(cwd, home);
+    let ground = KnownPaths::new(cwd, home);
     let subject = Subject::call(&call, script.as_ref(), &ground);
     let judged = match text("pattern")? {
         None => rules.judge(&subject),
@@ -213,7 +217,7 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<Answe
     Ok((judged, script, read))
 }
 
-fn told(judged: &Judged, script: Option<&Script>) -> Value {
+fn told(judged: &RuleVerdict, script: Option<&Script>) -> Value {
     let mut answer = json!({
         "verdict": judged.verdict.name(),
         "rule": judged.rule,
@@ -231,20 +235,20 @@ fn told(judged: &Judged, script: Option<&Script>) -> Value {
     answer
 }
 
-fn explain(cmd: &str, which: &Which, json: bool, cx: &Cx) -> Outcome {
+fn explain(cmd: &str, which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
     let rules = which.good(cx)?;
     let place = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().into_owned());
     let (cwd, home) = (place(Some(cx.cwd.clone())), place(locations::home(&cx.env)));
-    let mut ground = Ground::new(cwd.as_deref(), home.as_deref());
+    let mut ground = KnownPaths::new(cwd.as_deref(), home.as_deref());
     if let Some(root) = place(cx.places()?.worktree) {
         ground = ground.in_repo(&root);
     }
-    let script = Script::parse(cmd, &Start { cwd, home });
+    let script = Script::parse(cmd, &ShellStart { cwd, home });
     let judged = set(&rules, Strictness::Usual)?.judge(&Subject::script(&script, &ground));
     show(json, || told(&judged, Some(&script)), || tell(&script, &judged, &rules, &cx.cwd))
 }
 
-fn tell(script: &Script, judged: &Judged, rules: &[Sourced], cwd: &Path) {
+fn tell(script: &Script, judged: &RuleVerdict, rules: &[Sourced], cwd: &Path) {
     output::heading("reachable commands");
     for command in &script.commands {
         output::line(format!("  {}{}", words(&command.argv), around(command, cwd)));
@@ -276,7 +280,7 @@ fn tell(script: &Script, judged: &Judged, rules: &[Sourced], cwd: &Path) {
     if let Some(next) = judged.next.as_ref().filter(|next| !next.is_empty()) {
         output::next(next);
     }
-    if let (Some(rule), Said::Ask | Said::Deny) = (&judged.rule, judged.verdict) {
+    if let (Some(rule), RuleDecision::Ask | RuleDecision::Deny) = (&judged.rule, judged.verdict) {
         let past = if judged.is_final { "" } else { "; for one call: sprag approve CODE" };
         output::line(format!(
             "  a person may switch it off: sprag config set policy.off '[\"{rule}\"]'{past}"
@@ -305,9 +309,9 @@ fn around(command: &ShellCommand, cwd: &Path) -> String {
         told.push_str(&format!("  (in {})", via.join(", ")));
     }
     match &command.cwd {
-        Place::At(dir) if dir != "." && Path::new(dir) != cwd => told.push_str(&format!("  (at {dir})")),
-        Place::Unknown => told.push_str("  (at an unknown place)"),
-        Place::At(_) => {}
+        WorkingDir::At(dir) if dir != "." && Path::new(dir) != cwd => told.push_str(&format!("  (at {dir})")),
+        WorkingDir::Unknown => told.push_str("  (at an unknown place)"),
+        WorkingDir::At(_) => {}
     }
     told
 }
@@ -336,7 +340,7 @@ fn doubt_name(kind: DoubtKind) -> &'static str {
     }
 }
 
-fn test(which: &Which, json: bool, cx: &Cx) -> Outcome {
+fn test(which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
     let (rules, problems) = which.here(cx)?;
     let failed = rule_files::failed_examples(&rules).map_err(|error| Failure::rules(&error))?;
     let examples: usize =
@@ -359,10 +363,10 @@ fn test(which: &Which, json: bool, cx: &Cx) -> Outcome {
             output::line(format!("{} rules, {examples} examples, {} failed", rules.len(), failed.len()));
         },
     )?;
-    Ok(if failed.is_empty() && problems.is_empty() { Ending::Done } else { Ending::No })
+    Ok(if failed.is_empty() && problems.is_empty() { CommandEnd::Done } else { CommandEnd::No })
 }
 
-fn list(which: &Which, json: bool, cx: &Cx) -> Outcome {
+fn list(which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
     let rules = which.good(cx)?;
     show(
         json,

@@ -5,23 +5,23 @@ use serde_json::{Value, json};
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
 use sprag_govern::gates::Gate as _;
-use sprag_govern::gates::review::Review;
-use sprag_govern::gates::review::history::{Reviews, Verdict};
-use sprag_govern::session_facts::About;
+use sprag_govern::gates::review::ReviewGate;
+use sprag_govern::gates::review::history::{PastReview, Reviews};
+use sprag_govern::session_facts::SessionFacts;
 use sprag_host::report::{self, review};
 use sprag_host::store::{journal, projections};
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::worktree::tree_hash;
 use sprag_host::world::World;
 
 use super::sentence;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Tell a reviewer what to look at: prompts, the call that waits, the diff, earlier verdicts
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The session, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -35,24 +35,24 @@ const DIFF: usize = 100 * 1024;
 /// Prompts and observations that are told, the last ones.
 const TOLD: usize = 50;
 
-struct Context {
+struct ReviewContext {
     session: SessionId,
-    review: Review,
+    review: ReviewGate,
     prompts: Vec<Value>,
     observations: Vec<Value>,
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<PastReview>,
     tree: Option<String>,
-    diff: Option<Diff>,
+    diff: Option<ReviewDiff>,
 }
 
-struct Diff {
+struct ReviewDiff {
     /// The commit or tree it starts from.
     from: String,
     text: String,
     is_cut: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let named = args.session.or_else(|| cx.env.text(review::SESSION));
     let session = report::find_session::find_session(&world, named.as_deref(), cx.now)?;
@@ -60,7 +60,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     show(args.json, || as_json(&context), || tell(&context))
 }
 
-fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
+fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failure> {
     let store = world.store();
     let loaded = journal::read(&journal::path(&store, &session)).map(|(loaded, _)| loaded.session);
     let state = loaded.unwrap_or_default();
@@ -81,7 +81,7 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
     let verdicts = reviews.verdicts().iter().filter(|verdict| verdict.session == session).cloned().collect();
     let tree = tree_hash::hash(&world.places, world.disk);
     let diff = tree.as_deref().and_then(|tree| diff(&world.places, &state.about, tree));
-    Ok(Context {
+    Ok(ReviewContext {
         prompts: last(prompts.collect()),
         observations: last(observed.collect()),
         review: state.gates.review,
@@ -93,7 +93,7 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<Context, Failure> {
 }
 
 /// Against the commit the session started from: what it has committed since is its work too.
-fn diff(places: &Places, about: &About, tree: &str) -> Option<Diff> {
+fn diff(places: &Locations, about: &SessionFacts, tree: &str) -> Option<ReviewDiff> {
     let since = |from: String| Some((tree_hash::between(places, &from, tree)?, from));
     let start = about.head.as_ref().and_then(|head| since(head.to_string()));
     let head = || tree_hash::head_tree(places).and_then(since);
@@ -102,10 +102,10 @@ fn diff(places: &Places, about: &About, tree: &str) -> Option<Diff> {
     let (found, from) = start.or_else(head).or_else(nothing)?;
     let text = String::from_utf8_lossy(&found.text).into_owned();
     let end = (0..=text.len().min(DIFF)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    Some(Diff { from, is_cut: !found.is_whole || end < text.len(), text: text[..end].to_owned() })
+    Some(ReviewDiff { from, is_cut: !found.is_whole || end < text.len(), text: text[..end].to_owned() })
 }
 
-fn as_json(context: &Context) -> Value {
+fn as_json(context: &ReviewContext) -> Value {
     let case = context.review.case();
     json!({
         "session": context.session,
@@ -123,7 +123,7 @@ fn as_json(context: &Context) -> Value {
     })
 }
 
-fn tell(context: &Context) {
+fn tell(context: &ReviewContext) {
     output::heading(&format!("review of session {}", context.session.as_str()));
     output::line(format!("state: {}", context.review.state().unwrap_or_default()));
     if let Some(case) = context.review.case() {

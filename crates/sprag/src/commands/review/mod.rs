@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_govern::gates::Gate as _;
-use sprag_govern::gates::review::Review;
-use sprag_govern::gates::review::case::Case;
-use sprag_govern::gates::review::history::{Reviews, Share, Verdict};
+use sprag_govern::gates::review::ReviewGate;
+use sprag_govern::gates::review::case::ReviewCase;
+use sprag_govern::gates::review::history::{PastReview, Reviews, TemplateShare};
 use sprag_host::report::review;
 use sprag_host::store::{Store, projections};
 
-use super::{Cx, Outcome, show};
+use super::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// Look into reviews, or have one made
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -43,7 +43,7 @@ enum Command {
     Run(run::Args),
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Context(args) => context::run(args, cx),
         Command::List { json } => list(json, cx),
@@ -55,22 +55,23 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// Verdicts that people read at once.
 const LAST: usize = 20;
 
-fn list(json: bool, cx: &Cx) -> Outcome {
+fn list(json: bool, cx: &CommandCx) -> CommandResult {
     let store = cx.world()?.store();
-    let open: Vec<(SessionId, Review)> =
+    let open: Vec<(SessionId, ReviewGate)> =
         review::all(&store).into_iter().filter(|(_, review)| review.case().is_some()).collect();
     let reviews = projections::load::<Reviews>(&store)?.state;
-    let last: Vec<&Verdict> = reviews.verdicts().iter().rev().take(LAST).collect();
+    let last: Vec<&PastReview> = reviews.verdicts().iter().rev().take(LAST).collect();
     show(
         json,
         || {
-            let row = |(session, review): &(SessionId, Review)| open_row(session, review);
+            let row = |(session, review): &(SessionId, ReviewGate)| open_row(session, review);
             json!({"open": open.iter().map(row).collect::<Vec<_>>(), "verdicts": last})
         },
         || {
             output::line(format!("open reviews: {}", open.len()));
             for (session, review) in &open {
-                let (state, trigger) = (review.state().unwrap_or_default(), review.case().map(Case::trigger));
+                let (state, trigger) =
+                    (review.state().unwrap_or_default(), review.case().map(ReviewCase::trigger));
                 let id = session.as_str();
                 output::line(format!("  {id}  {state}: {}", trigger.unwrap_or_default()));
                 output::line(format!("    next: sprag review context --session {id}"));
@@ -83,7 +84,7 @@ fn list(json: bool, cx: &Cx) -> Outcome {
     )
 }
 
-fn open_row(session: &SessionId, review: &Review) -> Value {
+fn open_row(session: &SessionId, review: &ReviewGate) -> Value {
     let case = review.case();
     json!({
         "session": session,
@@ -96,7 +97,7 @@ fn open_row(session: &SessionId, review: &Review) -> Value {
 }
 
 /// A verdict in one line.
-fn sentence(verdict: &Verdict) -> String {
+fn sentence(verdict: &PastReview) -> String {
     let told = &verdict.told;
     format!(
         "{}  {}  {} by {}: {}",
@@ -121,7 +122,7 @@ fn open_attempts(store: &Store) -> BTreeMap<String, u64> {
     open
 }
 
-fn stats(json: bool, cx: &Cx) -> Outcome {
+fn stats(json: bool, cx: &CommandCx) -> CommandResult {
     let store = cx.world()?.store();
     let shares = projections::load::<Reviews>(&store)?.state.shares();
     let open = open_attempts(&store);
@@ -148,7 +149,7 @@ fn stats(json: bool, cx: &Cx) -> Outcome {
                 "superseded",
                 "rate",
             ];
-            let row = |share: &Share| {
+            let row = |share: &TemplateShare| {
                 let counts =
                     head[2..7].iter().map(|name| share.outcomes.get(name).copied().unwrap_or(0).to_string());
                 let first = [share.template.clone(), share.attempts.to_string()];

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use sprag_govern::report::ReviewWord;
+use sprag_govern::report::ReviewResult;
 use sprag_host::clients::{self, CLIENTS};
 use sprag_host::report;
-use sprag_host::report::review::{self, Order};
+use sprag_host::report::review::{self, ReviewerOrder};
 
-use crate::commands::{Cx, Ending, Outcome, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Start a reviewer of this client as a process of its own, and wait for its verdict
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The client that reviews
     #[arg(long, value_name = "NAME")]
     client: String,
@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let can = || CLIENTS.iter().filter(|client| client.review.is_some());
     let known: Vec<&str> = can().map(|client| client.name).collect();
@@ -39,7 +39,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let session = report::find_session::find_session(&world, args.session.as_deref(), cx.now)?;
     let program = review::program(&world, &session, client.program);
     let program = program.ok_or_else(|| Failure::no_program(client.program))?;
-    let order = Order {
+    let order = ReviewerOrder {
         session: &session,
         client,
         program: &program,
@@ -61,7 +61,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         },
     )?;
     Ok(match verdict.told.word {
-        ReviewWord::Complete => Ending::Done,
-        ReviewWord::Issues => Ending::No,
+        ReviewResult::Complete => CommandEnd::Done,
+        ReviewResult::Issues => CommandEnd::No,
     })
 }

@@ -1,12 +1,12 @@
 //! `sprag attach`: being where an agent is.
 
 use sprag_host::sys::exec;
-use sprag_orchestrator::session_dir::{Probe, site_of};
+use sprag_orchestrator::session_dir::{SessionProbe, site_of};
 use sprag_plan::settings::terminal::KNOWN;
 
 use super::logs;
-use super::selection::{self, Shown};
-use crate::commands::{Cx, Ending, Outcome, check_not_agent};
+use super::selection::{self, SelectedRun};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
 
 /// See the agent of a stage at work
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// One that has a terminal is shown in it, by `tmux attach`; of any other what it prints is followed until it ends.
 /// Leaving does not stop the agent.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The stage
     stage: String,
     /// In a window of its own (`terminal.command`)
@@ -25,7 +25,7 @@ pub struct Args {
     plan: Option<String>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let shown = selection::need(cx, args.plan.as_deref())?;
     shown.stage(&args.stage)?;
     match args.window {
@@ -35,14 +35,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// Becomes the agent's terminal, or follows what it prints.
-pub fn attach(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
+pub(crate) fn attach(shown: &SelectedRun, stage: &str, cx: &CommandCx) -> CommandResult {
     let row = shown.stage(stage)?;
     let session = row.agent.session().ok_or_else(|| Failure::no_agent_yet(stage))?;
     let site = site_of(&shown.dir, session);
     let window = match site.probe() {
         // Its terminal went with it, and what it printed is there.
-        Ok(Probe::Ended(_) | Probe::Died) => None,
-        Ok(Probe::Running | Probe::Nothing) | Err(_) => site.window(),
+        Ok(SessionProbe::Ended(_) | SessionProbe::Died) => None,
+        Ok(SessionProbe::Running | SessionProbe::Nothing) | Err(_) => site.window(),
     };
     let Some(window) = window else { return logs::follow(shown, row) };
     // Whoever is in that terminal speaks to the agent as a person.
@@ -53,7 +53,7 @@ pub fn attach(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
     Err(Failure::not_started("tmux", &error))
 }
 
-fn open(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
+fn open(shown: &SelectedRun, stage: &str, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let mut argv = world.config.settings.terminal.command.clone();
     if argv.is_empty() {
@@ -63,11 +63,11 @@ fn open(shown: &Shown, stage: &str, cx: &Cx) -> Outcome {
     argv.push(us.display().to_string());
     argv.extend(["attach", "--plan", &shown.listed.plan, stage].map(str::to_owned));
     exec::let_go(&argv, &cx.cwd).map_err(|error| Failure::not_started(&argv[0], &error))?;
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The first terminal that is there, where there is a screen for it.
-fn known(cx: &Cx) -> Option<Vec<String>> {
+fn known(cx: &CommandCx) -> Option<Vec<String>> {
     ["WAYLAND_DISPLAY", "DISPLAY"].iter().find_map(|name| cx.env.get(name))?;
     let path = cx.env.get("PATH")?;
     KNOWN.iter().find_map(|(program, before)| {

@@ -6,17 +6,17 @@ use std::ffi::OsStr;
 use serde_json::{Value, json};
 
 use sprag_host::sys::exec;
-use sprag_orchestrator::daemon::start_run::{self, Begun};
-use sprag_orchestrator::daemon::{Change, Manner, Runner};
-use sprag_orchestrator::daemon_log::Diary;
-use sprag_orchestrator::layout::Ground;
+use sprag_orchestrator::daemon::start_run::{self, StartedRun};
+use sprag_orchestrator::daemon::{DaemonLoop, RunMode, StageChange};
+use sprag_orchestrator::daemon_log::DaemonLogFile;
+use sprag_orchestrator::layout::RunLayout;
 use sprag_orchestrator::run_log;
 use sprag_orchestrator::socket::client::{self, NotConnected};
-use sprag_orchestrator::socket::loop_event::Rest;
-use sprag_orchestrator::socket::protocol::{Reply, Request, Stopping, Topic};
+use sprag_orchestrator::socket::loop_event::RunEnd;
+use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, Stopping, Topic};
 use sprag_plan::run::Run;
-use sprag_plan::run::command::Role;
-use sprag_plan::run::record::{Outcome, Recorded, TargetHeld};
+use sprag_plan::run::command::CommandRole;
+use sprag_plan::run::record::{EffectOutcome, RunRecord, TargetHeld};
 
 use super::summary::rested;
 use super::target;
@@ -24,20 +24,20 @@ use crate::failure::Failure;
 use crate::output;
 
 /// What a daemon says once others can speak to it.
-pub const READY: &str = "ready";
+pub(crate) const READY: &str = "ready";
 
 /// Runs it here.
-pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> crate::commands::Outcome {
+pub(crate) fn stay(begun: StartedRun<'_>, manner: RunMode, is_json: bool) -> crate::commands::CommandResult {
     let ground = begun.ground.clone();
     let held: RefCell<Option<TargetHeld>> = RefCell::default();
-    let watch = |record: &Recorded, run: &Run, changes: &[Change]| {
+    let watch = |record: &RunRecord, run: &Run, changes: &[StageChange]| {
         changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, is_json));
         if run.target_held() != held.borrow().as_ref() {
             held.replace(run.target_held().cloned());
             let told = |why| target::told(why, ground.target_name(), &ground.trunk());
             run.target_held().into_iter().for_each(|why| output::note(told(why)));
         }
-        if let Recorded::Outcome { key, outcome: Outcome::Failed { why, .. } } = record {
+        if let RunRecord::Outcome { key, outcome: EffectOutcome::Failed { why, .. } } = record {
             output::note(format!("sprag: `{}`: {why}", key.0));
         }
     };
@@ -47,18 +47,18 @@ pub fn stay(begun: Begun<'_>, manner: Manner, is_json: bool) -> crate::commands:
             Stopping::Kill => "sprag: agents are ended at once",
         });
     };
-    let runner = Runner::new(begun.log, begun.ground, manner, &watch).heeding(&heed);
-    let rest = runner.run(|| ()).map_err(start_run::Cannot::Io)?;
+    let runner = DaemonLoop::new(begun.log, begun.ground, manner, &watch).heeding(&heed);
+    let rest = runner.run(|| ()).map_err(start_run::StartError::Io)?;
     drop(begun.reign);
     rested(&ground, rest, is_json)
 }
 
 /// Starts a process of its own for it.
-pub fn start(ground: &Ground, slots: u16) -> Result<(), Failure> {
+pub(crate) fn start(ground: &RunLayout, slots: u16) -> Result<(), Failure> {
     let us = std::env::current_exe()?;
     let slots = slots.to_string();
     let args: [&OsStr; 4] = ["daemon".as_ref(), ground.plan.as_ref(), "--slots".as_ref(), slots.as_ref()];
-    let line = exec::detach_for_line(&us, &args, &ground.root, Diary::at(&ground.run).open()?)?;
+    let line = exec::detach_for_line(&us, &args, &ground.root, DaemonLogFile::at(&ground.run).open()?)?;
     match line.as_str() {
         READY => Ok(()),
         line => Err(Failure::no_daemon_started(line, &ground.run.join("daemon.log"))),
@@ -66,19 +66,19 @@ pub fn start(ground: &Ground, slots: u16) -> Result<(), Failure> {
 }
 
 /// Waits until nothing more happens by itself, and tells what happens meanwhile.
-pub fn wait(ground: &Ground, is_json: bool) -> crate::commands::Outcome {
+pub(crate) fn wait(ground: &RunLayout, is_json: bool) -> crate::commands::CommandResult {
     let mut shown = std::collections::BTreeMap::new();
     let mut rest = None;
-    match client::connect(&ground.run, Role::User) {
+    match client::connect(&ground.run, CommandRole::User) {
         Ok(mut client) => {
-            client.ask(&Request::Subscribe { to: Topic::Status })?;
+            client.ask(&DaemonRequest::Subscribe { to: Topic::Status })?;
             while rest.is_none() {
                 let Some(reply) = client.hear()? else { break };
-                let Reply::Status { status } = reply else { continue };
+                let DaemonReply::Status { status } = reply else { continue };
                 show(&status, &mut shown, is_json);
                 rest = match status["rest"].as_str() {
-                    Some("waits") => Some(Rest::Waits),
-                    Some("stopped") => Some(Rest::Stopped),
+                    Some("waits") => Some(RunEnd::Waits),
+                    Some("stopped") => Some(RunEnd::Stopped),
                     _ => None,
                 };
             }
@@ -88,10 +88,10 @@ pub fn wait(ground: &Ground, is_json: bool) -> crate::commands::Outcome {
         Err(NotConnected::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
         Err(NotConnected::Io(error)) => return Err(error.into()),
     }
-    let name = || start_run::Cannot::NoRun { name: ground.plan.clone() };
+    let name = || start_run::StartError::NoRun { name: ground.plan.clone() };
     let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
         .ok_or_else(name)?;
-    let ended = if run.is_over() { Rest::Over } else { Rest::Stopped };
+    let ended = if run.is_over() { RunEnd::Over } else { RunEnd::Stopped };
     rested(ground, rest.unwrap_or(ended), is_json)
 }
 

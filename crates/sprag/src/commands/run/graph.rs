@@ -6,16 +6,16 @@ use sprag_orchestrator::run_log;
 use sprag_orchestrator::view::live;
 use sprag_plan::run::Run;
 use sprag_plan::spec::StageSpec;
-use sprag_plan::view::{State, drawing};
+use sprag_plan::view::{StateLabel, drawing};
 
 use super::selection;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Show how far the stages of a run are, level by level
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The run of this plan; else the one that moved last
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
@@ -30,7 +30,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let listed = selection::listed(cx, args.plan.as_deref())?;
     let run = run_log::read(&listed.log).map_err(|error| Failure::run_unread(&error))?;
     let run = run.ok_or_else(|| Failure::no_run(args.plan.as_deref()))?;
@@ -87,6 +87,6 @@ fn draw(run: &Run) {
     }
 }
 
-fn state(run: &Run, stage: &StageSpec) -> State {
-    run.standing(&stage.id).map_or(State::Waiting, |standing| State::of(&standing.stage))
+fn state(run: &Run, stage: &StageSpec) -> StateLabel {
+    run.standing(&stage.id).map_or(StateLabel::Waiting, |standing| StateLabel::of(&standing.stage))
 }

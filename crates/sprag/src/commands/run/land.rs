@@ -4,12 +4,12 @@ use std::path::Path;
 
 use sprag_base::text::shell_word;
 use sprag_host::sys::human;
-use sprag_orchestrator::daemon::land::{self, Because, Landed};
-use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_orchestrator::daemon::land::{self, LandOutcome, LandRefusal};
+use sprag_orchestrator::daemon::start_run::StartError;
 use sprag_orchestrator::run_log;
-use sprag_plan::spec::values::Branch;
+use sprag_plan::spec::values::BranchName;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
@@ -17,12 +17,12 @@ use crate::output;
 ///
 /// Where the branch is checked out, the checkout follows. What somebody is in the middle of there is left alone.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Name of the plan (default: the only one)
     plan: Option<String>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
     let Some(root) = places.worktree.clone() else { return Err(Failure::no_repository()) };
@@ -34,55 +34,57 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         (None, names) => return Err(Failure::which_plan_to_land(names)),
     };
     let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&folder, &name))?
-        .ok_or(Cannot::NoRun { name: name.clone() })?;
-    let branch = run.plan().head.target.as_ref().map(Branch::to_string).unwrap_or_default();
+        .ok_or(StartError::NoRun { name: name.clone() })?;
+    let branch = run.plan().head.target.as_ref().map(BranchName::to_string).unwrap_or_default();
     let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
-    let landed = land::land(&root, &trunk, &target).map_err(Cannot::from)?;
+    let landed = land::land(&root, &trunk, &target).map_err(StartError::from)?;
     match landed {
-        Landed::Moved { from, to } => {
+        LandOutcome::Moved { from, to } => {
             output::line(format!("`{branch}` is at `{}`, from `{}`", short(&to), short(&from)));
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
-        Landed::Already => {
+        LandOutcome::Already => {
             output::line(format!("`{branch}` has all that was merged"));
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
-        Landed::Held { .. } | Landed::Apart | Landed::Missing { .. } => {
-            let Held { code, why, next } = held(&landed, &trunk, &branch).expect("it is one of those");
+        LandOutcome::Held { .. } | LandOutcome::Apart | LandOutcome::Missing { .. } => {
+            let LandBlocker { code, why, next } = held(&landed, &trunk, &branch).expect("it is one of those");
             Err(Failure::not_landed(code, format!("`{branch}` was not moved: {why}"), next))
         }
     }
 }
 
 /// Why a target is not moved, and what helps.
-struct Held {
+struct LandBlocker {
     code: &'static str,
     why: String,
     next: String,
 }
 
 /// `None`: it is moved, or need not be.
-fn held(landed: &Landed, trunk: &str, branch: &str) -> Option<Held> {
+fn held(landed: &LandOutcome, trunk: &str, branch: &str) -> Option<LandBlocker> {
     Some(match landed {
-        Landed::Moved { .. } | Landed::Already => return None,
-        Landed::Held { at, because } => {
+        LandOutcome::Moved { .. } | LandOutcome::Already => return None,
+        LandOutcome::Held { at, because } => {
             let place = at.display().to_string();
             let (code, why, next) = match because {
-                Because::Merge => ("merging", "a merge or rebase is under way in", "status"),
-                Because::IndexLock => ("index_lock", "git is at work, or was cut short, in", "status"),
-                Because::Dirty => ("dirty", "there are changes that are not committed in", "status --short"),
+                LandRefusal::Merge => ("merging", "a merge or rebase is under way in", "status"),
+                LandRefusal::IndexLock => ("index_lock", "git is at work, or was cut short, in", "status"),
+                LandRefusal::Dirty => {
+                    ("dirty", "there are changes that are not committed in", "status --short")
+                }
             };
             let next = format!("git -C {} {next}", shell_word(&place));
-            Held { code, why: format!("{why} `{place}`"), next }
+            LandBlocker { code, why: format!("{why} `{place}`"), next }
         }
-        Landed::Apart => Held {
+        LandOutcome::Apart => LandBlocker {
             code: "apart",
             why: format!(
                 "it has commits that `{trunk}` has not, which are merged and tested by the run first"
             ),
             next: format!("git log --oneline {trunk}..{}", shell_word(branch)),
         },
-        Landed::Missing { name } => Held {
+        LandOutcome::Missing { name } => LandBlocker {
             code: "missing",
             why: format!("there is no `{name}`"),
             next: "git branch --list".to_owned(),
@@ -91,13 +93,13 @@ fn held(landed: &Landed, trunk: &str, branch: &str) -> Option<Held> {
 }
 
 /// What brings merged work of a plan to its target now: the command, after a sentence where something is in its way.
-pub fn advised(root: &Path, plan: &str, branch: &str) -> (Option<String>, String) {
+pub(crate) fn advised(root: &Path, plan: &str, branch: &str) -> (Option<String>, String) {
     let (trunk, target) = (format!("refs/sprag/{plan}/trunk"), format!("refs/heads/{branch}"));
     // Whoever cannot be asked now may answer then.
     let held = land::would(root, &trunk, &target).ok().and_then(|landed| held(&landed, &trunk, branch));
     match held {
         None => (None, format!("sprag land {}", shell_word(plan))),
-        Some(Held { why, next, .. }) => (Some(format!("`{branch}` cannot be moved now: {why}")), next),
+        Some(LandBlocker { why, next, .. }) => (Some(format!("`{branch}` cannot be moved now: {why}")), next),
     }
 }
 

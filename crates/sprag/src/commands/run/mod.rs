@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use sprag_base::text::shell_word;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
-use sprag_orchestrator::daemon::start_run::{self, Was};
-use sprag_orchestrator::daemon::{Manner, Until};
+use sprag_orchestrator::daemon::start_run::{self, RunStart};
+use sprag_orchestrator::daemon::{RunMode, Until};
 use sprag_orchestrator::launchers;
 
-use super::{Cx, Ending, plan};
+use super::{CommandCx, CommandEnd, plan};
 use crate::failure::Failure;
 use crate::output;
 
@@ -34,19 +34,19 @@ use crate::output;
 /// (`sprag stage`). A run that was cut short goes on where it was. Agents are clients with our hooks
 /// (`client: claude`, `codex`) or commands of the plan (`client: {command: [...]}`).
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The plan
     file: PathBuf,
     /// The programs the plan starts are known and wanted
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
-    how: How,
+    how: RunOptions,
 }
 
 /// How a run is run, begun or gone on with.
 #[derive(clap::Args)]
-pub struct How {
+pub(super) struct RunOptions {
     /// Agents at once, at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     slots: Option<u16>,
@@ -61,7 +61,7 @@ pub struct How {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> super::Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> super::CommandResult {
     let plan = plan::good(cx, &args.file)?;
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
@@ -72,17 +72,17 @@ pub fn run(args: Args, cx: &Cx) -> super::Outcome {
         return Err(Failure::not_trusted(&args.file));
     }
     let begun = start_run::begin(&places, plan, &cx.cwd.join(&args.file), &RealDisk)?;
-    if begun.was == Was::UnderWay && !args.how.json {
+    if begun.was == RunStart::UnderWay && !args.how.json {
         output::line("the run goes on where it was, with the plan as it was");
     }
     go(begun, args.how)
 }
 
 /// Lets a run go that may.
-pub(crate) fn go(begun: start_run::Begun<'_>, how: How) -> super::Outcome {
+pub(crate) fn go(begun: start_run::StartedRun<'_>, how: RunOptions) -> super::CommandResult {
     let slots = how.slots.unwrap_or(u16::MAX);
     if how.foreground {
-        return background::stay(begun, Manner { slots, until: Until::Rest }, how.json);
+        return background::stay(begun, RunMode { slots, until: Until::Rest }, how.json);
     }
     let ground = begun.ground.clone();
     // The daemon takes the reign from here.
@@ -96,7 +96,7 @@ pub(crate) fn go(begun: start_run::Begun<'_>, how: How) -> super::Outcome {
                 let log = ground.run.join("daemon.log").display().to_string();
                 output::next(format!("tail -f {}", shell_word(&log)));
             }
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
     }
 }

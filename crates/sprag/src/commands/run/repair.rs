@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use sprag_base::text::shell_word;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
-use sprag_orchestrator::daemon::repair::{self, Damage, NotRepaired};
-use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_orchestrator::daemon::repair::{self, NotRepaired, RepairItem};
+use sprag_orchestrator::daemon::start_run::StartError;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
@@ -17,7 +17,7 @@ use crate::output;
 /// Stale sockets, worktrees whose folder is gone, worktrees of candidates, sessions that nobody took on, processes
 /// without a supervisor, and references of plans that have no run. Exits with 1 if something is left.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Clear away what holds nobody's work
     #[arg(long)]
     fix: bool,
@@ -26,7 +26,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
     let Some(root) = places.worktree.clone() else { return Err(Failure::no_repository()) };
@@ -37,16 +37,16 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     };
     let left = repair::look(&root, &folder).map_err(failed)?;
     if args.json {
-        let rows = |all: &[Damage]| all.iter().map(row).collect::<Vec<Value>>();
+        let rows = |all: &[RepairItem]| all.iter().map(row).collect::<Vec<Value>>();
         output::json(json!({"mended": rows(&mended), "left": rows(&left)}));
     } else {
         mended.iter().for_each(|damage| output::line(format!("cleared away: {}", told(damage))));
         left.iter().for_each(|damage| output::line(told(damage)));
-        if left.iter().any(Damage::can_be_mended) {
+        if left.iter().any(RepairItem::can_be_mended) {
             output::next("sprag repair --fix");
         }
         for damage in left.iter().filter(|damage| !damage.can_be_mended()) {
-            if let Damage::Reference { name, .. } = damage {
+            if let RepairItem::Reference { name, .. } = damage {
                 let name = shell_word(name);
                 output::next(format!("git log -1 {name}"));
                 output::next(format!("git update-ref -d {name}"));
@@ -56,40 +56,40 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             output::line("nothing is left over");
         }
     }
-    Ok(if left.is_empty() { Ending::Done } else { Ending::No })
+    Ok(if left.is_empty() { CommandEnd::Done } else { CommandEnd::No })
 }
 
-pub fn failed(reason: NotRepaired) -> Failure {
+pub(crate) fn failed(reason: NotRepaired) -> Failure {
     match reason {
-        NotRepaired::AtWork { pid } => Failure::from(Cannot::AtWork { pid, plan: None }),
-        NotRepaired::Git(why) => Failure::from(Cannot::Git(why)),
+        NotRepaired::AtWork { pid } => Failure::from(StartError::AtWork { pid, plan: None }),
+        NotRepaired::Git(why) => Failure::from(StartError::Git(why)),
         NotRepaired::Io(error) => error.into(),
     }
 }
 
-fn told(damage: &Damage) -> String {
+fn told(damage: &RepairItem) -> String {
     match damage {
-        Damage::Socket { path } => format!("`{}` is the socket of a daemon that is gone", path.display()),
-        Damage::Prunable { path } => format!("the folder of worktree `{}` is gone", path.display()),
-        Damage::Gate { path } => format!("a candidate was looked at in `{}`", path.display()),
-        Damage::HalfMade { folder } => format!("nobody took on the session in `{}`", folder.display()),
-        Damage::Orphans { session, processes } => {
+        RepairItem::Socket { path } => format!("`{}` is the socket of a daemon that is gone", path.display()),
+        RepairItem::Prunable { path } => format!("the folder of worktree `{}` is gone", path.display()),
+        RepairItem::Gate { path } => format!("a candidate was looked at in `{}`", path.display()),
+        RepairItem::HalfMade { folder } => format!("nobody took on the session in `{}`", folder.display()),
+        RepairItem::Orphans { session, processes } => {
             format!("{} processes of session `{session}` have no supervisor", processes.len())
         }
-        Damage::Reference { name, .. } => {
+        RepairItem::Reference { name, .. } => {
             format!("`{name}` belongs to a plan that has no run, and is kept in case somebody wants it")
         }
     }
 }
 
-fn row(damage: &Damage) -> Value {
+fn row(damage: &RepairItem) -> Value {
     let (kind, of) = match damage {
-        Damage::Socket { path } => ("socket", path.display().to_string()),
-        Damage::Prunable { path } => ("worktree", path.display().to_string()),
-        Damage::Gate { path } => ("gate", path.display().to_string()),
-        Damage::HalfMade { folder } => ("session", folder.display().to_string()),
-        Damage::Orphans { session, .. } => ("orphans", session.clone()),
-        Damage::Reference { name, .. } => ("reference", name.clone()),
+        RepairItem::Socket { path } => ("socket", path.display().to_string()),
+        RepairItem::Prunable { path } => ("worktree", path.display().to_string()),
+        RepairItem::Gate { path } => ("gate", path.display().to_string()),
+        RepairItem::HalfMade { folder } => ("session", folder.display().to_string()),
+        RepairItem::Orphans { session, .. } => ("orphans", session.clone()),
+        RepairItem::Reference { name, .. } => ("reference", name.clone()),
     };
     json!({"kind": kind, "of": of, "can_be_mended": damage.can_be_mended()})
 }

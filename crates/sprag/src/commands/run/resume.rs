@@ -9,12 +9,12 @@ use sprag_orchestrator::{plan_file, run_log, view};
 use sprag_plan::run::Run;
 use sprag_plan::spec::Plan;
 use sprag_plan::spec::validate::Validated;
-use sprag_plan::spec::values::Branch;
+use sprag_plan::spec::values::BranchName;
 
 use super::land;
 use super::summary::counted;
 use crate::advice::file_word;
-use crate::commands::{Cx, Ending, Outcome, run};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, run};
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,14 +23,14 @@ use crate::output;
 /// Agents that outlived the daemon are taken over. If the file says something else by now, that is told and changes
 /// nothing: `sprag plan amend FILE` does.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Name of the plan, or its file (default: the one that is under way)
     plan: Option<String>,
     #[command(flatten)]
-    how: run::How,
+    how: run::RunOptions,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
     let folder = places.store.join("run");
@@ -61,12 +61,12 @@ fn is_over(folder: &Path, wanted: Option<&str>) -> Result<Option<(String, Run)>,
     Ok(run.filter(Run::is_settled).map(|run| (name, run)))
 }
 
-fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
+fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> CommandResult {
     output::line(format!("the run of plan `{name}` is over: {}", counted(run)));
-    let branch = run.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    let branch = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
     let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
     let root = worktree.unwrap_or(Path::new("."));
-    match start_run::has_landed(root, &trunk, &target).map_err(start_run::Cannot::from)? {
+    match start_run::has_landed(root, &trunk, &target).map_err(start_run::StartError::from)? {
         true => output::line(format!("`{branch}` has all that was merged")),
         false => {
             let (held, next) = land::advised(root, name, branch);
@@ -74,7 +74,7 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> Outcome {
             output::next(next);
         }
     }
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// The run that is meant.
@@ -84,7 +84,7 @@ pub(super) fn which(folder: &Path, wanted: Option<String>) -> Result<(String, Ru
         Some(wanted) => active
             .into_iter()
             .find(|(name, _)| *name == wanted)
-            .ok_or_else(|| start_run::Cannot::NoRun { name: wanted }.into()),
+            .ok_or_else(|| start_run::StartError::NoRun { name: wanted }.into()),
         None if active.len() == 1 => Ok(active.remove(0)),
         None => Err(Failure::which_run(&active.into_iter().map(|(name, _)| name).collect::<Vec<_>>())),
     }
@@ -92,7 +92,7 @@ pub(super) fn which(folder: &Path, wanted: Option<String>) -> Result<(String, Ru
 
 fn tell_difference(found: &Run, file: Option<PathBuf>, written: Option<Plan>, worktree: Option<&Path>) {
     let Some(file) = file else { return };
-    let target = found.plan().head.target.as_ref().map(Branch::as_str).unwrap_or_default();
+    let target = found.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
     let written = written.or_else(|| match plan_file::check(&file, worktree) {
         Ok(Validated::Good { plan, .. }) => Some(*plan),
         Ok(Validated::Bad { .. }) | Err(_) => None,

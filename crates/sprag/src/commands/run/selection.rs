@@ -5,60 +5,64 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::text::{quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_orchestrator::view::live::Runner;
-use sprag_orchestrator::view::{self, Listed, Want};
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::ids::Key;
-use sprag_plan::view::{Board, Row, View};
+use sprag_orchestrator::view::live::RunOwner;
+use sprag_orchestrator::view::{self, BoardPart, RunInfo};
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::ids::EffectKey;
+use sprag_plan::view::{RunBoard, RunView, StageRow};
 
-use crate::commands::Cx;
+use crate::commands::CommandCx;
 use crate::failure::Failure;
 
-pub struct Shown {
+pub(crate) struct SelectedRun {
     /// Our own files about runs.
     pub dir: PathBuf,
-    pub listed: Listed,
-    pub board: Board,
+    pub listed: RunInfo,
+    pub board: RunBoard,
     /// Other runs of this clone.
     pub others: Vec<String>,
 }
 
 /// `None`: nothing was ever run here.
-pub fn find(cx: &Cx, plan: Option<&str>) -> Result<Option<Shown>, Failure> {
-    look(cx, plan, Want::All)
+pub(crate) fn find(cx: &CommandCx, plan: Option<&str>) -> Result<Option<SelectedRun>, Failure> {
+    look(cx, plan, BoardPart::All)
 }
 
 /// The same, of which only so much is wanted.
-pub fn look(cx: &Cx, plan: Option<&str>, want: Want) -> Result<Option<Shown>, Failure> {
+pub(crate) fn look(
+    cx: &CommandCx,
+    plan: Option<&str>,
+    want: BoardPart,
+) -> Result<Option<SelectedRun>, Failure> {
     let dir = dir(cx)?;
     let Some((listed, others)) = choose(&dir, plan)? else { return Ok(None) };
     let board = view::board(&dir, &listed.log, want, cx.now).map_err(|error| Failure::run_unread(&error))?;
-    Ok(board.map(|board| Shown { dir, listed, board, others }))
+    Ok(board.map(|board| SelectedRun { dir, listed, board, others }))
 }
 
 /// Where a run is written down, for whoever wants all of it.
-pub fn listed(cx: &Cx, plan: Option<&str>) -> Result<Listed, Failure> {
+pub(crate) fn listed(cx: &CommandCx, plan: Option<&str>) -> Result<RunInfo, Failure> {
     choose(&dir(cx)?, plan)?.map(|(listed, _)| listed).ok_or_else(|| Failure::no_run(plan))
 }
 
 /// The last run of every plan.
-pub fn all(cx: &Cx) -> Result<Vec<(Listed, Board)>, Failure> {
+pub(crate) fn all(cx: &CommandCx) -> Result<Vec<(RunInfo, RunBoard)>, Failure> {
     let dir = dir(cx)?;
     let unread = |error| Failure::run_unread(&error);
     let mut found = Vec::new();
     for listed in view::list(&dir).map_err(unread)? {
-        if let Some(board) = view::board(&dir, &listed.log, Want::All, cx.now).map_err(unread)? {
+        if let Some(board) = view::board(&dir, &listed.log, BoardPart::All, cx.now).map_err(unread)? {
             found.push((listed, board));
         }
     }
     Ok(found)
 }
 
-pub fn dir(cx: &Cx) -> Result<PathBuf, Failure> {
+pub(crate) fn dir(cx: &CommandCx) -> Result<PathBuf, Failure> {
     Ok(cx.places()?.store.join("run"))
 }
 
-fn choose(dir: &Path, plan: Option<&str>) -> Result<Option<(Listed, Vec<String>)>, Failure> {
+fn choose(dir: &Path, plan: Option<&str>) -> Result<Option<(RunInfo, Vec<String>)>, Failure> {
     let mut all = view::list(dir).map_err(|error| Failure::run_unread(&error))?;
     let at = match plan {
         None if all.is_empty() => return Ok(None),
@@ -70,31 +74,35 @@ fn choose(dir: &Path, plan: Option<&str>) -> Result<Option<(Listed, Vec<String>)
 }
 
 /// Nothing moves while nobody runs a plan, which no state of a stage tells: what is told then, and what helps.
-pub fn nobody(runner: &Runner, plan: &str) -> Option<(String, String)> {
+pub(crate) fn nobody(runner: &RunOwner, plan: &str) -> Option<(String, String)> {
     match runner {
-        Runner::Nobody => Some(("nobody runs it".to_owned(), format!("sprag resume {}", shell_word(plan)))),
-        Runner::Other { plan: other } => Some((
+        RunOwner::Nobody => Some(("nobody runs it".to_owned(), format!("sprag resume {}", shell_word(plan)))),
+        RunOwner::Other { plan: other } => Some((
             format!("nobody runs it while plan `{}` is run", quoted(other)),
             format!("sprag status --plan {}", shell_word(other)),
         )),
-        Runner::This | Runner::Unknown => None,
+        RunOwner::This | RunOwner::Unknown => None,
     }
 }
 
-pub fn need(cx: &Cx, plan: Option<&str>) -> Result<Shown, Failure> {
+pub(crate) fn need(cx: &CommandCx, plan: Option<&str>) -> Result<SelectedRun, Failure> {
     find(cx, plan)?.ok_or_else(|| Failure::no_run(plan))
 }
 
-impl Shown {
-    pub fn seen(&self) -> BTreeMap<Key, Seen> {
+impl SelectedRun {
+    pub(crate) fn seen(&self) -> BTreeMap<EffectKey, AgentActivity> {
         view::seen(&self.dir, &self.board)
     }
 
-    pub fn view<'a>(&'a self, seen: &'a BTreeMap<Key, Seen>, now: Timestamp) -> View<'a> {
-        View::new(&self.board, seen, now)
+    pub(crate) fn view<'a>(
+        &'a self,
+        seen: &'a BTreeMap<EffectKey, AgentActivity>,
+        now: Timestamp,
+    ) -> RunView<'a> {
+        RunView::new(&self.board, seen, now)
     }
 
-    pub fn stage(&self, id: &str) -> Result<&Row, Failure> {
+    pub(crate) fn stage(&self, id: &str) -> Result<&StageRow, Failure> {
         let near = || {
             let ids = self.board.rows.iter().map(|row| row.id.as_str());
             ids.filter(|known| known.starts_with(id) || id.starts_with(*known)).min().map(str::to_owned)

@@ -4,12 +4,12 @@ use sprag_base::ids::SessionId;
 use sprag_host::store::projections;
 use sprag_orchestrator::run_log;
 use sprag_orchestrator::session_dir::site_of;
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::ids::Key;
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::ids::EffectKey;
 use sprag_plan::otel::Spans;
 
 use super::selection;
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,13 +18,13 @@ use crate::output;
 /// Its steps, its agents and the tools they called: one JSON object, as collectors take it at `/v1/traces`. Nothing is
 /// sent anywhere. Agents are given `TRACEPARENT`, so that what a client tells a collector itself belongs to the same trace.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The run of this plan; else the one that moved last
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let unread = |error| Failure::run_unread(&error);
     let listed = selection::listed(cx, args.plan.as_deref())?;
     let mut spans: Option<Spans> = None;
@@ -35,9 +35,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     .map_err(unread)?;
     let mut spans = spans.ok_or_else(|| Failure::no_run(args.plan.as_deref()))?;
     let dir = selection::dir(cx)?;
-    let seen = |session: &Key| Some((session.clone(), site_of(&dir, session).seen()?));
-    let seen: Vec<(Key, Seen)> = spans.sessions().filter_map(seen).collect();
-    let called = |seen: &Seen| seen.client_session.as_ref().map(|name| SessionId::new(name.as_str()));
+    let seen = |session: &EffectKey| Some((session.clone(), site_of(&dir, session).seen()?));
+    let seen: Vec<(EffectKey, AgentActivity)> = spans.sessions().filter_map(seen).collect();
+    let called =
+        |seen: &AgentActivity| seen.client_session.as_ref().map(|name| SessionId::new(name.as_str()));
     let names = seen.iter().filter_map(|(_, seen)| called(seen));
     let records = projections::records_of_each(&cx.world()?.store(), names)?;
     for (session, seen) in &seen {
@@ -45,5 +46,5 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
         spans.see(session, seen, records.map(Vec::as_slice).unwrap_or_default());
     }
     output::line(spans.otlp(env!("CARGO_PKG_VERSION")).to_string());
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

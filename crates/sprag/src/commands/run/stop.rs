@@ -4,14 +4,14 @@ use std::path::Path;
 
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
-use sprag_host::sys::locations::Places;
-use sprag_orchestrator::daemon::orphans::{self, Outlived};
-use sprag_orchestrator::socket::client::{self, Client, NotConnected};
-use sprag_orchestrator::socket::protocol::{Reply, Request, STOPPED, Stopping};
+use sprag_host::sys::locations::Locations;
+use sprag_orchestrator::daemon::orphans::{self, OrphanedAgents};
+use sprag_orchestrator::socket::client::{self, DaemonClient, NotConnected};
+use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, STOPPED, Stopping};
 use sprag_orchestrator::{lock, view};
-use sprag_plan::run::command::Role;
+use sprag_plan::run::command::CommandRole;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,18 +20,18 @@ use crate::output;
 /// Agents are told to end and have ten seconds for it; the same attempt goes on with `sprag resume`. Where nobody runs
 /// the plan any more, agents that were left behind are ended.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// End agents at once
     #[arg(long)]
     kill: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
     let run = places.store.join("run");
     let how = if args.kill { Stopping::Kill } else { Stopping::Home };
-    match client::connect(&run, Role::Admin) {
+    match client::connect(&run, CommandRole::Admin) {
         Ok(client) => tell(client, &places, &run, how)?,
         Err(NotConnected::Nobody) => end_outlived(&places, &run, how)?,
         // It was ending by itself.
@@ -43,14 +43,14 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     output::line("stopped; worktrees are as they were");
     output::next("sprag resume");
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
-fn tell(mut client: Client, places: &Places, run: &Path, how: Stopping) -> Result<(), Failure> {
-    match client.ask(&Request::Stop { how }) {
+fn tell(mut client: DaemonClient, places: &Locations, run: &Path, how: Stopping) -> Result<(), Failure> {
+    match client.ask(&DaemonRequest::Stop { how }) {
         // It ends already.
-        Ok(Reply::Refused { code, .. }) if code == STOPPED => lock::wait(run)?,
-        Ok(Reply::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
+        Ok(DaemonReply::Refused { code, .. }) if code == STOPPED => lock::wait(run)?,
+        Ok(DaemonReply::Refused { code, message }) => return Err(Failure::told_no(code, message, None)),
         Ok(_) => lock::wait(run)?,
         // It may be gone before its answer was on its way: what was asked for is true then, too.
         Err(error) if client::is_gone(&error) => {
@@ -63,7 +63,7 @@ fn tell(mut client: Client, places: &Places, run: &Path, how: Stopping) -> Resul
 }
 
 /// Nobody runs it any more, and somebody may be at work all the same.
-fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Result<(), Failure> {
+fn end_outlived(places: &Locations, run: &Path, how: Stopping) -> Result<(), Failure> {
     let agents = orphans::find(run)?;
     if agents.is_empty() {
         let was_run = !view::list(run)?.is_empty();
@@ -72,7 +72,7 @@ fn end_outlived(places: &Places, run: &Path, how: Stopping) -> Result<(), Failur
     end(places, run, how, &agents)
 }
 
-fn end(places: &Places, run: &Path, how: Stopping, agents: &[Outlived]) -> Result<(), Failure> {
+fn end(places: &Locations, run: &Path, how: Stopping, agents: &[OrphanedAgents]) -> Result<(), Failure> {
     for agent in agents {
         output::line(format!(
             "no daemon runs, and the agent of stage `{}` of plan `{}` lives: it is ended",

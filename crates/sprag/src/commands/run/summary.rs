@@ -2,54 +2,56 @@
 //! helps.
 
 use sprag_base::text::{one_line, shell_word};
-use sprag_orchestrator::daemon::start_run::{self, Cannot};
-use sprag_orchestrator::layout::Ground;
+use sprag_orchestrator::daemon::start_run::{self, StartError};
+use sprag_orchestrator::layout::RunLayout;
 use sprag_orchestrator::run_log;
-use sprag_orchestrator::socket::loop_event::Rest;
+use sprag_orchestrator::socket::loop_event::RunEnd;
 use sprag_plan::run::Run;
-use sprag_plan::stage::Stage;
+use sprag_plan::stage::StageState;
 use sprag_plan::view::review_request::asked;
 
 use crate::commands::run::land;
-use crate::commands::{Ending, Outcome};
+use crate::commands::{CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
 /// Stages that are told one by one.
 const TOLD: usize = 20;
 
-pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
-    if rest == Rest::Gone {
+pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, is_json: bool) -> CommandResult {
+    if rest == RunEnd::Gone {
         return Err(Failure::ground_gone(&ground.run));
     }
-    let none = || Cannot::NoRun { name: ground.plan.clone() };
+    let none = || StartError::NoRun { name: ground.plan.clone() };
     let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
         .ok_or_else(none)?;
     let resume = vec![format!("sprag resume {}", ground.plan)];
     let (lines, next, ending) = match rest {
-        Rest::Gone => (Vec::new(), Vec::new(), Ending::No),
-        Rest::Over => {
+        RunEnd::Gone => (Vec::new(), Vec::new(), CommandEnd::No),
+        RunEnd::Over => {
             let merged = format!("{}: `{}`", counted(&run), ground.trunk());
             let target = ground.target.trim_start_matches("refs/heads/");
             match start_run::has_landed(&ground.root, &ground.trunk(), &ground.target)
-                .map_err(Cannot::from)?
+                .map_err(StartError::from)?
             {
-                true => {
-                    (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), Ending::Done)
-                }
+                true => (
+                    vec![merged, format!("`{target}` has all that was merged")],
+                    Vec::new(),
+                    CommandEnd::Done,
+                ),
                 false => {
                     let (held, next) = land::advised(&ground.root, &ground.plan, target);
-                    ([merged].into_iter().chain(held).collect(), vec![next], Ending::Done)
+                    ([merged].into_iter().chain(held).collect(), vec![next], CommandEnd::Done)
                 }
             }
         }
-        Rest::Waits => {
+        RunEnd::Waits => {
             let (lines, next) = waiting(&run);
-            (lines, next, Ending::No)
+            (lines, next, CommandEnd::No)
         }
-        Rest::Stopped => (vec!["the run was stopped".to_owned()], resume, Ending::No),
-        Rest::Interrupted { signal } => {
-            (vec!["stopped; worktrees are as they were".to_owned()], resume, Ending::Signal(signal))
+        RunEnd::Stopped => (vec!["the run was stopped".to_owned()], resume, CommandEnd::No),
+        RunEnd::Interrupted { signal } => {
+            (vec!["stopped; worktrees are as they were".to_owned()], resume, CommandEnd::Signal(signal))
         }
     };
     if !is_json {
@@ -60,10 +62,10 @@ pub fn rested(ground: &Ground, rest: Rest, is_json: bool) -> Outcome {
 }
 
 /// What came of all stages of a run that is over.
-pub fn counted(run: &Run) -> String {
-    let count = |fits: fn(&Stage) -> bool| run.standings().filter(|(_, it)| fits(&it.stage)).count();
-    let merged = count(|stage| matches!(stage, Stage::Done { .. }));
-    match count(|stage| matches!(stage, Stage::Skipped { .. })) {
+pub(crate) fn counted(run: &Run) -> String {
+    let count = |fits: fn(&StageState) -> bool| run.standings().filter(|(_, it)| fits(&it.stage)).count();
+    let merged = count(|stage| matches!(stage, StageState::Done { .. }));
+    match count(|stage| matches!(stage, StageState::Skipped { .. })) {
         0 => "all stages are merged".to_owned(),
         skipped => format!("{merged} merged, {skipped} skipped"),
     }

@@ -5,17 +5,17 @@ use std::path::Path;
 use serde_json::json;
 
 use sprag_host::git::worktree_guard;
-use sprag_host::git::worktrees::{self, Listed};
-use sprag_orchestrator::daemon::start_run::Cannot;
+use sprag_host::git::worktrees::{self, WorktreeInfo};
+use sprag_orchestrator::daemon::start_run::StartError;
 use sprag_plan::ids::StageId;
 
 use super::selection;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// List the worktrees of runs, and whether they hold something that is in no commit
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -24,19 +24,19 @@ pub struct Args {
 struct Row {
     stage: Option<String>,
     state: Option<&'static str>,
-    listed: Listed,
+    listed: WorktreeInfo,
     /// Why that cannot be said, if it cannot.
     is_clean: Result<bool, String>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
-    let Some(root) = &places.worktree else { return Err(Cannot::NoRepository.into()) };
+    let Some(root) = &places.worktree else { return Err(StartError::NoRepository.into()) };
     let runs = selection::all(cx)?;
     let state =
         |id: &StageId| runs.iter().find_map(|(_, board)| board.find(id.as_str())).map(|row| row.state.name());
     let ours = places.store.join("run/gates");
-    let all = worktrees::list(root).map_err(Cannot::from)?;
+    let all = worktrees::list(root).map_err(StartError::from)?;
     let rows: Vec<Row> = all.into_iter().filter_map(|listed| row(root, listed, &ours, &state)).collect();
     show(
         args.json,
@@ -69,7 +69,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 /// Those of stages by their branches, and those that candidates are tested in.
 fn row(
     root: &Path,
-    listed: Listed,
+    listed: WorktreeInfo,
     gates: &Path,
     state: &dyn Fn(&StageId) -> Option<&'static str>,
 ) -> Option<Row> {

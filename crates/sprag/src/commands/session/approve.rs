@@ -4,12 +4,12 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
-use sprag_govern::approval::Refused;
+use sprag_govern::approval::RefusedCall;
 use sprag_govern::report::Report;
 use sprag_host::report;
 use sprag_host::store::journal;
 
-use crate::commands::{Cx, Outcome, check_person, show};
+use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -18,7 +18,7 @@ use crate::output;
 /// A refusal names a code. Without one, the calls that were refused are listed. The call has to be
 /// made again, just as it was, within ten minutes. Some rules let nobody past.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The code the refusal named
     code: Option<String>,
     /// Say no for good: the agent is told to make another plan
@@ -32,11 +32,11 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let is_asked =
         |id: &SessionId| args.session.as_ref().is_none_or(|session| id.as_str().starts_with(session));
-    let refused: Vec<(SessionId, Refused)> =
+    let refused: Vec<(SessionId, RefusedCall)> =
         refused(&world.store()).into_iter().filter(|(id, _)| is_asked(id)).collect();
     let Some(code) = args.code else {
         return list(args.json, &refused);
@@ -70,8 +70,8 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     )
 }
 
-fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
-    let row = |(session, refused): &(SessionId, Refused)| json!({"code": refused.code, "rule": refused.rule, "call": refused.what, "session": session});
+fn list(json: bool, refused: &[(SessionId, RefusedCall)]) -> CommandResult {
+    let row = |(session, refused): &(SessionId, RefusedCall)| json!({"code": refused.code, "rule": refused.rule, "call": refused.what, "session": session});
     show(
         json,
         || json!({ "refused": refused.iter().map(row).collect::<Vec<_>>() }),
@@ -80,7 +80,7 @@ fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
                 output::line("no call was refused that could be approved");
             }
             for (session, refused) in refused {
-                let Refused { code, rule, what, .. } = refused;
+                let RefusedCall { code, rule, what, .. } = refused;
                 output::line(format!(
                     "{code}  {rule}  `{what}`\n  next: sprag approve {code} --session {}",
                     session.as_str()
@@ -91,7 +91,7 @@ fn list(json: bool, refused: &[(SessionId, Refused)]) -> Outcome {
 }
 
 /// What sessions that go on were refused, the latest last.
-fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, Refused)> {
+fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, RefusedCall)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {
         let session = records.iter().rev().find_map(|record| record.session.clone())?;

@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
-use sprag_base::record::By;
+use sprag_base::record::RecordAuthor;
 use sprag_base::text::{Text, shell_word};
 use sprag_govern::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{Cx, Ending, Outcome, check_person, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// List or clear what sessions left unmet
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -40,14 +40,14 @@ enum Command {
     },
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::List { json } => list(json, cx),
         Command::Clear { id, reason, json } => clear(&id, &reason, json, cx),
     }
 }
 
-fn list(json: bool, cx: &Cx) -> Outcome {
+fn list(json: bool, cx: &CommandCx) -> CommandResult {
     let debts = projections::load::<Debts>(&cx.world()?.store())?.state;
     show(
         json,
@@ -70,8 +70,8 @@ fn list(json: bool, cx: &Cx) -> Outcome {
             for open in debts.open() {
                 let debt = &open.debt;
                 let cause = match debt.cause {
-                    sprag_govern::obligation::Cause::Released => "let go by the breaker",
-                    sprag_govern::obligation::Cause::Ended => "left when the session ended",
+                    sprag_govern::obligation::DebtCause::Released => "let go by the breaker",
+                    sprag_govern::obligation::DebtCause::Ended => "left when the session ended",
                 };
                 output::line(format!(
                     "{}  {}  {}  {cause}\n  {}",
@@ -104,7 +104,7 @@ fn settles(debt: &Debt) -> String {
     }
 }
 
-fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
+fn clear(id: &str, reason: &str, json: bool, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let store = world.store();
     let debts = projections::load::<Debts>(&store)?.state;
@@ -114,8 +114,8 @@ fn clear(id: &str, reason: &str, json: bool, cx: &Cx) -> Outcome {
         check_person(&world.places)?;
     }
     let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     store.log(&RealDisk, &[new_record::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
     show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

@@ -5,12 +5,12 @@ use serde_json::json;
 use sprag_govern::history::sentence;
 
 use super::records;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// Tell what happened in a session, in sentences
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The session, by id or its start
     session: String,
     /// Print one JSON object
@@ -18,7 +18,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let (session, records) = records::records_of(cx, &args.session)?;
     let told: Vec<(String, String)> =
         records.iter().filter_map(|record| Some((record.at.to_string(), sentence(record)?))).collect();

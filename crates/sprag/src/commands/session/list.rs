@@ -5,21 +5,21 @@ use serde_json::json;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::history::Sessions;
+use sprag_govern::history::SessionList;
 use sprag_host::store::projections;
-use sprag_orchestrator::session_dir::{Probe, Site, site_of};
+use sprag_orchestrator::session_dir::{SessionDir, SessionProbe, site_of};
 use sprag_orchestrator::{run_log, view};
-use sprag_plan::ids::{Key, StageId};
+use sprag_plan::ids::{EffectKey, StageId};
 use sprag_plan::run::timed::Timed;
 
 use crate::commands::run::selection;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// List the sessions of this repository and the agents of its runs, newest first
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// How many at the most
     #[arg(long, default_value_t = 20)]
     limit: usize,
@@ -30,7 +30,7 @@ pub struct Args {
 
 /// An agent of a run.
 #[derive(Serialize)]
-struct Agent {
+struct AgentRow {
     session_id: String,
     stage_id: String,
     plan: String,
@@ -41,8 +41,8 @@ struct Agent {
     client_session: Option<Text<100>>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let sessions: Sessions = projections::load_all(&cx.world()?.store())?;
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    let sessions: SessionList = projections::load_all(&cx.world()?.store())?;
     let rows: Vec<_> = sessions.rows().into_iter().take(args.limit).collect();
     let agents = agents(cx, args.limit)?;
     show(
@@ -75,7 +75,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     )
 }
 
-fn tell(agents: &[Agent]) {
+fn tell(agents: &[AgentRow]) {
     if agents.is_empty() {
         return;
     }
@@ -93,7 +93,7 @@ fn tell(agents: &[Agent]) {
     output::table(&["agent", "plan", "stage", "began", "ended", "state"], &cells.collect::<Vec<_>>());
 }
 
-fn agents(cx: &Cx, limit: usize) -> Result<Vec<Agent>, Failure> {
+fn agents(cx: &CommandCx, limit: usize) -> Result<Vec<AgentRow>, Failure> {
     let dir = selection::dir(cx)?;
     let unread = |error| Failure::run_unread(&error);
     let mut found = Vec::new();
@@ -118,18 +118,18 @@ fn agents(cx: &Cx, limit: usize) -> Result<Vec<Agent>, Failure> {
 }
 
 /// Of one whose end is not on record: a daemon that was killed has not seen it.
-fn standing(site: &Site) -> &'static str {
+fn standing(site: &SessionDir) -> &'static str {
     match site.probe() {
-        Ok(Probe::Running) => "at work",
-        Ok(Probe::Ended(_) | Probe::Died) => "gone",
-        Ok(Probe::Nothing) | Err(_) => "open",
+        Ok(SessionProbe::Running) => "at work",
+        Ok(SessionProbe::Ended(_) | SessionProbe::Died) => "gone",
+        Ok(SessionProbe::Nothing) | Err(_) => "open",
     }
 }
 
-fn of_run(timed: &Timed, plan: &str) -> Vec<(Agent, Key)> {
+fn of_run(timed: &Timed, plan: &str) -> Vec<(AgentRow, EffectKey)> {
     let run = timed.run();
-    let agent = |(key, stage): (&Key, &StageId)| {
-        let agent = Agent {
+    let agent = |(key, stage): (&EffectKey, &StageId)| {
+        let agent = AgentRow {
             session_id: key.0.to_string(),
             stage_id: stage.as_str().to_owned(),
             plan: plan.to_owned(),

@@ -7,13 +7,13 @@ use sprag_base::record::Record;
 use sprag_host::report;
 use sprag_host::store::projections;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Show the records of a session as data
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The session, by id or its start
     session: String,
     /// Only records of this kind, for example `tool.requested`
@@ -27,7 +27,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let (session, records) = records_of(cx, &args.session)?;
     let wanted: Vec<Record> = records
         .into_iter()
@@ -43,7 +43,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// A session and all its records, in the order of their time.
-pub fn records_of(cx: &Cx, named: &str) -> Result<(SessionId, Vec<Record>), Failure> {
+pub(crate) fn records_of(cx: &CommandCx, named: &str) -> Result<(SessionId, Vec<Record>), Failure> {
     let store = cx.world()?.store();
     let session = report::find_session::by_prefix(&store, named)?;
     let mut records = projections::records_of(&store, &session)?;

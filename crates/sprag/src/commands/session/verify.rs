@@ -4,15 +4,15 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::one_line;
-use sprag_check::{Profile, Ran, Results, Status};
+use sprag_check::{CheckRan, CheckStatus, Profile, Results};
 use sprag_govern::event::Actor;
-use sprag_govern::gates::completion::Plan;
+use sprag_govern::gates::completion::CheckRun;
 use sprag_govern::report::Report;
 use sprag_host::checks::session;
 use sprag_host::report::{self, ReportError};
 use sprag_host::world::World;
 
-use crate::commands::{Cx, Ending, Outcome, warn};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, warn};
 use crate::failure::Failure;
 use crate::output;
 
@@ -24,10 +24,10 @@ const BUDGET_SECONDS: u32 = 3600;
 /// Exits with 1 if a mandatory one fails. A session whose stop is held for it is let go once all pass;
 /// what counts is what Sprag itself finds on the tree as it is.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// How thorough (default: as a stop of the session would be, else `completion.profile`)
     #[arg(long)]
-    profile: Option<Depth>,
+    profile: Option<DepthArg>,
     /// The session, by id or its start (default: the one of this worktree, if there is one)
     #[arg(long)]
     session: Option<String>,
@@ -37,23 +37,23 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Depth {
+enum DepthArg {
     Quick,
     Standard,
     Deep,
 }
 
-impl From<Depth> for Profile {
-    fn from(depth: Depth) -> Profile {
+impl From<DepthArg> for Profile {
+    fn from(depth: DepthArg) -> Profile {
         match depth {
-            Depth::Quick => Profile::Quick,
-            Depth::Standard => Profile::Standard,
-            Depth::Deep => Profile::Deep,
+            DepthArg::Quick => Profile::Quick,
+            DepthArg::Standard => Profile::Standard,
+            DepthArg::Deep => Profile::Deep,
         }
     }
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     warn(&world);
     let policy = &world.config.settings.govern.gates.completion;
@@ -80,24 +80,24 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     } else {
         show(&results, &told);
     }
-    Ok(if results.status() == Status::Failed { Ending::No } else { Ending::Done })
+    Ok(if results.status() == CheckStatus::Failed { CommandEnd::No } else { CommandEnd::Done })
 }
 
-fn with_progress(world: &World<'_>, cx: &Cx, profile: Profile) -> Result<Results, Failure> {
+fn with_progress(world: &World<'_>, cx: &CommandCx, profile: Profile) -> Result<Results, Failure> {
     let checks = &world.config.settings.govern.gates.completion.check;
     let count = checks.iter().filter(|check| check.profile <= profile).count();
     let bar = output::progress(count as u64, "checking");
-    let watch = |check: &sprag_check::Check| {
+    let watch = |check: &sprag_check::CompletionCheck| {
         bar.set_message(one_line(check.name.as_str()));
         bar.inc(1);
     };
-    let results = session::run(world, &cx.cwd, Plan { profile, budget_seconds: BUDGET_SECONDS }, &watch)?;
+    let results = session::run(world, &cx.cwd, CheckRun { profile, budget_seconds: BUDGET_SECONDS }, &watch)?;
     bar.finish_and_clear();
     Ok(results)
 }
 
 /// What became of the report.
-enum Told {
+enum VerifyReport {
     Nobody,
     Session { session: SessionId, notes: Vec<String> },
     Not { session: SessionId, why: String },
@@ -106,73 +106,76 @@ enum Told {
 /// A session is told only of what its own stop would find, and what need not be found out again for it.
 fn tell_session(
     world: &World<'_>,
-    cx: &Cx,
+    cx: &CommandCx,
     session: Option<SessionId>,
     least: Option<Profile>,
     results: &Results,
-) -> Told {
+) -> VerifyReport {
     let Some(session) = session else {
-        return Told::Nobody;
+        return VerifyReport::Nobody;
     };
     let Some(least) = least else {
-        return Told::Not { session, why: "it works in another place".to_owned() };
+        return VerifyReport::Not { session, why: "it works in another place".to_owned() };
     };
     if results.profile < least {
         let why = format!("it has to pass `{}`", least.name());
-        return Told::Not { session, why };
+        return VerifyReport::Not { session, why };
     }
     if results.tree.is_none() || !results.ran.iter().all(|ran| ran.outcome.is_lasting()) {
-        return Told::Not { session, why: "not all results last; its next stop finds out".to_owned() };
+        return VerifyReport::Not {
+            session,
+            why: "not all results last; its next stop finds out".to_owned(),
+        };
     }
     match report::tell(world, &session, &Actor::Main, Report::Verified, &cx.cwd, cx.now) {
-        Ok(told) => Told::Session { session, notes: told.notes },
-        Err(ReportError::Io(error)) => Told::Not { session, why: error.to_string() },
+        Ok(told) => VerifyReport::Session { session, notes: told.notes },
+        Err(ReportError::Io(error)) => VerifyReport::Not { session, why: error.to_string() },
         Err(ReportError::NoSession | ReportError::Ambiguous(_) | ReportError::Unknown(_)) => {
-            Told::Not { session, why: "it is not there any more".to_owned() }
+            VerifyReport::Not { session, why: "it is not there any more".to_owned() }
         }
     }
 }
 
-fn object(results: &Results, told: &Told) -> Value {
+fn object(results: &Results, told: &VerifyReport) -> Value {
     let mut object = results.report();
     object["profile"] = json!(results.profile);
     object["tree"] = json!(results.tree);
     object["session"] = match told {
-        Told::Nobody | Told::Not { .. } => Value::Null,
-        Told::Session { session, .. } => json!(session),
+        VerifyReport::Nobody | VerifyReport::Not { .. } => Value::Null,
+        VerifyReport::Session { session, .. } => json!(session),
     };
-    if let Told::Session { notes, .. } = told {
+    if let VerifyReport::Session { notes, .. } = told {
         object["notes"] = json!(notes);
     }
     object
 }
 
-fn show(results: &Results, told: &Told) {
+fn show(results: &Results, told: &VerifyReport) {
     for ran in &results.ran {
         output::line(line(ran));
         let tail = ran.outcome.tail();
         tail.lines().for_each(|line| output::line(format!("    {line}")));
     }
     match results.status() {
-        Status::Passed => output::line(format!("passed ({})", results.profile.name())),
-        Status::Skipped => output::line(format!("no check belongs to `{}`", results.profile.name())),
-        Status::Failed => {
+        CheckStatus::Passed => output::line(format!("passed ({})", results.profile.name())),
+        CheckStatus::Skipped => output::line(format!("no check belongs to `{}`", results.profile.name())),
+        CheckStatus::Failed => {
             output::line(format!("failed ({})", results.profile.name()));
             output::next("fix what is reported, then run `sprag verify` again");
         }
     }
     match told {
-        Told::Nobody => {}
-        Told::Session { session, notes } => {
+        VerifyReport::Nobody => {}
+        VerifyReport::Session { session, notes } => {
             output::line(format!("told session `{}`", one_line(session.as_str())));
             notes.iter().for_each(output::line);
         }
-        Told::Not { session, why } => {
+        VerifyReport::Not { session, why } => {
             output::line(format!("did not tell session `{}`: {}", one_line(session.as_str()), one_line(why)));
         }
     }
 }
 
-fn line(ran: &Ran) -> String {
+fn line(ran: &CheckRan) -> String {
     one_line(&ran.issue())
 }

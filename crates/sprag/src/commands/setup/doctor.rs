@@ -2,23 +2,23 @@
 
 use serde_json::json;
 
-use sprag_host::setup::doctor::{self, Level};
+use sprag_host::setup::doctor::{self, DoctorLevel};
 use sprag_orchestrator::sandbox::doctor as sandbox_doctor;
 
-use crate::commands::{Cx, Ending, Outcome, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output;
 
 /// Check that Sprag works here; every finding names the next step
 ///
 /// An event is sent through each installed hook; nothing of it reaches your records.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     let bar = output::progress(6, "examining");
     let progress = |what: &str| {
@@ -46,6 +46,6 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             }
         },
     )?;
-    let is_bad = findings.iter().any(|found| found.level == Level::Bad);
-    Ok(if is_bad { Ending::No } else { Ending::Done })
+    let is_bad = findings.iter().any(|found| found.level == DoctorLevel::Bad);
+    Ok(if is_bad { CommandEnd::No } else { CommandEnd::Done })
 }

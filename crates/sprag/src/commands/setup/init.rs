@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use sprag_host::clients::{self, CLIENTS, Client, Form};
+use sprag_host::clients::{self, CLIENTS, Client, ServerFileForm};
 use sprag_host::setup::doctor::program_name;
-use sprag_host::setup::install::{self, AGENT_COMMANDS, Change, OnFailure, Permissions, Wanted};
+use sprag_host::setup::install::{
+    self, AGENT_COMMANDS, OnFailure, Permissions, SettingsChange, WantedSettings,
+};
 use sprag_host::sys::disk::{Disk as _, RealDisk};
 use sprag_host::sys::exec::on_path;
 use sprag_host::sys::human;
-use sprag_host::sys::locations::{Places, UserPlaces};
+use sprag_host::sys::locations::{Locations, UserLocations};
 
-use crate::commands::{Cx, Ending, Outcome, check_not_agent};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
 use crate::output;
 
@@ -22,7 +24,7 @@ use crate::output;
 /// Shows the change first and asks. Foreign entries, comments and order stay. `--remove` gives the
 /// files back as they were.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only this client (may be repeated)
     #[arg(long, value_name = "NAME")]
     client: Vec<String>,
@@ -61,8 +63,8 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let user = UserPlaces::find(&cx.env);
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    let user = UserLocations::find(&cx.env);
     let places = cx.places().ok();
     match &places {
         _ if args.dry_run => {}
@@ -85,7 +87,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
             }
             false => {
                 let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
-                let wanted = Wanted { client, program: &program, permissions, on_failure };
+                let wanted = WantedSettings { client, program: &program, permissions, on_failure };
                 changes.push(install::plan(&path, &wanted)?);
                 if !args.hooks_only {
                     changes.extend(install::reviewer_agent::plan(&path, client, user.as_ref())?);
@@ -111,7 +113,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     if !args.json {
         tell(&args, &changes, &program, is_on_path);
     }
-    let open: Vec<&Change> = changes.iter().filter(|change| !change.is_nothing()).collect();
+    let open: Vec<&SettingsChange> = changes.iter().filter(|change| !change.is_nothing()).collect();
     let is_confirmed = args.yes || open.is_empty() || (!args.dry_run && output::confirm("write this?"));
     if !args.dry_run {
         if !is_confirmed {
@@ -139,7 +141,11 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
 }
 
 /// Where this client is told of servers. A client that takes none is not asked for.
-fn server_file(client: &Client, settings: &Path, places: Option<&Places>) -> Option<(PathBuf, Form)> {
+fn server_file(
+    client: &Client,
+    settings: &Path,
+    places: Option<&Locations>,
+) -> Option<(PathBuf, ServerFileForm)> {
     let worktree = places.and_then(|places| places.worktree.as_deref());
     let path = install::mcp_entry::path(settings, client, worktree)?;
     client.install.server.as_ref().map(|server| (path, server.form))
@@ -152,7 +158,7 @@ fn remove_empty(file: &Path) {
     }
 }
 
-fn choose(args: &Args, cx: &Cx) -> Result<Vec<&'static Client>, Failure> {
+fn choose(args: &Args, cx: &CommandCx) -> Result<Vec<&'static Client>, Failure> {
     if args.client.is_empty() {
         let is_there = |client: &&&Client| {
             let settings = (client.install.user_file)(&cx.env);
@@ -171,7 +177,12 @@ fn choose(args: &Args, cx: &Cx) -> Result<Vec<&'static Client>, Failure> {
         .collect()
 }
 
-fn settings_path(client: &Client, args: &Args, places: Option<&Places>, cx: &Cx) -> Result<PathBuf, Failure> {
+fn settings_path(
+    client: &Client,
+    args: &Args,
+    places: Option<&Locations>,
+    cx: &CommandCx,
+) -> Result<PathBuf, Failure> {
     if args.project {
         let worktree = places.and_then(|places| places.worktree.as_ref());
         let worktree = worktree.ok_or_else(|| Failure::not_in_git("a project's settings"))?;
@@ -193,7 +204,7 @@ fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
     }
 }
 
-fn tell(args: &Args, changes: &[Change], program: &str, is_on_path: bool) {
+fn tell(args: &Args, changes: &[SettingsChange], program: &str, is_on_path: bool) {
     for change in changes {
         match change.is_nothing() {
             true => output::line(format!("`{}` is as it should be", change.path.display())),
@@ -211,8 +222,8 @@ fn tell(args: &Args, changes: &[Change], program: &str, is_on_path: bool) {
 }
 
 /// `.sprag/` is what a repository commits: its policy, and later what was learned.
-fn make_project(args: &Args, places: Option<&Places>) -> Result<Option<PathBuf>, Failure> {
-    let Some(dir) = places.and_then(Places::project) else {
+fn make_project(args: &Args, places: Option<&Locations>) -> Result<Option<PathBuf>, Failure> {
+    let Some(dir) = places.and_then(Locations::project) else {
         return Ok(None);
     };
     if dir.exists() || !(args.yes || (!args.json && output::confirm(&format!("make `{}`?", dir.display())))) {
@@ -229,7 +240,12 @@ fn make_project(args: &Args, places: Option<&Places>) -> Result<Option<PathBuf>,
     Ok(Some(dir))
 }
 
-fn finish(args: &Args, chosen: &[&Client], changes: &[Change], project: Option<PathBuf>) -> Outcome {
+fn finish(
+    args: &Args,
+    chosen: &[&Client],
+    changes: &[SettingsChange],
+    project: Option<PathBuf>,
+) -> CommandResult {
     if args.json {
         let changed: Vec<_> = changes
             .iter()
@@ -238,11 +254,11 @@ fn finish(args: &Args, chosen: &[&Client], changes: &[Change], project: Option<P
             )
             .collect();
         output::json(json!({"dry_run": args.dry_run, "files": changed, "project": project}));
-        return Ok(Ending::Done);
+        return Ok(CommandEnd::Done);
     }
     if args.dry_run {
         output::line("nothing was changed");
-        return Ok(Ending::Done);
+        return Ok(CommandEnd::Done);
     }
     if let Some(dir) = project {
         output::line(format!("made `{}`", dir.display()));
@@ -253,5 +269,5 @@ fn finish(args: &Args, chosen: &[&Client], changes: &[Change], project: Option<P
         }
         output::next("sprag doctor");
     }
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

@@ -3,17 +3,17 @@
 mod review;
 pub(crate) mod send;
 
-use sprag_plan::run::command::{Role, Said};
+use sprag_plan::run::command::{CommandRole, StageCommand};
 use sprag_plan::spec::values::{Readable as _, Slug};
 
-use super::{Cx, Outcome, words};
+use super::{CommandCx, CommandResult, words};
 use crate::failure::Failure;
 
 /// Say something of a stage of a run
 ///
 /// An agent speaks of its own stage: complete, block, ask, task, output, dispute. The rest is for people.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -23,12 +23,12 @@ enum Command {
     /// It is done: its checks are run, and what they say is printed
     Complete {
         #[command(flatten)]
-        of: Own,
+        of: OwnStageArgs,
     },
     /// It cannot go on
     Block {
         #[command(flatten)]
-        of: Own,
+        of: OwnStageArgs,
         /// Why not
         #[arg(long, value_name = "TEXT")]
         why: String,
@@ -38,14 +38,14 @@ enum Command {
         /// The question
         text: String,
         #[command(flatten)]
-        of: Own,
+        of: OwnStageArgs,
     },
     /// Tick off a task of the plan; its check is run first
     Task {
         /// The task
         id: String,
         #[command(flatten)]
-        of: Own,
+        of: OwnStageArgs,
     },
     /// Leave something for the stages that build on it
     Output {
@@ -54,7 +54,7 @@ enum Command {
         /// What it is
         value: String,
         #[command(flatten)]
-        of: Own,
+        of: OwnStageArgs,
     },
     /// Say that a check is wrong: a person decides
     Dispute {
@@ -64,7 +64,7 @@ enum Command {
         #[arg(long, value_name = "TEXT")]
         why: String,
         #[command(flatten)]
-        of: Own,
+        of: OwnStageArgs,
     },
     /// Start nobody new for it and do not merge it; what is under way goes on
     Hold { stage: String },
@@ -114,53 +114,55 @@ enum Command {
 
 /// The stage of the agent that says it, or one that a person names.
 #[derive(clap::Args)]
-struct Own {
+struct OwnStageArgs {
     /// The stage (default: the one this agent works at)
     #[arg(long, value_name = "STAGE")]
     stage: Option<String>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
-    let person = |stage: String, said: Said| send::say(cx, Some(stage), said, Role::User);
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    let person = |stage: String, said: StageCommand| send::say(cx, Some(stage), said, CommandRole::User);
     match args.command {
-        Command::Complete { of } => send::say(cx, of.stage, Said::Complete, Role::User),
+        Command::Complete { of } => send::say(cx, of.stage, StageCommand::Complete, CommandRole::User),
         Command::Block { of, why } => {
-            let said = Said::Block { why: words("`--why`", &why, "stage block")? };
-            send::say(cx, of.stage, said, Role::User)
+            let said = StageCommand::Block { why: words("`--why`", &why, "stage block")? };
+            send::say(cx, of.stage, said, CommandRole::User)
         }
         Command::Ask { text, of } => {
-            let said = Said::Ask { question: words("the question", &text, "stage ask")? };
-            send::say(cx, of.stage, said, Role::User)
+            let said = StageCommand::Ask { question: words("the question", &text, "stage ask")? };
+            send::say(cx, of.stage, said, CommandRole::User)
         }
-        Command::Task { id, of } => send::say(cx, of.stage, Said::Task { id: slug(&id)? }, Role::User),
+        Command::Task { id, of } => {
+            send::say(cx, of.stage, StageCommand::Task { id: slug(&id)? }, CommandRole::User)
+        }
         Command::Output { name, value, of } => {
             let value = words("the output", &value, "stage output")?;
-            send::say(cx, of.stage, Said::Output { name: slug(&name)?, value }, Role::User)
+            send::say(cx, of.stage, StageCommand::Output { name: slug(&name)?, value }, CommandRole::User)
         }
         Command::Dispute { check, why, of } => {
             let check = words("the check", &check, "stage dispute")?;
             let why = words("`--why`", &why, "stage dispute")?;
-            send::say(cx, of.stage, Said::Dispute { check, why }, Role::User)
+            send::say(cx, of.stage, StageCommand::Dispute { check, why }, CommandRole::User)
         }
-        Command::Hold { stage } => person(stage, Said::Hold),
-        Command::Release { stage } => person(stage, Said::Release),
+        Command::Hold { stage } => person(stage, StageCommand::Hold),
+        Command::Release { stage } => person(stage, StageCommand::Release),
         Command::Skip { stage, why } => {
-            person(stage, Said::Skip { why: words("`--why`", &why, "stage skip")? })
+            person(stage, StageCommand::Skip { why: words("`--why`", &why, "stage skip")? })
         }
-        Command::Retry { stage } => person(stage, Said::Retry),
-        Command::Reset { stage } => person(stage, Said::Reset),
+        Command::Retry { stage } => person(stage, StageCommand::Retry),
+        Command::Reset { stage } => person(stage, StageCommand::Reset),
         Command::Resume { stage, answer } => {
             let answer = answer.map(|it| words("`--answer`", &it, "stage resume")).transpose()?;
-            person(stage, Said::Resume { answer })
+            person(stage, StageCommand::Resume { answer })
         }
-        Command::Review { stage, accept: true, .. } => person(stage, Said::Accept),
-        Command::Review { stage, reject: true, .. } => person(stage, Said::Reject),
+        Command::Review { stage, accept: true, .. } => person(stage, StageCommand::Accept),
+        Command::Review { stage, reject: true, .. } => person(stage, StageCommand::Reject),
         Command::Review { stage, .. } => review::run(cx, &stage),
-        Command::Merge { stage } => person(stage, Said::Merge),
-        Command::Verify { stage, bypass: false, .. } => person(stage, Said::Verify),
+        Command::Merge { stage } => person(stage, StageCommand::Merge),
+        Command::Verify { stage, bypass: false, .. } => person(stage, StageCommand::Verify),
         Command::Verify { stage, why, .. } => {
             let why = words("`--why`", &why.unwrap_or_default(), "stage verify")?;
-            send::say(cx, Some(stage), Said::Bypass { why }, Role::Admin)
+            send::say(cx, Some(stage), StageCommand::Bypass { why }, CommandRole::Admin)
         }
     }
 }

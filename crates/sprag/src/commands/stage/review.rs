@@ -8,20 +8,20 @@ use sprag_orchestrator::layout::worktree_of;
 use sprag_orchestrator::lock;
 use sprag_orchestrator::observe::session_exits;
 use sprag_orchestrator::run_log::active;
-use sprag_orchestrator::session_dir::{Probe, site_of};
+use sprag_orchestrator::session_dir::{SessionProbe, site_of};
 use sprag_plan::agent::exit;
 use sprag_plan::ids::StageId;
-use sprag_plan::run::Standing;
-use sprag_plan::run::command::Name;
-use sprag_plan::stage::Stage;
-use sprag_plan::view::review_request::{Look, asked};
+use sprag_plan::run::StageEntry;
+use sprag_plan::run::command::StageCommandKind;
+use sprag_plan::stage::StageState;
+use sprag_plan::view::review_request::{WhereToLook, asked};
 
 use crate::commands::agent::note::known;
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-pub fn run(cx: &Cx, stage: &str) -> Outcome {
+pub(super) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
     let places = cx.places()?;
     let folder = places.store.join("run");
     let root = places.worktree.clone().unwrap_or_default();
@@ -48,61 +48,61 @@ pub fn run(cx: &Cx, stage: &str) -> Outcome {
     };
     output::line(format!("stage `{stage}` of plan `{plan}` is {}{attempt}", standing.stage.name()));
     asked.what.iter().for_each(output::line);
-    if let Stage::Blocked { .. } | Stage::Review { .. } = &standing.stage {
+    if let StageState::Blocked { .. } | StageState::Review { .. } = &standing.stage {
         last_agent(&folder, standing).into_iter().for_each(output::line);
     }
     let look = asked.look.iter().map(|look| seen_by(*look, plan, &root, &id));
     let words = asked.words.iter().map(|word| said_by(*word, &shell_word(stage)));
     look.chain(words).for_each(output::next);
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// How its last agent ended, in the words of whoever kept it.
-fn last_agent(folder: &Path, standing: &Standing) -> Option<String> {
+fn last_agent(folder: &Path, standing: &StageEntry) -> Option<String> {
     let session = standing.session.as_ref()?;
-    let Ok(Probe::Ended(exit)) = site_of(folder, session).probe() else { return None };
+    let Ok(SessionProbe::Ended(exit)) = site_of(folder, session).probe() else { return None };
     let how = match exit.ended {
-        exit::Ended::Code(code) => format!("ended with {code}"),
-        exit::Ended::Signal(signal) => format!("was ended by signal {signal}"),
-        exit::Ended::Refused { why } | exit::Ended::Unconfined { why } => {
+        exit::ExitStatus::Code(code) => format!("ended with {code}"),
+        exit::ExitStatus::Signal(signal) => format!("was ended by signal {signal}"),
+        exit::ExitStatus::Refused { why } | exit::ExitStatus::Unconfined { why } => {
             format!("was not started: {}", one_line(why.as_str()))
         }
     };
     Some(format!("its last agent {how}"))
 }
 
-fn seen_by(look: Look, plan: &str, root: &Path, id: &StageId) -> String {
+fn seen_by(look: WhereToLook, plan: &str, root: &Path, id: &StageId) -> String {
     let stage = shell_word(id.as_str());
     match look {
-        Look::Logs => format!("sprag logs {stage} --plan {plan}"),
-        Look::Worktree => {
+        WhereToLook::Logs => format!("sprag logs {stage} --plan {plan}"),
+        WhereToLook::Worktree => {
             format!("git -C {} status", shell_word(&worktree_of(root, id).display().to_string()))
         }
-        Look::Work => format!("git diff refs/sprag/{plan}/trunk...{}", id.branch()),
-        Look::Machine => "sprag doctor".to_owned(),
+        WhereToLook::Work => format!("git diff refs/sprag/{plan}/trunk...{}", id.branch()),
+        WhereToLook::Machine => "sprag doctor".to_owned(),
     }
 }
 
 /// The command that says it.
-fn said_by(word: Name, stage: &str) -> String {
+fn said_by(word: StageCommandKind, stage: &str) -> String {
     match word {
-        Name::Complete => format!("sprag stage complete --stage {stage}"),
-        Name::Block => format!("sprag stage block --stage {stage} --why TEXT"),
-        Name::Ask => format!("sprag stage ask TEXT --stage {stage}"),
-        Name::Task => format!("sprag stage task ID --stage {stage}"),
-        Name::Output => format!("sprag stage output NAME VALUE --stage {stage}"),
-        Name::Dispute => format!("sprag stage dispute CHECK --stage {stage} --why TEXT"),
-        Name::Hold => format!("sprag stage hold {stage}"),
-        Name::Release => format!("sprag stage release {stage}"),
-        Name::Skip => format!("sprag stage skip {stage} --why TEXT"),
-        Name::Retry => format!("sprag stage retry {stage}"),
-        Name::Reset => format!("sprag stage reset {stage}"),
-        Name::Resume => format!("sprag stage resume {stage} --answer TEXT"),
-        Name::Merge => format!("sprag stage merge {stage}"),
-        Name::Verify => format!("sprag stage verify {stage}"),
-        Name::Accept => format!("sprag stage review {stage} --accept"),
-        Name::Reject => format!("sprag stage review {stage} --reject"),
-        Name::Bypass => format!("sprag stage verify {stage} --bypass --why TEXT"),
+        StageCommandKind::Complete => format!("sprag stage complete --stage {stage}"),
+        StageCommandKind::Block => format!("sprag stage block --stage {stage} --why TEXT"),
+        StageCommandKind::Ask => format!("sprag stage ask TEXT --stage {stage}"),
+        StageCommandKind::Task => format!("sprag stage task ID --stage {stage}"),
+        StageCommandKind::Output => format!("sprag stage output NAME VALUE --stage {stage}"),
+        StageCommandKind::Dispute => format!("sprag stage dispute CHECK --stage {stage} --why TEXT"),
+        StageCommandKind::Hold => format!("sprag stage hold {stage}"),
+        StageCommandKind::Release => format!("sprag stage release {stage}"),
+        StageCommandKind::Skip => format!("sprag stage skip {stage} --why TEXT"),
+        StageCommandKind::Retry => format!("sprag stage retry {stage}"),
+        StageCommandKind::Reset => format!("sprag stage reset {stage}"),
+        StageCommandKind::Resume => format!("sprag stage resume {stage} --answer TEXT"),
+        StageCommandKind::Merge => format!("sprag stage merge {stage}"),
+        StageCommandKind::Verify => format!("sprag stage verify {stage}"),
+        StageCommandKind::Accept => format!("sprag stage review {stage} --accept"),
+        StageCommandKind::Reject => format!("sprag stage review {stage} --reject"),
+        StageCommandKind::Bypass => format!("sprag stage verify {stage} --bypass --why TEXT"),
     }
 }
 
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn every_word_has_a_command_that_is_understood() {
-        Name::ALL.iter().for_each(|word| advice::check(&said_by(*word, "a-1")));
-        for look in [Look::Logs, Look::Worktree, Look::Work, Look::Machine] {
+        StageCommandKind::ALL.iter().for_each(|word| advice::check(&said_by(*word, "a-1")));
+        for look in [WhereToLook::Logs, WhereToLook::Worktree, WhereToLook::Work, WhereToLook::Machine] {
             advice::check(&seen_by(look, "p", Path::new("/a b"), &StageId::new("a-1")));
         }
     }

@@ -8,23 +8,28 @@ use sprag_host::sys::human;
 use sprag_orchestrator::daemon::start_run;
 use sprag_orchestrator::socket::client::{self, NotConnected};
 use sprag_orchestrator::socket::peer;
-use sprag_orchestrator::socket::protocol::{Reply, Request, Verdict};
-use sprag_orchestrator::socket::requests::{self, Ask};
+use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, StageCheckResult};
+use sprag_orchestrator::socket::requests::{self, LoopRequest};
 use sprag_plan::ids::StageId;
-use sprag_plan::run::command::{Role, Said, Speaker};
+use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand};
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
 /// A person of this name, for the records.
-pub fn myself(cx: &Cx, role: Role) -> Speaker {
+pub(crate) fn myself(cx: &CommandCx, role: CommandRole) -> CommandSender {
     let name = cx.env.text("USER").unwrap_or_else(|| "somebody".to_owned());
-    Speaker::Person { name: Text::new(name), role }
+    CommandSender::Person { name: Text::new(name), role }
 }
 
 /// Says it as an agent where this is one, else as a person of this role.
-pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
+pub(crate) fn say(
+    cx: &CommandCx,
+    stage: Option<String>,
+    said: StageCommand,
+    role: CommandRole,
+) -> CommandResult {
     let places = cx.places()?;
     let folder = places.store.join("run");
     // Whoever unsets this is known by its process all the same.
@@ -36,10 +41,10 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
             return Err(Failure::no_stage_named());
         }
     }
-    let role = if is_agent { Role::Agent } else { role };
+    let role = if is_agent { CommandRole::Agent } else { role };
     match client::connect(&folder, role) {
         Ok(mut client) => {
-            match client.ask(&Request::Report { stage: stage.clone(), word: said }) {
+            match client.ask(&DaemonRequest::Report { stage: stage.clone(), word: said }) {
                 Ok(reply) => told(reply, stage.as_deref()),
                 // It was killed before it could answer; what was said is written down or not.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(match is_agent {
@@ -57,43 +62,47 @@ pub fn say(cx: &Cx, stage: Option<String>, said: Said, role: Role) -> Outcome {
             let Some((plan, _)) = active.iter().find(|(_, run)| run.standing(&id).is_some()) else {
                 return Err(Failure::no_run_of_stage(&stage));
             };
-            let ask = Ask::Say { stage: Some(id), said };
+            let ask = LoopRequest::Say { stage: Some(id), said };
             let root = places.worktree.clone().unwrap_or_default();
             requests::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
                 .map_err(|reason| Failure::unsaid(reason, &stage))?;
             output::line("written down; nothing happens before the run goes on");
             output::next(format!("sprag resume {plan}"));
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
         Err(reason) => Err(Failure::not_connected(reason, stage.as_deref())),
     }
 }
 
-fn told(reply: Reply, stage: Option<&str>) -> Outcome {
+fn told(reply: DaemonReply, stage: Option<&str>) -> CommandResult {
     match reply {
-        Reply::Refused { code, message } => Err(Failure::told_no(code, message, stage)),
-        Reply::Verdict(Verdict::Green) => {
+        DaemonReply::Refused { code, message } => Err(Failure::told_no(code, message, stage)),
+        DaemonReply::Verdict(StageCheckResult::Green) => {
             output::line("green: all checks have passed");
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
-        Reply::Verdict(Verdict::Red { report }) => {
+        DaemonReply::Verdict(StageCheckResult::Red { report }) => {
             output::line(format!("red:\n{}", report.trim_end()));
-            Ok(Ending::No)
+            Ok(CommandEnd::No)
         }
-        Reply::Verdict(Verdict::None { state }) => {
+        DaemonReply::Verdict(StageCheckResult::None { state }) => {
             output::line(format!("no verdict: the stage is {state}"));
-            Ok(Ending::No)
+            Ok(CommandEnd::No)
         }
-        Reply::Heard { text } => {
+        DaemonReply::Heard { text } => {
             output::line(text);
             if let Some(stage) = stage {
                 output::next(format!("sprag stage release {}", shell_word(stage)));
             }
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
-        Reply::Hello { .. } | Reply::Pong | Reply::Done | Reply::Status { .. } | Reply::Log { .. } => {
+        DaemonReply::Hello { .. }
+        | DaemonReply::Pong
+        | DaemonReply::Done
+        | DaemonReply::Status { .. }
+        | DaemonReply::Log { .. } => {
             output::line("told");
-            Ok(Ending::Done)
+            Ok(CommandEnd::Done)
         }
     }
 }

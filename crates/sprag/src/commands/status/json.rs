@@ -4,13 +4,13 @@ use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
 use sprag_base::time::Timestamp;
-use sprag_orchestrator::view::live::Runner;
-use sprag_plan::view::{self, Agent, Line, Progress, Row, View};
+use sprag_orchestrator::view::live::RunOwner;
+use sprag_plan::view::{self, AgentView, RunProgress, RunView, StageRow, ViewLine};
 
-use super::Beside;
+use super::LiveStatus;
 
 #[derive(Serialize)]
-pub struct Run<'a> {
+pub(super) struct RunJson<'a> {
     plan: &'a str,
     run: &'a str,
     began: Timestamp,
@@ -20,28 +20,28 @@ pub struct Run<'a> {
     is_run: Option<bool>,
     target: &'a str,
     slots: u16,
-    progress: Progress,
+    progress: RunProgress,
     percent: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_micros: Option<u64>,
-    attention: Vec<Attention<'a>>,
+    attention: Vec<AttentionJson<'a>>,
     stages: Stages<'a>,
-    sessions: Vec<Session<'a>>,
+    sessions: Vec<AgentJson<'a>>,
     other_plans: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Attention<'a> {
+struct AttentionJson<'a> {
     stage_id: Option<&'a str>,
     text: &'a str,
 }
 
-struct Stages<'a>(&'a View<'a>, &'a Beside);
+struct Stages<'a>(&'a RunView<'a>, &'a LiveStatus);
 
 #[derive(Serialize)]
-struct Stage<'a> {
+struct StageJson<'a> {
     stage_id: &'a str,
     level: u32,
     client: &'a str,
@@ -60,7 +60,7 @@ struct Stage<'a> {
 
 /// An agent at work.
 #[derive(Serialize)]
-struct Session<'a> {
+struct AgentJson<'a> {
     stage_id: &'a str,
     session_id: &'a str,
     client: &'a str,
@@ -70,20 +70,20 @@ struct Session<'a> {
     activity: &'a str,
 }
 
-impl<'a> Run<'a> {
-    pub fn of(view: &'a View<'a>, beside: &'a Beside, others: &'a [String]) -> Run<'a> {
+impl<'a> RunJson<'a> {
+    pub(super) fn of(view: &'a RunView<'a>, beside: &'a LiveStatus, others: &'a [String]) -> RunJson<'a> {
         let board = view.board;
         let attention = view.attention.iter();
-        Run {
+        RunJson {
             plan: board.plan.as_str(),
             run: board.run.as_str(),
             began: board.began,
             moved: board.moved,
             is_over: board.is_over(),
             is_run: match beside.runner {
-                Runner::This => Some(true),
-                Runner::Nobody | Runner::Other { .. } => Some(false),
-                Runner::Unknown => None,
+                RunOwner::This => Some(true),
+                RunOwner::Nobody | RunOwner::Other { .. } => Some(false),
+                RunOwner::Unknown => None,
             },
             target: board.target.as_str(),
             slots: board.slots,
@@ -99,8 +99,8 @@ impl<'a> Run<'a> {
     }
 }
 
-fn alert(it: &view::Attention) -> Attention<'_> {
-    Attention { stage_id: it.stage.as_ref().map(|id| id.as_str()), text: &it.text }
+fn alert(it: &view::AttentionItem) -> AttentionJson<'_> {
+    AttentionJson { stage_id: it.stage.as_ref().map(|id| id.as_str()), text: &it.text }
 }
 
 impl Serialize for Stages<'_> {
@@ -108,7 +108,7 @@ impl Serialize for Stages<'_> {
         let mut list = serializer.serialize_seq(Some(self.0.lines.len()))?;
         for line in &self.0.lines {
             let row = line.row;
-            list.serialize_element(&Stage {
+            list.serialize_element(&StageJson {
                 stage_id: row.id.as_str(),
                 level: row.level,
                 client: row.client.as_str(),
@@ -128,9 +128,9 @@ impl Serialize for Stages<'_> {
     }
 }
 
-fn session<'a>(line: &Line<'a>) -> Option<Session<'a>> {
-    let Row { agent: Agent::AtWork { session }, .. } = line.row else { return None };
-    Some(Session {
+fn session<'a>(line: &ViewLine<'a>) -> Option<AgentJson<'a>> {
+    let StageRow { agent: AgentView::AtWork { session }, .. } = line.row else { return None };
+    Some(AgentJson {
         stage_id: line.row.id.as_str(),
         session_id: session.0.as_str(),
         client: line.row.client.as_str(),

@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use sprag_base::time::Timestamp;
 use sprag_host::sys::{env, exec};
-use sprag_orchestrator::observe::file_watch::{Heard, Watch};
+use sprag_orchestrator::observe::file_watch::{FileWatch, WatchEvent};
 use sprag_orchestrator::view;
 use sprag_orchestrator::view::follow::Follow;
-use sprag_plan::view::Board;
-use sprag_ui::live::{Bell, Left, Looked, live};
+use sprag_plan::view::RunBoard;
+use sprag_ui::live::{AttentionBell, ScreenContent, ScreenExit, live};
 use sprag_ui::screen::Colours;
 
 use crate::commands::run::selection;
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 
 /// The kernel tells of changes; this long it is waited for each time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-pub fn run(cx: &Cx, plan: Option<&str>) -> Outcome {
+pub(super) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
     let listed = selection::listed(cx, plan)?;
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Failure::no_screen());
@@ -35,21 +35,21 @@ pub fn run(cx: &Cx, plan: Option<&str>) -> Outcome {
     let no_colour = cx.env.get("NO_COLOR").is_some_and(|value| !value.is_empty());
     let colours = if no_colour { Colours::Plain } else { Colours::Colours };
     let plans = dir.join("plans");
-    let mut before: Option<Board> = None;
-    let look = || -> io::Result<Looked> {
+    let mut before: Option<RunBoard> = None;
+    let look = || -> io::Result<ScreenContent> {
         let now: Timestamp = env::now();
         follow.read()?;
         // A log that was put away just now is followed by the next one.
         let board = follow.board(now).or(before.take()).ok_or(io::ErrorKind::NotFound)?;
         before = Some(board.clone());
         let seen = view::seen(&dir, &board);
-        Ok(Looked { board, seen, told: follow.told().map(str::to_owned).collect(), now })
+        Ok(ScreenContent { board, seen, told: follow.told().map(str::to_owned).collect(), now })
     };
     let left =
         live(colours, |bell| watch(plans, bell), look).map_err(|error| Failure::screen_lost(&error))?;
     match left {
-        Left::Quit => Ok(Ending::Done),
-        Left::Attach(stage) => {
+        ScreenExit::Quit => Ok(CommandEnd::Done),
+        ScreenExit::Attach(stage) => {
             // A program of its own: the signals and the keyboard are the screen's in this one.
             let us = std::env::current_exe().map_err(|error| Failure::not_started("sprag", &error))?;
             let us = us.display().to_string();
@@ -61,11 +61,11 @@ pub fn run(cx: &Cx, plan: Option<&str>) -> Outcome {
 }
 
 /// Rings when the records change, as long as the program lives.
-fn watch(plans: PathBuf, bell: Bell) {
+fn watch(plans: PathBuf, bell: AttentionBell) {
     thread::spawn(move || {
-        let Ok(watch) = Watch::new([plans.as_path()]) else { return };
+        let Ok(watch) = FileWatch::new([plans.as_path()]) else { return };
         while let Ok(heard) = watch.wait(PATIENCE) {
-            if heard == Heard::Changed {
+            if heard == WatchEvent::Changed {
                 bell.ring();
             }
         }

@@ -10,26 +10,26 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::json;
 
-use sprag_govern::history::{Open, Sessions, Status};
+use sprag_govern::history::{OpenObligation, SessionList, StatusView};
 use sprag_govern::obligation::Debts;
 use sprag_host::answers;
 use sprag_host::store::session_registry::LIVE_SECONDS;
 use sprag_host::store::{journal, projections};
 use sprag_host::world::World;
-use sprag_orchestrator::view::live::{Landed, Runner};
-use sprag_orchestrator::view::{Want, live as beside};
+use sprag_orchestrator::view::live::{LandedState, RunOwner};
+use sprag_orchestrator::view::{BoardPart, live as beside};
 
-use super::run::selection::{self, Shown};
-use super::{Cx, Ending, Outcome};
+use super::run::selection::{self, SelectedRun};
+use super::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
-use table::Which;
+use table::StageFilter;
 
 /// Show the run of a plan, live sessions, open obligations and debts
 ///
 /// A run is read from its records, whether anybody is running it or not. What is not known is `?`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The run of this plan; else the one that moved last
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
@@ -52,97 +52,97 @@ pub struct Args {
 
 /// Whether it is told why each stage is not further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reasons {
+pub(super) enum Reasons {
     Left,
     Told,
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct StatusText<'a> {
     v: u32,
     #[serde(flatten)]
     status: serde_json::Map<String, serde_json::Value>,
-    run: Option<json::Run<'a>>,
+    run: Option<json::RunJson<'a>>,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if args.live {
         return live::run(cx, args.plan.as_deref());
     }
-    let want = if args.all || args.json { Want::All } else { Want::Telling };
+    let want = if args.all || args.json { BoardPart::All } else { BoardPart::Telling };
     let shown = selection::look(cx, args.plan.as_deref(), want)?;
     if args.compact {
         return compact(shown.as_ref(), cx);
     }
     let world = cx.world()?;
     let status = gather(&world, cx)?;
-    let seen = shown.as_ref().map(Shown::seen).unwrap_or_default();
+    let seen = shown.as_ref().map(SelectedRun::seen).unwrap_or_default();
     let view = shown.as_ref().map(|shown| shown.view(&seen, cx.now));
-    let beside = shown.as_ref().map(|shown| Beside::look(shown, &world)).unwrap_or_default();
+    let beside = shown.as_ref().map(|shown| LiveStatus::look(shown, &world)).unwrap_or_default();
     if args.json {
         let others = shown.as_ref().map_or(&[][..], |shown| &shown.others);
-        let run = view.as_ref().map(|view| json::Run::of(view, &beside, others));
+        let run = view.as_ref().map(|view| json::RunJson::of(view, &beside, others));
         let status = json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "warnings": status.warnings, "off": status.off});
         let status = status.as_object().cloned().unwrap_or_default();
-        output::json_of(&Told { v: 1, status, run });
-        return Ok(Ending::Done);
+        output::json_of(&StatusText { v: 1, status, run });
+        return Ok(CommandEnd::Done);
     }
     if let Some(view) = &view {
-        let which = if args.all { Which::All } else { Which::Telling };
+        let which = if args.all { StageFilter::All } else { StageFilter::Telling };
         let reasons = if args.why { Reasons::Told } else { Reasons::Left };
         table::tell(view, which, reasons);
         work::tell(view, &beside, reasons);
         table::attention(view);
     }
     tell(&status);
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// What is not in the records of a run.
-struct Beside {
-    runner: Runner,
-    landed: Landed,
+struct LiveStatus {
+    runner: RunOwner,
+    landed: LandedState,
     /// The checkout it is asked about from.
     root: Option<PathBuf>,
 }
 
-impl Default for Beside {
-    fn default() -> Beside {
-        Beside { runner: Runner::Unknown, landed: Landed::Unknown, root: None }
+impl Default for LiveStatus {
+    fn default() -> LiveStatus {
+        LiveStatus { runner: RunOwner::Unknown, landed: LandedState::Unknown, root: None }
     }
 }
 
-impl Beside {
-    fn look(shown: &Shown, world: &World<'_>) -> Beside {
+impl LiveStatus {
+    fn look(shown: &SelectedRun, world: &World<'_>) -> LiveStatus {
         let board = &shown.board;
         let is_merged = board.rest.progress.done > 0 || board.rows.iter().any(|row| row.merged.is_some());
         // Git is asked only where there is something to be told.
         let landed = match is_merged {
-            true => Landed::look(world.places.worktree.as_deref(), board),
-            false => Landed::Unknown,
+            true => LandedState::look(world.places.worktree.as_deref(), board),
+            false => LandedState::Unknown,
         };
         let root = world.places.worktree.clone();
-        Beside { runner: beside::runner(&shown.dir, board.plan.as_str()), landed, root }
+        LiveStatus { runner: beside::runner(&shown.dir, board.plan.as_str()), landed, root }
     }
 }
 
-fn compact(shown: Option<&Shown>, cx: &Cx) -> Outcome {
+fn compact(shown: Option<&SelectedRun>, cx: &CommandCx) -> CommandResult {
     let Some(shown) = shown else {
         output::line("no plan was run here");
-        return Ok(Ending::Done);
+        return Ok(CommandEnd::Done);
     };
     let seen = shown.seen();
     output::line(table::compact(&shown.view(&seen, cx.now)));
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
-fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
+fn gather(world: &World<'_>, cx: &CommandCx) -> Result<StatusView, Failure> {
     let store = world.store();
-    let sessions: Sessions = projections::load_all(&store)?;
+    let sessions: SessionList = projections::load_all(&store)?;
     let is_live = |row: &&sprag_govern::history::SessionRow| {
         !row.ended && cx.now.seconds_since(row.last) < LIVE_SECONDS
     };
-    let mut obligations: Vec<Open> = Vec::new();
+    let mut obligations: Vec<OpenObligation> = Vec::new();
     for path in journal::all(&store) {
         let Ok((loaded, records)) = journal::read(&path) else {
             continue;
@@ -151,7 +151,7 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
             continue;
         };
         let obligations_of = loaded.session.open(&session);
-        obligations.extend(obligations_of.into_iter().map(|owed| Open {
+        obligations.extend(obligations_of.into_iter().map(|owed| OpenObligation {
             session: session.clone(),
             gate: owed.gate,
             duty: owed.obligation.duty.name(),
@@ -164,7 +164,7 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
         Some(until) => format!("off until {until}"),
         None => "off until `sprag on`".to_owned(),
     });
-    Ok(Status {
+    Ok(StatusView {
         sessions: sessions.rows().into_iter().filter(is_live).cloned().collect(),
         obligations,
         debts: debts.open().to_vec(),
@@ -174,7 +174,7 @@ fn gather(world: &World<'_>, cx: &Cx) -> Result<Status, Failure> {
     })
 }
 
-fn tell(status: &Status) {
+fn tell(status: &StatusView) {
     if let Some(off) = &status.off {
         output::line(format!("sprag is {off}\n  next: sprag on"));
     }

@@ -2,7 +2,7 @@
 
 use sprag_base::text::{one_line, shell_word};
 use sprag_plan::view::numbers::{cost, elapsed, percent};
-use sprag_plan::view::{Line, Tone, View};
+use sprag_plan::view::{RunView, StateTone, ViewLine};
 
 use super::Reasons;
 use crate::output;
@@ -12,13 +12,13 @@ const ALL: usize = 60;
 
 /// Which stages are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub(super) enum StageFilter {
     Telling,
     All,
 }
 
 /// All of it in one line.
-pub fn compact(view: &View<'_>) -> String {
+pub(super) fn compact(view: &RunView<'_>) -> String {
     let progress = view.progress;
     let mut parts = vec![format!("{} of {} done", progress.done, progress.total)];
     let counts = [
@@ -38,15 +38,15 @@ pub fn compact(view: &View<'_>) -> String {
 }
 
 /// From the start until now, or until all was over.
-pub fn taken(view: &View<'_>) -> u64 {
+pub(super) fn taken(view: &RunView<'_>) -> u64 {
     let end = if view.board.is_over() { view.board.moved } else { view.now };
     u64::try_from(end.seconds_since(view.board.began)).unwrap_or(0)
 }
 
-pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
+pub(super) fn tell(view: &RunView<'_>, which: StageFilter, reasons: Reasons) {
     output::heading(&format!("run {}", compact(view)));
-    let is_all = which == Which::All || view.progress.total <= ALL;
-    let mut shown: Vec<&Line<'_>> =
+    let is_all = which == StageFilter::All || view.progress.total <= ALL;
+    let mut shown: Vec<&ViewLine<'_>> =
         view.lines.iter().filter(|line| is_all || line.row.is_telling()).collect();
     let telling = shown.len();
     if !is_all {
@@ -65,9 +65,9 @@ pub fn tell(view: &View<'_>, which: Which, reasons: Reasons) {
 }
 
 /// What a person should know of, each with the command that tells more.
-pub fn attention(view: &View<'_>) {
+pub(super) fn attention(view: &RunView<'_>) {
     for attention in &view.attention {
-        let mark = if attention.tone == Tone::Blocked { "needs a person" } else { "warning" };
+        let mark = if attention.tone == StateTone::Blocked { "needs a person" } else { "warning" };
         let text = one_line(&attention.text);
         match &attention.stage {
             Some(stage) => {
@@ -82,7 +82,7 @@ pub fn attention(view: &View<'_>) {
     }
 }
 
-fn cells(view: &View<'_>, line: &Line<'_>, reasons: Reasons) -> Vec<String> {
+fn cells(view: &RunView<'_>, line: &ViewLine<'_>, reasons: Reasons) -> Vec<String> {
     let row = line.row;
     let mut cells = vec![
         row.state.icon().to_string(),

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use sprag_base::text::one_line;
 use sprag_plan::view::numbers::elapsed;
-use sprag_plan::view::{Agent, Line, State, View};
+use sprag_plan::view::{AgentView, RunView, StateLabel, ViewLine};
 
-use super::{Beside, Reasons};
+use super::{LiveStatus, Reasons};
 use crate::commands::run::land;
 use crate::commands::run::selection::nobody;
 use crate::output;
@@ -14,7 +14,7 @@ use crate::output;
 /// Stages that one sentence names.
 const NAMED: usize = 5;
 
-pub fn tell(view: &View<'_>, beside: &Beside, reasons: Reasons) {
+pub(super) fn tell(view: &RunView<'_>, beside: &LiveStatus, reasons: Reasons) {
     agents(view);
     if reasons == Reasons::Left {
         left_out(view);
@@ -29,7 +29,7 @@ pub fn tell(view: &View<'_>, beside: &Beside, reasons: Reasons) {
     }
 }
 
-fn agents(view: &View<'_>) {
+fn agents(view: &RunView<'_>) {
     let rows: Vec<Vec<String>> = view.lines.iter().filter_map(|line| agent(view, line)).collect();
     if !rows.is_empty() {
         output::line(format!("agents at work: {}", rows.len()));
@@ -38,8 +38,8 @@ fn agents(view: &View<'_>) {
     }
 }
 
-fn agent(view: &View<'_>, line: &Line<'_>) -> Option<Vec<String>> {
-    let Agent::AtWork { session } = &line.row.agent else { return None };
+fn agent(view: &RunView<'_>, line: &ViewLine<'_>) -> Option<Vec<String>> {
+    let AgentView::AtWork { session } = &line.row.agent else { return None };
     let heard = line.heard.map(|at| u64::try_from(view.now.seconds_since(at)).unwrap_or(0));
     let activity = line.row.why.as_ref().map_or(line.row.state.name().to_owned(), |why| why.told(view.now));
     Some(vec![
@@ -52,14 +52,14 @@ fn agent(view: &View<'_>, line: &Line<'_>) -> Option<Vec<String>> {
     ])
 }
 
-fn left_out(view: &View<'_>) {
-    for line in view.lines.iter().filter(|line| line.row.state == State::Skipped) {
+fn left_out(view: &RunView<'_>) {
+    for line in view.lines.iter().filter(|line| line.row.state == StateLabel::Skipped) {
         let why = line.row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default();
         output::line(format!("skipped: `{}`: {}", line.row.id.as_str(), one_line(&why)));
     }
 }
 
-fn landed(view: &View<'_>, beside: &Beside) {
+fn landed(view: &RunView<'_>, beside: &LiveStatus) {
     let Some(has_all) = beside.landed.has_all() else { return };
     let (board, done) = (view.board, view.progress.done);
     let target = one_line(board.target.as_str());
@@ -71,7 +71,7 @@ fn landed(view: &View<'_>, beside: &Beside) {
         };
         return output::line(format!("{all} on `{target}`"));
     }
-    let is_missing = |line: &&Line<'_>| {
+    let is_missing = |line: &&ViewLine<'_>| {
         line.row.merged.as_ref().is_some_and(|merged| beside.landed.has(merged) == Some(false))
     };
     let missing: Vec<&str> = view.lines.iter().filter(is_missing).map(|line| line.row.id.as_str()).collect();

@@ -6,8 +6,8 @@ use sprag_host::sys::disk::RealDisk;
 use sprag_host::upkeep::clean;
 use sprag_orchestrator::daemon::clean::Salvage;
 
-use crate::commands::store::clean_runs::{self, Aim};
-use crate::commands::{Cx, Outcome, seconds, show};
+use crate::commands::store::clean_runs::{self, CleanAim};
+use crate::commands::{CommandCx, CommandResult, seconds, show};
 use crate::output;
 
 /// Sweep up after old sessions (their records stay) and runs that are over
@@ -15,7 +15,7 @@ use crate::output;
 /// Of runs that are over and landed their records, briefs, folders of sessions, worktrees, branches and references go.
 /// What is on no branch stays, and is told of with the command that saves it.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Journals and runs in which nothing has happened for this long
     #[arg(long, default_value = "30d", value_name = "SPAN")]
     before: String,
@@ -30,12 +30,12 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let before = cx.now.plus_seconds(-seconds(&args.before)?);
     let places = cx.places()?;
     let found = clean::look(&places, before)?;
     let salvage = if args.salvage { Salvage::Goes } else { Salvage::Stays };
-    let aim = if args.dry_run { Aim::Say } else { Aim::Sweep };
+    let aim = if args.dry_run { CleanAim::Say } else { CleanAim::Sweep };
     let runs = clean_runs::run(&places, before, salvage, aim)?;
     if args.dry_run {
         return show(

@@ -8,8 +8,10 @@ use sprag_base::text::{quoted, shell_word};
 use sprag_base::time::Timestamp;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::human;
-use sprag_host::sys::locations::Places;
-use sprag_orchestrator::daemon::clean::{self, Found, Leftover, Place, Salvage, Swept, Wanted};
+use sprag_host::sys::locations::Locations;
+use sprag_orchestrator::daemon::clean::{
+    self, CleanCandidates, CleanScope, KeptLeftover, Leftover, RunCleanReport, Salvage,
+};
 use sprag_orchestrator::daemon::repair::NotRepaired;
 
 use crate::commands::run::repair::failed;
@@ -17,53 +19,60 @@ use crate::failure::Failure;
 use crate::output;
 
 /// What was found of runs, and what became of it.
-pub enum Runs {
+pub(super) enum RunCleaning {
     /// A daemon rules: what looks left over may be its own.
     AtWork(u32),
-    Found(Found),
-    Swept(Swept, Vec<Wanted>),
+    Found(CleanCandidates),
+    Swept(RunCleanReport, Vec<KeptLeftover>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Aim {
+pub(super) enum CleanAim {
     Say,
     Sweep,
 }
 
-pub fn run(places: &Places, before: Timestamp, salvage: Salvage, aim: Aim) -> Result<Runs, Failure> {
-    let Some(root) = &places.worktree else { return Ok(Runs::Found(Found::default())) };
+pub(super) fn run(
+    places: &Locations,
+    before: Timestamp,
+    salvage: Salvage,
+    aim: CleanAim,
+) -> Result<RunCleaning, Failure> {
+    let Some(root) = &places.worktree else { return Ok(RunCleaning::Found(CleanCandidates::default())) };
     let folder = places.store.join("run");
-    let place = Place { root, run: &folder, before, salvage };
+    let place = CleanScope { root, run: &folder, before, salvage };
     let found = match clean::look(&place) {
-        Err(NotRepaired::AtWork { pid }) => return Ok(Runs::AtWork(pid)),
+        Err(NotRepaired::AtWork { pid }) => return Ok(RunCleaning::AtWork(pid)),
         found => found.map_err(failed)?,
     };
-    if aim == Aim::Say || found.leftovers.is_empty() {
-        return Ok(Runs::Found(found));
+    if aim == CleanAim::Say || found.leftovers.is_empty() {
+        return Ok(RunCleaning::Found(found));
     }
     // An agent has no say over what others of its kind have left.
     human::check_not_agent(places.user.as_ref())?;
     let swept = clean::sweep(&place, &RealDisk).map_err(failed)?;
-    Ok(Runs::Swept(swept, found.wanted))
+    Ok(RunCleaning::Swept(swept, found.wanted))
 }
 
-impl Runs {
-    pub fn is_empty(&self) -> bool {
+impl RunCleaning {
+    pub(super) fn is_empty(&self) -> bool {
         match self {
-            Runs::Found(found) => found.leftovers.is_empty() && found.wanted.is_empty(),
-            Runs::AtWork(_) | Runs::Swept(..) => false,
+            RunCleaning::Found(found) => found.leftovers.is_empty() && found.wanted.is_empty(),
+            RunCleaning::AtWork(_) | RunCleaning::Swept(..) => false,
         }
     }
 
-    pub fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let rows = |all: &[Leftover]| all.iter().map(row).collect::<Vec<Value>>();
-        let kept = |all: &[Wanted]| {
+        let kept = |all: &[KeptLeftover]| {
             all.iter().map(|it| json!({"what": told(it), "next": saving(it)})).collect::<Vec<Value>>()
         };
         match self {
-            Runs::AtWork(pid) => json!({"at_work": pid}),
-            Runs::Found(found) => json!({"leftovers": rows(&found.leftovers), "kept": kept(&found.wanted)}),
-            Runs::Swept(swept, wanted) => {
+            RunCleaning::AtWork(pid) => json!({"at_work": pid}),
+            RunCleaning::Found(found) => {
+                json!({"leftovers": rows(&found.leftovers), "kept": kept(&found.wanted)})
+            }
+            RunCleaning::Swept(swept, wanted) => {
                 let failed = swept.failed.iter().map(|(it, why)| json!({"what": row(it), "why": why}));
                 json!({
                     "removed": rows(&swept.gone), "kept": kept(wanted),
@@ -73,17 +82,17 @@ impl Runs {
         }
     }
 
-    pub fn tell(&self) {
+    pub(super) fn tell(&self) {
         match self {
-            Runs::AtWork(pid) => {
+            RunCleaning::AtWork(pid) => {
                 output::line(format!("runs are left alone: process `{pid}` runs a plan"));
                 output::next("sprag stop");
             }
-            Runs::Found(found) => {
+            RunCleaning::Found(found) => {
                 found.leftovers.iter().for_each(|it| output::line(format!("would remove {}", named(it))));
                 keep(&found.wanted);
             }
-            Runs::Swept(swept, wanted) => {
+            RunCleaning::Swept(swept, wanted) => {
                 swept.gone.iter().for_each(|it| output::line(format!("removed {}", named(it))));
                 for (it, why) in &swept.failed {
                     output::line(format!("cannot remove {}: {}", named(it), quoted(why)));
@@ -94,7 +103,7 @@ impl Runs {
     }
 }
 
-fn keep(wanted: &[Wanted]) {
+fn keep(wanted: &[KeptLeftover]) {
     for it in wanted {
         output::line(format!("kept: {}", told(it)));
         output::next(saving(it));
@@ -123,41 +132,41 @@ fn row(leftover: &Leftover) -> Value {
     }
 }
 
-fn told(wanted: &Wanted) -> String {
+fn told(wanted: &KeptLeftover) -> String {
     match wanted {
-        Wanted::Unfinished { plan } => format!("the run of plan `{plan}` is not over"),
-        Wanted::NotLanded { plan } => format!("what plan `{plan}` has merged is not on its target"),
-        Wanted::Uncommitted { path } => {
+        KeptLeftover::Unfinished { plan } => format!("the run of plan `{plan}` is not over"),
+        KeptLeftover::NotLanded { plan } => format!("what plan `{plan}` has merged is not on its target"),
+        KeptLeftover::Uncommitted { path } => {
             format!("worktree `{}` has changes that no commit has", shown(path))
         }
-        Wanted::Unnamed { path, .. } => {
+        KeptLeftover::Unnamed { path, .. } => {
             format!("the commits of worktree `{}` are on no branch", shown(path))
         }
-        Wanted::Unreadable { path, why } => {
+        KeptLeftover::Unreadable { path, why } => {
             format!("worktree `{}` cannot be looked at: {}", shown(path), quoted(why))
         }
-        Wanted::Unmerged { branch } => format!("branch `{}` was not merged", quoted(branch)),
-        Wanted::Salvaged { name } => format!("`{}` has work that is on no branch", quoted(name)),
+        KeptLeftover::Unmerged { branch } => format!("branch `{}` was not merged", quoted(branch)),
+        KeptLeftover::Salvaged { name } => format!("`{}` has work that is on no branch", quoted(name)),
     }
 }
 
 /// The command that keeps what somebody may want. Names of branches and folders are an agent's to choose.
-fn saving(wanted: &Wanted) -> String {
+fn saving(wanted: &KeptLeftover) -> String {
     match wanted {
-        Wanted::Unfinished { plan } => format!("sprag resume {}", shell_word(plan)),
-        Wanted::NotLanded { plan } => format!("sprag land {}", shell_word(plan)),
-        Wanted::Uncommitted { path } => {
+        KeptLeftover::Unfinished { plan } => format!("sprag resume {}", shell_word(plan)),
+        KeptLeftover::NotLanded { plan } => format!("sprag land {}", shell_word(plan)),
+        KeptLeftover::Uncommitted { path } => {
             let path = path.display().to_string();
             let path = shell_word(&path);
             format!("git -C {path} add -A && git -C {path} commit -m 'What was left here'")
         }
-        Wanted::Unnamed { path, head } => {
+        KeptLeftover::Unnamed { path, head } => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             format!("git branch {} {head}", shell_word(&format!("saved/{name}")))
         }
-        Wanted::Unreadable { .. } => "sprag worktrees".to_owned(),
-        Wanted::Unmerged { branch } => format!("git merge {}", shell_word(branch)),
-        Wanted::Salvaged { name } => {
+        KeptLeftover::Unreadable { .. } => "sprag worktrees".to_owned(),
+        KeptLeftover::Unmerged { branch } => format!("git merge {}", shell_word(branch)),
+        KeptLeftover::Salvaged { name } => {
             let short: Vec<&str> = name.split('/').skip(2).collect();
             let branch = format!("saved/{}", short.join("-"));
             format!("git branch {} {}", shell_word(&branch), shell_word(name))

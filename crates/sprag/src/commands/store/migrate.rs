@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use sprag_host::store::migrate::{self, Report};
+use sprag_host::store::migrate::{self, MigrationReport};
 use sprag_host::sys::disk::RealDisk;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// Replay the log into a new one in today's shape; the old one is set aside
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Only report what would be done
     #[arg(long)]
     dry_run: bool,
@@ -19,7 +19,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let store = cx.world()?.store();
     let bar = output::progress(store.log_files().len() as u64, "replaying the log");
     let report = match args.dry_run {
@@ -30,7 +30,7 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     show(args.json, || data(&report, args.dry_run), || tell(&report, args.dry_run))
 }
 
-fn data(report: &Report, dry_run: bool) -> serde_json::Value {
+fn data(report: &MigrationReport, dry_run: bool) -> serde_json::Value {
     json!({
         "dry_run": dry_run,
         "files": report.files,
@@ -43,7 +43,7 @@ fn data(report: &Report, dry_run: bool) -> serde_json::Value {
     })
 }
 
-fn tell(report: &Report, dry_run: bool) {
+fn tell(report: &MigrationReport, dry_run: bool) {
     let done = if dry_run { "would replay" } else { "replayed" };
     output::line(format!("{done} {} records of {} files", report.records, report.files));
     for (kind, count) in &report.by_kind {

@@ -4,25 +4,25 @@ use std::fs;
 
 use serde_json::json;
 
-use sprag_govern::history::Sessions;
+use sprag_govern::history::SessionList;
 use sprag_govern::obligation::Debts;
-use sprag_host::memory::index::maintain::{self, Work};
+use sprag_host::memory::index::maintain::{self, IndexWork};
 use sprag_host::store::projections;
 use sprag_host::sys::disk::{Disk as _, RealDisk};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Throw away what is derived and fold it from the log again
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let store = world.store();
     let cache = store.cache_dir();
@@ -34,10 +34,10 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     let debts = projections::load::<Debts>(&store)?;
     projections::save(&store, &RealDisk, &debts)?;
     bar.inc(1);
-    let sessions = projections::load::<Sessions>(&store)?;
+    let sessions = projections::load::<SessionList>(&store)?;
     projections::save(&store, &RealDisk, &sessions)?;
     bar.inc(1);
-    let index = maintain::renew(&store, &RealDisk, &[], Work::Rebuild)?;
+    let index = maintain::renew(&store, &RealDisk, &[], IndexWork::Rebuild)?;
     bar.finish_and_clear();
     let documents = index.map_or(0, |index| index.documents);
     let (open, seen) = (debts.state.open().len(), sessions.state.rows().len());

@@ -6,10 +6,12 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use sprag_base::text::one_line;
-use sprag_host::trace::blame::{FILE_BYTES, Found, Known, Line, PATIENCE, Tracer, is_uncommitted};
-use sprag_trace::anchor::index::{Origin, Writer};
+use sprag_host::trace::blame::{
+    BlameTracer, BlamedLine, FILE_BYTES, KnownRecords, LineOrigin, PATIENCE, is_uncommitted,
+};
+use sprag_trace::anchor::index::{LineWriter, RecordOrigin};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,7 +21,7 @@ use crate::output;
 /// that is beyond doubt. A line of which two intents may be meant, or that no record says anything
 /// of, is `lost`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// The file
     file: PathBuf,
     /// Only these lines, as `FIRST,LAST` or `FIRST,+COUNT`
@@ -30,15 +32,15 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     let worktree = places.worktree.clone().ok_or_else(|| Failure::not_in_git("blame"))?;
     let path = relative(&worktree, &cx.cwd, &args.file).ok_or_else(|| Failure::no_such_file(&args.file))?;
     check(&worktree.join(&path))?;
-    let known = Known::load(&places).map_err(|error| Failure::io("read", &places.store, &error))?;
+    let known = KnownRecords::load(&places).map_err(|error| Failure::io("read", &places.store, &error))?;
     let bar = output::progress(0, "looking for who wrote the lines of");
     bar.tick();
-    let lines = Tracer::new(&places, &known, PATIENCE).file(&path);
+    let lines = BlameTracer::new(&places, &known, PATIENCE).file(&path);
     bar.finish_and_clear();
     let wanted = span(args.lines.as_deref(), lines.len())?;
     show(
@@ -101,12 +103,12 @@ fn span(text: Option<&str>, count: usize) -> Result<std::ops::Range<usize>, Fail
     read().ok_or_else(|| Failure::bad_lines(text, count))
 }
 
-fn told(number: usize, line: &Line, known: &Known) -> Value {
+fn told(number: usize, line: &BlamedLine, known: &KnownRecords) -> Value {
     let commit = Some(&line.commit).filter(|commit| !is_uncommitted(commit));
     let mut told = json!({"line": number, "commit": commit, "intent": null, "state": "lost"});
     match line.found {
-        Found::Lost(lost) => told["why"] = json!(lost),
-        Found::Named { anchor, how } => {
+        LineOrigin::Lost(lost) => told["why"] = json!(lost),
+        LineOrigin::Named { anchor, how } => {
             let source = known.anchors.source(anchor);
             told["state"] = json!("found");
             told["how"] = json!(how);
@@ -114,10 +116,10 @@ fn told(number: usize, line: &Line, known: &Known) -> Value {
             told["revision"] = json!(source.trace.stage.revision());
             told["contributor"] = json!(source.trace.contributor.kind);
             match known.anchors.writer(anchor) {
-                Writer::Intent(id) => told["intent"] = json!(id),
-                Writer::Nobody(who) => told["contributor"] = json!(who),
+                LineWriter::Intent(id) => told["intent"] = json!(id),
+                LineWriter::Nobody(who) => told["contributor"] = json!(who),
             }
-            if let Origin::Clone(clone) = &source.origin {
+            if let RecordOrigin::Clone(clone) = &source.origin {
                 told["clone"] = json!(clone);
             }
         }
@@ -126,27 +128,27 @@ fn told(number: usize, line: &Line, known: &Known) -> Value {
 }
 
 /// Neighbours of which the same is known are one row.
-fn tell(wanted: std::ops::Range<usize>, lines: &[Line], known: &Known) {
+fn tell(wanted: std::ops::Range<usize>, lines: &[BlamedLine], known: &KnownRecords) {
     if wanted.is_empty() {
         output::line("no lines");
         return;
     }
-    let words = |line: &Line| -> [String; 4] {
+    let words = |line: &BlamedLine| -> [String; 4] {
         let commit = match is_uncommitted(&line.commit) {
             true => "uncommitted".to_owned(),
             false => line.commit.chars().take(12).collect(),
         };
         match line.found {
-            Found::Lost(lost) => ["lost".to_owned(), String::new(), commit, lost.why().to_owned()],
-            Found::Named { anchor, how } => {
+            LineOrigin::Lost(lost) => ["lost".to_owned(), String::new(), commit, lost.why().to_owned()],
+            LineOrigin::Named { anchor, how } => {
                 let source = known.anchors.source(anchor);
                 let from = match &source.origin {
-                    Origin::Own => String::new(),
-                    Origin::Clone(clone) => format!(" of clone {}", one_line(clone.as_str())),
+                    RecordOrigin::Own => String::new(),
+                    RecordOrigin::Clone(clone) => format!(" of clone {}", one_line(clone.as_str())),
                 };
                 let (who, by) = match known.anchors.writer(anchor) {
-                    Writer::Intent(id) => (one_line(id), source.trace.contributor.kind.name()),
-                    Writer::Nobody(who) => ("no intent".to_owned(), who.name()),
+                    LineWriter::Intent(id) => (one_line(id), source.trace.contributor.kind.name()),
+                    LineWriter::Nobody(who) => ("no intent".to_owned(), who.name()),
                 };
                 let record = one_line(source.record.as_str());
                 [who, by.to_owned(), commit, format!("{}, record {record}{from}", how.name())]

@@ -4,21 +4,21 @@ use serde_json::json;
 
 use sprag_trace::export::{MEDIA_TYPE, VERSION};
 
-use super::selection::{self, Which};
-use crate::commands::{Cx, Ending, Outcome, show};
+use super::selection::{self, RecordArgs};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output;
 
 /// Print records as Agent Trace 0.1.0, one a line
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: RecordArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let records = args.which.of(&cx.world()?)?;
     if args.json {
         let records: Vec<_> = records.iter().map(selection::rendered).collect();
@@ -31,5 +31,5 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     for record in &records {
         output::line(selection::rendered(record).to_string());
     }
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use super::selection::{self, Which};
-use crate::commands::{Cx, Outcome, show};
+use super::selection::{self, RecordArgs};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// List what was changed, newest first
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: RecordArgs,
     /// Records that are shown
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
@@ -19,7 +19,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let mut records = args.which.of(&cx.world()?)?;
     let count = records.len();
     records.sort_by(|a, b| (b.record.at, &b.record.id).cmp(&(a.record.at, &a.record.id)));

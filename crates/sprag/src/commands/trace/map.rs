@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use sprag_base::text::Text;
 use sprag_host::intent_files;
-use sprag_host::trace::records::{self, Standing};
+use sprag_host::trace::records::{self, CurrentRecords};
 use sprag_host::world::World;
-use sprag_intent::{IntentSet, Link, LinkState, Read, Standings, link_state, links};
+use sprag_intent::{IntentFiles, IntentHistories, IntentSet, LinkState, ServedLink, link_state, links};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Show what was done for each intent, and whether it still counts
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Only this intent
     intent: Option<String>,
     /// Print one JSON object
@@ -26,12 +26,12 @@ pub struct Args {
 
 /// What was done for one intent.
 #[derive(Default)]
-struct Done {
-    files: BTreeMap<String, Part>,
+struct IntentWork {
+    files: BTreeMap<String, MappedPart>,
     records: usize,
 }
 
-struct Part {
+struct MappedPart {
     symbols: BTreeSet<String>,
     /// The worst of its records.
     state: LinkState,
@@ -40,17 +40,17 @@ struct Part {
 struct Row {
     intent: Text<64>,
     state: LinkState,
-    done: Done,
+    done: IntentWork,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let is_meant = |row: &Row| args.intent.as_ref().is_none_or(|id| id == row.intent.as_str());
     let rows: Vec<Row> = rows(&world)?.into_iter().filter(is_meant).collect();
     show(
         args.json,
         || {
-            let file = |(path, part): (&String, &Part)| json!({"path": path, "symbols": part.symbols, "state": part.state});
+            let file = |(path, part): (&String, &MappedPart)| json!({"path": path, "symbols": part.symbols, "state": part.state});
             let row = |row: &Row| {
                 let files: Vec<Value> = row.done.files.iter().map(file).collect();
                 json!({"intent": row.intent, "state": row.state, "records": row.done.records, "files": files})
@@ -65,17 +65,18 @@ fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
     let loaded = world.places.worktree.as_ref().and_then(|worktree| intent_files::load(worktree));
     let set = match loaded.map(|loaded| loaded.read) {
         None => IntentSet::default(),
-        Some(Read::Good(set)) => set,
-        Some(Read::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
+        Some(IntentFiles::Good(set)) => set,
+        Some(IntentFiles::Bad(bad)) => return Err(Failure::bad_intents(&bad)),
     };
-    let standings: Standings = sprag_host::intents::standings(world)?;
+    let standings: IntentHistories = sprag_host::intents::standings(world)?;
     let all = records::all(world)?;
-    let standing = Standing::of(&all);
-    let mut done: BTreeMap<Text<64>, Done> = BTreeMap::new();
+    let standing = CurrentRecords::of(&all);
+    let mut done: BTreeMap<Text<64>, IntentWork> = BTreeMap::new();
     let mut linked = Vec::new();
     for found in all.iter().filter(|found| standing.is_any(found)) {
         let Some(served) = &found.trace.intent else { continue };
-        let link = Link { intent: served.id.clone(), fingerprint: Text::from(served.fingerprint.as_str()) };
+        let link =
+            ServedLink { intent: served.id.clone(), fingerprint: Text::from(served.fingerprint.as_str()) };
         let state = link_state(&set, &standings, &link);
         let entry = done.entry(served.id.clone()).or_default();
         entry.records += 1;
@@ -83,7 +84,7 @@ fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
             let part = entry
                 .files
                 .entry(file.path.clone())
-                .or_insert_with(|| Part { symbols: BTreeSet::new(), state });
+                .or_insert_with(|| MappedPart { symbols: BTreeSet::new(), state });
             part.state = part.state.max(state);
             part.symbols.extend(file.units.iter().map(|unit| unit.unit.to_string()));
         }

@@ -1,6 +1,6 @@
 //! `sprag trace`: what was changed, and why.
 
-use super::{Cx, Outcome};
+use super::{CommandCx, CommandResult};
 
 mod blame;
 mod classify;
@@ -16,7 +16,7 @@ mod verify;
 
 /// Look at what was changed, and for which intent
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -36,7 +36,7 @@ enum Command {
     Classify(classify::Args),
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Blame(args) => blame::run(&args, cx),
         Command::Rewritten(args) => rewritten::run(&args, cx),

@@ -3,42 +3,42 @@
 use serde_json::json;
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::{By, Record};
+use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::Text;
 use sprag_govern::event::{Event, Input};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::trace;
-use sprag_host::trace::blame::{Known, renew};
+use sprag_host::trace::blame::{KnownRecords, renew};
 use sprag_trace::FINAL;
-use sprag_trace::uncommitted::Open;
+use sprag_trace::uncommitted::UncommittedLines;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Look at the commits again for what was changed, and tell other clones
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let store = world.store();
-    projections::refresh::<Open>(&store, &RealDisk)?;
+    projections::refresh::<UncommittedLines>(&store, &RealDisk)?;
     let input = Input::new(cx.now, SessionId::new(sprag_base::record::REPORTER), Event::Tick);
     let found = trace::commits(&world, &input).map(|changed| changed.traces).unwrap_or_default();
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let records: Vec<_> = found
         .iter()
         .map(|(kind, trace)| new_record::record(kind, cx.now, None, Some(by.clone()), json!(trace)))
         .collect();
     store.log(&RealDisk, &records)?;
-    projections::refresh::<Open>(&store, &RealDisk)?;
+    projections::refresh::<UncommittedLines>(&store, &RealDisk)?;
     let rewritten = renewed(&world.places, cx)?;
     store.log(&RealDisk, &rewritten)?;
     let published = match sprag_host::store::clone::project_dir(&world.places) {
@@ -58,14 +58,14 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
 }
 
 /// Records for commits that took the place of others.
-fn renewed(places: &Places, cx: &Cx) -> Result<Vec<Record>, Failure> {
-    let known = Known::load(places)?;
+fn renewed(places: &Locations, cx: &CommandCx) -> Result<Vec<Record>, Failure> {
+    let known = KnownRecords::load(places)?;
     let bar = output::progress(0, "looking for rewritten commits");
     let traces = renew::renew(places, &known, renew::PATIENCE, |at, of| {
         bar.set_length(of as u64);
         bar.set_position(at as u64);
     });
     bar.finish_and_clear();
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     Ok(traces.iter().map(|it| new_record::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
 }

@@ -6,13 +6,13 @@ use serde_json::json;
 
 use sprag_host::trace::blame::rewrites;
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Note which commits took the place of which, from a `post-rewrite` hook of git
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// What git says did it; not used
     what: Option<String>,
     /// Print one JSON object
@@ -23,7 +23,7 @@ pub struct Args {
 /// More lines than a rebase has.
 const BYTES: u64 = 4 * 1024 * 1024;
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let mut text = Vec::new();
     io::stdin().lock().take(BYTES).read_to_end(&mut text).unwrap_or_default();

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use sprag_host::trace::records::{self, Found, Origin, Standing};
+use sprag_host::trace::records::{self, AttributedRecord, CurrentRecords, RecordSource};
 use sprag_host::world::World;
-use sprag_trace::export::{self, Tool};
-use sprag_trace::{Source, Stage};
+use sprag_trace::export::{self, ExportTool};
+use sprag_trace::{ChangeSource, Finality};
 
 use crate::failure::Failure;
 
 /// Which records to look at
 #[derive(clap::Args)]
-pub struct Which {
+pub(super) struct RecordArgs {
     /// Only what serves this intent
     #[arg(long, value_name = "ID")]
     intent: Option<String>,
@@ -29,16 +29,16 @@ pub struct Which {
     all: bool,
 }
 
-impl Which {
+impl RecordArgs {
     /// Those that are meant, in the order they were written.
-    pub fn of(&self, world: &World<'_>) -> Result<Vec<Found>, Failure> {
+    pub(super) fn of(&self, world: &World<'_>) -> Result<Vec<AttributedRecord>, Failure> {
         let all = records::all(world)?;
-        let standing = Standing::of(&all);
+        let standing = CurrentRecords::of(&all);
         Ok(all.into_iter().filter(|found| self.has(found, &standing)).collect())
     }
 
-    fn has(&self, found: &Found, standing: &Standing) -> bool {
-        let Found { record, trace, .. } = found;
+    fn has(&self, found: &AttributedRecord, standing: &CurrentRecords) -> bool {
+        let AttributedRecord { record, trace, .. } = found;
         let serves = |id: &String| trace.intent.as_ref().is_some_and(|served| served.id.as_str() == id);
         let is_at = |path: &String| {
             let below = format!("{}/", path.trim_end_matches('/'));
@@ -48,20 +48,20 @@ impl Which {
         self.intent.as_ref().is_none_or(serves)
             && self.path.as_ref().is_none_or(is_at)
             && self.session.as_ref().is_none_or(is_of)
-            && (!self.is_final || matches!(trace.stage, Stage::Final { .. }))
+            && (!self.is_final || matches!(trace.stage, Finality::Final { .. }))
             && (self.all || standing.is_any(found))
     }
 }
 
 /// A record as other programs read it.
-pub fn rendered(found: &Found) -> Value {
-    let tool = Tool { name: "sprag", version: env!("CARGO_PKG_VERSION") };
+pub(super) fn rendered(found: &AttributedRecord) -> Value {
+    let tool = ExportTool { name: "sprag", version: env!("CARGO_PKG_VERSION") };
     export::render(&found.record, &tool).unwrap_or_default()
 }
 
 /// The same on few lines.
-pub fn row(found: &Found) -> Value {
-    let Found { record, trace, origin } = found;
+pub(super) fn row(found: &AttributedRecord) -> Value {
+    let AttributedRecord { record, trace, origin } = found;
     let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).collect();
     json!({
         "id": record.id,
@@ -71,7 +71,7 @@ pub fn row(found: &Found) -> Value {
         "contributor": trace.contributor.kind.name(),
         "source": source(&trace.source),
         "revision": trace.stage.revision(),
-        "provisional": matches!(trace.stage, Stage::Provisional { .. }),
+        "provisional": matches!(trace.stage, Finality::Provisional { .. }),
         "verdict": trace.verdict.name(),
         "mutation_class": trace.verdict.class(),
         "declared_class": trace.declared,
@@ -80,26 +80,26 @@ pub fn row(found: &Found) -> Value {
     })
 }
 
-pub fn source(source: &Source) -> &'static str {
+pub(super) fn source(source: &ChangeSource) -> &'static str {
     match source {
-        Source::Call { .. } => "call",
-        Source::Command => "command",
-        Source::Found => "found",
-        Source::Stop => "stop",
-        Source::Commit => "commit",
-        Source::Rewrite => "rewrite",
+        ChangeSource::Call { .. } => "call",
+        ChangeSource::Command => "command",
+        ChangeSource::Found => "found",
+        ChangeSource::Stop => "stop",
+        ChangeSource::Commit => "commit",
+        ChangeSource::Rewrite => "rewrite",
     }
 }
 
-fn clone(origin: &Origin) -> Option<&str> {
+fn clone(origin: &RecordSource) -> Option<&str> {
     match origin {
-        Origin::Own => None,
-        Origin::Clone(name) => Some(name.as_str()),
+        RecordSource::Own => None,
+        RecordSource::Clone(name) => Some(name.as_str()),
     }
 }
 
 /// Where it is: a commit, or nowhere yet.
-pub fn stage(stage: &Stage) -> String {
+pub(super) fn stage(stage: &Finality) -> String {
     match stage.revision() {
         Some(revision) => revision.chars().take(10).collect(),
         None => "provisional".to_owned(),

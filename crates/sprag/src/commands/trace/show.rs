@@ -4,17 +4,17 @@ use serde_json::json;
 
 use sprag_base::text::shell_word;
 use sprag_host::memory::PREFIX;
-use sprag_host::trace::records::{self, Found, Standing};
-use sprag_trace::{Range, Verdict};
+use sprag_host::trace::records::{self, AttributedRecord, CurrentRecords};
+use sprag_trace::{LineRange, RecordedClassification};
 
 use super::selection;
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
 /// Show one record
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Its id, or the start of it
     id: String,
     /// Print one JSON object
@@ -22,17 +22,17 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let all = records::all(&cx.world()?)?;
-    let named = |found: &&Found| found.record.id.starts_with(&args.id) && args.id.len() >= PREFIX;
-    let found: Vec<&Found> = all.iter().filter(named).collect();
+    let named = |found: &&AttributedRecord| found.record.id.starts_with(&args.id) && args.id.len() >= PREFIX;
+    let found: Vec<&AttributedRecord> = all.iter().filter(named).collect();
     let [one] = found[..] else {
         return Err(match found.len() {
             0 => Failure::no_trace(&args.id),
             count => Failure::ambiguous_trace(&args.id, count),
         });
     };
-    let is_standing = Standing::of(&all).is_any(one);
+    let is_standing = CurrentRecords::of(&all).is_any(one);
     show(
         args.json,
         || json!({"record": selection::rendered(one), "summary": selection::row(one), "superseded": !is_standing}),
@@ -40,8 +40,8 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
     )
 }
 
-fn tell(found: &Found, is_standing: bool) {
-    let Found { record, trace, .. } = found;
+fn tell(found: &AttributedRecord, is_standing: bool) {
+    let AttributedRecord { record, trace, .. } = found;
     output::heading(&record.id);
     output::line(format!("at        {}", record.at));
     if let Some(served) = &trace.intent {
@@ -57,9 +57,9 @@ fn tell(found: &Found, is_standing: bool) {
     let declared = trace.declared.map(|class| format!(", declared {}", class.name())).unwrap_or_default();
     output::line(format!("class     {} ({}){declared}", trace.verdict.class().name(), trace.verdict.name()));
     match &trace.verdict {
-        Verdict::Proved { level, .. } => output::line(format!("proof     {level}")),
-        Verdict::Unproven { reason } => output::line(format!("why       {reason}")),
-        Verdict::Changed { witness } => {
+        RecordedClassification::Proved { level, .. } => output::line(format!("proof     {level}")),
+        RecordedClassification::Unproven { reason } => output::line(format!("why       {reason}")),
+        RecordedClassification::Changed { witness } => {
             output::line(format!("witness   {}", witness.path));
             for (sign, spot) in [("-", &witness.before), ("+", &witness.after)] {
                 if let Some(spot) = spot {
@@ -70,7 +70,7 @@ fn tell(found: &Found, is_standing: bool) {
     }
     for file in &trace.files {
         output::line(format!("file      {}", file.path));
-        let lines = |ranges: &[Range]| {
+        let lines = |ranges: &[LineRange]| {
             let told: Vec<String> =
                 ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
             told.join(" ")

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use sprag_host::trace::records::{self, Found, Standing};
-use sprag_trace::{Range, Stage};
+use sprag_host::trace::records::{self, AttributedRecord, CurrentRecords};
+use sprag_trace::{Finality, LineRange};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
 /// Count what was changed, by intent and by kind
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -30,12 +30,12 @@ struct Row {
 }
 
 impl Row {
-    fn add(&mut self, found: &Found, standing: &Standing) {
+    fn add(&mut self, found: &AttributedRecord, standing: &CurrentRecords) {
         let trace = &found.trace;
         self.records += 1;
-        self.finals += usize::from(matches!(trace.stage, Stage::Final { .. }));
+        self.finals += usize::from(matches!(trace.stage, Finality::Final { .. }));
         for file in trace.files.iter().filter(|file| standing.holds(found, &file.path)) {
-            let count = |range: &Range| u64::from(range.end.saturating_sub(range.start)) + 1;
+            let count = |range: &LineRange| u64::from(range.end.saturating_sub(range.start)) + 1;
             self.lines += file.ranges.iter().map(count).sum::<u64>();
             self.files.insert(file.path.clone());
         }
@@ -46,9 +46,9 @@ impl Row {
     }
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let all = records::all(&cx.world()?)?;
-    let standing = Standing::of(&all);
+    let standing = CurrentRecords::of(&all);
     let mut intents: BTreeMap<String, Row> = BTreeMap::new();
     let mut total = Row::default();
     let (mut verdicts, mut people) = (BTreeMap::new(), BTreeMap::new());

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use sprag_host::trace::verify::{self, Problem};
+use sprag_host::trace::verify::{self, ChainProblem};
 
-use crate::commands::{Cx, Ending, Outcome, show};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::output;
 
 /// Check that records are what was written, and that proofs hold
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let bar = output::progress(0, "records");
     let report = verify::verify(&cx.world()?, || bar.inc(1))?;
     bar.finish_and_clear();
-    let problem = |it: &Problem| json!({"id": it.id, "place": it.place, "why": it.why});
+    let problem = |it: &ChainProblem| json!({"id": it.id, "place": it.place, "why": it.why});
     show(
         args.json,
         || {
@@ -44,5 +44,5 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
             }
         },
     )?;
-    Ok(if report.problems.is_empty() { Ending::Done } else { Ending::No })
+    Ok(if report.problems.is_empty() { CommandEnd::Done } else { CommandEnd::No })
 }

@@ -10,7 +10,7 @@ use sprag_govern::gates::{self, OnFault};
 use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::config::sections;
 use sprag_plan::spec::fields::{self, Field};
-use sprag_plan::spec::problem::{Code, Weight};
+use sprag_plan::spec::problem::{ProblemCode, Severity};
 
 use crate::support::Sandbox;
 
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-pub fn is_up_to_date(path: &str, text: &str) {
+pub(crate) fn is_up_to_date(path: &str, text: &str) {
     let path = root().join(path);
     if std::env::var_os("SPRAG_BLESS").is_some() {
         fs::write(&path, text).unwrap();
@@ -130,8 +130,8 @@ fn the_fields_of_a_plan() {
         assert!(names.iter().all(|name| of.about.contains(&format!("`{name}`"))), "{field}: {}", of.about);
     }
     let mut codes = "\n| code | | when |\n|---|---|---|\n".to_owned();
-    for code in Code::ALL {
-        let weight = if code.weight() == Weight::Error { "error" } else { "warning" };
+    for code in ProblemCode::ALL {
+        let weight = if code.weight() == Severity::Error { "error" } else { "warning" };
         codes.push_str(&format!("| `{}` | {weight} | {} |\n", code.name(), code.about()));
     }
     let path = "docs/plans.md";

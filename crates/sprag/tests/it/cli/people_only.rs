@@ -11,7 +11,7 @@ use crate::gates::review;
 use crate::support::{CONFLICT, SPRAG, Sandbox};
 
 /// Runs at a terminal of its own, as a person would.
-pub fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
+pub(crate) fn at_terminal(sandbox: &Sandbox, args: &[&str]) -> (i32, String) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();

@@ -13,7 +13,7 @@ use crate::support::{Ran, SPRAG, Sandbox, payload, stored_lines};
 
 const GATED: &str = "[review.gates]\ntools = [\"Bash:gh issue close*\", \"mcp__tissue__close_issue\"]\n";
 
-pub fn configured(text: &str) -> Sandbox {
+pub(crate) fn configured(text: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     configure(&sandbox, text);
     sandbox
@@ -25,18 +25,18 @@ fn configure(sandbox: &Sandbox, text: &str) {
     fs::write(dir.join("config.toml"), format!("{text}\n[reflection]\nsession = \"off\"\n")).unwrap();
 }
 
-pub fn prompt(sandbox: &Sandbox, session: &str, text: &str) {
+pub(crate) fn prompt(sandbox: &Sandbox, session: &str, text: &str) {
     assert_eq!(sandbox.event(session, "UserPromptSubmit", json!({ "prompt": text })), json!({}));
 }
 
 /// What a held stop says; nothing where it passes.
-pub fn stop(sandbox: &Sandbox, session: &str) -> String {
+pub(crate) fn stop(sandbox: &Sandbox, session: &str) -> String {
     let reply = sandbox.event(session, "Stop", json!({"background_tasks": []}));
     reply["reason"].as_str().unwrap_or_default().to_owned()
 }
 
 /// The code of a refusal; nothing where a call passes.
-pub fn refused(reply: &Value) -> String {
+pub(crate) fn refused(reply: &Value) -> String {
     if *reply == json!({}) {
         return String::new();
     }
@@ -45,7 +45,7 @@ pub fn refused(reply: &Value) -> String {
     serde_json::from_str::<Value>(reason).unwrap()["code"].as_str().unwrap().to_owned()
 }
 
-pub fn reviewer(more: Value) -> Value {
+pub(crate) fn reviewer(more: Value) -> Value {
     let mut more = more;
     more["agent_id"] = json!("r1");
     more["agent_type"] = json!("sprag:sprag-reviewer");
@@ -53,7 +53,7 @@ pub fn reviewer(more: Value) -> Value {
 }
 
 /// Starts a reviewer and gives back its token.
-pub fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
+pub(crate) fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
     let reply = sandbox.event(session, "SubagentStart", reviewer(json!({})));
     let context = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     let from = context.find("sprt_").unwrap();
@@ -61,7 +61,7 @@ pub fn reviewer_starts(sandbox: &Sandbox, session: &str) -> String {
 }
 
 /// The reviewer's own call of `sprag decide`, as its client would make it.
-pub fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
+pub(crate) fn decides(sandbox: &Sandbox, session: &str, args: &[&str]) -> Ran {
     let command =
         format!("sprag decide {}", args.iter().map(|arg| format!("'{arg}'")).collect::<Vec<_>>().join(" "));
     let call = reviewer(json!({"tool_name": "Bash", "tool_input": {"command": command}}));

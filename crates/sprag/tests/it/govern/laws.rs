@@ -8,45 +8,45 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::decide;
-use sprag_govern::event::{Author, Event, Input, Source, Stop, Waiting};
-use sprag_govern::facts::Conflict;
-use sprag_govern::gates::needs::Facts;
+use sprag_govern::event::{BackgroundWork, Event, Input, PromptAuthor, StartSource, StopRequest};
+use sprag_govern::facts::ConflictMarker;
+use sprag_govern::gates::needs::Answers;
 use sprag_govern::report::Report;
-use sprag_govern::session::{Session, Unreadable};
-use sprag_govern::settings::Policy;
+use sprag_govern::session::{Session, UnreadableParts};
+use sprag_govern::settings::GovernSettings;
 use sprag_govern::verdict::Ruling;
 use sprag_host::clients::CLIENTS;
-use sprag_host::clients::payload::Payload;
+use sprag_host::clients::payload::HookPayload;
 use sprag_host::sys::env::Env;
-use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Read", effect: Effect::Read, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
 ];
 
 fn events() -> impl Strategy<Value = Event> {
     let call = ("(Bash|Read|mcp__x__y)", ".{0,30}").prop_map(|(name, text)| {
-        ToolCall::new(TOOLS, &name, json!({"command": text, "file_path": text}), None, Whole::Yes)
+        ToolCall::new(TOOLS, &name, json!({"command": text, "file_path": text}), None, InputCompleteness::Yes)
     });
     prop_oneof![
-        Just(Event::SessionStarted { source: Source::Startup }),
-        ".{0,20}".prop_map(|text| Event::Prompted { text, author: Author::User }),
+        Just(Event::SessionStarted { source: StartSource::Startup }),
+        ".{0,20}".prop_map(|text| Event::Prompted { text, author: PromptAuthor::User }),
         call.clone().prop_map(|call| Event::ToolRequested { call }),
         call.clone().prop_map(|call| Event::PermissionAsked { call }),
-        call.prop_map(|call| Event::ToolFinished { call, outcome: Outcome::Unknown }),
+        call.prop_map(|call| Event::ToolFinished { call, outcome: ToolOutcome::Unknown }),
         (".{0,10}[.?]", any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
             |(text, waiting, planning, again)| {
-                Event::StopRequested(Stop {
+                Event::StopRequested(StopRequest {
                     last_message: Text::from(text),
-                    waiting: if waiting { Waiting::Yes } else { Waiting::Untold },
+                    waiting: if waiting { BackgroundWork::Yes } else { BackgroundWork::Untold },
                     planning,
                     again,
                 })
             }
         ),
         Just(Event::SubagentStarted),
-        Just(Event::SubagentStopped(Stop::default())),
+        Just(Event::SubagentStopped(StopRequest::default())),
         Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
         Just(Event::Compacting),
         Just(Event::SessionEnded { why: Text::from("other") }),
@@ -56,8 +56,8 @@ fn events() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn facts() -> impl Strategy<Value = Facts> {
-    proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Facts {
+fn facts() -> impl Strategy<Value = Answers> {
+    proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Answers {
         ours: vec!["/w/.git/sprag".to_owned()],
         guarded: vec!["/w/.git/sprag".to_owned()],
         written: Vec::new(),
@@ -66,7 +66,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         conflicts: files.map(|files| {
             files
                 .into_iter()
-                .map(|path| Conflict { digest: Digest::of([&path]), path: Text::from(path), line: 1 })
+                .map(|path| ConflictMarker { digest: Digest::of([&path]), path: Text::from(path), line: 1 })
                 .collect()
         }),
         debts: Some(Vec::new()),
@@ -75,7 +75,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         allows: None,
         judgement: None,
         role: None,
-        ..Facts::default()
+        ..Answers::default()
     })
 }
 
@@ -110,7 +110,7 @@ proptest! {
         steps in proptest::collection::vec((events(), facts(), 0i64..200), 1..60),
         snapshot_at in 0usize..60,
     ) {
-        let policy = Policy::default();
+        let policy = GovernSettings::default();
         let mut session = Session::default();
         let (mut from_all, mut from_snapshot) = (Session::default(), Session::default());
         let (mut now, mut held_in_row) = (0, 0);
@@ -127,7 +127,7 @@ proptest! {
                 prop_assert!(held_in_row <= 6 + now / 300 * 6);
             }
             let set = session.changes(&before);
-            prop_assert_eq!(from_all.apply(set.clone()), Unreadable::default());
+            prop_assert_eq!(from_all.apply(set.clone()), UnreadableParts::default());
             if at == snapshot_at {
                 from_snapshot = Session::default();
                 from_snapshot.apply(session.whole());
@@ -146,7 +146,7 @@ proptest! {
         if let Value::Object(set) = set {
             session.apply(set);
         }
-        decide::decide(session, &input(Event::Tick, 0), &Facts::default(), &Policy::default(), None);
+        decide::decide(session, &input(Event::Tick, 0), &Answers::default(), &GovernSettings::default(), None);
     }
 
     /// Unknown JSON passes: it parses to nothing, or is refused, and never panics.
@@ -155,7 +155,7 @@ proptest! {
         for client in CLIENTS {
             let mut value = value.clone();
             let parse = |value: &Value| {
-                let payload = Payload { bytes: value.to_string().into_bytes(), whole: Whole::Yes };
+                let payload = HookPayload { bytes: value.to_string().into_bytes(), whole: InputCompleteness::Yes };
                 (client.parse)(&payload, &Env::Given(Default::default()))
             };
             let _read_or_refused = parse(&value);

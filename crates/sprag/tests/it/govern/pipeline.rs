@@ -9,24 +9,24 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_check::{Outcome as Passed, Profile, Ran, Results, Status};
+use sprag_check::{CheckOutcome as Passed, CheckRan, CheckStatus, Profile, Results};
 use sprag_govern::decide;
-use sprag_govern::event::{Actor, Author, Event, Input, Stop, Waiting};
-use sprag_govern::facts::{Changes, Closed, Conflict, Found, Size};
-use sprag_govern::gates::needs::Facts;
+use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
+use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, SessionChanges, Size};
+use sprag_govern::gates::needs::Answers;
 use sprag_govern::obligation::DEBT_OPENED;
-use sprag_govern::report::{Decided, Decider, Report, ReviewWord};
+use sprag_govern::report::{Decider, Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::trackers::Ticket;
 use sprag_govern::verdict::Ruling;
-use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 
 use crate::govern::states::policy;
 use crate::support::players::GOOD;
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
 ];
 
 /// One event with what the host would have found out, and the seconds since the one before.
@@ -34,12 +34,18 @@ const TOOLS: &[Tool] = &[
 struct Played {
     actor: Actor,
     event: Event,
-    facts: Facts,
+    facts: Answers,
     pause: i64,
 }
 
 fn call(command: String, id: u8) -> ToolCall {
-    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some(&format!("c{id}")), Whole::Yes)
+    ToolCall::new(
+        TOOLS,
+        "Bash",
+        json!({ "command": command }),
+        Some(&format!("c{id}")),
+        InputCompleteness::Yes,
+    )
 }
 
 fn reviewer() -> Actor {
@@ -50,8 +56,8 @@ const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
 
 /// What a reviewer does, and what an author may try.
 fn reviewing() -> impl Strategy<Value = (Actor, Event)> {
-    let decided = |word: ReviewWord, token: Option<&str>| {
-        Event::Reported(Report::Decided(Decided {
+    let decided = |word: ReviewResult, token: Option<&str>| {
+        Event::Reported(Report::Decided(ReviewDecision {
             word,
             summary: Text::from("looked at it"),
             message: Text::from("x"),
@@ -61,39 +67,40 @@ fn reviewing() -> impl Strategy<Value = (Actor, Event)> {
     };
     let deciding = || Event::ToolRequested { call: call("sprag decide COMPLETE --summary x".to_owned(), 9) };
     prop_oneof![
-        2 => Just((Actor::Main, Event::Prompted { text: "#review it".to_owned(), author: Author::User })),
+        2 => Just((Actor::Main, Event::Prompted { text: "#review it".to_owned(), author: PromptAuthor::User })),
         3 => Just((reviewer(), Event::SubagentStarted)),
         3 => Just((reviewer(), deciding())),
         1 => Just((Actor::Main, deciding())),
-        3 => Just((Actor::Main, decided(ReviewWord::Complete, Some(TOKEN)))),
-        2 => Just((Actor::Main, decided(ReviewWord::Issues, Some(TOKEN)))),
-        1 => Just((Actor::Main, decided(ReviewWord::Complete, None))),
-        3 => Just((reviewer(), Event::SubagentStopped(Stop::default()))),
+        3 => Just((Actor::Main, decided(ReviewResult::Complete, Some(TOKEN)))),
+        2 => Just((Actor::Main, decided(ReviewResult::Issues, Some(TOKEN)))),
+        1 => Just((Actor::Main, decided(ReviewResult::Complete, None))),
+        3 => Just((reviewer(), Event::SubagentStopped(StopRequest::default()))),
     ]
 }
 
 fn events() -> impl Strategy<Value = Event> {
     let close = (1u8..4).prop_map(|id| call(format!("cd x && bd close T-{id}"), id));
     let outcome = prop_oneof![
-        Just(Outcome::Ok),
-        Just(Outcome::Failed { error: Text::from("no") }),
-        Just(Outcome::Unknown),
-        Just(Outcome::Launched),
+        Just(ToolOutcome::Ok),
+        Just(ToolOutcome::Failed { error: Text::from("no") }),
+        Just(ToolOutcome::Unknown),
+        Just(ToolOutcome::Launched),
     ];
-    let stop = |waiting: Waiting, text: &str, planning: bool| {
-        Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning, again: true })
+    let stop = |waiting: BackgroundWork, text: &str, planning: bool| {
+        Event::StopRequested(StopRequest { last_message: Text::from(text), waiting, planning, again: true })
     };
-    let write = ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a"}), Some("w"), Whole::Yes);
+    let write =
+        ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a"}), Some("w"), InputCompleteness::Yes);
     prop_oneof![
         3 => close.clone().prop_map(|call| Event::ToolRequested { call }),
         3 => (close, outcome).prop_map(|(call, outcome)| Event::ToolFinished { call, outcome }),
         2 => Just(Event::ToolRequested { call: write }),
-        8 => Just(stop(Waiting::No, "Done.", false)),
-        3 => Just(stop(Waiting::No, "All done.", false)),
-        1 => Just(stop(Waiting::Yes, "Done.", false)),
-        1 => Just(stop(Waiting::No, "Shall I?", false)),
-        1 => Just(stop(Waiting::No, "Done.", true)),
-        1 => Just(Event::Prompted { text: "go on".to_owned(), author: Author::User }),
+        8 => Just(stop(BackgroundWork::No, "Done.", false)),
+        3 => Just(stop(BackgroundWork::No, "All done.", false)),
+        1 => Just(stop(BackgroundWork::Yes, "Done.", false)),
+        1 => Just(stop(BackgroundWork::No, "Shall I?", false)),
+        1 => Just(stop(BackgroundWork::No, "Done.", true)),
+        1 => Just(Event::Prompted { text: "go on".to_owned(), author: PromptAuthor::User }),
         1 => Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
         1 => Just(Event::Reported(Report::Reflected { submission: GOOD.to_owned(), ids: vec![Text::from("l-1")], resolution: None })),
         1 => Just(Event::Reported(Report::Reflected { submission: "no".to_owned(), ids: Vec::new(), resolution: None })),
@@ -104,7 +111,7 @@ fn events() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn facts() -> impl Strategy<Value = Facts> {
+fn facts() -> impl Strategy<Value = Answers> {
     let size = prop_oneof![
         1 => Just(None),
         1 => Just(Some(Size::Unknown)),
@@ -115,21 +122,25 @@ fn facts() -> impl Strategy<Value = Facts> {
     let checks = proptest::option::weighted(0.8, any::<bool>());
     let others = (checks, proptest::option::of("[ab]"), any::<bool>());
     (size, conflicts, any::<bool>(), answers, others).prop_map(
-        |(size, conflicts, is_for_tickets, answers, others)| Facts {
+        |(size, conflicts, is_for_tickets, answers, others)| Answers {
             checks: others.0.map(checked),
             tree: others.1.map(Text::from),
             token: Some(Text::from(TOKEN)),
             uncommitted: Some(if others.2 { vec!["a.rs".to_owned()] } else { Vec::new() }),
-            changes: size.map(|size| Changes { size, paths: vec!["a.rs".to_owned()], ..Changes::default() }),
+            changes: size.map(|size| SessionChanges {
+                size,
+                paths: vec!["a.rs".to_owned()],
+                ..SessionChanges::default()
+            }),
             conflicts: conflicts.map(|paths| {
-                let conflict = |path: &String| Conflict {
+                let conflict = |path: &String| ConflictMarker {
                     path: Text::from(path.as_str()),
                     line: 1,
                     digest: Digest::of([path]),
                 };
                 paths.iter().map(conflict).collect()
             }),
-            tracker: Some(Found { name: Text::from("beads"), is_for_tickets, active: None }),
+            tracker: Some(DetectedTracker { name: Text::from("beads"), is_for_tickets, active: None }),
             closed: Some(
                 answers
                     .into_iter()
@@ -142,7 +153,7 @@ fn facts() -> impl Strategy<Value = Facts> {
             ),
             rules: Some(sprag_policy::RuleSet::default()),
             debts: Some(Vec::new()),
-            ..Facts::default()
+            ..Answers::default()
         },
     )
 }
@@ -152,7 +163,7 @@ fn checked(passes: bool) -> Results {
         true => Passed::Passed,
         false => Passed::Failed { code: Some(1), tail: Text::from("1 failed") },
     };
-    let ran = Ran { check: Text::from("tests"), mandatory: true, outcome };
+    let ran = CheckRan { check: Text::from("tests"), mandatory: true, outcome };
     Results { profile: Profile::Standard, tree: Some(Text::from("a")), ran: vec![ran] }
 }
 
@@ -233,7 +244,7 @@ proptest! {
                 let is_discharged = is_report && !is_held;
                 let is_mended = match gate.as_str() {
                     "integrity" => facts.conflicts.is_some(),
-                    "completion" => facts.checks.as_ref().is_some_and(|results| results.status() != Status::Failed),
+                    "completion" => facts.checks.as_ref().is_some_and(|results| results.status() != CheckStatus::Failed),
                     "commit" => facts.uncommitted.is_some(),
                     // That the approved tree is there was in doubt, and has been found out.
                     "review" => ["approved", "idle"].contains(&review),

@@ -8,34 +8,34 @@ use serde_json::json;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_check::{Outcome as Passed, Profile, Ran, Results};
-use sprag_govern::event::{Actor, Author, Event, Input, Stop, Waiting};
-use sprag_govern::facts::{Changes, Conflict, Found, Size};
-use sprag_govern::gates::commit::Mode;
-use sprag_govern::gates::needs::Facts;
-use sprag_govern::report::{Decided, Decider, Report, ReviewWord};
+use sprag_check::{CheckOutcome as Passed, CheckRan, Profile, Results};
+use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
+use sprag_govern::facts::{ConflictMarker, DetectedTracker, SessionChanges, Size};
+use sprag_govern::gates::commit::CommitMode;
+use sprag_govern::gates::needs::Answers;
+use sprag_govern::report::{Decider, Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
-use sprag_govern::settings::Policy;
-use sprag_govern::trackers::{Item, Ticket};
+use sprag_govern::settings::GovernSettings;
+use sprag_govern::trackers::{ActiveTicket, Ticket};
 use sprag_govern::verdict::Ruling;
 use sprag_govern::{decide, gates};
-use sprag_plan::stage::transition_table::{Move, moves, names};
+use sprag_plan::stage::transition_table::{TransitionRow, moves, names};
 use sprag_policy::RuleSet;
-use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 
 use crate::cli::docs::is_up_to_date;
 use crate::support::players::GOOD;
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
 ];
 
 /// Something that happens, as one or several events, in words.
 struct Happening {
     what: &'static str,
     events: Vec<(Actor, Event)>,
-    facts: fn(&mut Facts),
+    facts: fn(&mut Answers),
 }
 
 fn happening(what: &'static str, event: Event) -> Happening {
@@ -43,27 +43,33 @@ fn happening(what: &'static str, event: Event) -> Happening {
 }
 
 fn call(command: &str) -> ToolCall {
-    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some("c1"), Whole::Yes)
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), Some("c1"), InputCompleteness::Yes)
 }
 
 fn writing() -> Event {
-    let call = ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a.rs"}), Some("w1"), Whole::Yes);
+    let call =
+        ToolCall::new(TOOLS, "Write", json!({"file_path": "/w/a.rs"}), Some("w1"), InputCompleteness::Yes);
     Event::ToolRequested { call }
 }
 
-fn stop(text: &str, waiting: Waiting) -> Event {
-    Event::StopRequested(Stop { last_message: Text::from(text), waiting, planning: false, again: false })
+fn stop(text: &str, waiting: BackgroundWork) -> Event {
+    Event::StopRequested(StopRequest {
+        last_message: Text::from(text),
+        waiting,
+        planning: false,
+        again: false,
+    })
 }
 
-fn ran(what: &'static str, command: &str, outcome: Outcome) -> Happening {
+fn ran(what: &'static str, command: &str, outcome: ToolOutcome) -> Happening {
     let requested = (Actor::Main, Event::ToolRequested { call: call(command) });
     let finished = (Actor::Main, Event::ToolFinished { call: call(command), outcome });
     Happening { what, events: vec![requested, finished], facts: |_| {} }
 }
 
 /// A stop after something was changed.
-fn stop_after(what: &'static str, text: &str, facts: fn(&mut Facts)) -> Happening {
-    let stop = (Actor::Main, stop(text, Waiting::No));
+fn stop_after(what: &'static str, text: &str, facts: fn(&mut Answers)) -> Happening {
+    let stop = (Actor::Main, stop(text, BackgroundWork::No));
     Happening { what, events: vec![(Actor::Main, writing()), stop], facts }
 }
 
@@ -76,38 +82,41 @@ fn happenings() -> Vec<Happening> {
         })
     };
     vec![
-        happening("a prompt", Event::Prompted { text: "go on".to_owned(), author: Author::User }),
+        happening("a prompt", Event::Prompted { text: "go on".to_owned(), author: PromptAuthor::User }),
         Happening {
             facts: |facts| {
                 let ticket = Ticket { id: Text::from("T-1"), tracker: Text::from("beads") };
-                let item = Item { ticket, title: Text::from("x") };
-                facts.tracker =
-                    Some(Found { name: Text::from("beads"), is_for_tickets: true, active: Some(item) });
+                let item = ActiveTicket { ticket, title: Text::from("x") };
+                facts.tracker = Some(DetectedTracker {
+                    name: Text::from("beads"),
+                    is_for_tickets: true,
+                    active: Some(item),
+                });
             },
             ..happening(
                 "a prompt, a ticket in work",
-                Event::Prompted { text: "go on".to_owned(), author: Author::User },
+                Event::Prompted { text: "go on".to_owned(), author: PromptAuthor::User },
             )
         },
-        ran("a ticket is closed", "bd close T-1", Outcome::Ok),
-        ran("closing a ticket fails", "bd close T-1", Outcome::Failed { error: Text::from("no") }),
+        ran("a ticket is closed", "bd close T-1", ToolOutcome::Ok),
+        ran("closing a ticket fails", "bd close T-1", ToolOutcome::Failed { error: Text::from("no") }),
         happening(
             "the last task is done",
             Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") },
         ),
         stop_after("a stop, little changed", "Done.", |_| {}),
         stop_after("a stop, much changed", "Done.", |facts| {
-            facts.changes = Some(Changes { size: Size::Lines(30), ..Changes::default() });
+            facts.changes = Some(SessionChanges { size: Size::Lines(30), ..SessionChanges::default() });
         }),
         stop_after("a stop, conflict markers left", "Done.", |facts| {
-            facts.conflicts = Some(vec![Conflict {
+            facts.conflicts = Some(vec![ConflictMarker {
                 path: Text::from("a"),
                 line: 1,
                 digest: sprag_base::digest::Digest::of(["a"]),
             }]);
         }),
         stop_after("a stop with a question", "Shall I go on?", |facts| {
-            facts.changes = Some(Changes { size: Size::Lines(30), ..Changes::default() });
+            facts.changes = Some(SessionChanges { size: Size::Lines(30), ..SessionChanges::default() });
         }),
         stop_after("a stop, said to be done, checks fail", "All done.", |facts| {
             facts.checks = Some(checked(Passed::Failed { code: Some(1), tail: Text::from("1 failed") }));
@@ -117,11 +126,14 @@ fn happenings() -> Vec<Happening> {
         }),
         stop_after("a stop, work not committed", "Done.", |facts| {
             let path = "a.rs".to_owned();
-            facts.changes =
-                Some(Changes { size: Size::Lines(1), paths: vec![path.clone()], ..Changes::default() });
+            facts.changes = Some(SessionChanges {
+                size: Size::Lines(1),
+                paths: vec![path.clone()],
+                ..SessionChanges::default()
+            });
             facts.uncommitted = Some(vec![path]);
         }),
-        happening("a stop while agents work", stop("I wait.", Waiting::Yes)),
+        happening("a stop while agents work", stop("I wait.", BackgroundWork::Yes)),
         happening("`sprag reflect`, in form", reflected(GOOD)),
         happening("`sprag reflect`, without form", reflected("{}")),
         happening(
@@ -130,13 +142,13 @@ fn happenings() -> Vec<Happening> {
         ),
         happening(
             "a prompt that starts with `#review`",
-            Event::Prompted { text: "#review it".to_owned(), author: Author::User },
+            Event::Prompted { text: "#review it".to_owned(), author: PromptAuthor::User },
         ),
         reviewing("a reviewer starts", vec![(reviewer(), Event::SubagentStarted)]),
-        reviewing("a reviewer finds it complete", decided(ReviewWord::Complete, reviewer())),
-        reviewing("a reviewer finds issues", decided(ReviewWord::Issues, reviewer())),
-        reviewing("a reviewer stops", vec![(reviewer(), Event::SubagentStopped(Stop::default()))]),
-        reviewing("the author runs `sprag decide`", decided(ReviewWord::Complete, Actor::Main)),
+        reviewing("a reviewer finds it complete", decided(ReviewResult::Complete, reviewer())),
+        reviewing("a reviewer finds issues", decided(ReviewResult::Issues, reviewer())),
+        reviewing("a reviewer stops", vec![(reviewer(), Event::SubagentStopped(StopRequest::default()))]),
+        reviewing("the author runs `sprag decide`", decided(ReviewResult::Complete, Actor::Main)),
         stop_after("a stop, changed since a verdict", "Done.", |facts| {
             facts.tree = Some(Text::from("other"))
         }),
@@ -145,16 +157,16 @@ fn happenings() -> Vec<Happening> {
 }
 
 fn checked(outcome: Passed) -> Results {
-    let ran = Ran { check: Text::from("tests"), mandatory: true, outcome };
+    let ran = CheckRan { check: Text::from("tests"), mandatory: true, outcome };
     Results { profile: Profile::Standard, tree: Some(Text::from("tree")), ran: vec![ran] }
 }
 
 /// The defaults, and what a user has to ask for.
-pub fn policy() -> Policy {
-    let mut policy = Policy::default();
+pub(super) fn policy() -> GovernSettings {
+    let mut policy = GovernSettings::default();
     let check = json!({"name": "tests", "command": "make test"});
     policy.gates.completion.check = vec![serde_json::from_value(check).unwrap()];
-    policy.gates.commit.mode = Mode::Always;
+    policy.gates.commit.mode = CommitMode::Always;
     policy
 }
 
@@ -167,9 +179,9 @@ fn reviewer() -> Actor {
 }
 
 /// The call of the command, and what the command reports if it may run.
-fn decided(word: ReviewWord, by: Actor) -> Vec<(Actor, Event)> {
+fn decided(word: ReviewResult, by: Actor) -> Vec<(Actor, Event)> {
     let command = format!("sprag decide {} --summary x", word.name());
-    let report = Report::Decided(Decided {
+    let report = Report::Decided(ReviewDecision {
         word,
         summary: Text::from("looked at it"),
         message: Text::from("x"),
@@ -183,11 +195,11 @@ fn decided(word: ReviewWord, by: Actor) -> Vec<(Actor, Event)> {
 const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
 
 /// What the host would say of an ordinary repository.
-fn ordinary() -> Facts {
-    Facts {
-        changes: Some(Changes { size: Size::Lines(1), ..Changes::default() }),
+fn ordinary() -> Answers {
+    Answers {
+        changes: Some(SessionChanges { size: Size::Lines(1), ..SessionChanges::default() }),
         conflicts: Some(Vec::new()),
-        tracker: Some(Found { name: Text::from("session"), is_for_tickets: false, active: None }),
+        tracker: Some(DetectedTracker { name: Text::from("session"), is_for_tickets: false, active: None }),
         closed: Some(Vec::new()),
         debts: Some(Vec::new()),
         rules: Some(RuleSet::default()),
@@ -196,7 +208,7 @@ fn ordinary() -> Facts {
         token: Some(Text::from(TOKEN)),
         checks: Some(checked(Passed::Passed)),
         uncommitted: Some(Vec::new()),
-        ..Facts::default()
+        ..Answers::default()
     }
 }
 
@@ -208,7 +220,7 @@ struct Answer {
 }
 
 /// Plays one happening; says what the last of its events was answered.
-fn play(mut session: Session, happening: &Happening, policy: &Policy) -> (Session, Answer) {
+fn play(mut session: Session, happening: &Happening, policy: &GovernSettings) -> (Session, Answer) {
     let mut answer = Answer::default();
     for (actor, event) in &happening.events {
         let mut facts = ordinary();
@@ -233,7 +245,7 @@ fn state_of(session: &Session, gate: &str) -> Option<&'static str> {
 }
 
 /// Every state of a gate that can be reached, each with a session that is in it.
-fn reachable(gate: &str, policy: &Policy) -> BTreeMap<&'static str, Session> {
+fn reachable(gate: &str, policy: &GovernSettings) -> BTreeMap<&'static str, Session> {
     let mut found = BTreeMap::new();
     // The shortest way first.
     let mut next = VecDeque::from([Session::default()]);
@@ -284,7 +296,7 @@ fn stages_of_plans() -> String {
         text.push_str(&format!("| {name} | {elsewhere} |\n"));
     }
     text.push_str("\n| from | what happens | to |\n|---|---|---|\n");
-    for Move { from, what, to } in moves() {
+    for TransitionRow { from, what, to } in moves() {
         text.push_str(&format!("| {from} | {what} | {to} |\n"));
     }
     text

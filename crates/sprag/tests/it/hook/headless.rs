@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use sprag_base::text::Text;
-use sprag_host::purpose::{Run, Task};
+use sprag_host::purpose::{Purpose, PurposeGuard};
 use sprag_host::sys::disk::RealDisk;
-use sprag_host::sys::locations::UserPlaces;
+use sprag_host::sys::locations::UserLocations;
 
 use crate::support::Sandbox;
 
@@ -21,11 +21,11 @@ fn a_question_of_a_stage_is_a_refusal_that_says_what_to_do() {
     let reply = sandbox.bash("attended", asking);
     assert_eq!(decision(&reply).0, "ask", "{reply}");
 
-    let user = UserPlaces {
+    let user = UserLocations {
         config: sandbox.home.join(".config/sprag"),
         state: sandbox.home.join(".local/state/sprag"),
     };
-    let run = Run::begin(&user, &RealDisk, Task::Stage { stage: Text::new("a") }).unwrap();
+    let run = PurposeGuard::begin(&user, &RealDisk, Purpose::Stage { stage: Text::new("a") }).unwrap();
     sandbox.vars.push(("SPRAG_RUN".to_owned(), run.token.clone()));
     let reply = sandbox.bash("stage", asking);
     let (said, why) = decision(&reply);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{Ran, Sandbox, stored_lines};
 
 /// A statement about this project.
-pub fn good(summary: &str) -> Value {
+pub(crate) fn good(summary: &str) -> Value {
     json!({
         "category": "pitfall",
         "summary": summary,
@@ -21,49 +21,49 @@ pub fn good(summary: &str) -> Value {
     })
 }
 
-pub fn with(mut candidate: Value, name: &str, value: Value) -> Value {
+pub(crate) fn with(mut candidate: Value, name: &str, value: Value) -> Value {
     candidate[name] = value;
     candidate
 }
 
-pub fn sandbox() -> Sandbox {
+pub(crate) fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("infra/lb.tf", "one\nidle_timeout = 20\nthree\n");
     sandbox.event("s", "SessionStart", json!({"source": "startup"}));
     sandbox
 }
 
-pub fn hand_in_as(sandbox: &Sandbox, session: &str, candidates: &Value, more: &[&str]) -> Ran {
+pub(crate) fn hand_in_as(sandbox: &Sandbox, session: &str, candidates: &Value, more: &[&str]) -> Ran {
     let mut args = vec!["reflect", "--session", session, "--json"];
     args.extend(more);
     sandbox.run_with(&args, json!({ "candidates": candidates }).to_string().as_bytes())
 }
 
-pub fn hand_in(sandbox: &Sandbox, candidates: &Value) -> Value {
+pub(crate) fn hand_in(sandbox: &Sandbox, candidates: &Value) -> Value {
     let ran = hand_in_as(sandbox, "s", candidates, &[]);
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", ran.stdout, ran.stderr))
 }
 
-pub fn records(store: &Path, kind: &str) -> Vec<Value> {
+pub(crate) fn records(store: &Path, kind: &str) -> Vec<Value> {
     let lines = stored_lines(store).into_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap());
     lines.filter(|record| record["kind"] == kind).collect()
 }
 
-pub fn personal(sandbox: &Sandbox) -> PathBuf {
+pub(crate) fn personal(sandbox: &Sandbox) -> PathBuf {
     sandbox.home.join(".local/state/sprag/personal")
 }
 
-pub fn id(told: &Value) -> String {
+pub(crate) fn id(told: &Value) -> String {
     told["accepted"][0]["id"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
-pub fn listed(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
+pub(crate) fn listed(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
     let mut args = vec!["learnings", "list", "--json"];
     args.extend(more);
     sandbox.json(&args)["learnings"].as_array().unwrap().clone()
 }
 
-pub fn files_below(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         match entry.file_type().unwrap().is_dir() {
@@ -361,7 +361,7 @@ fn rendering_changes_no_tree() {
     let sandbox = sandbox();
     fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
     let env = sprag_host::sys::env::Env::Given([("HOME".to_owned(), sandbox.home.clone().into())].into());
-    let places = sprag_host::sys::locations::Places::find(&sandbox.project, &env).unwrap();
+    let places = sprag_host::sys::locations::Locations::find(&sandbox.project, &env).unwrap();
     let hash = || sprag_host::worktree::tree_hash::hash(&places, &sprag_host::sys::disk::RealDisk).unwrap();
     let before = hash();
     hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));

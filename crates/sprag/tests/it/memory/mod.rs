@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
-use sprag_host::memory::index::maintain::{Work, renew};
-use sprag_host::memory::index::{Library, Reach, Shown, manifest};
+use sprag_host::memory::index::maintain::{IndexWork, renew};
+use sprag_host::memory::index::{DocumentFilter, IndexReader, TailRead, manifest};
 use sprag_host::store::{Store, new_record};
 use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::analysis::table;
-use sprag_memory::index::query::{self, Question, WEIGHTS};
+use sprag_memory::index::query::{self, IndexQuery, WEIGHTS};
 use sprag_memory::records;
 
 use crate::store::killed::{Dying, Torn};
@@ -110,9 +110,9 @@ fn loaded(id: &str, text: &str, second: i64) -> Record {
 
 /// Ids and texts of everything that is found.
 fn everything(store: &Store) -> Vec<(String, String)> {
-    let library = Library::open(store, &[], Reach::All).unwrap();
-    let corpus = library.corpus(Shown::InUse);
-    let question = Question { text: "parser".to_owned(), limit: 1000, ..Question::default() };
+    let library = IndexReader::open(store, &[], TailRead::All).unwrap();
+    let corpus = library.corpus(DocumentFilter::InUse);
+    let question = IndexQuery { text: "parser".to_owned(), limit: 1000, ..IndexQuery::default() };
     let hits = query::search(&corpus, &question, &table::built_in(), &WEIGHTS);
     hits.iter().map(|hit| (hit.card.id.as_str().to_owned(), hit.card.summary.to_owned())).collect()
 }
@@ -145,7 +145,7 @@ fn killed_at_every_write_the_index_is_the_old_one_or_the_new_one() {
     let start = Store::at(temp.path().join("start"));
     for turn in 0..8i64 {
         start.log(&RealDisk, &[loaded(&format!("doc-{turn}"), &format!("parser {turn}"), turn)]).unwrap();
-        renew(&start, &RealDisk, &[], Work::Hook).unwrap().unwrap();
+        renew(&start, &RealDisk, &[], IndexWork::Hook).unwrap().unwrap();
     }
     assert_eq!(manifest::read(&start).unwrap().segments.len(), 8);
     let play = |name: &str, disk: &Dying| {
@@ -156,7 +156,7 @@ fn killed_at_every_write_the_index_is_the_old_one_or_the_new_one() {
                 store.log(&RealDisk, &records).unwrap();
             }
             let before = everything(&store);
-            renew(&store, disk, &[], Work::Hook).map(|_| ()).unwrap_or_default();
+            renew(&store, disk, &[], IndexWork::Hook).map(|_| ()).unwrap_or_default();
             assert_eq!(everything(&store), before, "{name}: an index changes no answer");
         }
         store
@@ -172,7 +172,7 @@ fn killed_at_every_write_the_index_is_the_old_one_or_the_new_one() {
             let name = format!("{at}-{torn:?}");
             let store = play(&name, &Dying::at(at, torn));
             assert_eq!(everything(&store), wanted, "{name}");
-            renew(&store, &RealDisk, &[], Work::Hook).unwrap().unwrap();
+            renew(&store, &RealDisk, &[], IndexWork::Hook).unwrap().unwrap();
             assert_eq!(everything(&store), wanted, "{name}, made whole again");
             fs::remove_dir_all(store.cache_dir()).unwrap();
             assert_eq!(everything(&store), wanted, "{name}, without an index");
@@ -231,7 +231,7 @@ fn eight_at_once_lose_nothing() {
     }
     let store = Store::at(sandbox.project.join("t"));
     let found = |store: &Store| -> BTreeSet<String> {
-        let library = Library::open(store, &[], Reach::All).unwrap();
+        let library = IndexReader::open(store, &[], TailRead::All).unwrap();
         library.by_prefix("").iter().map(|(_, card)| card.id.as_str().to_owned()).collect()
     };
     assert_eq!(found(&store), wanted);

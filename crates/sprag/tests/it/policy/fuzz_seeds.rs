@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use sprag_policy::packs::PACKS;
-use sprag_policy::{Ground, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
-use sprag_shell::{Script, Start};
+use sprag_policy::{KnownPaths, Pattern, Rule, RuleFile, RuleSet, Strictness, Subject, match_script};
+use sprag_shell::{Script, ShellStart};
 
 /// Commands of one text at most; paths and doubts come with commands.
 const COMMANDS: usize = 4096;
@@ -16,8 +16,8 @@ fn every_seed_is_answered_within_the_bounds() {
     let read = |toml: &str| toml::from_str::<RuleFile>(toml).unwrap().rules;
     let all: Vec<Rule> = PACKS.iter().flat_map(|pack| read(pack.toml)).collect();
     let rules = RuleSet::new(&all, Strictness::Strict).unwrap();
-    let ground = Ground::new(Some("/home/ann/app"), Some("/home/ann"));
-    let start = Start { cwd: Some("/home/ann/app".to_owned()), home: Some("/home/ann".to_owned()) };
+    let ground = KnownPaths::new(Some("/home/ann/app"), Some("/home/ann"));
+    let start = ShellStart { cwd: Some("/home/ann/app".to_owned()), home: Some("/home/ann".to_owned()) };
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let mut tried = 0;
     for entry in fs::read_dir(seeds).unwrap() {

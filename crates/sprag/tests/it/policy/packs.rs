@@ -6,13 +6,13 @@ use serde_json::json;
 
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::config::rule_files::{self, Packs};
-use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall};
 use sprag_policy::packs::{PACKS, Pack, Switch};
 use sprag_policy::{
-    Concern, Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, Ground, Rule, RuleFile, RuleSet, Strictness,
-    Subject, check_examples,
+    Decision, EXAMPLE_CWD, EXAMPLE_HOME, FailedExample, KnownPaths, Rule, RuleConcern, RuleFile, RuleSet,
+    Strictness, Subject, check_examples,
 };
-use sprag_shell::{Script, Start};
+use sprag_shell::{Script, ShellStart};
 
 fn rules(pack: &Pack) -> Vec<Rule> {
     let file: RuleFile = toml::from_str(pack.toml).unwrap_or_else(|e| panic!("pack {}: {e}", pack.name));
@@ -20,7 +20,7 @@ fn rules(pack: &Pack) -> Vec<Rule> {
 }
 
 fn parse(text: &str) -> Script {
-    let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+    let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
     Script::parse(text, &start)
 }
 
@@ -68,8 +68,8 @@ fn a_few_rules_answer_as_all_of_them_do() {
         rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision != Decision::Allow);
     let set = RuleSet::new(restricting.chain([&own]), Strictness::Usual).unwrap();
     let (watch, shards) = (set.watch(), set.shards());
-    let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
-    let ground = Ground::new(Some(EXAMPLE_CWD), Some(EXAMPLE_HOME));
+    let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+    let ground = KnownPaths::new(Some(EXAMPLE_CWD), Some(EXAMPLE_HOME));
     let wraps =
         ["{}", "sudo {}", "cd src && {}", "true | xargs -I% {}", "echo x; {} 2>&1 | tail -3", "$({})"];
     let mut compared = 0;
@@ -85,13 +85,13 @@ fn a_few_rules_answer_as_all_of_them_do() {
                     (name, serde_json::from_str(input).unwrap())
                 }
             };
-            let call = ToolCall::new(TOOLS, name, input, None, Whole::Yes);
+            let call = ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
             let subject = Subject::call(&call, call.script(&start), &ground);
             let concern = watch.concern(&call, call.script(&start), EXAMPLE_CWD);
             let asked = match &concern {
-                Concern::None => RuleSet::default(),
-                Concern::Every => set.clone(),
-                Concern::Some(keys) => RuleSet::join(keys.iter().map(|key| shards[key].clone())),
+                RuleConcern::None => RuleSet::default(),
+                RuleConcern::Every => set.clone(),
+                RuleConcern::Some(keys) => RuleSet::join(keys.iter().map(|key| shards[key].clone())),
             };
             let (all, some) = (set.judge(&subject), asked.judge(&subject));
             assert_eq!(
@@ -100,7 +100,7 @@ fn a_few_rules_answer_as_all_of_them_do() {
                 "{call:?}"
             );
             compared += 1;
-            few += usize::from(concern != Concern::Every);
+            few += usize::from(concern != RuleConcern::Every);
         }
     }
     assert!(compared > 3000 && few > compared / 2, "{few} of {compared}");
@@ -110,7 +110,7 @@ fn a_few_rules_answer_as_all_of_them_do() {
 fn what_agents_do_most_concerns_no_rule() {
     let rules = rule_files::rules(&Packs::Default, None).unwrap();
     let watch = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap().watch();
-    let start = Start { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
+    let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
     for command in [
         "ls -la src",
         "cargo test --workspace",
@@ -123,11 +123,11 @@ fn what_agents_do_most_concerns_no_rule() {
         "cat README.md | head -50",
         "cd crates/core && cargo clippy",
     ] {
-        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
-        assert_eq!(watch.concern(&call, call.script(&start), EXAMPLE_CWD), Concern::None, "{command}");
+        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes);
+        assert_eq!(watch.concern(&call, call.script(&start), EXAMPLE_CWD), RuleConcern::None, "{command}");
     }
     for (tool, path) in [("Read", "src/main.rs"), ("Edit", "src/main.rs"), ("Write", "docs/x.md")] {
-        let call = ToolCall::new(TOOLS, tool, json!({ "file_path": path }), None, Whole::Yes);
-        assert_eq!(watch.concern(&call, None, EXAMPLE_CWD), Concern::None, "{path}");
+        let call = ToolCall::new(TOOLS, tool, json!({ "file_path": path }), None, InputCompleteness::Yes);
+        assert_eq!(watch.concern(&call, None, EXAMPLE_CWD), RuleConcern::None, "{path}");
     }
 }

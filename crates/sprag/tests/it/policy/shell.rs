@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use sprag_shell::{DoubtKind, Script, Start};
+use sprag_shell::{DoubtKind, Script, ShellStart};
 
 /// Statements to be put into each other; `%%` is where another one goes.
 const SHAPES: &[&str] = &[
@@ -72,7 +72,7 @@ fn what_bash_accepts_is_no_parse_error() {
             continue;
         }
         tried += 1;
-        let script = Script::parse(&text, &Start::default());
+        let script = Script::parse(&text, &ShellStart::default());
         let parse = script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Parse);
         // Functions that are not called are not reached, and arguments are no commands.
         let runs = [outer, inner]

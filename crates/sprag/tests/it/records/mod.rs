@@ -14,35 +14,37 @@ use serde_json::{Value, json};
 use sprag_base::record as log;
 use sprag_base::record::{Projection, Record};
 use sprag_govern::event::EventKind;
-use sprag_govern::gates::review::history::{Reviews, Told};
+use sprag_govern::gates::review::history::{ReviewDecisionRecord, Reviews};
 use sprag_govern::gates::{self, completion, reflection};
-use sprag_govern::history::{self, Sessions};
+use sprag_govern::history::{self, SessionList};
 use sprag_govern::judge::Reliability;
 use sprag_govern::obligation::{Debt, Debts};
-use sprag_govern::session::{Session, Unreadable};
+use sprag_govern::session::{Session, UnreadableParts};
 use sprag_host::store::journal;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::trace::blame::rewrites;
-use sprag_intent::{Standings, Status};
-use sprag_memory::answers::Answers;
-use sprag_memory::backfill::{RETROFLECT, Read};
-use sprag_memory::document::{Document, Loaded};
-use sprag_memory::episode::{EPISODE, Episode, Patterns};
+use sprag_intent::{IntentHistories, IntentStatus};
+use sprag_memory::answers::AnsweredQuestions;
+use sprag_memory::backfill::{BackfillRecord, RETROFLECT};
+use sprag_memory::document::{Document, LoadedText};
+use sprag_memory::episode::{EPISODE, Episode, FailurePatterns};
 use sprag_memory::learning::Learning;
 use sprag_memory::learnings::Learnings;
-use sprag_memory::lifecycle::tiers::{SUMMARY, Summaries, Summary};
-use sprag_memory::mirror::{Acked, Mirrored};
-use sprag_memory::recall::floor::{Feedback, POLICY, Version, Versions};
-use sprag_memory::records::{About, Done, Rated, Rejection, Superseded, Surfaced, Went};
+use sprag_memory::lifecycle::tiers::{SUMMARY, Summaries, TierSummary};
+use sprag_memory::mirror::{MirrorAck, Mirrored};
+use sprag_memory::recall::floor::{Feedback, FloorVersion, FloorVersions, POLICY};
+use sprag_memory::records::{
+    LearningIds, LearningRating, ReflectionSummary, Rejection, Superseded, Surfaced, WorkOutcome,
+};
 use sprag_memory::stats::Stats;
-use sprag_memory::write_gate::rejected::Rejected;
+use sprag_memory::write_gate::rejected::RecentRejections;
 use sprag_memory::{answers as qa, shared_log as union};
-use sprag_plan::notes::Note;
+use sprag_plan::notes::StageNote;
 use sprag_plan::run::Run;
-use sprag_plan::run::record::Recorded;
-use sprag_trace::Trace;
-use sprag_trace::chain::Walk;
-use sprag_trace::uncommitted::Open;
+use sprag_plan::run::record::RunRecord;
+use sprag_trace::TraceRecord;
+use sprag_trace::chain::ChainReader;
+use sprag_trace::uncommitted::UncommittedLines;
 use {sprag_intent as intent, sprag_trace as trace};
 
 const MEMORY: &str = include_str!("memory.jsonl");
@@ -87,7 +89,7 @@ fn every_record_of_version_0_1_reads_and_writes_the_same_bytes() {
 #[test]
 fn every_note_of_version_0_1_reads_and_writes_the_same_bytes() {
     for line in NOTES.lines() {
-        let note: Note = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let note: StageNote = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert_eq!(serde_json::to_string(&note).unwrap(), line);
     }
 }
@@ -95,8 +97,9 @@ fn every_note_of_version_0_1_reads_and_writes_the_same_bytes() {
 #[test]
 fn every_record_of_a_run_reads_as_its_type_and_writes_the_same_bytes() {
     for (line, record) in [RUN, RUNS].into_iter().flat_map(|text| text.lines().zip(parsed(text))) {
-        let recorded: Recorded = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert_eq!(Recorded::read(&record).as_ref(), Some(&recorded), "{line}");
+        let recorded: RunRecord =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(RunRecord::read(&record).as_ref(), Some(&recorded), "{line}");
         assert_eq!(String::from_utf8(recorded.record(record.at).line()).unwrap(), format!("{line}\n"));
     }
 }
@@ -109,7 +112,7 @@ fn every_record_of_a_whole_run_moves_it_and_the_run_ends_settled() {
     let runs: Vec<&[&str]> = lines.chunk_by(|_, next| !starts(next)).collect();
     assert_eq!(runs.len(), 2);
     for (at, lines) in runs.into_iter().enumerate() {
-        let records: Vec<Recorded> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let records: Vec<RunRecord> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         let mut run = Run::fold(records.first()).unwrap();
         for (record, line) in records.iter().zip(lines).skip(1) {
             let before = run.clone();
@@ -146,7 +149,7 @@ fn every_part_of_the_state_of_a_session_reads_and_writes_the_same_bytes() {
         let loaded = state_of(line, &temp.path().join("s.jsonl"));
         let set = record.set.unwrap_or_default();
         let mut session = Session::default();
-        assert_eq!(session.apply(set.clone()), Unreadable::default(), "{line}");
+        assert_eq!(session.apply(set.clone()), UnreadableParts::default(), "{line}");
         assert_eq!(loaded, session, "the host reads the same state: {line}");
         let whole = session.whole();
         for (name, value) in set {
@@ -176,7 +179,7 @@ fn every_event_of_a_session_has_a_line_and_counts_for_its_session() {
         .collect();
     assert_eq!(kinds_of(&records), events);
     for record in records.iter().filter(|record| record.kind != "snapshot") {
-        assert!(changes::<Sessions>(&[], record), "{record:?}");
+        assert!(changes::<SessionList>(&[], record), "{record:?}");
         // `sprag explain` knows these two by their names alone.
         let told = history::sentence(record).unwrap();
         let is_known = !told.starts_with(&format!("`{}`", record.kind));
@@ -238,25 +241,25 @@ fn every_body_of_the_log_reads_as_its_type() {
             "learning.rejected" => is_same::<Rejection>(body),
             "learning.superseded" => is_same::<Superseded>(body),
             "learning.archived" | "learning.restored" | "learning.verified" | "learning.stale"
-            | "learning.referred" | "learning.implied" | "learning.dismissed" => is_same::<About>(body),
+            | "learning.referred" | "learning.implied" | "learning.dismissed" => is_same::<LearningIds>(body),
             // These types fill in members that some writers leave out.
             "learning.surfaced" => reads::<Surfaced>(body).is_some_and(|it| !it.shown.is_empty()),
-            "qa.answered" => reads::<qa::Answered>(body).is_some_and(|it| it.ttl_days > 0),
-            "learning.rated" => is_same::<Rated>(body),
-            "learning.outcome" => is_same::<Went>(body),
-            "reflection.done" => is_same::<Done>(body),
-            "document.loaded" => is_same::<Loaded>(body) && Document::of(&record).is_some(),
+            "qa.answered" => reads::<qa::AnsweredQuestion>(body).is_some_and(|it| it.ttl_days > 0),
+            "learning.rated" => is_same::<LearningRating>(body),
+            "learning.outcome" => is_same::<WorkOutcome>(body),
+            "reflection.done" => is_same::<ReflectionSummary>(body),
+            "document.loaded" => is_same::<LoadedText>(body) && Document::of(&record).is_some(),
             "episode" => is_same::<Episode>(body),
-            "policy" => is_same::<Version>(body),
-            "retroflect" => is_same::<Read>(body),
-            "summary" => is_same::<Summary>(body),
-            "backend.acked" => is_same::<Acked>(body),
+            "policy" => is_same::<FloorVersion>(body),
+            "retroflect" => is_same::<BackfillRecord>(body),
+            "summary" => is_same::<TierSummary>(body),
+            "backend.acked" => is_same::<MirrorAck>(body),
             "debt.opened" => is_same::<Debt>(body),
             "trace.seen" | "trace.judged" | "trace.final" => {
-                is_same::<Trace>(body) && Trace::of(&record).is_some()
+                is_same::<TraceRecord>(body) && TraceRecord::of(&record).is_some()
             }
             "trace.rewritten" => reads::<Vec<(String, String)>>(&body["pairs"]).is_some(),
-            "review.decided" => reads::<Told>(body).is_some(),
+            "review.decided" => reads::<ReviewDecisionRecord>(body).is_some(),
             "debt.shown" | "debt.met" | "debt.cleared" => reads::<Vec<String>>(&body["ids"]).is_some(),
             // Folds read single members of the others, and people read them as sentences.
             _ => history::sentence(&record).is_none_or(|told| !told.contains("`?`")),
@@ -285,19 +288,19 @@ fn changed(before: &[Record], record: &Record) -> BTreeSet<&'static str> {
         };
     }
     let folds = folds![
-        Answers,
+        AnsweredQuestions,
         Debts,
         Feedback,
         Learnings,
         Mirrored,
-        Open,
-        Patterns,
-        Rejected,
+        UncommittedLines,
+        FailurePatterns,
+        RecentRejections,
         Reliability,
         Reviews,
         Stats,
         Summaries,
-        Versions,
+        FloorVersions,
     ];
     folds.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect()
 }
@@ -380,15 +383,15 @@ fn every_record_changes_the_folds_that_it_is_for() {
 #[test]
 fn every_record_of_an_intent_tells_what_became_of_it() {
     for record in parsed(INTENT) {
-        let mut standings = Standings::default();
+        let mut standings = IntentHistories::default();
         standings.apply(&record);
         let (body, standings) = (&record.body, serde_json::to_value(&standings).unwrap());
         let standing = &standings["of"][body["id"].as_str().unwrap()];
         let now = body["fingerprint"].as_str().unwrap_or_default();
         match record.kind.as_str() {
             intent::SELECTED => assert_eq!(standing["seen"], json!([now])),
-            intent::DONE => assert_eq!(standing["status"], json!(Status::Done)),
-            intent::REOPENED => assert_eq!(standing["status"], json!(Status::InProgress)),
+            intent::DONE => assert_eq!(standing["status"], json!(IntentStatus::Done)),
+            intent::REOPENED => assert_eq!(standing["status"], json!(IntentStatus::InProgress)),
             intent::ACCEPTED => {
                 assert_eq!((&standing["accepted"], &standing["met"]), (&json!([now]), &body["met"]));
             }
@@ -409,7 +412,7 @@ fn every_number_of_a_record_reads_as_it_was_written() {
     let lines: Vec<&str> = FLOATS.lines().collect();
     let told = json!(reads::<Surfaced>(&surfaced.body).unwrap());
     assert!(lines[0].contains(&format!("\"body\":{told}")), "{told}");
-    let told = json!(reads::<Version>(&policy.body).unwrap());
+    let told = json!(reads::<FloorVersion>(&policy.body).unwrap());
     assert!(lines[1].contains(&format!("\"body\":{told}")), "{told}");
 }
 
@@ -423,11 +426,11 @@ fn the_chain_of_a_trace_holds_over_its_lines() {
     story.retain(|(record, _)| is_of_story(record));
     story.sort_by_key(|(record, _)| record.at);
     assert_eq!(story.len(), 8);
-    let mut walk = Walk::default();
+    let mut walk = ChainReader::default();
     for (_, line) in &story {
         assert_eq!(walk.take(line.as_bytes()), Ok(()), "{line}");
     }
-    let mut changed = Walk::default();
+    let mut changed = ChainReader::default();
     let mut taken = story.iter().map(|(_, line)| changed.take(line.replace("call-1", "call-2").as_bytes()));
     assert!(taken.any(|taken| taken.is_err()), "every byte counts");
 }
@@ -438,8 +441,8 @@ fn a_rewritten_commit_is_followed_to_the_one_it_was() {
     let store = temp.path().join("sprag");
     fs::create_dir_all(store.join("log")).unwrap();
     fs::write(store.join("log/2026-11.jsonl"), TRACE).unwrap();
-    let places = Places { worktree: None, git_dir: None, common: None, store, user: None };
-    let told = rewrites::Told::load(&places).unwrap();
+    let places = Locations { worktree: None, git_dir: None, common: None, store, user: None };
+    let told = rewrites::RewriteMap::load(&places).unwrap();
     let records = parsed(TRACE);
     let pairs =
         records.iter().filter(|record| record.kind == rewrites::REWRITTEN).map(|it| &it.body["pairs"]);

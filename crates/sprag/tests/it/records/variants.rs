@@ -6,20 +6,21 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use sprag_govern::report::Report;
-use sprag_plan::merge::Cause;
-use sprag_plan::notes::{Note, Said as Noted};
-use sprag_plan::run::command::Said;
+use sprag_plan::merge::merge_failure::MergeFailure;
+use sprag_plan::notes::{NoteBody as Noted, StageNote};
+use sprag_plan::run::command::StageCommand;
 use sprag_plan::run::record::{
-    About, Because, Brief, Checking, Effect, Ended, Outcome, Purse, Recorded, Sought, TargetHeld,
+    BriefKind, BudgetOwner, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, ReviewDemand,
+    RunRecord, SessionOutcome, TargetHeld,
 };
-use sprag_plan::stage::{Case, Failure, Happened, Word};
+use sprag_plan::stage::{PersonAction, ReviewReason, StageEvent, StageFailure};
 
 use super::{NOTES, RUN, parsed};
 
 macro_rules! variants {
     ($($list:ident, $name_of:ident: $type:ident { $($variant:ident $name:literal),+ $(,)? })+) => {
         $(
-            pub const $list: &[&str] = &[$($name),+];
+            pub(super) const $list: &[&str] = &[$($name),+];
 
             fn $name_of(of: &$type) -> &'static str {
                 match of {
@@ -31,7 +32,7 @@ macro_rules! variants {
 }
 
 variants! {
-    RECORDS, record: Recorded {
+    RECORDS, record: RunRecord {
         Started "plan.started", Amended "plan.amended", Happened "stage.happened", Ended "session.ended",
         Intent "effect.intent", Outcome "effect.outcome", WorktreeLost "worktree.lost", Foreign "target.foreign",
         TargetHeld "target.held", Nearly "budget.nearly", Said "stage.said",
@@ -42,49 +43,49 @@ variants! {
         Gate "gate", Land "land", Restore "restore", Promote "promote", RemoveWorktree "remove_worktree",
         Notify "notify", Discard "discard",
     }
-    OUTCOMES, outcome: Outcome {
+    OUTCOMES, outcome: EffectOutcome {
         Done "done", Worktree "worktree", Green "green", Reviewable "reviewable", Unreviewed "unreviewed", Red "red",
         Unchanged "unchanged", Spawned "spawned", Salvaged "salvaged", Made "made", Conflicted "conflicted",
         Elsewhere "elsewhere", Failed "failed",
     }
-    ENDS, ended: Ended {
+    ENDS, ended: SessionOutcome {
         Well "well", Failed "failed", RateLimited "rate_limited", ContextFull "context_full", Stopped "stopped",
     }
-    HAPPENINGS, happened: Happened {
+    HAPPENINGS, happened: StageEvent {
         Freed "freed", Started "started", Asked "asked", Answered "answered", Claimed "claimed", WentOn "went_on",
         Red "red", SentBack "sent_back", Green "green", ContextFull "context_full", HandedOff "handed_off",
         Failed "failed", Paused "paused", Conflicted "conflicted", ResolverStarted "resolver_started",
         ResolverFailed "resolver_failed", MergeRed "merge_red", Landed "landed", Queued "queued", Raised "raised",
         Overtaken "overtaken", Told "told",
     }
-    WORDS, word: Word {
+    WORDS, word: PersonAction {
         Hold "hold", Release "release", Retry "retry", Block "block", Skip "skip", GoOn "go_on", Merge "merge",
         Verify "verify", Reset "reset",
     }
-    SAYINGS, said: Said {
+    SAYINGS, said: StageCommand {
         Complete "complete", Block "block", Ask "ask", Task "task", Output "output", Dispute "dispute", Hold "hold",
         Release "release", Skip "skip", Retry "retry", Reset "reset", Resume "resume", Merge "merge",
         Verify "verify", Accept "accept", Reject "reject", Bypass "bypass",
     }
     HELD, held: TargetHeld { Rewritten "rewritten", Gone "gone", Conflicted "conflicted", Red "red" }
-    PURSES, purse: Purse { Run "run", Stage "stage" }
-    FAILURES, failure: Failure {
+    PURSES, purse: BudgetOwner { Run "run", Stage "stage" }
+    FAILURES, failure: StageFailure {
         Crash "crash", Timeout "timeout", Overload "overload", Wedged "wedged", Auth "auth", Sandbox "sandbox",
         Setup "setup", Budget "budget", Conflict "conflict", Context "context", Told "told", Unknown "unknown",
     }
-    CASES, case: Case {
+    CASES, case: ReviewReason {
         Merge "merge", Checks "checks", Disputed "disputed", NoChange "no_change", Protected "protected",
         Conflict "conflict", Red "red", Held "held", Unreviewed "unreviewed",
     }
-    CAUSES, cause: Cause { Red "red", Pair "pair" }
-    BRIEFS, brief: Brief {
+    CAUSES, cause: MergeFailure { Red "red", Pair "pair" }
+    BRIEFS, brief: BriefKind {
         Stage "stage", Knowledge "knowledge", Recovery "recovery", Merge "merge", MergeConflict "merge-conflict",
         BaseConflict "base-conflict",
     }
-    NUDGES, nudge: About { Report "report", Answer "answer", Notes "notes", Handoff "handoff" }
-    KILLS, kill: Because { Over "over", Wedged "wedged" }
-    CHECKS, check: Checking { Before "before", Claim "claim" }
-    REVIEWS, review: Sought { Any "any", Another "another" }
+    NUDGES, nudge: NudgeTopic { Report "report", Answer "answer", Notes "notes", Handoff "handoff" }
+    KILLS, kill: KillReason { Over "over", Wedged "wedged" }
+    CHECKS, check: CheckPhase { Before "before", Claim "claim" }
+    REVIEWS, review: ReviewDemand { Any "any", Another "another" }
     NOTED, noted: Noted { Note "note", Decision "decision", Question "question" }
     REPORTS, report: Report {
         Observed "observed", Approved "approved", Rejected "rejected", IntentSelected "selected", IntentDone "done",
@@ -109,22 +110,22 @@ impl Shown {
         self.0.insert((list, name));
     }
 
-    fn add_recorded(&mut self, recorded: &Recorded, body: &Value) {
+    fn add_recorded(&mut self, recorded: &RunRecord, body: &Value) {
         match recorded {
-            Recorded::Happened { what, .. } => {
+            RunRecord::Happened { what, .. } => {
                 let written = &body["what"];
                 self.add("happenings", happened(what), &written["happened"]);
                 match what {
-                    Happened::Told(it) => self.add("words", word(it), written),
-                    Happened::Failed { failure: it, .. } => {
+                    StageEvent::Told(it) => self.add("words", word(it), written),
+                    StageEvent::Failed { failure: it, .. } => {
                         self.add("failures", failure(it), &written["failure"])
                     }
-                    Happened::Raised { case: it } => self.add("cases", case(it), &written["case"]),
-                    Happened::MergeRed { cause: it } => self.add("causes", cause(it), &written["cause"]),
+                    StageEvent::Raised { case: it } => self.add("cases", case(it), &written["case"]),
+                    StageEvent::MergeRed { cause: it } => self.add("causes", cause(it), &written["cause"]),
                     _ => {}
                 }
             }
-            Recorded::Intent { effect: it, .. } => {
+            RunRecord::Intent { effect: it, .. } => {
                 let written = &body["effect"];
                 self.add("effects", effect(it), &written["effect"]);
                 match it {
@@ -136,27 +137,27 @@ impl Shown {
                     _ => {}
                 }
             }
-            Recorded::Outcome { outcome: it, .. } => {
+            RunRecord::Outcome { outcome: it, .. } => {
                 let written = &body["outcome"];
                 self.add("outcomes", outcome(it), &written["outcome"]);
-                if let Outcome::Failed { failure: it, .. } = it {
+                if let EffectOutcome::Failed { failure: it, .. } = it {
                     self.add("failures", failure(it), &written["failure"]);
                 }
             }
-            Recorded::Ended { ended: it, .. } => {
+            RunRecord::Ended { ended: it, .. } => {
                 let written = &body["ended"];
                 self.add("ends", ended(it), &written["ended"]);
-                if let Ended::Failed { failure: it, .. } = it {
+                if let SessionOutcome::Failed { failure: it, .. } = it {
                     self.add("failures", failure(it), &written["failure"]);
                 }
             }
-            Recorded::Said { said: it, .. } => self.add("sayings", said(it), &body["said"]["say"]),
-            Recorded::TargetHeld { why } => self.add("held", held(why), &body["why"]["why"]),
-            Recorded::Nearly { of } => self.add("purses", purse(of), &body["of"]),
-            Recorded::Started { .. }
-            | Recorded::Amended { .. }
-            | Recorded::WorktreeLost { .. }
-            | Recorded::Foreign { .. } => {}
+            RunRecord::Said { said: it, .. } => self.add("sayings", said(it), &body["said"]["say"]),
+            RunRecord::TargetHeld { why } => self.add("held", held(why), &body["why"]["why"]),
+            RunRecord::Nearly { of } => self.add("purses", purse(of), &body["of"]),
+            RunRecord::Started { .. }
+            | RunRecord::Amended { .. }
+            | RunRecord::WorktreeLost { .. }
+            | RunRecord::Foreign { .. } => {}
         }
     }
 }
@@ -165,12 +166,12 @@ impl Shown {
 fn every_variant_of_a_written_record_has_a_line() {
     let mut shown = Shown::default();
     for it in parsed(RUN) {
-        let recorded = Recorded::read(&it).unwrap();
+        let recorded = RunRecord::read(&it).unwrap();
         shown.add("records", record(&recorded), &Value::from(it.kind));
         shown.add_recorded(&recorded, &it.body);
     }
     for line in NOTES.lines() {
-        let (note, written): (Note, Value) =
+        let (note, written): (StageNote, Value) =
             (serde_json::from_str(line).unwrap(), serde_json::from_str(line).unwrap());
         shown.add("noted", noted(&note.said), &written["kind"]);
     }

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 
 use crate::support::desk::Desk;
 use crate::support::{SPRAG, payload};
@@ -79,7 +79,7 @@ fn a_brief_begins_with_the_same_bytes_for_every_stage() {
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
     };
     assert_eq!(about("a")["stable"], about("b")["stable"]);
-    assert_eq!(about("a")["whole"], json!(Sum::of(a.as_bytes())));
+    assert_eq!(about("a")["whole"], json!(Sha256Sum::of(a.as_bytes())));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use sprag_orchestrator::session_dir::Site;
+use sprag_orchestrator::session_dir::SessionDir;
 
 use crate::support::desk::Desk;
 use crate::support::{Ran, SPRAG};
@@ -235,7 +235,7 @@ fn what_a_reviewer_costs_is_part_of_the_budget() {
         assert_eq!((deep.desk.runs("a"), deep.reviews()), (runs, 1), "{budget}");
         let sessions = fs::read_dir(deep.desk.sandbox.store().join("run/s")).unwrap().flatten();
         let mut reviewers = sessions.filter(|it| it.file_name().to_string_lossy().contains(".review."));
-        let site = Site::at(&reviewers.next().unwrap().path());
+        let site = SessionDir::at(&reviewers.next().unwrap().path());
         assert_eq!(site.keeper(), None, "nobody is taken for it who is below the daemon");
         assert_eq!(deep.sprag(&["repair"]).stdout, "nothing is left over\n");
     }

@@ -7,12 +7,12 @@ use std::fs;
 use serde_json::json;
 
 use sprag_base::text::Text;
-use sprag_check::{Check, Outcome, Profile, Ran, Results};
+use sprag_check::{CheckOutcome, CheckRan, CompletionCheck, Profile, Results};
 
 use crate::support::Sandbox;
 
 #[derive(Clone, Debug)]
-pub struct Told {
+pub(crate) struct Told {
     pub name: String,
     pub passes: bool,
     pub profile: Profile,
@@ -20,7 +20,7 @@ pub struct Told {
 }
 
 impl Told {
-    pub fn read(text: &str) -> Told {
+    pub(crate) fn read(text: &str) -> Told {
         let mut words = text.split_whitespace();
         let (name, how) = (words.next().unwrap(), words.next().unwrap());
         let more: Vec<&str> = words.collect();
@@ -37,7 +37,7 @@ impl Told {
         format!("echo run >> ../runs-{0}; cat ../says-{0}; test ! -s ../says-{0}", self.name)
     }
 
-    fn check(&self) -> Check {
+    fn check(&self) -> CompletionCheck {
         let Told { name, profile, mandatory, .. } = self;
         let command = self.command();
         serde_json::from_value(
@@ -47,7 +47,7 @@ impl Told {
     }
 
     /// In the user's own file: a project that nobody trusts has no say.
-    pub fn configure(&self, sandbox: &Sandbox) {
+    pub(crate) fn configure(&self, sandbox: &Sandbox) {
         sandbox.write(
             &format!("../says-{}", self.name),
             if self.passes { "" } else { "it broke\nline 7: bad\n" },
@@ -64,7 +64,7 @@ impl Told {
 }
 
 /// Adds to the end of the user's configuration, once.
-pub fn add(sandbox: &Sandbox, text: &str) {
+pub(crate) fn add(sandbox: &Sandbox, text: &str) {
     let file = sandbox.home.join(".config/sprag/config.toml");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     let set = fs::read_to_string(&file).unwrap_or_default();
@@ -74,14 +74,14 @@ pub fn add(sandbox: &Sandbox, text: &str) {
 }
 
 /// How often a check was run.
-pub fn runs(sandbox: &Sandbox, name: &str) -> usize {
+pub(crate) fn runs(sandbox: &Sandbox, name: &str) -> usize {
     let path = sandbox.project.join(format!("../runs-{name}"));
     fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
 /// The same for the core, which runs nothing.
 #[derive(Default)]
-pub struct Checks {
+pub(crate) struct Checks {
     known: Vec<Told>,
     /// By tree and check.
     found: BTreeMap<(usize, String), bool>,
@@ -94,7 +94,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    pub fn tell(&mut self, told: &Told) -> Vec<Check> {
+    pub(crate) fn tell(&mut self, told: &Told) -> Vec<CompletionCheck> {
         match self.known.iter_mut().find(|known| known.name == told.name) {
             Some(known) => known.passes = told.passes,
             None => self.known.push(told.clone()),
@@ -102,25 +102,25 @@ impl Checks {
         self.known.iter().map(Told::check).collect()
     }
 
-    pub fn wrote(&mut self, session: &str, path: &str) {
+    pub(crate) fn wrote(&mut self, session: &str, path: &str) {
         self.writes += 1;
         self.uncommitted.insert(path.to_owned());
         self.paths.entry(session.to_owned()).or_default().insert(path.to_owned());
     }
 
-    pub fn paths(&self, session: &str) -> Vec<String> {
+    pub(crate) fn paths(&self, session: &str) -> Vec<String> {
         self.paths.get(session).into_iter().flatten().cloned().collect()
     }
 
-    pub fn results(&mut self, profile: Profile) -> Results {
+    pub(crate) fn results(&mut self, profile: Profile) -> Results {
         let mut ran = Vec::new();
         for told in self.known.iter().filter(|told| told.profile <= profile) {
             let passes = *self.found.entry((self.writes, told.name.clone())).or_insert(told.passes);
-            let failed = Outcome::Failed { code: Some(1), tail: Text::from("it broke\nline 7: bad") };
-            ran.push(Ran {
+            let failed = CheckOutcome::Failed { code: Some(1), tail: Text::from("it broke\nline 7: bad") };
+            ran.push(CheckRan {
                 check: Text::from(told.name.as_str()),
                 mandatory: told.mandatory,
-                outcome: if passes { Outcome::Passed } else { failed },
+                outcome: if passes { CheckOutcome::Passed } else { failed },
             });
         }
         Results { profile, tree: Some(Text::new(self.writes.to_string())), ran }

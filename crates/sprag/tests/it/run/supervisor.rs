@@ -9,9 +9,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use sprag_host::sys::disk::RealDisk;
 use sprag_orchestrator::agent::sweep;
-use sprag_orchestrator::session_dir::limits::Watch;
-use sprag_orchestrator::session_dir::{Probe, Site, Spawn, Word};
-use sprag_plan::agent::exit::{By, Ended};
+use sprag_orchestrator::session_dir::limits::AgentLimits;
+use sprag_orchestrator::session_dir::{SessionDir, SessionProbe, SpawnRequest, SupervisorSignal};
+use sprag_plan::agent::exit::{EndedBy, ExitStatus};
 
 use crate::support::Sandbox;
 
@@ -31,12 +31,12 @@ impl Desk {
         self.sandbox.store().join("run/s").join(id)
     }
 
-    fn site(&self, id: &str) -> Site {
-        Site::at(&self.folder(id))
+    fn site(&self, id: &str) -> SessionDir {
+        SessionDir::at(&self.folder(id))
     }
 
-    fn spawn(&self, script: &str) -> Spawn {
-        Spawn {
+    fn spawn(&self, script: &str) -> SpawnRequest {
+        SpawnRequest {
             v: 1,
             epoch: 1,
             argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
@@ -47,12 +47,12 @@ impl Desk {
             seconds: 600,
             grace: 0,
             stdin: None,
-            watch: Watch::default(),
+            watch: AgentLimits::default(),
             confined: None,
         }
     }
 
-    fn ask(&self, id: &str, spawn: &Spawn) -> Site {
+    fn ask(&self, id: &str, spawn: &SpawnRequest) -> SessionDir {
         self.site(id).ask(&RealDisk, spawn).unwrap();
         self.site(id)
     }
@@ -80,9 +80,9 @@ impl Desk {
     }
 }
 
-fn exit_of(site: &Site) -> (Ended, By) {
+fn exit_of(site: &SessionDir) -> (ExitStatus, EndedBy) {
     match site.probe().unwrap() {
-        Probe::Ended(exit) => (exit.ended, exit.by),
+        SessionProbe::Ended(exit) => (exit.ended, exit.by),
         other => panic!("{other:?}"),
     }
 }
@@ -100,9 +100,9 @@ fn word(path: &Path) -> String {
 fn an_agent_runs_once_and_its_words_are_kept() {
     let desk = Desk::new();
     let site = desk.ask("s1", &desk.spawn("echo said; echo $SPRAG_SESSION >&2; echo x >>ran; exit 3"));
-    assert_eq!(site.probe().unwrap(), Probe::Nothing);
+    assert_eq!(site.probe().unwrap(), SessionProbe::Nothing);
     assert_eq!(desk.supervise("s1"), 0);
-    assert_eq!(exit_of(&site), (Ended::Code(3), By::Itself));
+    assert_eq!(exit_of(&site), (ExitStatus::Code(3), EndedBy::Itself));
     assert_eq!((word(&site.out()), word(&site.err())), ("said".to_owned(), "s1".to_owned()));
     assert_eq!(desk.supervise("s1"), 1, "a session is never run twice");
     assert_eq!(word(&desk.sandbox.project.join("ran")), "x");
@@ -126,16 +126,16 @@ fn what_an_agent_leaves_in_the_background_goes_with_it() {
         &desk.spawn("setsid sh -c 'sh -c \"echo \\$\\$ >hidden; exec sleep 1000\" & sleep 1000' & until test -s hidden; do :; done"),
     );
     assert_eq!(desk.supervise("s1"), 0);
-    assert_eq!(exit_of(&site), (Ended::Code(0), By::Itself));
+    assert_eq!(exit_of(&site), (ExitStatus::Code(0), EndedBy::Itself));
     assert!(!lives(&word(&desk.sandbox.project.join("hidden"))));
 }
 
 #[test]
 fn an_agent_without_time_is_ended() {
     let desk = Desk::new();
-    let site = desk.ask("s1", &Spawn { seconds: 0, ..desk.spawn("sleep 1000") });
+    let site = desk.ask("s1", &SpawnRequest { seconds: 0, ..desk.spawn("sleep 1000") });
     assert_eq!(desk.supervise("s1"), 0);
-    assert_eq!(exit_of(&site).1, By::Deadline);
+    assert_eq!(exit_of(&site).1, EndedBy::Deadline);
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn an_agent_that_does_not_listen_is_ended_all_the_same() {
     let site = desk.ask("s1", &desk.spawn(&script));
     let mut keeper = desk.start("s1");
     assert_eq!(word(&pipe), "up");
-    site.tell(Word::Stop).unwrap();
+    site.tell(SupervisorSignal::Stop).unwrap();
     assert!(keeper.wait().unwrap().success());
-    assert_eq!(exit_of(&site), (Ended::Signal(9), By::Told));
+    assert_eq!(exit_of(&site), (ExitStatus::Signal(9), EndedBy::Told));
 }
 
 #[test]
@@ -156,13 +156,13 @@ fn an_agent_is_ended_when_the_keeper_is_told_to() {
     let desk = Desk::new();
     let pipe = desk.pipe("started");
     let script = format!("echo up >{}; sleep 1000", pipe.display());
-    let site = desk.ask("s1", &Spawn { grace: 60, ..desk.spawn(&script) });
+    let site = desk.ask("s1", &SpawnRequest { grace: 60, ..desk.spawn(&script) });
     let mut keeper = desk.start("s1");
     assert_eq!(word(&pipe), "up");
-    assert_eq!(site.probe().unwrap(), Probe::Running);
-    site.tell(Word::Stop).unwrap();
+    assert_eq!(site.probe().unwrap(), SessionProbe::Running);
+    site.tell(SupervisorSignal::Stop).unwrap();
     assert!(keeper.wait().unwrap().success());
-    assert_eq!(exit_of(&site), (Ended::Signal(15), By::Told));
+    assert_eq!(exit_of(&site), (ExitStatus::Signal(15), EndedBy::Told));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_killed_keeper_takes_its_agent_along_and_the_rest_is_found() {
     let (left, agent) = told.split_once(' ').unwrap();
     kill_process(Pid::from_child(&keeper), Signal::KILL).unwrap();
     keeper.wait().unwrap();
-    assert_eq!(site.probe().unwrap(), Probe::Died);
+    assert_eq!(site.probe().unwrap(), SessionProbe::Died);
     assert!(lives(left), "what it hid lives on");
     assert!(sweep("s1") >= 1);
     while lives(left) || lives(agent) {
@@ -188,23 +188,23 @@ fn a_killed_keeper_takes_its_agent_along_and_the_rest_is_found() {
 #[test]
 fn an_agent_is_not_started_where_it_was_not_sent() {
     let desk = Desk::new();
-    let ran = |spawn: &Spawn, id: &str| {
+    let ran = |spawn: &SpawnRequest, id: &str| {
         let site = desk.ask(id, spawn);
         assert_eq!(desk.supervise(id), 0);
         match exit_of(&site).0 {
-            Ended::Refused { why } => desk.sandbox.plain(why.as_str()),
+            ExitStatus::Refused { why } => desk.sandbox.plain(why.as_str()),
             other => panic!("{other:?}"),
         }
     };
     let spawn = desk.spawn("echo x >>ran");
-    let elsewhere = Spawn { branch: "sprag/two".to_owned(), ..spawn.clone() };
+    let elsewhere = SpawnRequest { branch: "sprag/two".to_owned(), ..spawn.clone() };
     assert!(ran(&elsewhere, "s1").ends_with("is on `sprag/one`, not on `sprag/two`"));
-    let outside = Spawn { dir: desk.sandbox.home.clone(), ..spawn.clone() };
+    let outside = SpawnRequest { dir: desk.sandbox.home.clone(), ..spawn.clone() };
     assert!(ran(&outside, "s2").ends_with("is no worktree"));
-    let missing = Spawn { argv: vec!["no-such-agent".to_owned()], ..spawn };
+    let missing = SpawnRequest { argv: vec!["no-such-agent".to_owned()], ..spawn };
     let site = desk.ask("s3", &missing);
     assert_eq!(desk.supervise("s3"), 0);
-    assert_eq!(exit_of(&site), (Ended::Code(1), By::Itself));
+    assert_eq!(exit_of(&site), (ExitStatus::Code(1), EndedBy::Itself));
     assert!(word(&site.err()).contains("the agent `no-such-agent` cannot be started"));
     assert!(!desk.sandbox.project.join("ran").exists());
 }
@@ -215,7 +215,7 @@ fn a_daemon_that_was_replaced_starts_nothing() {
     let site = desk.ask("s1", &desk.spawn("echo x >>ran"));
     fs::write(desk.sandbox.store().join("run/epoch"), "2\n").unwrap();
     assert_eq!(desk.supervise("s1"), 1);
-    assert_eq!(site.probe().unwrap(), Probe::Nothing);
+    assert_eq!(site.probe().unwrap(), SessionProbe::Nothing);
 }
 
 #[test]

@@ -14,22 +14,22 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::{Event, Input, Presence, Source, Stop};
-use sprag_govern::history::Sessions;
+use sprag_govern::event::{Event, Input, Presence, StartSource, StopRequest};
+use sprag_govern::history::SessionList;
 use sprag_govern::obligation::Debts;
 use sprag_govern::report::Report;
 use sprag_host::pipeline;
 use sprag_host::store::{Store, journal, projections};
 use sprag_host::sys::disk::{Disk, RealDisk};
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::world::World;
-use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 
 use crate::support::{CONFLICT, Sandbox};
 
 /// A disk that dies at its n-th operation, in the middle of a write if it is one.
-pub struct Dying {
+pub(crate) struct Dying {
     left: Cell<usize>,
     torn: Torn,
     is_dead: Cell<bool>,
@@ -37,19 +37,19 @@ pub struct Dying {
 
 /// How much of the last write still got through.
 #[derive(Clone, Copy, Debug)]
-pub enum Torn {
+pub(crate) enum Torn {
     Nothing,
     Half,
     All,
 }
 
 impl Dying {
-    pub fn at(left: usize, torn: Torn) -> Dying {
+    pub(crate) fn at(left: usize, torn: Torn) -> Dying {
         Dying { left: Cell::new(left), torn, is_dead: Cell::new(false) }
     }
 
     /// How many operations it has left.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.left.get()
     }
 
@@ -109,14 +109,15 @@ impl Disk for Dying {
     }
 }
 
-const TOOLS: &[Tool] = &[Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") }];
+const TOOLS: &[ToolRow] =
+    &[ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") }];
 
 /// Two sessions: one leaves a debt, is moved into the log and ends; the other is told of it.
 fn script() -> Vec<(&'static str, Event)> {
-    let call = ToolCall::new(TOOLS, "Bash", json!({"command": "make"}), None, Whole::Yes);
-    let stop = || Event::StopRequested(Stop::default());
+    let call = ToolCall::new(TOOLS, "Bash", json!({"command": "make"}), None, InputCompleteness::Yes);
+    let stop = || Event::StopRequested(StopRequest::default());
     vec![
-        ("s-1", Event::SessionStarted { source: Source::Startup }),
+        ("s-1", Event::SessionStarted { source: StartSource::Startup }),
         ("s-1", Event::ToolRequested { call: call.clone() }),
         ("s-1", Event::Reported(Report::Observed { note: Text::from("a note") })),
         ("s-1", stop()),
@@ -124,7 +125,7 @@ fn script() -> Vec<(&'static str, Event)> {
         ("s-1", stop()),
         ("s-1", stop()),
         ("s-1", Event::SessionEnded { why: Text::from("other") }),
-        ("s-2", Event::SessionStarted { source: Source::Startup }),
+        ("s-2", Event::SessionStarted { source: StartSource::Startup }),
         ("s-2", Event::ToolRequested { call }),
         ("s-2", Event::SessionEnded { why: Text::from("other") }),
     ]
@@ -158,7 +159,7 @@ impl Run {
     }
 
     fn world<'a>(&'a self, disk: &'a dyn Disk) -> World<'a> {
-        World::new(&self.env, disk, Places::find(&self.sandbox.project, &self.env).unwrap())
+        World::new(&self.env, disk, Locations::find(&self.sandbox.project, &self.env).unwrap())
     }
 
     /// Plays one event; false if the process died over it.
@@ -210,7 +211,7 @@ impl Run {
             projections::load::<Debts>(&store).unwrap().state
         };
         assert_eq!(debts, fresh, "a stored fold is the fold");
-        let sessions: Sessions = projections::load_all(&store).unwrap();
+        let sessions: SessionList = projections::load_all(&store).unwrap();
         let (loaded, _) = journal::read(&journal::path(&store, &SessionId::new("s-1"))).unwrap();
         let records = self.records();
         Views {

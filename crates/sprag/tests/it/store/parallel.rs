@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CONFLICT, SPRAG, Sandbox, payload, stored_lines};
 
-pub fn start(sandbox: &Sandbox, event: &Value) -> Child {
+pub(crate) fn start(sandbox: &Sandbox, event: &Value) -> Child {
     let mut child = sandbox
         .command(SPRAG)
         .args(["hook", "claude"])

@@ -7,7 +7,7 @@ use crate::run::stage_checks;
 
 /// One line of a script, before the bar.
 #[derive(Debug)]
-pub enum Step {
+pub(crate) enum Step {
     Session(String),
     Start(String),
     Prompt(String),
@@ -87,7 +87,7 @@ pub enum Step {
 
 /// What becomes of a review.
 #[derive(Debug)]
-pub enum Turn {
+pub(crate) enum Turn {
     ReviewerStarts,
     ReviewerStops,
     /// Changes a file itself.
@@ -97,23 +97,23 @@ pub enum Turn {
     AuthorDecides(String),
 }
 
-pub struct Script {
+pub(crate) struct Script {
     pub name: String,
     pub lines: Vec<(usize, Step, String)>,
 }
 
 impl Script {
-    pub fn runs_in_real_time(&self) -> bool {
+    pub(crate) fn runs_in_real_time(&self) -> bool {
         !self.lines.iter().any(|(_, step, _)| matches!(step, Step::Wait(_)))
     }
 
     /// Whether a client has the events it is about.
-    pub fn suits(&self, client: &str) -> bool {
+    pub(crate) fn suits(&self, client: &str) -> bool {
         client != "codex" || !self.lines.iter().any(|(_, step, _)| matches!(step, Step::TaskDone(_)))
     }
 }
 
-pub fn scripts() -> Vec<Script> {
+pub(crate) fn scripts() -> Vec<Script> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/stories");
     let mut paths: Vec<PathBuf> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();

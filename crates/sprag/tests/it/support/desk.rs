@@ -9,12 +9,12 @@ use serde_json::Value;
 use crate::support::{Ran, Sandbox};
 
 /// A clone, a plan in it, and agents that are small scripts.
-pub struct Desk {
+pub(crate) struct Desk {
     pub sandbox: Sandbox,
 }
 
 impl Desk {
-    pub fn new() -> Desk {
+    pub(crate) fn new() -> Desk {
         let sandbox = Sandbox::new();
         for args in [&["config", "user.name", "t"][..], &["config", "user.email", "t@localhost"]] {
             assert!(sandbox.git(args).status.success());
@@ -26,7 +26,7 @@ impl Desk {
         desk
     }
 
-    pub fn git(&self, args: &str) -> String {
+    pub(crate) fn git(&self, args: &str) -> String {
         let args: Vec<&str> = args.split(' ').collect();
         let output = self.sandbox.git(&args);
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -34,7 +34,7 @@ impl Desk {
     }
 
     /// A stage whose agent is this script; each time it runs, it says so outside of the worktree.
-    pub fn stage(&self, id: &str, needs: &[&str], script: &str, acceptance: &str) -> String {
+    pub(crate) fn stage(&self, id: &str, needs: &[&str], script: &str, acceptance: &str) -> String {
         let path = self.sandbox.home.join(format!("{id}.sh"));
         let ran = self.sandbox.home.join(format!("{id}.ran"));
         let script = format!(
@@ -49,7 +49,7 @@ impl Desk {
         )
     }
 
-    pub fn plan(&self, stages: &[String]) -> PathBuf {
+    pub(crate) fn plan(&self, stages: &[String]) -> PathBuf {
         let text = format!(
             "# Plan\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\nbackoff: 1s\nstages:\n{}```\n",
             stages.concat()
@@ -59,68 +59,68 @@ impl Desk {
         path
     }
 
-    pub fn run(&self) -> Ran {
+    pub(crate) fn run(&self) -> Ran {
         self.run_with(&[])
     }
 
-    pub fn run_with(&self, more: &[&str]) -> Ran {
+    pub(crate) fn run_with(&self, more: &[&str]) -> Ran {
         let plan = self.sandbox.home.join("plan.md").display().to_string();
         self.sandbox.run(&[&["run", &plan, "--trust", "--foreground"], more].concat())
     }
 
-    pub fn run_id(&self) -> String {
+    pub(crate) fn run_id(&self) -> String {
         self.records()[0]["body"]["run"].as_str().unwrap().to_owned()
     }
 
-    pub fn start(&self) -> Child {
+    pub(crate) fn start(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
         command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 
     /// A pipe on which an agent says that it is there, and waits to be let go on.
-    pub fn pipe(&self, name: &str) -> Pipe {
+    pub(crate) fn pipe(&self, name: &str) -> Pipe {
         let path = self.sandbox.home.join(name);
         let made = self.sandbox.command("mkfifo").arg(&path).status().unwrap();
         assert!(made.success());
         Pipe { path }
     }
 
-    pub fn runs(&self, id: &str) -> usize {
+    pub(crate) fn runs(&self, id: &str) -> usize {
         fs::read_to_string(self.sandbox.home.join(format!("{id}.ran"))).map_or(0, |text| text.lines().count())
     }
 
-    pub fn on_trunk(&self, path: &str) -> String {
+    pub(crate) fn on_trunk(&self, path: &str) -> String {
         self.git(&format!("show refs/sprag/p/trunk:{path}"))
     }
 
     /// How many records there are of a kind.
-    pub fn count(&self, kind: &str) -> usize {
+    pub(crate) fn count(&self, kind: &str) -> usize {
         self.records().iter().filter(|record| record["kind"] == kind).count()
     }
 
     /// Started, and listened to.
-    pub fn start_heard(&self) -> Child {
+    pub(crate) fn start_heard(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
         command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// Its exit code, and what it said.
-    pub fn ended(&self, run: Child) -> (i32, String, String) {
+    pub(crate) fn ended(&self, run: Child) -> (i32, String, String) {
         let output = run.wait_with_output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
     }
 
-    pub fn records(&self) -> Vec<Value> {
+    pub(crate) fn records(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap();
         // Half a line may be there that was being written when it could not.
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Every commit the trunk was moved to was found good as exactly that commit before.
-    pub fn assert_all_landed_was_tested(&self) {
+    pub(crate) fn assert_all_landed_was_tested(&self) {
         let records = self.records();
         let mut gates: Vec<(String, String)> = Vec::new();
         let mut green: Vec<String> = Vec::new();
@@ -149,23 +149,23 @@ impl Desk {
     }
 }
 
-pub struct Pipe {
+pub(crate) struct Pipe {
     path: PathBuf,
 }
 
 impl Pipe {
     /// What a script does to be waited for.
-    pub fn wait(&self) -> String {
+    pub(crate) fn wait(&self) -> String {
         let path = self.path.display();
         format!("echo up >{path}; cat {path} >/dev/null")
     }
 
     /// Until the agent is there.
-    pub fn is_up(&self) {
+    pub(crate) fn is_up(&self) {
         assert_eq!(fs::read_to_string(&self.path).unwrap(), "up\n");
     }
 
-    pub fn go_on(&self) {
+    pub(crate) fn go_on(&self) {
         fs::write(&self.path, "go\n").unwrap();
     }
 }

@@ -11,9 +11,9 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub const SPRAG: &str = env!("CARGO_BIN_EXE_sprag");
+pub(crate) const SPRAG: &str = env!("CARGO_BIN_EXE_sprag");
 
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     _temp: TempDir,
     pub home: PathBuf,
     pub project: PathBuf,
@@ -22,7 +22,7 @@ pub struct Sandbox {
 }
 
 /// What a run of the program came to.
-pub struct Ran {
+pub(crate) struct Ran {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -30,14 +30,14 @@ pub struct Ran {
 
 impl Sandbox {
     /// An empty git repository.
-    pub fn new() -> Sandbox {
+    pub(crate) fn new() -> Sandbox {
         let sandbox = Sandbox::without_git();
         let done = sandbox.git(&["init", "-q", "-b", "main"]);
         assert!(done.status.success());
         sandbox
     }
 
-    pub fn without_git() -> Sandbox {
+    pub(crate) fn without_git() -> Sandbox {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let (home, project) = (root.join("home"), root.join("project"));
@@ -50,12 +50,12 @@ impl Sandbox {
 
     /// Hooks are called from a shell of a person's own, so that a test is nobody's client and may be
     /// that person.
-    pub fn of_a_person(mut self) -> Sandbox {
+    pub(crate) fn of_a_person(mut self) -> Sandbox {
         self.is_person = true;
         self
     }
 
-    pub fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
             .env_clear()
@@ -70,11 +70,11 @@ impl Sandbox {
     }
 
     /// Puts a program called `git` in front of the real one.
-    pub fn with_git(&mut self, script: &str) {
+    pub(crate) fn with_git(&mut self, script: &str) {
         self.with_program("git", script);
     }
 
-    pub fn with_program(&mut self, name: &str, script: &str) {
+    pub(crate) fn with_program(&mut self, name: &str, script: &str) {
         let bin = self.home.join("bin");
         fs::create_dir_all(&bin).unwrap();
         fs::write(bin.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -83,32 +83,32 @@ impl Sandbox {
         self.vars.push(("PATH".to_owned(), format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display())));
     }
 
-    pub fn git(&self, args: &[&str]) -> Output {
+    pub(crate) fn git(&self, args: &[&str]) -> Output {
         let identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
         self.command("git").args(identity).args(args).output().unwrap()
     }
 
-    pub fn write(&self, path: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, path: &str, text: &str) -> PathBuf {
         let path = self.project.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.project.join(".git/sprag")
     }
 
-    pub fn journal(&self, session: &str) -> PathBuf {
+    pub(crate) fn journal(&self, session: &str) -> PathBuf {
         self.store().join("journal").join(format!("{session}.jsonl"))
     }
 
     /// Runs `sprag` with these arguments.
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         self.run_with(args, b"")
     }
 
-    pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
+    pub(crate) fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ran {
         let mut command = self.command(SPRAG);
         command.args(args);
         ran(command, stdin)
@@ -125,29 +125,29 @@ impl Sandbox {
         ran(command, stdin)
     }
     /// Runs and gives back the one JSON object on stdout.
-    pub fn json(&self, args: &[&str]) -> Value {
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(args);
         serde_json::from_str(&ran.stdout)
             .unwrap_or_else(|error| panic!("{args:?}: {error}\n{}", ran.told(self)))
     }
 
     /// Sends one event and gives back the reply.
-    pub fn hook(&self, client: &str, payload: &Value) -> Value {
+    pub(crate) fn hook(&self, client: &str, payload: &Value) -> Value {
         let ran = self.run_hook(client, payload.to_string().as_bytes());
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {:?}", ran.stdout))
     }
 
-    pub fn event(&self, session: &str, name: &str, more: Value) -> Value {
+    pub(crate) fn event(&self, session: &str, name: &str, more: Value) -> Value {
         self.hook("claude", &payload(session, name, &self.project, more))
     }
 
-    pub fn bash(&self, session: &str, command: &str) -> Value {
+    pub(crate) fn bash(&self, session: &str, command: &str) -> Value {
         self.event(session, "PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": command}}))
     }
 
     /// Replaces what differs from run to run.
-    pub fn plain(&self, text: &str) -> String {
+    pub(crate) fn plain(&self, text: &str) -> String {
         let root = self.project.parent().unwrap().display().to_string();
         mask_times(&text.replace(&root, "ROOT").replace(SPRAG, "SPRAG"))
     }
@@ -155,7 +155,7 @@ impl Sandbox {
 
 impl Ran {
     /// Code, stdout and stderr together, for snapshots.
-    pub fn told(&self, sandbox: &Sandbox) -> String {
+    pub(crate) fn told(&self, sandbox: &Sandbox) -> String {
         let mut told = format!("exit {}\n", self.code);
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             if !text.is_empty() {
@@ -182,7 +182,7 @@ fn ran(mut command: Command, stdin: &[u8]) -> Ran {
     }
 }
 
-pub fn payload(session: &str, name: &str, cwd: &Path, mut more: Value) -> Value {
+pub(crate) fn payload(session: &str, name: &str, cwd: &Path, mut more: Value) -> Value {
     more["session_id"] = json!(session);
     more["hook_event_name"] = json!(name);
     more["cwd"] = json!(cwd);
@@ -190,10 +190,10 @@ pub fn payload(session: &str, name: &str, cwd: &Path, mut more: Value) -> Value 
 }
 
 /// So few lines that nothing else is owed for them.
-pub const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\n>>>>>>> theirs\n";
+pub(crate) const CONFLICT: &str = "one\n<<<<<<< ours\ntwo\n=======\n>>>>>>> theirs\n";
 
 /// Lines of all journals and logs of a store.
-pub fn stored_lines(store: &Path) -> Vec<String> {
+pub(crate) fn stored_lines(store: &Path) -> Vec<String> {
     let mut lines = Vec::new();
     for dir in ["log", "journal"] {
         for entry in fs::read_dir(store.join(dir)).into_iter().flatten().flatten() {

@@ -36,7 +36,7 @@ fn check_contributor(value: &Value) {
     assert!(value.get("model_id").is_none_or(|it| it.as_str().unwrap().chars().count() <= 250));
 }
 
-pub fn check(record: &Value) {
+pub(super) fn check(record: &Value) {
     members(record, &["version", "id", "timestamp", "files"], &["vcs", "tool", "metadata"], "record");
     assert_eq!(record["version"], "0.1.0");
     assert!(is_uuid(record["id"].as_str().unwrap()));

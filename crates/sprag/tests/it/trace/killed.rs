@@ -6,22 +6,22 @@ use std::fs;
 use serde_json::json;
 
 use sprag_base::ids::SessionId;
-use sprag_govern::event::{Event, Input, Presence, Source, Stop};
+use sprag_govern::event::{Event, Input, Presence, StartSource, StopRequest};
 use sprag_host::pipeline;
 use sprag_host::sys::disk::{Disk, RealDisk};
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::Places;
-use sprag_host::trace::records::{self, Standing};
+use sprag_host::sys::locations::Locations;
+use sprag_host::trace::records::{self, CurrentRecords};
 use sprag_host::trace::verify;
 use sprag_host::world::World;
-use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 
 use crate::store::killed::{Dying, Torn};
 use crate::support::Sandbox;
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
 ];
 
 struct Run {
@@ -41,7 +41,7 @@ impl Run {
     }
 
     fn world<'a>(&'a self, disk: &'a dyn Disk) -> World<'a> {
-        World::new(&self.env, disk, Places::find(&self.sandbox.project, &self.env).unwrap())
+        World::new(&self.env, disk, Locations::find(&self.sandbox.project, &self.env).unwrap())
     }
 
     /// Whoever is killed over an event is called again.
@@ -61,19 +61,19 @@ impl Run {
     }
 
     fn call(&self, disk: &Dying, tool: &str, input: serde_json::Value, act: impl FnOnce()) {
-        let call = ToolCall::new(TOOLS, tool, input, Some("c"), Whole::Yes);
+        let call = ToolCall::new(TOOLS, tool, input, Some("c"), InputCompleteness::Yes);
         self.play(disk, &Event::ToolRequested { call: call.clone() });
         act();
-        self.play(disk, &Event::ToolFinished { call, outcome: Outcome::Ok });
+        self.play(disk, &Event::ToolFinished { call, outcome: ToolOutcome::Ok });
     }
 
     fn play_all(&self, disk: &Dying) {
         let file = self.sandbox.project.join("a.txt");
-        self.play(disk, &Event::SessionStarted { source: Source::Startup });
+        self.play(disk, &Event::SessionStarted { source: StartSource::Startup });
         let write = |text: &str| self.sandbox.write("a.txt", text);
         let input = |text: &str| json!({"file_path": file, "content": text});
         self.call(disk, "Write", input("one\ntwo\n"), || drop(write("one\ntwo\n")));
-        self.play(disk, &Event::StopRequested(Stop::default()));
+        self.play(disk, &Event::StopRequested(StopRequest::default()));
         self.call(disk, "Bash", json!({"command": "git commit -qam second"}), || {
             self.sandbox.git(&["commit", "-qam", "second"]);
         });
@@ -85,7 +85,7 @@ impl Run {
         let report = verify::verify(&world, || {}).unwrap();
         assert_eq!(report.problems, []);
         let all = records::all(&world).unwrap();
-        let standing = Standing::of(&all);
+        let standing = CurrentRecords::of(&all);
         let told = all.iter().filter(|found| standing.is_any(found)).map(|found| {
             let ranges = found.trace.files.iter().flat_map(|file| &file.ranges);
             let ranges: Vec<String> = ranges.map(|range| format!("{}-{}", range.start, range.end)).collect();

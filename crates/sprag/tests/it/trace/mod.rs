@@ -8,7 +8,7 @@ mod killed;
 mod odd;
 mod people;
 mod tampered;
-pub mod work;
+pub(crate) mod work;
 
 use std::collections::BTreeSet;
 use std::process::Child;

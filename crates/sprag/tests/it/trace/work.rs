@@ -7,14 +7,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::{Ran, Sandbox};
 
-pub struct Work {
+pub(crate) struct Work {
     pub sandbox: Sandbox,
     calls: std::cell::Cell<usize>,
 }
 
 impl Work {
     /// A repository with one commit.
-    pub fn new() -> Work {
+    pub(crate) fn new() -> Work {
         let work = Work::unborn();
         work.sandbox.write("src/a.rs", "fn a() {\n    one();\n}\n");
         work.sandbox.write("notes.txt", "first\nsecond\nthird\n");
@@ -23,11 +23,11 @@ impl Work {
     }
 
     /// One without any.
-    pub fn unborn() -> Work {
+    pub(crate) fn unborn() -> Work {
         Work::of(Sandbox::new())
     }
 
-    pub fn of(mut sandbox: Sandbox) -> Work {
+    pub(crate) fn of(mut sandbox: Sandbox) -> Work {
         for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"] {
             sandbox.vars.push((name.to_owned(), "test".to_owned()));
         }
@@ -42,18 +42,18 @@ impl Work {
     }
 
     /// A session that says what it works for.
-    pub fn session(&self, id: &str, intent: &str) {
+    pub(crate) fn session(&self, id: &str, intent: &str) {
         self.sandbox.event(id, "SessionStart", json!({"source": "startup"}));
         self.select(id, intent, "INTENT_EVOLUTION");
     }
 
-    pub fn select(&self, session: &str, intent: &str, class: &str) {
+    pub(crate) fn select(&self, session: &str, intent: &str, class: &str) {
         let ran =
             self.sandbox.run(&["intent", "select", intent, "--class", class, "--session", session, "--json"]);
         assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     }
 
-    pub fn edit(&self, session: &str, path: &str, old: &str, new: &str) {
+    pub(crate) fn edit(&self, session: &str, path: &str, old: &str, new: &str) {
         let file = self.sandbox.project.join(path);
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.contains(old), "{text}");
@@ -61,7 +61,7 @@ impl Work {
         self.call(session, "Edit", input, || fs::write(&file, text.replacen(old, new, 1)).unwrap());
     }
 
-    pub fn write(&self, session: &str, path: &str, text: &str) {
+    pub(crate) fn write(&self, session: &str, path: &str, text: &str) {
         let file = self.sandbox.project.join(path);
         let input = json!({"file_path": file, "content": text});
         self.call(session, "Write", input, || {
@@ -69,12 +69,12 @@ impl Work {
         });
     }
 
-    pub fn shell(&self, session: &str, line: &str) {
+    pub(crate) fn shell(&self, session: &str, line: &str) {
         self.call(session, "Bash", json!({"command": line}), || self.run_shell(line));
     }
 
     /// A call from its request to its end.
-    pub fn call(&self, session: &str, tool: &str, input: Value, act: impl FnOnce()) {
+    pub(crate) fn call(&self, session: &str, tool: &str, input: Value, act: impl FnOnce()) {
         self.calls.set(self.calls.get() + 1);
         let id = format!("call-{}", self.calls.get());
         let more = json!({"tool_name": tool, "tool_input": input, "tool_use_id": id});
@@ -83,26 +83,26 @@ impl Work {
         self.sandbox.event(session, "PostToolUse", more);
     }
 
-    pub fn stop(&self, session: &str) -> Value {
+    pub(crate) fn stop(&self, session: &str) -> Value {
         self.sandbox.event(session, "Stop", json!({}))
     }
 
     /// Somebody at a terminal.
-    pub fn git(&self, line: &str) {
+    pub(crate) fn git(&self, line: &str) {
         self.run_shell(&format!("git {line}"));
     }
 
-    pub fn run_shell(&self, line: &str) {
+    pub(crate) fn run_shell(&self, line: &str) {
         let done = self.sandbox.command("sh").args(["-c", line]).output().unwrap();
         assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
     /// All records as other programs read them.
-    pub fn records(&self) -> Vec<Value> {
+    pub(crate) fn records(&self) -> Vec<Value> {
         self.exported(&["--all"])
     }
 
-    pub fn finals(&self) -> Vec<Value> {
+    pub(crate) fn finals(&self) -> Vec<Value> {
         self.exported(&["--final"])
     }
 
@@ -111,16 +111,16 @@ impl Work {
         self.sandbox.json(&args)["records"].as_array().unwrap().clone()
     }
 
-    pub fn verify(&self) -> Ran {
+    pub(crate) fn verify(&self) -> Ran {
         self.sandbox.run(&["trace", "verify", "--json"])
     }
 
-    pub fn text(&self, path: &str) -> String {
+    pub(crate) fn text(&self, path: &str) -> String {
         fs::read_to_string(self.sandbox.project.join(path)).unwrap()
     }
 
     /// The log, and its lines.
-    pub fn log(&self) -> (std::path::PathBuf, Vec<String>) {
+    pub(crate) fn log(&self) -> (std::path::PathBuf, Vec<String>) {
         let dir = self.sandbox.store().join("log");
         let path = fs::read_dir(dir).unwrap().next().unwrap().unwrap().path();
         let lines = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
@@ -128,12 +128,12 @@ impl Work {
     }
 }
 
-pub fn ours(record: &Value) -> &Value {
+pub(crate) fn ours(record: &Value) -> &Value {
     &record["metadata"]["dev.sprag"]
 }
 
 /// `path:first-last` of all lines it claims.
-pub fn lines_of(record: &Value) -> Vec<String> {
+pub(crate) fn lines_of(record: &Value) -> Vec<String> {
     let files = record["files"].as_array().unwrap().iter();
     files
         .flat_map(|file| {
@@ -145,7 +145,7 @@ pub fn lines_of(record: &Value) -> Vec<String> {
         .collect()
 }
 
-pub fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     let digits: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{digits}")
 }

@@ -6,30 +6,30 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_policy::call::{Effect, Tool, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 use sprag_policy::{Rule, RuleSet, Strictness};
 
 use crate::decide;
-use crate::event::{Actor, Author, Event, Input, Stop, Waiting};
+use crate::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
 use crate::gates::Gate as _;
-use crate::gates::needs::{Facts, Needs};
+use crate::gates::needs::{Answers, SharedNeeds};
 use crate::gates::review::ATTEMPT;
 use crate::obligation::Debts;
-use crate::report::{Decided, Report, ReviewWord};
+use crate::report::{Report, ReviewDecision, ReviewResult};
 use crate::session::Session;
 use crate::verdict::Ruling;
 
-pub const TOKEN: &str = "sprt_0123456789abcdef0123456789abcdef";
+pub(crate) const TOKEN: &str = "sprt_0123456789abcdef0123456789abcdef";
 
-const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
+const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
 ];
 
 /// A session in a world of its own.
-pub struct Desk {
+pub(crate) struct Desk {
     pub session: Session,
-    pub policy: crate::settings::Policy,
+    pub policy: crate::settings::GovernSettings,
     pub rules: RuleSet,
     pub tree: Option<&'static str>,
     pub debts: Debts,
@@ -40,10 +40,10 @@ pub struct Desk {
 }
 
 impl Desk {
-    pub fn new() -> Desk {
+    pub(crate) fn new() -> Desk {
         let rule = Rule { id: "review.gate-1".to_owned(), ..Rule::gate("Bash:gh issue close*") };
         let rules = RuleSet::new([&rule], Strictness::Usual).unwrap();
-        let mut policy = crate::settings::Policy::default();
+        let mut policy = crate::settings::GovernSettings::default();
         policy.gates.permission.watch = rules.watch();
         policy.gates.review.watch = Some(rules.watch());
         Desk {
@@ -59,18 +59,18 @@ impl Desk {
         }
     }
 
-    pub fn step(&mut self, actor: Actor, event: Event) -> Ruling {
+    pub(crate) fn step(&mut self, actor: Actor, event: Event) -> Ruling {
         self.now += 1;
         let at = Timestamp::from_millis(0).plus_seconds(self.now);
         let input = Input { actor, ..Input::new(at, SessionId::new("s"), event).within("/w") };
         let needs = decide::needs(&self.session, &input, &self.policy);
-        let facts = Facts {
+        let facts = Answers {
             rules: Some(self.rules.clone()),
             conflicts: Some(Vec::new()),
-            tree: self.tree.filter(|_| needs.has(Needs::TREE)).map(Text::from),
-            token: needs.has(Needs::TOKEN).then(|| Text::from(self.token.as_str())),
-            debts: needs.has(Needs::DEBTS).then(|| self.debts.open().to_vec()),
-            ..Facts::default()
+            tree: self.tree.filter(|_| needs.has(SharedNeeds::TREE)).map(Text::from),
+            token: needs.has(SharedNeeds::TOKEN).then(|| Text::from(self.token.as_str())),
+            debts: needs.has(SharedNeeds::DEBTS).then(|| self.debts.open().to_vec()),
+            ..Answers::default()
         };
         let mut session = self.session.clone();
         if self.is_unlocked {
@@ -90,35 +90,36 @@ impl Desk {
         step.verdict.ruling
     }
 
-    pub fn prompt(&mut self, text: &str) {
-        let ruling = self.step(Actor::Main, Event::Prompted { text: text.to_owned(), author: Author::User });
+    pub(crate) fn prompt(&mut self, text: &str) {
+        let ruling =
+            self.step(Actor::Main, Event::Prompted { text: text.to_owned(), author: PromptAuthor::User });
         assert_eq!(ruling, Ruling::Pass);
     }
 
-    pub fn bash(&mut self, actor: Actor, command: &str) -> Ruling {
+    pub(crate) fn bash(&mut self, actor: Actor, command: &str) -> Ruling {
         self.step(actor, Event::ToolRequested { call: bash(command) })
     }
 
-    pub fn work(&mut self, tree: &'static str) {
+    pub(crate) fn work(&mut self, tree: &'static str) {
         self.tree = Some(tree);
         assert_eq!(self.bash(Actor::Main, "make"), Ruling::Pass);
     }
 
-    pub fn stop(&mut self) -> Ruling {
-        let stop = Stop { waiting: Waiting::No, ..Stop::default() };
+    pub(crate) fn stop(&mut self) -> Ruling {
+        let stop = StopRequest { waiting: BackgroundWork::No, ..StopRequest::default() };
         self.step(Actor::Main, Event::StopRequested(stop))
     }
 
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.step(Actor::Main, Event::SessionEnded { why: Text::from("other") });
     }
 
-    pub fn reviewer_starts(&mut self) {
+    pub(crate) fn reviewer_starts(&mut self) {
         assert_eq!(self.step(reviewer(), Event::SubagentStarted), Ruling::Pass);
     }
 
-    pub fn decide(&mut self, word: ReviewWord, token: Option<&str>) -> Ruling {
-        let decided = Decided {
+    pub(crate) fn decide(&mut self, word: ReviewResult, token: Option<&str>) -> Ruling {
+        let decided = ReviewDecision {
             word,
             summary: Text::from("looked at it"),
             message: Text::from("line 3 is wrong"),
@@ -128,36 +129,36 @@ impl Desk {
         self.step(Actor::Main, Event::Reported(Report::Decided(decided)))
     }
 
-    pub fn reviewer_decides(&mut self, word: ReviewWord) -> Ruling {
+    pub(crate) fn reviewer_decides(&mut self, word: ReviewResult) -> Ruling {
         let line = format!("sprag decide {} --summary x --session s --token {TOKEN}", word.name());
         assert_eq!(self.bash(reviewer(), &line), Ruling::Pass);
         self.decide(word, Some(TOKEN))
     }
 
-    pub fn approve(&mut self) {
+    pub(crate) fn approve(&mut self) {
         self.reviewer_starts();
-        assert_eq!(self.reviewer_decides(ReviewWord::Complete), Ruling::Pass);
+        assert_eq!(self.reviewer_decides(ReviewResult::Complete), Ruling::Pass);
         assert_eq!(self.state(), "approved");
     }
 
-    pub fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> &'static str {
         self.session.gates.review.state().unwrap()
     }
 
-    pub fn outcomes(&self) -> Vec<&str> {
+    pub(crate) fn outcomes(&self) -> Vec<&str> {
         let attempts = self.log.iter().filter(|(kind, _)| *kind == ATTEMPT);
         attempts.map(|(_, body)| body["outcome"].as_str().unwrap()).collect()
     }
 }
 
-pub fn record(kind: &str, body: Value, at: Timestamp) -> Record {
+pub(crate) fn record(kind: &str, body: Value, at: Timestamp) -> Record {
     Record { session: Some(SessionId::new("s")), ..Record::new(kind, at, body) }
 }
 
-pub fn bash(command: &str) -> ToolCall {
-    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes)
+pub(crate) fn bash(command: &str) -> ToolCall {
+    ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes)
 }
 
-pub fn reviewer() -> Actor {
+pub(crate) fn reviewer() -> Actor {
     Actor::Subagent { id: Text::from("r1"), kind: Text::from("sprag-reviewer") }
 }

@@ -1,6 +1,6 @@
 //! Stories of reviews, through the whole governor: what holds, what counts, and what is written down.
 
-pub mod fixture;
+pub(super) mod fixture;
 
 use serde_json::json;
 
@@ -9,9 +9,9 @@ use sprag_policy::RuleSet;
 
 use super::*;
 use crate::decide;
-use crate::event::{Stop, Waiting};
-use crate::gates::needs::Facts;
-use crate::report::ReviewWord;
+use crate::event::{BackgroundWork, StopRequest};
+use crate::gates::needs::Answers;
+use crate::report::ReviewResult;
 use crate::session::Session;
 use crate::verdict::Ruling;
 use fixture::{Desk, TOKEN, record, reviewer};
@@ -63,9 +63,11 @@ fn only_the_first_word_is_a_marker() {
 #[test]
 fn what_a_sub_agent_or_the_client_says_is_no_request() {
     let mut desk = Desk::new();
-    for (actor, author) in
-        [(helper(), Author::User), (Actor::Main, Author::Client), (Actor::Main, Author::Sprag)]
-    {
+    for (actor, author) in [
+        (helper(), PromptAuthor::User),
+        (Actor::Main, PromptAuthor::Client),
+        (Actor::Main, PromptAuthor::Sprag),
+    ] {
         desk.step(actor, Event::Prompted { text: "#review".to_owned(), author });
         assert_eq!(desk.state(), "idle");
     }
@@ -78,7 +80,7 @@ fn issues_reach_the_author_once_in_full_and_a_new_verdict_holds_again() {
     desk.work("t1");
     held(desk.stop());
     desk.reviewer_starts();
-    assert_eq!(desk.reviewer_decides(ReviewWord::Issues), Ruling::Pass);
+    assert_eq!(desk.reviewer_decides(ReviewResult::Issues), Ruling::Pass);
     let (code, why) = held(desk.stop());
     assert_eq!(code, "review_issues");
     assert!(why.contains("line 3 is wrong"), "{why}");
@@ -88,10 +90,10 @@ fn issues_reach_the_author_once_in_full_and_a_new_verdict_holds_again() {
     assert_eq!(desk.stop(), Ruling::Pass, "the breaker lets it go");
     assert_eq!(desk.debts.open().len(), 1);
     desk.reviewer_starts();
-    desk.reviewer_decides(ReviewWord::Issues);
+    desk.reviewer_decides(ReviewResult::Issues);
     assert!(held(desk.stop()).1.contains("line 3 is wrong"), "a new verdict may hold again");
     desk.reviewer_starts();
-    desk.reviewer_decides(ReviewWord::Complete);
+    desk.reviewer_decides(ReviewResult::Complete);
     assert_eq!(desk.stop(), Ruling::Pass);
     assert_eq!(desk.debts.open().len(), 0, "the approval meets the debt");
 }
@@ -103,8 +105,12 @@ fn issues_are_not_lost_in_a_stop_that_passes() {
     desk.prompt("#review");
     desk.work("t1");
     desk.reviewer_starts();
-    desk.reviewer_decides(ReviewWord::Issues);
-    let asks = Stop { last_message: Text::from("Shall I?"), waiting: Waiting::No, ..Stop::default() };
+    desk.reviewer_decides(ReviewResult::Issues);
+    let asks = StopRequest {
+        last_message: Text::from("Shall I?"),
+        waiting: BackgroundWork::No,
+        ..StopRequest::default()
+    };
     assert_eq!(desk.step(Actor::Main, Event::StopRequested(asks)), Ruling::Pass);
     assert!(held(desk.stop()).1.contains("line 3 is wrong"));
 }
@@ -124,23 +130,23 @@ fn the_author_cannot_decide() {
         }
     }
     assert_eq!(
-        held(desk.decide(ReviewWord::Complete, Some("sprt_00000000000000000000000000000000"))).0,
+        held(desk.decide(ReviewResult::Complete, Some("sprt_00000000000000000000000000000000"))).0,
         "bad_token"
     );
     desk.reviewer_starts();
     // A token that was read elsewhere is worth nothing without the reviewer's own call.
-    assert_eq!(held(desk.decide(ReviewWord::Complete, Some(TOKEN))).0, "not_reviewer");
+    assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "not_reviewer");
     assert_eq!(held(desk.bash(reviewer(), "sprag decide COMPLETE --human --summary x")).0, "not_reviewer");
     // Nor is a permit for another word.
     desk.bash(reviewer(), "sprag decide ISSUES --summary x");
-    assert_eq!(held(desk.decide(ReviewWord::Complete, Some(TOKEN))).0, "not_reviewer");
+    assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "not_reviewer");
     // Nor an old one.
     desk.bash(reviewer(), "sprag decide COMPLETE --summary x");
     desk.now += 61;
-    assert_eq!(held(desk.decide(ReviewWord::Complete, Some(TOKEN))).0, "not_reviewer");
-    assert_eq!(desk.reviewer_decides(ReviewWord::Complete), Ruling::Pass);
+    assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "not_reviewer");
+    assert_eq!(desk.reviewer_decides(ReviewResult::Complete), Ruling::Pass);
     // And it is used up.
-    assert_eq!(held(desk.decide(ReviewWord::Complete, Some(TOKEN))).0, "no_review");
+    assert_eq!(held(desk.decide(ReviewResult::Complete, Some(TOKEN))).0, "no_review");
 }
 
 #[test]
@@ -178,13 +184,13 @@ fn a_reviewer_of_what_has_changed_looks_again() {
     desk.work("t1");
     desk.reviewer_starts();
     desk.work("t2");
-    assert_eq!(held(desk.reviewer_decides(ReviewWord::Complete)).0, "stale_tree");
-    assert_eq!(desk.reviewer_decides(ReviewWord::Complete), Ruling::Pass);
+    assert_eq!(held(desk.reviewer_decides(ReviewResult::Complete)).0, "stale_tree");
+    assert_eq!(desk.reviewer_decides(ReviewResult::Complete), Ruling::Pass);
     assert_eq!(desk.stop(), Ruling::Pass);
     desk.prompt("#review again");
     desk.reviewer_starts();
     desk.tree = None;
-    assert_eq!(held(desk.reviewer_decides(ReviewWord::Complete)).0, "no_tree");
+    assert_eq!(held(desk.reviewer_decides(ReviewResult::Complete)).0, "no_tree");
 }
 
 #[test]
@@ -199,7 +205,7 @@ fn prompts_during_a_review_do_not_reset_it() {
     desk.prompt("#review and quickly");
     desk.prompt("please");
     assert_eq!(desk.state(), "in_review");
-    assert_eq!(desk.reviewer_decides(ReviewWord::Complete), Ruling::Pass);
+    assert_eq!(desk.reviewer_decides(ReviewResult::Complete), Ruling::Pass);
     assert_eq!(desk.stop(), Ruling::Pass);
     // And what comes after is something new.
     desk.prompt("thanks");
@@ -248,7 +254,7 @@ fn a_gated_call_is_not_forgotten_when_its_approval_dies() {
 
 #[test]
 fn how_far_an_approval_reaches() {
-    let approved = |scope: Scope, ttl: u32| {
+    let approved = |scope: ApprovalScope, ttl: u32| {
         let mut desk = Desk::new();
         desk.policy.gates.review.gates.approval_scope = scope;
         desk.policy.gates.review.gates.approval_ttl_seconds = ttl;
@@ -256,30 +262,30 @@ fn how_far_an_approval_reaches() {
         desk.approve();
         desk
     };
-    let mut desk = approved(Scope::Session, 0);
+    let mut desk = approved(ApprovalScope::Session, 0);
     desk.prompt("next");
     assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
     desk.tree = Some("t2");
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required", "but not another tree");
 
-    let mut desk = approved(Scope::Tool, 0);
+    let mut desk = approved(ApprovalScope::Tool, 0);
     assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
     assert_eq!(desk.state(), "idle");
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
 
-    let mut desk = approved(Scope::Session, 30);
+    let mut desk = approved(ApprovalScope::Session, 30);
     assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
     desk.now += 30;
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
 
     // Whoever cannot write down that it was used does not use it.
-    let mut desk = approved(Scope::Tool, 0);
+    let mut desk = approved(ApprovalScope::Tool, 0);
     desk.is_unlocked = true;
     held(desk.bash(Actor::Main, CLOSE));
     desk.is_unlocked = false;
     assert_eq!(desk.bash(Actor::Main, CLOSE), Ruling::Pass);
 
-    let mut desk = approved(Scope::Session, 0);
+    let mut desk = approved(ApprovalScope::Session, 0);
     desk.tree = None;
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "no_tree");
     desk.tree = Some("t1");
@@ -289,7 +295,7 @@ fn how_far_an_approval_reaches() {
 #[test]
 fn every_session_that_worked_is_reviewed_where_that_is_the_mode() {
     let mut desk = Desk::new();
-    desk.policy.gates.review.mode = Mode::Always;
+    desk.policy.gates.review.mode = ReviewMode::Always;
     desk.prompt("what is this?");
     assert_eq!(desk.stop(), Ruling::Pass);
     desk.work("t1");
@@ -305,11 +311,11 @@ fn every_session_that_worked_is_reviewed_where_that_is_the_mode() {
 #[test]
 fn never_asks_for_no_review_and_opens_no_gated_tool() {
     let mut desk = Desk::new();
-    desk.policy.gates.review.mode = Mode::Never;
+    desk.policy.gates.review.mode = ReviewMode::Never;
     desk.prompt("#review");
     desk.work("t1");
     assert_eq!(desk.stop(), Ruling::Pass);
-    assert_eq!(held(desk.decide(ReviewWord::Complete, None)).0, "no_review");
+    assert_eq!(held(desk.decide(ReviewResult::Complete, None)).0, "no_review");
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
 }
 
@@ -321,15 +327,18 @@ fn a_reviewer_without_a_verdict_is_held_within_the_bounds() {
     held(desk.stop());
     desk.reviewer_starts();
     for _ in 0..3 {
-        assert_eq!(held(desk.step(reviewer(), Event::SubagentStopped(Stop::default()))).0, "no_verdict");
+        assert_eq!(
+            held(desk.step(reviewer(), Event::SubagentStopped(StopRequest::default()))).0,
+            "no_verdict"
+        );
     }
-    assert_eq!(desk.step(helper(), Event::SubagentStopped(Stop::default())), Ruling::Pass);
-    assert_eq!(desk.step(reviewer(), Event::SubagentStopped(Stop::default())), Ruling::Pass);
+    assert_eq!(desk.step(helper(), Event::SubagentStopped(StopRequest::default())), Ruling::Pass);
+    assert_eq!(desk.step(reviewer(), Event::SubagentStopped(StopRequest::default())), Ruling::Pass);
     let mut late = Desk { session: desk.session.clone(), ..Desk::new() };
     late.now = desk.now + 2;
-    assert_eq!(late.reviewer_decides(ReviewWord::Complete), Ruling::Pass, "a moment later it still counts");
+    assert_eq!(late.reviewer_decides(ReviewResult::Complete), Ruling::Pass, "a moment later it still counts");
     desk.now += 10;
-    assert_eq!(held(desk.reviewer_decides(ReviewWord::Complete)).0, "bad_token");
+    assert_eq!(held(desk.reviewer_decides(ReviewResult::Complete)).0, "bad_token");
     assert_eq!(held(desk.stop()).0, "review_due");
     assert_eq!(desk.outcomes(), ["no_decision"]);
 }
@@ -344,7 +353,7 @@ fn a_verdict_on_the_way_counts_after_the_authors_stop() {
     desk.bash(reviewer(), "sprag decide COMPLETE --summary x");
     held(desk.stop());
     assert_eq!(desk.state(), "wanted");
-    assert_eq!(desk.decide(ReviewWord::Complete, Some(TOKEN)), Ruling::Pass);
+    assert_eq!(desk.decide(ReviewResult::Complete, Some(TOKEN)), Ruling::Pass);
     assert_eq!(desk.state(), "approved");
 }
 
@@ -359,18 +368,18 @@ fn every_outcome_is_written() {
     held(desk.stop());
     desk.reviewer_starts();
     desk.step(Actor::Main, Event::Reported(Report::Misdirected { token: Text::from(TOKEN) }));
-    desk.reviewer_decides(ReviewWord::Complete);
+    desk.reviewer_decides(ReviewResult::Complete);
     assert_eq!(desk.outcomes(), ["not_spawned", "superseded", "bad_session"]);
     desk.prompt("#review");
     held(desk.stop());
     desk.reviewer_starts();
     held(desk.stop());
     desk.reviewer_starts();
-    desk.reviewer_decides(ReviewWord::Issues);
+    desk.reviewer_decides(ReviewResult::Issues);
     assert_eq!(desk.outcomes()[3..], ["no_decision", "success"]);
     desk.prompt("#review");
     desk.reviewer_starts();
-    desk.reviewer_decides(ReviewWord::Complete);
+    desk.reviewer_decides(ReviewResult::Complete);
     desk.prompt("#review");
     held(desk.stop());
     desk.end();
@@ -387,11 +396,11 @@ fn every_outcome_is_written() {
 #[test]
 fn a_person_decides_what_is_open_and_nothing_else() {
     let mut desk = Desk::new();
-    assert_eq!(held(desk.decide(ReviewWord::Complete, None)).0, "no_review");
+    assert_eq!(held(desk.decide(ReviewResult::Complete, None)).0, "no_review");
     desk.prompt("#review");
     desk.work("t1");
     held(desk.stop());
-    assert_eq!(desk.decide(ReviewWord::Complete, None), Ruling::Pass);
+    assert_eq!(desk.decide(ReviewResult::Complete, None), Ruling::Pass);
     assert_eq!(desk.stop(), Ruling::Pass);
     assert_eq!(desk.outcomes(), ["superseded"]);
 }
@@ -437,7 +446,7 @@ fn a_reviewers_process_is_waited_for() {
     desk.step(Actor::Main, ended);
     assert_eq!((desk.state(), desk.outcomes()), ("wanted", vec!["no_decision"]));
     started(&mut desk);
-    assert_eq!(desk.decide(ReviewWord::Complete, Some(TOKEN)), Ruling::Pass);
+    assert_eq!(desk.decide(ReviewResult::Complete, Some(TOKEN)), Ruling::Pass);
     assert_eq!(desk.stop(), Ruling::Pass);
 }
 
@@ -447,26 +456,26 @@ fn a_session_sent_to_review_owes_nothing() {
     let desk = Desk::new();
     let mut session = desk.session.clone();
     for event in [
-        Event::Prompted { text: "#review".to_owned(), author: Author::User },
-        Event::StopRequested(Stop::default()),
+        Event::Prompted { text: "#review".to_owned(), author: PromptAuthor::User },
+        Event::StopRequested(StopRequest::default()),
         Event::SessionEnded { why: Text::from("other") },
     ] {
         let input = Input {
-            errand: Errand::Review,
+            errand: SessionPurpose::Review,
             ..Input::new(Timestamp::from_millis(1), SessionId::new("r"), event).within("/w")
         };
-        let facts = Facts { rules: Some(RuleSet::default()), ..Facts::default() };
+        let facts = Answers { rules: Some(RuleSet::default()), ..Answers::default() };
         let step = decide::decide(session, &input, &facts, &desk.policy, None);
         assert_eq!((step.verdict.ruling, step.effects), (Ruling::Pass, Vec::new()));
         session = step.session;
     }
     let call = fixture::bash(CLOSE);
     let input = Input {
-        errand: Errand::Review,
+        errand: SessionPurpose::Review,
         ..Input::new(Timestamp::from_millis(1), SessionId::new("r"), Event::ToolRequested { call })
             .within("/w")
     };
-    let facts = Facts { rules: Some(desk.rules.clone()), ..Facts::default() };
+    let facts = Answers { rules: Some(desk.rules.clone()), ..Answers::default() };
     let step = decide::decide(session, &input, &facts, &desk.policy, None);
     assert_eq!(held(step.verdict.ruling).0, "review_required", "nor may it do what others may not");
 }

@@ -10,11 +10,11 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_memory::learning::Candidate;
 
-use super::in_memory::Shelf;
+use super::in_memory::TestBackend;
 use super::*;
 use crate::store::{new_record, outbox};
 use crate::sys::disk::RealDisk;
-use crate::sys::locations::{Places, UserPlaces};
+use crate::sys::locations::{Locations, UserLocations};
 
 mod stand_in;
 
@@ -22,7 +22,7 @@ mod stand_in;
 struct Bench {
     temp: tempfile::TempDir,
     env: Env,
-    policy: Policy,
+    policy: MirrorSettings,
 }
 
 fn at(seconds: i64) -> Timestamp {
@@ -56,15 +56,15 @@ impl Bench {
         }
         fs::write(temp.path().join("work/.claude/rules/total-recall.md"), "").unwrap();
         fs::write(temp.path().join("work/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        Bench { temp, env, policy: Policy::default() }
+        Bench { temp, env, policy: MirrorSettings::default() }
     }
 
     fn worktree(&self) -> PathBuf {
         self.temp.path().join("work")
     }
 
-    fn site(&self) -> Site<'_> {
-        Site {
+    fn site(&self) -> MirrorContext<'_> {
+        MirrorContext {
             worktree: Some(self.worktree()),
             store: Store::at(self.worktree().join(".git/sprag")),
             disk: &RealDisk,
@@ -74,9 +74,9 @@ impl Bench {
     }
 
     fn world(&self) -> World<'_> {
-        let mut places = Places::find(&self.worktree(), &self.env).unwrap();
+        let mut places = Locations::find(&self.worktree(), &self.env).unwrap();
         let user = self.temp.path().join("user");
-        places.user = Some(UserPlaces { config: user.clone(), state: user });
+        places.user = Some(UserLocations { config: user.clone(), state: user });
         let mut world = World::new(&self.env, &RealDisk, places);
         world.config.settings.backends = self.policy.clone();
         world
@@ -153,7 +153,7 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
 
 #[test]
 fn in_memory_conforms() {
-    let shelf = Shelf::default();
+    let shelf = TestBackend::default();
     conforms(&Bench::new(), &|| Box::new(shelf.clone()));
     assert_eq!(shelf.writes(), 4, "what is there is not written again");
 }
@@ -294,7 +294,7 @@ fn what_a_backend_does_not_take_waits_and_is_tried_again() {
     fs::remove_file(bench.worktree().join("memory/daily")).unwrap();
     assert_eq!(
         crate::memory::mirrors::deliver::replay(&world, at(20), 8).unwrap(),
-        outbox::Replayed::default()
+        outbox::DeliveryReport::default()
     );
     fs::write(bench.worktree().join("memory/daily"), "in the way").unwrap();
     assert_eq!(crate::memory::mirrors::deliver::replay(&world, at(31), 8).unwrap().waiting, 2);
@@ -335,11 +335,11 @@ fn a_hook_takes_eight_at_most() {
 
 #[test]
 fn a_backend_that_fails_midway_keeps_the_order() {
-    let shelf = Shelf::default();
+    let shelf = TestBackend::default();
     shelf.fail_after(1);
     let orders = [
-        Order::Write(Box::new(learning("0192aaaa-one", "The lexer needs a newline", "project"))),
-        Order::Archive("0192aaaa-one".to_owned()),
+        MirrorOrder::Write(Box::new(learning("0192aaaa-one", "The lexer needs a newline", "project"))),
+        MirrorOrder::Archive("0192aaaa-one".to_owned()),
     ];
     let mut mirror: Box<dyn Mirror> = Box::new(shelf.clone());
     assert!(orders[0].perform(mirror.as_mut()).is_ok());

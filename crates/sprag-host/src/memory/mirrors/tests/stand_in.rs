@@ -15,9 +15,10 @@ use serde_json::{Map, Value, json};
 const FILE: &str = "SPRAG_STAND_IN_FILE";
 
 /// How it is started, with its memory in this file.
-pub fn command(file: &Path) -> Vec<String> {
+pub(super) fn command(file: &Path) -> Vec<String> {
     let this = std::env::current_exe().unwrap().display().to_string();
-    let test = "backends::tests::stand_in::serves_when_asked_to";
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let test = &format!("{module}::serves_when_asked_to");
     ["env", &format!("{FILE}={}", file.display()), &this, "--exact", test, "--nocapture"]
         .map(str::to_owned)
         .to_vec()

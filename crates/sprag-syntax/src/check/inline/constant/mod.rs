@@ -2,15 +2,15 @@
 
 mod number;
 
-use super::{Edit, Put, is_literal, is_special_place, runs_before};
+use super::{NodeEdit, Put, is_literal, is_special_place, runs_before};
 use crate::check::effects::is_predeclared;
-use crate::check::names::{Seen, takes_all};
-use crate::check::scope::Use;
+use crate::check::names::{NamedFile, takes_all};
+use crate::check::scope::IdentifierUse;
 use crate::lang::Lang;
-use crate::tree::Id;
+use crate::tree::NodeId;
 use number::Typed;
 
-pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
+pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'static str> {
     let tree = seen.tree;
     let (statement, value, typed) = declaration(seen, name)?;
     if !is_literal(seen, value) {
@@ -24,12 +24,12 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
         return Err("something may run before it");
     }
     let brings_names =
-        |id: Id| tree.kind(id) == "wildcard_import" && tree.node(id).start > tree.node(statement).start;
+        |id: NodeId| tree.kind(id) == "wildcard_import" && tree.node(id).start > tree.node(statement).start;
     if tree.lang == Lang::Python && tree.walk(tree.root).any(brings_names) {
         return Err("another module may give it a value");
     }
     let sym = tree.sym(name);
-    let mut edit = Edit::default();
+    let mut edit = NodeEdit::default();
     let mut count = 0;
     for id in tree.walk(tree.root).filter(|id| tree.is_leaf(*id) && *id != name) {
         let text = seen.text(id);
@@ -72,7 +72,10 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
 }
 
 /// The statement, its value, and whose type that has.
-fn declaration<'a>(seen: &'a Seen<'_>, name: Id) -> Result<(Id, Id, Typed<'a>), &'static str> {
+fn declaration<'a>(
+    seen: &'a NamedFile<'_>,
+    name: NodeId,
+) -> Result<(NodeId, NodeId, Typed<'a>), &'static str> {
     let tree = seen.tree;
     let parent = seen.parent(name);
     let text = seen.text(name);
@@ -157,11 +160,11 @@ fn declaration<'a>(seen: &'a Seen<'_>, name: Id) -> Result<(Id, Id, Typed<'a>), 
     }
 }
 
-fn is_field(seen: &Seen<'_>, statement: Id) -> bool {
+fn is_field(seen: &NamedFile<'_>, statement: NodeId) -> bool {
     seen.tree.kind(statement) == "field_declaration"
 }
 
-fn java_type(seen: &Seen<'_>, of: Id, value: Id) -> bool {
+fn java_type(seen: &NamedFile<'_>, of: NodeId, value: NodeId) -> bool {
     let spelled: Vec<&str> =
         seen.tree.walk(of).filter(|id| seen.tree.is_leaf(*id)).map(|id| seen.text(id)).collect();
     let literal = seen.text(value);
@@ -180,7 +183,7 @@ fn java_type(seen: &Seen<'_>, of: Id, value: Id) -> bool {
 }
 
 /// A plain read of the constant, and neither a target nor a pattern.
-fn is_read(seen: &Seen<'_>, id: Id) -> bool {
+fn is_read(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
     let kind = tree.kind(parent);
@@ -193,7 +196,7 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
     // A method of a text is the same method, whatever holds the text.
     let is_receiver = matches!(tree.field(id), "object" | "value" | "operand")
         && matches!(kind, "member_expression" | "attribute" | "field_expression" | "method_invocation");
-    let is_known = seen.scopes.of_leaf(id) == Use::Free;
+    let is_known = seen.scopes.of_leaf(id) == IdentifierUse::Free;
     let is_strange = kind.contains("pattern")
         || kind.contains("import")
         || kind.contains("export")
@@ -227,7 +230,7 @@ fn is_read(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// `require(NAME)`: tools that gather modules read texts, and no names.
-fn is_module_name(seen: &Seen<'_>, id: Id) -> bool {
+fn is_module_name(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let callee = tree.child(seen.parent(seen.parent(id)), "function");
     callee.is_some_and(|callee| {
@@ -237,11 +240,11 @@ fn is_module_name(seen: &Seen<'_>, id: Id) -> bool {
 }
 
 /// `x is 1000` asks for one object, and a literal of its own is another.
-fn is_compared_by_identity(seen: &Seen<'_>, id: Id, value: Id) -> bool {
+fn is_compared_by_identity(seen: &NamedFile<'_>, id: NodeId, value: NodeId) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
     let is_single = matches!(tree.kind(value), "none" | "true" | "false");
-    let asks = |kid: &Id| tree.is_leaf(*kid) && matches!(seen.text(*kid), "is" | "is not");
+    let asks = |kid: &NodeId| tree.is_leaf(*kid) && matches!(seen.text(*kid), "is" | "is not");
     tree.lang == Lang::Python
         && tree.kind(parent) == "comparison_operator"
         && !is_single
@@ -250,19 +253,19 @@ fn is_compared_by_identity(seen: &Seen<'_>, id: Id, value: Id) -> bool {
 
 /// Whether all types that are named as bases are known to bring no constants: interfaces of the language itself that the
 /// file imports by their names.
-fn has_no_fields(seen: &Seen<'_>, bases: Id) -> bool {
+fn has_no_fields(seen: &NamedFile<'_>, bases: NodeId) -> bool {
     const BARE: &[&str] =
         &["Serializable", "Comparator", "Callable", "Closeable", "Iterator", "Map", "List", "Set"];
     let tree = seen.tree;
     let is_imported = |name: &str| {
-        let is_it = |import: &Id| {
+        let is_it = |import: &NodeId| {
             let mut leaves = tree.walk(*import).filter(|id| tree.is_leaf(*id)).map(|id| seen.text(id));
             let is_ours = leaves.by_ref().take(2).eq(["import", "java"]);
             tree.kind(*import) == "import_declaration" && is_ours && leaves.any(|text| text == name)
         };
         tree.kids(tree.root).iter().any(is_it)
     };
-    let is_argument = |id: Id| seen.enclosing(id, &["type_arguments"]).is_some();
+    let is_argument = |id: NodeId| seen.enclosing(id, &["type_arguments"]).is_some();
     let mut names = tree.walk(bases).filter(|id| tree.kind(*id) == "type_identifier" && !is_argument(*id));
     names.all(|id| BARE.contains(&seen.text(id)) && is_imported(seen.text(id)))
         && !tree.walk(bases).any(|id| tree.kind(id) == "scoped_type_identifier")
@@ -270,20 +273,20 @@ fn has_no_fields(seen: &Seen<'_>, bases: Id) -> bool {
 
 /// `mod tests { use super::*; .. }`, without items that a macro makes: what it names and does not declare is the outer
 /// module's, or is refused by the compiler.
-fn takes_all_of_outer(seen: &Seen<'_>, module: Id) -> bool {
+fn takes_all_of_outer(seen: &NamedFile<'_>, module: NodeId) -> bool {
     let tree = seen.tree;
     let Some(body) = tree.child(module, "body") else { return false };
-    let is_glob = |item: Id| {
+    let is_glob = |item: NodeId| {
         let words = tree.walk(item).filter(|id| tree.is_leaf(*id)).map(|id| seen.text(id));
         tree.kind(item) == "use_declaration" && words.eq(["use", "super", "::", "*", ";"])
     };
-    let is_made = |item: Id| tree.walk(item).take(3).any(|id| tree.kind(id) == "macro_invocation");
+    let is_made = |item: NodeId| tree.walk(item).take(3).any(|id| tree.kind(id) == "macro_invocation");
     tree.named_kids(body).any(is_glob) && !tree.named_kids(body).any(is_made)
 }
 
 /// Whether a use of the constant's name finds the constant: no class between them inherits another one, and no module
 /// of Rust hides it.
-fn is_seen_there(seen: &Seen<'_>, statement: Id, id: Id) -> bool {
+fn is_seen_there(seen: &NamedFile<'_>, statement: NodeId, id: NodeId) -> bool {
     let tree = seen.tree;
     let holder = seen.parent(statement);
     let mut at = id;

@@ -1,9 +1,9 @@
 //! The type of a constant of Rust. A text, a truth value and a number with a suffix have theirs wherever they stand; a
 //! bare number takes that of its place, which must then be known to be the constant's.
 
-use crate::check::names::Seen;
-use crate::check::scope::Use;
-use crate::tree::Id;
+use crate::check::names::NamedFile;
+use crate::check::scope::IdentifierUse;
+use crate::tree::NodeId;
 
 /// Whose type a literal has.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ pub(crate) enum Typed<'a> {
 }
 
 /// How a literal comes by the type that a constant is declared with, if it can have that type at all.
-pub(crate) fn typed<'a>(seen: &'a Seen<'_>, of: Id, value: Id) -> Option<Typed<'a>> {
+pub(crate) fn typed<'a>(seen: &'a NamedFile<'_>, of: NodeId, value: NodeId) -> Option<Typed<'a>> {
     const NUMBERS: &[&str] = &[
         "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
     ];
@@ -41,10 +41,10 @@ pub(crate) fn typed<'a>(seen: &'a Seen<'_>, of: Id, value: Id) -> Option<Typed<'
 }
 
 /// Whether a bare number has the type `of` in the place of `id`.
-pub(crate) fn has_type(seen: &Seen<'_>, id: Id, of: &str) -> bool {
+pub(crate) fn has_type(seen: &NamedFile<'_>, id: NodeId, of: &str) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
-    let is_of = |kind: Option<Id>| kind.is_some_and(|kind| tree.is_leaf(kind) && seen.text(kind) == of);
+    let is_of = |kind: Option<NodeId>| kind.is_some_and(|kind| tree.is_leaf(kind) && seen.text(kind) == of);
     match tree.kind(parent) {
         "let_declaration" | "const_item" | "static_item" => {
             tree.field(id) == "value" && is_of(tree.child(parent, "type"))
@@ -92,34 +92,37 @@ pub(crate) fn has_type(seen: &Seen<'_>, id: Id, of: &str) -> bool {
 }
 
 /// The declaration of a name of this file that has no type parameters.
-fn declared(seen: &Seen<'_>, name: Id, kind: &str) -> Option<Id> {
+fn declared(seen: &NamedFile<'_>, name: NodeId, kind: &str) -> Option<NodeId> {
     let tree = seen.tree;
-    if !tree.is_leaf(name) || matches!(seen.scopes.of_leaf(name), Use::Local(_) | Use::Named(_)) {
+    if !tree.is_leaf(name)
+        || matches!(seen.scopes.of_leaf(name), IdentifierUse::Local(_) | IdentifierUse::Named(_))
+    {
         return None;
     }
     let same = tree.kids(tree.root).iter().copied().filter(|item| {
         tree.child(*item, "name").is_some_and(|own| tree.is_leaf(own) && tree.sym(own) == tree.sym(name))
     });
-    let found: Vec<Id> = same.collect();
+    let found: Vec<NodeId> = same.collect();
     match found[..] {
         [only] if tree.kind(only) == kind && tree.child(only, "type_parameters").is_none() => Some(only),
         _ => None,
     }
 }
 
-fn field_type(seen: &Seen<'_>, of: Id, name: Id) -> Option<Id> {
+fn field_type(seen: &NamedFile<'_>, of: NodeId, name: NodeId) -> Option<NodeId> {
     let tree = seen.tree;
     let mut fields = tree.named_kids(tree.child(of, "body")?);
-    let is_it = |field: &Id| tree.child(*field, "name").is_some_and(|own| tree.sym(own) == tree.sym(name));
+    let is_it =
+        |field: &NodeId| tree.child(*field, "name").is_some_and(|own| tree.sym(own) == tree.sym(name));
     tree.child(fields.find(is_it)?, "type")
 }
 
 /// The type that an operand is declared with.
-fn type_of(seen: &Seen<'_>, id: Id) -> Option<Id> {
+fn type_of(seen: &NamedFile<'_>, id: NodeId) -> Option<NodeId> {
     let tree = seen.tree;
     match (tree.kind(id), seen.scopes.of_leaf(id)) {
         ("type_cast_expression", _) => tree.child(id, "type"),
-        ("identifier", Use::Local(binding)) => {
+        ("identifier", IdentifierUse::Local(binding)) => {
             let at = seen.scopes.bindings[binding as usize].at;
             let holder = seen.parent(at);
             let is_plain = tree.child(holder, "pattern") == Some(at);
@@ -133,7 +136,7 @@ fn type_of(seen: &Seen<'_>, id: Id) -> Option<Id> {
 }
 
 /// How many of something there are is told by one type only.
-fn is_size(seen: &Seen<'_>, id: Id, of: &str) -> bool {
+fn is_size(seen: &NamedFile<'_>, id: NodeId, of: &str) -> bool {
     let tree = seen.tree;
     let method = || {
         let callee = tree.child(id, "function").filter(|_| tree.kind(id) == "call_expression")?;

@@ -1,16 +1,20 @@
 //! What the body of a function needs to mean the same where the function is called.
 
-use super::Shape;
+use super::FunctionShape;
 use crate::check::effects::is_assigned;
 use crate::check::inline::is_special_place;
-use crate::check::names::Seen;
-use crate::check::scope::Use;
+use crate::check::names::NamedFile;
+use crate::check::scope::IdentifierUse;
 use crate::lang::Lang;
 use crate::symbol::QuickSet;
-use crate::tree::Id;
+use crate::tree::NodeId;
 
 /// What would mean something else in another function.
-pub(crate) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result<(), &'static str> {
+pub(crate) fn check_body(
+    seen: &NamedFile<'_>,
+    body: NodeId,
+    owner: Option<NodeId>,
+) -> Result<(), &'static str> {
     let tree = seen.tree;
     for id in tree.walk(body) {
         let is_bound = matches!(
@@ -55,7 +59,7 @@ pub(crate) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
         let is_tag = tree.is_leaf(id)
             && tree.kind(seen.parent(id)).starts_with("jsx_")
             && tree.kind(seen.parent(id)) != "jsx_expression"
-            && matches!(seen.scopes.of_leaf(id), Use::Local(_));
+            && matches!(seen.scopes.of_leaf(id), IdentifierUse::Local(_));
         if is_directive || is_mangled || is_tag {
             return Err("its body means something else elsewhere");
         }
@@ -88,7 +92,7 @@ pub(crate) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
         if is_bound || is_named || is_cell {
             return Err("its body belongs where it is");
         }
-        if let Use::Local(binding) = seen.scopes.of_leaf(id)
+        if let IdentifierUse::Local(binding) = seen.scopes.of_leaf(id)
             && is_assigned(seen, id)
             && seen.scopes.bindings[binding as usize].at != id
         {
@@ -99,7 +103,12 @@ pub(crate) fn check_body(seen: &Seen<'_>, body: Id, owner: Option<Id>) -> Result
 }
 
 /// What the place of a call would make of a body.
-pub(crate) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> Result<(), &'static str> {
+pub(crate) fn check_place(
+    seen: &NamedFile<'_>,
+    call: NodeId,
+    body: NodeId,
+    shape: FunctionShape,
+) -> Result<(), &'static str> {
     const SCOPES: &[&str] = &[
         "function_definition",
         "lambda",
@@ -119,18 +128,18 @@ pub(crate) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> 
         return Err("a name may be captured by a class");
     }
     let binds = tree.walk(body).any(|id| {
-        matches!(seen.scopes.of_leaf(id), Use::Local(binding) | Use::Named(binding)
+        matches!(seen.scopes.of_leaf(id), IdentifierUse::Local(binding) | IdentifierUse::Named(binding)
             if seen.scopes.bindings[binding as usize].at == id)
     });
-    if scope.is_none() && binds && !matches!(shape, Shape::Value(_)) {
+    if scope.is_none() && binds && !matches!(shape, FunctionShape::Value(_)) {
         return Err("its names would be the module's");
     }
     // What locals hold is dropped when a function of Python ends.
-    if tree.lang == Lang::Python && binds && matches!(shape, Shape::Statements) {
+    if tree.lang == Lang::Python && binds && matches!(shape, FunctionShape::Statements) {
         return Err("its values would be dropped later");
     }
     match shape {
-        Shape::Value(value) if is_special_place(seen, call, value) => {
+        FunctionShape::Value(value) if is_special_place(seen, call, value) => {
             Err("its place takes more than a value")
         }
         _ => Ok(()),
@@ -138,23 +147,28 @@ pub(crate) fn check_place(seen: &Seen<'_>, call: Id, body: Id, shape: Shape) -> 
 }
 
 /// Names of the body must mean at the call what they mean in the function; those that are `given` take others.
-pub(crate) fn check_names(seen: &Seen<'_>, call: Id, body: Id, given: &[u32]) -> Result<(), &'static str> {
+pub(crate) fn check_names(
+    seen: &NamedFile<'_>,
+    call: NodeId,
+    body: NodeId,
+    given: &[u32],
+) -> Result<(), &'static str> {
     let tree = seen.tree;
     let (mut bound, mut all) = (QuickSet::default(), QuickSet::default());
     for id in tree.walk(outermost(seen, call)).filter(|id| tree.is_leaf(*id)) {
         all.insert(tree.sym(id));
-        if let Use::Local(binding) | Use::Named(binding) = seen.scopes.of_leaf(id) {
+        if let IdentifierUse::Local(binding) | IdentifierUse::Named(binding) = seen.scopes.of_leaf(id) {
             bound.insert(seen.scopes.bindings[binding as usize].name);
         }
     }
-    let inside: QuickSet<Id> = tree.walk(body).collect();
-    let clashes = |id: Id| match seen.scopes.of_leaf(id) {
-        Use::Free => bound.contains(&tree.sym(id)),
-        Use::Local(binding) => {
+    let inside: QuickSet<NodeId> = tree.walk(body).collect();
+    let clashes = |id: NodeId| match seen.scopes.of_leaf(id) {
+        IdentifierUse::Free => bound.contains(&tree.sym(id)),
+        IdentifierUse::Local(binding) => {
             let declared = seen.scopes.bindings[binding as usize].at;
             inside.contains(&declared) && !given.contains(&binding) && all.contains(&tree.sym(id))
         }
-        Use::Named(_) | Use::Text => false,
+        IdentifierUse::Named(_) | IdentifierUse::Text => false,
     };
     match tree.walk(body).any(|id| tree.is_leaf(id) && clashes(id)) {
         true => Err("a name would be captured"),
@@ -163,26 +177,26 @@ pub(crate) fn check_names(seen: &Seen<'_>, call: Id, body: Id, given: &[u32]) ->
 }
 
 /// `const a = f()` of a body that ends with `return b`, its own `const b`: what the body calls `b` is `a` afterwards.
-pub(super) struct Given {
+pub(super) struct ReturnedCall {
     /// The declaration in the caller, which the body takes the place of.
-    pub statement: Id,
-    pub name: Id,
+    pub statement: NodeId,
+    pub name: NodeId,
     pub local: u32,
 }
 
-pub(crate) fn given(seen: &Seen<'_>, call: Id, body: Id) -> Result<Given, &'static str> {
+pub(crate) fn given(seen: &NamedFile<'_>, call: NodeId, body: NodeId) -> Result<ReturnedCall, &'static str> {
     const NO: &str = "its value is used";
     let tree = seen.tree;
     let returns = tree.walk(body).filter(|id| tree.kind(*id) == "return_statement");
     let last = tree.named_kids(body).last().ok_or(NO)?;
     let &[_, returned] = tree.kids(last) else { return Err(NO) };
-    let Use::Local(local) = seen.scopes.of_leaf(returned) else { return Err(NO) };
+    let IdentifierUse::Local(local) = seen.scopes.of_leaf(returned) else { return Err(NO) };
     let at = seen.scopes.bindings[local as usize].at;
     let (inner, _) = declared(seen, at).ok_or(NO)?;
     let declarator = seen.parent(call);
     let name = tree.child(declarator, "name").ok_or(NO)?;
     let (statement, value) = declared(seen, name).ok_or(NO)?;
-    let Use::Local(outer) = seen.scopes.of_leaf(name) else { return Err(NO) };
+    let IdentifierUse::Local(outer) = seen.scopes.of_leaf(name) else { return Err(NO) };
     let is_same_kind = tree.child(inner, "kind").map(|kind| tree.kind(kind))
         == tree.child(statement, "kind").map(|kind| tree.kind(kind));
     let is_shape = returns.count() == 1
@@ -193,22 +207,22 @@ pub(crate) fn given(seen: &Seen<'_>, call: Id, body: Id) -> Result<Given, &'stat
         && tree.kind(seen.parent(statement)) == "statement_block";
     // While the body runs, nobody may ask for what is being declared, and nothing may take its name for a text.
     let asks = tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| match seen.scopes.of_leaf(id) {
-        Use::Local(binding) | Use::Named(binding) if binding == outer => {
+        IdentifierUse::Local(binding) | IdentifierUse::Named(binding) if binding == outer => {
             tree.node(id).start < tree.node(statement).start
                 || seen.enclosing(id, &["function_declaration"])
                     != seen.enclosing(name, &["function_declaration"])
         }
-        Use::Named(binding) => binding == local,
+        IdentifierUse::Named(binding) => binding == local,
         _ => false,
     });
     match is_shape && !asks {
-        true => Ok(Given { statement, name, local }),
+        true => Ok(ReturnedCall { statement, name, local }),
         false => Err(NO),
     }
 }
 
 /// The lone declaration of a local of a script, and its value.
-fn declared(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
+fn declared(seen: &NamedFile<'_>, name: NodeId) -> Option<(NodeId, NodeId)> {
     let tree = seen.tree;
     let declarator = seen.parent(name);
     let statement = seen.parent(declarator);
@@ -221,7 +235,7 @@ fn declared(seen: &Seen<'_>, name: Id) -> Option<(Id, Id)> {
     is_plain.then_some((statement, tree.child(declarator, "value")?))
 }
 
-fn outermost(seen: &Seen<'_>, id: Id) -> Id {
+fn outermost(seen: &NamedFile<'_>, id: NodeId) -> NodeId {
     let mut at = id;
     let mut found = id;
     while at != seen.tree.root {

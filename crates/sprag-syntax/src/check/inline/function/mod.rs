@@ -2,27 +2,27 @@
 
 mod body;
 
-use super::{Edit, Put, runs_before};
-use crate::check::effects::{Effect, effect, is_assigned, is_shared};
-use crate::check::names::Seen;
+use super::{NodeEdit, Put, runs_before};
+use crate::check::effects::{ExprEffect, effect, is_assigned, is_shared};
+use crate::check::names::NamedFile;
 use crate::check::order::is_quiet;
-use crate::check::scope::Use;
+use crate::check::scope::IdentifierUse;
 use crate::lang::Lang;
 use crate::symbol::QuickMap;
-use crate::tree::Id;
+use crate::tree::NodeId;
 use body::{check_body, check_names, check_place, given};
 
 /// More calls are not looked at.
 const MANY: usize = 64;
 
-pub(crate) fn is_function(seen: &Seen<'_>, name: Id) -> bool {
+pub(crate) fn is_function(seen: &NamedFile<'_>, name: NodeId) -> bool {
     matches!(
         seen.tree.kind(seen.parent(name)),
         "function_declaration" | "function_definition" | "method_definition"
     )
 }
 
-pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
+pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'static str> {
     let tree = seen.tree;
     let function = seen.parent(name);
     let owner = owner(seen, name, function)?;
@@ -42,7 +42,7 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
     let body = tree.child(function, "body").ok_or("no body")?;
     let shape = shape(seen, body)?;
     check_body(seen, body, owner)?;
-    let mut edit = Edit::default();
+    let mut edit = NodeEdit::default();
     let mut count = 0;
     for id in
         tree.walk(tree.root).filter(|id| tree.is_leaf(*id) && *id != name && tree.sym(*id) == tree.sym(name))
@@ -53,7 +53,9 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
         }
         let mut fill = arguments(seen, call, &parameters, body)?;
         if let (Some(receiver), Some(object)) = (receiver, object) {
-            for leaf in tree.walk(body).filter(|leaf| seen.scopes.of_leaf(*leaf) == Use::Local(receiver)) {
+            for leaf in
+                tree.walk(body).filter(|leaf| seen.scopes.of_leaf(*leaf) == IdentifierUse::Local(receiver))
+            {
                 fill.insert(leaf, object);
             }
         }
@@ -62,33 +64,33 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
         let holder = seen.parent(statement);
         let is_listed = matches!(tree.kind(holder), "statement_block" | "block" | "program" | "module");
         let is_alone = tree.named_kids(statement).count() == 1;
-        let statements = |fill: &QuickMap<Id, Id>| {
+        let statements = |fill: &QuickMap<NodeId, NodeId>| {
             tree.named_kids(body).map(|kid| Put::Filled(kid, clone_fill(fill))).collect::<Vec<_>>()
         };
         let is_returned = tree.kind(statement) == "return_statement" && is_alone && is_listed;
         let given = match shape {
-            Shape::Returns if !is_returned => Some(given(seen, call, body)?),
+            FunctionShape::Returns if !is_returned => Some(given(seen, call, body)?),
             _ => None,
         };
         check_names(seen, call, body, given.as_ref().map(|given| given.local).as_slice())?;
         match (shape, given) {
-            (Shape::Value(value), _) => edit.put(call, vec![Put::Filled(value, fill)]),
-            (Shape::Returns, Some(given)) => {
-                let own = |leaf: &Id| seen.scopes.of_leaf(*leaf) == Use::Local(given.local);
+            (FunctionShape::Value(value), _) => edit.put(call, vec![Put::Filled(value, fill)]),
+            (FunctionShape::Returns, Some(given)) => {
+                let own = |leaf: &NodeId| seen.scopes.of_leaf(*leaf) == IdentifierUse::Local(given.local);
                 fill.extend(tree.walk(body).filter(own).map(|leaf| (leaf, given.name)));
                 let mut body = statements(&fill);
                 body.pop();
                 edit.put(given.statement, body);
             }
             // Returning from the function is returning from the caller.
-            (Shape::Returns, None) => edit.put(statement, statements(&fill)),
-            (Shape::Statements, _) if tree.kind(statement) == "expression_statement" && is_alone => {
+            (FunctionShape::Returns, None) => edit.put(statement, statements(&fill)),
+            (FunctionShape::Statements, _) if tree.kind(statement) == "expression_statement" && is_alone => {
                 if !is_listed && tree.named_kids(body).count() != 1 {
                     return Err("there is no room for its body");
                 }
                 edit.put(statement, statements(&fill));
             }
-            (Shape::Statements, _) => return Err("its value is used"),
+            (FunctionShape::Statements, _) => return Err("its value is used"),
         }
         count += 1;
         if count > MANY {
@@ -103,7 +105,7 @@ pub(crate) fn plan(seen: &Seen<'_>, name: Id) -> Result<Edit, &'static str> {
 }
 
 /// The class of a private method, `None` for a private function of a module.
-fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static str> {
+fn owner(seen: &NamedFile<'_>, name: NodeId, function: NodeId) -> Result<Option<NodeId>, &'static str> {
     let tree = seen.tree;
     let holder = seen.parent(function);
     match (tree.lang, tree.kind(holder)) {
@@ -140,7 +142,7 @@ fn owner(seen: &Seen<'_>, name: Id, function: Id) -> Result<Option<Id>, &'static
 }
 
 /// Whether a decorator that we do not know is given the class.
-fn is_watched(seen: &Seen<'_>, class: Id) -> bool {
+fn is_watched(seen: &NamedFile<'_>, class: NodeId) -> bool {
     let tree = seen.tree;
     let around = tree.kids(seen.parent(class)).iter().take_while(|kid| **kid != class);
     let said = around.chain(tree.kids(class)).copied();
@@ -148,14 +150,18 @@ fn is_watched(seen: &Seen<'_>, class: Id) -> bool {
 }
 
 /// The call that `id` names the function of, and the object it is called on.
-fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>), &'static str> {
+fn called(
+    seen: &NamedFile<'_>,
+    id: NodeId,
+    owner: Option<NodeId>,
+) -> Result<(NodeId, Option<NodeId>), &'static str> {
     let tree = seen.tree;
-    let is_call = |id: Id| {
+    let is_call = |id: NodeId| {
         let call = seen.parent(id);
         matches!(tree.kind(call), "call_expression" | "call") && tree.field(id) == "function"
     };
     match owner {
-        None if is_call(id) && seen.scopes.of_leaf(id) == Use::Free => Ok((seen.parent(id), None)),
+        None if is_call(id) && seen.scopes.of_leaf(id) == IdentifierUse::Free => Ok((seen.parent(id), None)),
         None => Err("it is used in another way"),
         Some(class) => {
             let member = seen.parent(id);
@@ -178,7 +184,7 @@ fn called(seen: &Seen<'_>, id: Id, owner: Option<Id>) -> Result<(Id, Option<Id>)
 
 /// Whether `self` or `this` is the object of the class. `self` is a name like any other and may be given anew; `this` is the
 /// class itself in what is static, and something else in a function of its own.
-fn is_this_object(seen: &Seen<'_>, object: Id, class: Id) -> bool {
+fn is_this_object(seen: &NamedFile<'_>, object: NodeId, class: NodeId) -> bool {
     const HOMES: &[&str] = &[
         "method_definition",
         "function_expression",
@@ -191,9 +197,9 @@ fn is_this_object(seen: &Seen<'_>, object: Id, class: Id) -> bool {
     ];
     let tree = seen.tree;
     match seen.scopes.of_leaf(object) {
-        Use::Local(own) => !tree.walk(tree.root).any(|id| {
+        IdentifierUse::Local(own) => !tree.walk(tree.root).any(|id| {
             tree.is_leaf(id)
-                && matches!(seen.scopes.of_leaf(id), Use::Local(binding) | Use::Named(binding) if binding == own)
+                && matches!(seen.scopes.of_leaf(id), IdentifierUse::Local(binding) | IdentifierUse::Named(binding) if binding == own)
                 && is_assigned(seen, id)
         }),
         _ => seen.enclosing(object, HOMES).is_some_and(|home| {
@@ -205,38 +211,38 @@ fn is_this_object(seen: &Seen<'_>, object: Id, class: Id) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Shape {
+enum FunctionShape {
     /// Nothing but a `return` of this.
-    Value(Id),
+    Value(NodeId),
     /// Statements, none of which returns.
     Statements,
     /// Statements of which the last one returns, and others may.
     Returns,
 }
 
-fn shape(seen: &Seen<'_>, body: Id) -> Result<Shape, &'static str> {
+fn shape(seen: &NamedFile<'_>, body: NodeId) -> Result<FunctionShape, &'static str> {
     let tree = seen.tree;
-    let statements: Vec<Id> = tree.named_kids(body).collect();
+    let statements: Vec<NodeId> = tree.named_kids(body).collect();
     if let [only] = statements[..]
         && tree.kind(only) == "return_statement"
     {
         let value = tree.kids(only).get(1).copied().ok_or("it returns nothing")?;
-        return Ok(Shape::Value(value));
+        return Ok(FunctionShape::Value(value));
     }
     let returns = tree.walk(body).any(|id| tree.kind(id) == "return_statement");
     match statements.last() {
         None => Err("it does nothing"),
-        Some(_) if !returns => Ok(Shape::Statements),
+        Some(_) if !returns => Ok(FunctionShape::Statements),
         Some(last)
             if matches!(tree.kind(*last), "return_statement" | "raise_statement" | "throw_statement") =>
         {
-            Ok(Shape::Returns)
+            Ok(FunctionShape::Returns)
         }
         Some(_) => Err("it returns from the middle"),
     }
 }
 
-fn parameters(seen: &Seen<'_>, function: Id) -> Result<Vec<u32>, &'static str> {
+fn parameters(seen: &NamedFile<'_>, function: NodeId) -> Result<Vec<u32>, &'static str> {
     let tree = seen.tree;
     let list = tree.child(function, "parameters").ok_or("no parameters")?;
     let mut found = Vec::new();
@@ -250,7 +256,7 @@ fn parameters(seen: &Seen<'_>, function: Id) -> Result<Vec<u32>, &'static str> {
             _ => return Err("parameters that are not plain"),
         };
         match seen.scopes.of_leaf(name) {
-            Use::Local(binding) => found.push(binding),
+            IdentifierUse::Local(binding) => found.push(binding),
             _ => return Err("parameters that are not plain"),
         }
     }
@@ -259,25 +265,25 @@ fn parameters(seen: &Seen<'_>, function: Id) -> Result<Vec<u32>, &'static str> {
 
 /// Each use of a parameter with the argument it stands for.
 fn arguments(
-    seen: &Seen<'_>,
-    call: Id,
+    seen: &NamedFile<'_>,
+    call: NodeId,
     parameters: &[u32],
-    body: Id,
-) -> Result<QuickMap<Id, Id>, &'static str> {
+    body: NodeId,
+) -> Result<QuickMap<NodeId, NodeId>, &'static str> {
     let tree = seen.tree;
     let list = tree.child(call, "arguments").ok_or("no arguments")?;
-    let arguments: Vec<Id> = tree.named_kids(list).collect();
+    let arguments: Vec<NodeId> = tree.named_kids(list).collect();
     if arguments.len() != parameters.len() || has_optional(seen, call) {
         return Err("arguments that do not fit");
     }
     for argument in &arguments {
         let is_plain = tree.is_leaf(*argument)
-            && effect(seen, *argument) <= Effect::Local
+            && effect(seen, *argument) <= ExprEffect::Local
             && tree.kind(*argument) != "this";
         if !is_plain {
             return Err("an argument that is evaluated");
         }
-        if let Use::Local(binding) | Use::Named(binding) = seen.scopes.of_leaf(*argument)
+        if let IdentifierUse::Local(binding) | IdentifierUse::Named(binding) = seen.scopes.of_leaf(*argument)
             && is_shared(seen, binding)
         {
             return Err("an argument that may change meanwhile");
@@ -286,12 +292,12 @@ fn arguments(
     let mut fill = QuickMap::default();
     for id in tree.walk(body).filter(|id| tree.is_leaf(*id)) {
         match seen.scopes.of_leaf(id) {
-            Use::Local(binding) => {
+            IdentifierUse::Local(binding) => {
                 if let Some(at) = parameters.iter().position(|parameter| *parameter == binding) {
                     fill.insert(id, arguments[at]);
                 }
             }
-            Use::Named(binding) if parameters.contains(&binding) => {
+            IdentifierUse::Named(binding) if parameters.contains(&binding) => {
                 return Err("a parameter whose name counts");
             }
             _ => {}
@@ -300,10 +306,10 @@ fn arguments(
     Ok(fill)
 }
 
-fn has_optional(seen: &Seen<'_>, call: Id) -> bool {
+fn has_optional(seen: &NamedFile<'_>, call: NodeId) -> bool {
     seen.tree.kids(call).iter().any(|kid| matches!(seen.tree.kind(*kid), "optional_chain" | "type_arguments"))
 }
 
-fn clone_fill(fill: &QuickMap<Id, Id>) -> QuickMap<Id, Id> {
+fn clone_fill(fill: &QuickMap<NodeId, NodeId>) -> QuickMap<NodeId, NodeId> {
     fill.iter().map(|(from, to)| (*from, *to)).collect()
 }

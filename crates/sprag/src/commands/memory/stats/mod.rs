@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use sprag_base::record::By;
+use sprag_base::record::RecordAuthor;
 use sprag_base::text::Text;
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::world::World;
-use sprag_memory::episode::{Pattern, Patterns};
-use sprag_memory::learning::{Category, Status};
+use sprag_memory::episode::{FailurePattern, FailurePatterns};
+use sprag_memory::learning::{Category, LearningStatus};
 use sprag_memory::learnings::Learnings;
-use sprag_memory::recall::floor::{self, Version, Versions, Whom};
-use sprag_memory::stats::insight::{self, Insight, Now, Setting};
+use sprag_memory::recall::floor::{self, FloorAudience, FloorVersion, FloorVersions};
+use sprag_memory::stats::insight::{self, CurrentSettings, Insight, SuggestedSetting};
 use sprag_memory::stats::{Stats, Week};
 use sprag_memory::usage::Uses;
 
-use crate::commands::{Cx, Ending, Outcome, check_not_agent, check_person, show, warn};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent, check_person, show, warn};
 use crate::failure::Failure;
 use crate::output;
 
@@ -26,7 +26,7 @@ mod text;
 
 /// Show how learnings are used, how sessions went, and what to change
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Weeks that are shown
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u8).range(1..=52))]
     weeks: u8,
@@ -45,13 +45,13 @@ pub struct Args {
 const EPISODES: usize = 5;
 
 /// All that is shown.
-struct Report {
+struct StatsReport {
     learnings: Learnings,
     stats: Stats,
     weeks: Vec<Week>,
     insights: Vec<Insight>,
     /// Failures that are no accident any more.
-    episodes: Vec<Pattern>,
+    episodes: Vec<FailurePattern>,
 }
 
 /// What the learnings of one category come to.
@@ -64,7 +64,7 @@ struct Row {
     dismissed: u32,
 }
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     warn(&world);
     if args.revert {
@@ -78,32 +78,32 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     show(args.json, || data(&report), || text::tell(&report))
 }
 
-fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &Cx) -> Result<Report, Failure> {
+fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &CommandCx) -> Result<StatsReport, Failure> {
     let store = world.store();
     let learnings = projections::load::<Learnings>(&store)?.state;
     let stats: Stats = projections::load_all(&store)?;
     let insights = insight::insights(&learnings, &stats, &resolved.typed.decay, &settings(resolved), cx.now);
-    let patterns = projections::load::<Patterns>(&store)?.state;
+    let patterns = projections::load::<FailurePatterns>(&store)?.state;
     let episodes = patterns.candidates().into_iter().take(EPISODES).cloned().collect();
-    Ok(Report { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights, episodes })
+    Ok(StatsReport { weeks: stats.weeks(i64::from(weeks), cx.now), learnings, stats, insights, episodes })
 }
 
-fn settings(resolved: &Resolved) -> Now {
+fn settings(resolved: &Resolved) -> CurrentSettings {
     let text = |key: &str| {
         let value = resolved.settings.get(key).map(|setting| &setting.value);
         value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).unwrap_or_default()
     };
-    Now {
+    CurrentSettings {
         strategy: text("retrieval.strategy"),
         line_threshold: text("gate.auto_skip.line_threshold").parse().unwrap_or(0),
         decider: text("gate.auto_skip.decider"),
     }
 }
 
-impl Report {
+impl StatsReport {
     fn by_status(&self) -> BTreeMap<&'static str, u32> {
         let mut counts: BTreeMap<&'static str, u32> =
-            Status::ALL.iter().map(|status| (status.name(), 0)).collect();
+            LearningStatus::ALL.iter().map(|status| (status.name(), 0)).collect();
         for entry in self.learnings.all() {
             *counts.entry(entry.status().name()).or_default() += 1;
         }
@@ -138,7 +138,7 @@ impl Row {
     }
 }
 
-fn data(report: &Report) -> Value {
+fn data(report: &StatsReport) -> Value {
     let categories: Vec<Value> = report
         .by_category()
         .iter()
@@ -166,22 +166,23 @@ fn data(report: &Report) -> Value {
 }
 
 /// Takes back what the last versions of all roles and scopes changed.
-fn revert(world: &World<'_>, json: bool, cx: &Cx) -> Outcome {
+fn revert(world: &World<'_>, json: bool, cx: &CommandCx) -> CommandResult {
     check_not_agent(&world.places)?;
     let store = world.store();
-    let versions = projections::load::<Versions>(&store)?.state;
-    let mut whom: Vec<&Whom> = versions.all().map(|(_, version)| &version.whom).collect();
+    let versions = projections::load::<FloorVersions>(&store)?.state;
+    let mut whom: Vec<&FloorAudience> = versions.all().map(|(_, version)| &version.whom).collect();
     whom.sort();
     whom.dedup();
-    let reverted: Vec<Version> = whom.into_iter().filter_map(|whom| versions.reverted(whom)).collect();
+    let reverted: Vec<FloorVersion> = whom.into_iter().filter_map(|whom| versions.reverted(whom)).collect();
     if reverted.is_empty() {
         return Err(Failure::nothing_to_revert());
     }
-    let by = By { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
-    let record =
-        |version: &Version| new_record::record(floor::POLICY, cx.now, None, Some(by.clone()), json!(version));
+    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let record = |version: &FloorVersion| {
+        new_record::record(floor::POLICY, cx.now, None, Some(by.clone()), json!(version))
+    };
     store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
-    projections::refresh::<Versions>(&store, &RealDisk)?;
+    projections::refresh::<FloorVersions>(&store, &RealDisk)?;
     show(
         json,
         || json!({ "reverted": reverted }),
@@ -198,23 +199,22 @@ fn revert(world: &World<'_>, json: bool, cx: &Cx) -> Outcome {
 }
 
 /// A setting that would change, and what it is now.
-struct Edit<'a> {
-    setting: &'a Setting,
+struct SettingEdit<'a> {
+    setting: &'a SuggestedSetting,
     from: String,
 }
 
-fn apply(report: &Report, resolved: &Resolved, json: bool, cx: &Cx) -> Outcome {
-    let mut edits: Vec<Edit<'_>> = Vec::new();
+fn apply(report: &StatsReport, resolved: &Resolved, json: bool, cx: &CommandCx) -> CommandResult {
+    let mut edits: Vec<SettingEdit<'_>> = Vec::new();
     for setting in report.insights.iter().filter_map(|insight| insight.change.as_ref()) {
         // A layer above the user's own would win anyway.
         let now = resolved.settings.get(setting.key).filter(|now| now.layer <= Layer::User);
         if let Some(now) = now {
-            edits.push(Edit { setting, from: now.value.to_string() });
+            edits.push(SettingEdit { setting, from: now.value.to_string() });
         }
     }
     let changes = || -> Vec<Value> {
-        let change =
-            |edit: &Edit<'_>| json!({"key": edit.setting.key, "from": edit.from, "to": edit.setting.to});
+        let change = |edit: &SettingEdit<'_>| json!({"key": edit.setting.key, "from": edit.from, "to": edit.setting.to});
         edits.iter().map(change).collect()
     };
     if edits.is_empty() {
@@ -243,5 +243,5 @@ fn apply(report: &Report, resolved: &Resolved, json: bool, cx: &Cx) -> Outcome {
         || json!({"changes": changes(), "applied": true, "path": path}),
         || output::line(format!("changed {} settings in `{}`", edits.len(), path.display())),
     )?;
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }

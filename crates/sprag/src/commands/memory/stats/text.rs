@@ -1,17 +1,17 @@
 //! The counts for people: plain text, readable in 80 columns and without colour.
 
 use sprag_base::text::{Text, one_line};
-use sprag_memory::learnings::Entry;
+use sprag_memory::learnings::LearningEntry;
 use sprag_memory::lifecycle::decay::hit_rate;
-use sprag_memory::stats::{Compared, Side, Week, sparkline, trend};
+use sprag_memory::stats::{SessionComparison, SessionMeans, Week, sparkline, trend};
 
-use super::Report;
+use super::StatsReport;
 use crate::output;
 
 /// The best that are named.
 const BEST: usize = 5;
 
-pub fn tell(report: &Report) {
+pub(super) fn tell(report: &StatsReport) {
     let counts = report.by_status();
     let told: Vec<String> = ["active", "stale", "archived", "superseded"]
         .iter()
@@ -27,7 +27,7 @@ pub fn tell(report: &Report) {
     insights(report);
 }
 
-fn gate(report: &Report) {
+fn gate(report: &StatsReport) {
     let stats = &report.stats;
     if let Some(share) = stats.acceptance() {
         let stages: Vec<String> = stats
@@ -81,7 +81,7 @@ fn weeks(weeks: &[Week]) {
     }
 }
 
-fn categories(report: &Report) {
+fn categories(report: &StatsReport) {
     let rows: Vec<Vec<String>> = report
         .by_category()
         .iter()
@@ -103,12 +103,12 @@ fn categories(report: &Report) {
     }
 }
 
-fn sessions(compared: &Compared) {
+fn sessions(compared: &SessionComparison) {
     if compared.with.sessions == 0 && compared.without.sessions == 0 {
         return;
     }
-    let row = |name: &str, of: &dyn Fn(&Side) -> String| {
-        let cell = |side: &Side| if side.sessions == 0 { "-".to_owned() } else { of(side) };
+    let row = |name: &str, of: &dyn Fn(&SessionMeans) -> String| {
+        let cell = |side: &SessionMeans| if side.sessions == 0 { "-".to_owned() } else { of(side) };
         vec![name.to_owned(), cell(&compared.with), cell(&compared.without)]
     };
     let number = |value: f32| format!("{value:.1}");
@@ -125,8 +125,8 @@ fn sessions(compared: &Compared) {
     output::table(&["sessions", "with learnings", "without"], &rows);
 }
 
-fn best(report: &Report) {
-    let mut used: Vec<&Entry> = report
+fn best(report: &StatsReport) {
+    let mut used: Vec<&LearningEntry> = report
         .learnings
         .in_use()
         .filter(|entry| entry.uses.referred > 0 || entry.uses.implied > 0 || entry.uses.rated_up > 0)
@@ -144,7 +144,7 @@ fn best(report: &Report) {
     }
 }
 
-fn episodes(report: &Report) {
+fn episodes(report: &StatsReport) {
     if report.episodes.is_empty() {
         return;
     }
@@ -154,7 +154,7 @@ fn episodes(report: &Report) {
     output::next("sprag reflect");
 }
 
-fn insights(report: &Report) {
+fn insights(report: &StatsReport) {
     if report.learnings.all().next().is_none() {
         output::line("\nnothing was learned here yet\n  next: sprag reflect --schema");
         return;

@@ -7,22 +7,22 @@ use serde_json::{Value, json};
 
 use sprag_base::text::{one_line, shell_word, without_escapes};
 use sprag_base::time::Timestamp;
-use sprag_orchestrator::agent::output::{Printed, Stream};
+use sprag_orchestrator::agent::output::{AgentOutput, Stream};
 use sprag_orchestrator::run_log;
 use sprag_orchestrator::session_dir::site_of;
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::run::Standing;
-use sprag_plan::run::record::Recorded;
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::run::StageEntry;
+use sprag_plan::run::record::RunRecord;
 use sprag_plan::run::timed::Timed;
 use sprag_plan::sentences;
-use sprag_plan::view::Row;
+use sprag_plan::view::StageRow;
 
-use crate::commands::run::selection::Shown;
+use crate::commands::run::selection::SelectedRun;
 use crate::output;
 
 /// What lines are told as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum LineForm {
     Text,
     /// One object with all of them.
     Object,
@@ -32,7 +32,7 @@ pub enum Form {
 
 /// How much of what was there before is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Past {
+pub(super) enum Backlog {
     All,
     Last,
 }
@@ -42,38 +42,52 @@ const LAST: usize = 200;
 
 /// What is held back until it is known which lines are the last.
 #[derive(Default)]
-struct Held {
+struct HeldLines {
     lines: VecDeque<String>,
     left_out: usize,
 }
 
-pub struct Teller<'a> {
-    shown: &'a Shown,
+pub(super) struct LogPrinter<'a> {
+    shown: &'a SelectedRun,
     /// Only what concerns this one.
-    row: Option<&'a Row>,
-    form: Form,
+    row: Option<&'a StageRow>,
+    form: LineForm,
     timed: Option<Timed>,
     /// How far the log was read.
     at: u64,
     /// Sessions whose words were told.
-    told: BTreeSet<Key>,
+    told: BTreeSet<EffectKey>,
     /// `None`: lines are told as they come.
-    held: Option<Held>,
+    held: Option<HeldLines>,
     collected: Vec<Value>,
 }
 
-impl<'a> Teller<'a> {
-    pub fn new(shown: &'a Shown, row: Option<&'a Row>, form: Form, past: Past) -> Teller<'a> {
+impl<'a> LogPrinter<'a> {
+    pub(super) fn new(
+        shown: &'a SelectedRun,
+        row: Option<&'a StageRow>,
+        form: LineForm,
+        past: Backlog,
+    ) -> LogPrinter<'a> {
         let held = match past {
-            Past::All => None,
-            Past::Last => Some(Held::default()),
+            Backlog::All => None,
+            Backlog::Last => Some(HeldLines::default()),
         };
-        Teller { shown, row, form, timed: None, at: 0, told: BTreeSet::new(), held, collected: Vec::new() }
+        LogPrinter {
+            shown,
+            row,
+            form,
+            timed: None,
+            at: 0,
+            told: BTreeSet::new(),
+            held,
+            collected: Vec::new(),
+        }
     }
 
     /// All of the past is there: its last lines are told, and from here on every line.
-    pub fn go_on(&mut self) {
-        let Some(Held { lines, left_out }) = self.held.take() else { return };
+    pub(super) fn go_on(&mut self) {
+        let Some(HeldLines { lines, left_out }) = self.held.take() else { return };
         if left_out > 0 {
             let stage = self.row.map(|row| format!(" {}", shell_word(row.id.as_str()))).unwrap_or_default();
             let plan = shell_word(self.shown.board.plan.as_str());
@@ -84,12 +98,12 @@ impl<'a> Teller<'a> {
     }
 
     /// How a stage stands by what was told.
-    pub fn standing(&self, stage: &StageId) -> Option<&Standing> {
+    pub(super) fn standing(&self, stage: &StageId) -> Option<&StageEntry> {
         self.timed.as_ref()?.run().standing(stage)
     }
 
     /// Everything that was written since.
-    pub fn records(&mut self) -> io::Result<()> {
+    pub(super) fn records(&mut self) -> io::Result<()> {
         let (path, from) = (self.shown.listed.log.clone(), self.at);
         let mut trouble = None;
         self.at = run_log::each(&path, from, |record, at| {
@@ -100,7 +114,7 @@ impl<'a> Teller<'a> {
         trouble.map_or(Ok(()), Err)
     }
 
-    fn record(&mut self, record: &Recorded, at: Timestamp) -> io::Result<()> {
+    fn record(&mut self, record: &RunRecord, at: Timestamp) -> io::Result<()> {
         let Some(timed) = &mut self.timed else {
             self.timed = Timed::begin(record, at);
             if let (None, Some(timed)) = (self.row, &self.timed) {
@@ -115,7 +129,7 @@ impl<'a> Teller<'a> {
         if !is_wanted {
             return Ok(());
         }
-        if let (Recorded::Ended { session, .. }, Some(_)) = (record, self.row) {
+        if let (RunRecord::Ended { session, .. }, Some(_)) = (record, self.row) {
             self.words_of(session)?;
         }
         self.line(Some(at), stage.as_ref().map(|id| id.as_str()), None, "record", &text);
@@ -123,36 +137,36 @@ impl<'a> Teller<'a> {
     }
 
     /// What is kept of what a session printed, once.
-    fn words_of(&mut self, session: &Key) -> io::Result<()> {
+    fn words_of(&mut self, session: &EffectKey) -> io::Result<()> {
         if !self.told.insert(session.clone()) {
             return Ok(());
         }
-        let printed = Printed::of(&site_of(&self.shown.dir, session));
+        let printed = AgentOutput::of(&site_of(&self.shown.dir, session));
         printed.finish(|stream, line| self.printed(session, stream, line))
     }
 
     /// What the agent at work has printed so far.
-    pub fn rest(&mut self) -> io::Result<()> {
+    pub(super) fn rest(&mut self) -> io::Result<()> {
         match self.row.and_then(|row| row.agent.session()) {
             Some(session) => self.words_of(session),
             None => Ok(()),
         }
     }
 
-    pub fn has_told(&self, session: &Key) -> bool {
+    pub(super) fn has_told(&self, session: &EffectKey) -> bool {
         self.told.contains(session)
     }
 
     /// Its words were told as they came.
-    pub fn leave_out(&mut self, session: &Key) {
+    pub(super) fn leave_out(&mut self, session: &EffectKey) {
         self.told.insert(session.clone());
     }
 
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.timed.as_ref().is_none_or(|timed| timed.run().is_over())
     }
 
-    pub fn printed(&mut self, session: &Key, stream: Stream, line: &str) {
+    pub(super) fn printed(&mut self, session: &EffectKey, stream: Stream, line: &str) {
         let stage = self.row.map(|row| row.id.as_str());
         let stream = match stream {
             Stream::Out => "out",
@@ -165,21 +179,21 @@ impl<'a> Teller<'a> {
         &mut self,
         at: Option<Timestamp>,
         stage: Option<&str>,
-        session: Option<&Key>,
+        session: Option<&EffectKey>,
         stream: &'static str,
         text: &str,
     ) {
         let value =
             || json!({"at": at, "stage_id": stage, "session_id": session, "stream": stream, "text": text});
         match (self.form, at) {
-            (Form::Object, _) => self.collected.push(value()),
-            (Form::Lines, _) => output::json(value()),
-            (Form::Text, Some(at)) => {
+            (LineForm::Object, _) => self.collected.push(value()),
+            (LineForm::Lines, _) => output::json(value()),
+            (LineForm::Text, Some(at)) => {
                 let whose = stage.map(|stage| format!("{stage}: ")).unwrap_or_default();
                 self.say(format!("{at} {whose}{}", one_line(text)));
             }
             // Ours begin with a time, so that nobody's words are taken for them.
-            (Form::Text, None) => self.say(format!("{stream}| {text}")),
+            (LineForm::Text, None) => self.say(format!("{stream}| {text}")),
         }
     }
 
@@ -192,9 +206,9 @@ impl<'a> Teller<'a> {
         }
     }
 
-    pub fn end(mut self) {
+    pub(super) fn end(mut self) {
         self.go_on();
-        if self.form == Form::Object {
+        if self.form == LineForm::Object {
             output::json(
                 json!({"plan": self.shown.board.plan, "run": self.shown.board.run, "lines": self.collected}),
             );

@@ -4,18 +4,18 @@ mod lines;
 
 use std::time::Duration;
 
-use sprag_orchestrator::agent::output::Printed;
-use sprag_orchestrator::observe::file_watch::Watch;
-use sprag_orchestrator::session_dir::{Probe, Site, site_of};
+use sprag_orchestrator::agent::output::AgentOutput;
+use sprag_orchestrator::observe::file_watch::FileWatch;
+use sprag_orchestrator::session_dir::{SessionDir, SessionProbe, site_of};
 use sprag_orchestrator::view::live;
-use sprag_plan::ids::Key;
-use sprag_plan::view::Row;
+use sprag_plan::ids::EffectKey;
+use sprag_plan::view::StageRow;
 
-use super::selection::{self, Shown};
-use crate::commands::{Cx, Ending, Outcome};
+use super::selection::{self, SelectedRun};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
-use lines::{Form, Past, Teller};
+use lines::{Backlog, LineForm, LogPrinter};
 
 /// Tell what happened in a run, and what the agents of a stage printed
 ///
@@ -23,7 +23,7 @@ use lines::{Form, Past, Teller};
 /// is kept of what its agents printed. What they told the terminal to do is left out. People see the last 200 lines,
 /// programs all of them.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The stage
     stage: Option<String>,
     /// Go on as it happens, until the agent ends or the run is over
@@ -46,19 +46,19 @@ pub struct Args {
 /// How long nothing may be heard before somebody looks.
 const LOOK: Duration = Duration::from_secs(1);
 
-pub fn run(args: Args, cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let form = match (args.json, args.jsonl) {
-        (true, _) => Form::Object,
-        (_, true) => Form::Lines,
-        (false, false) => Form::Text,
+        (true, _) => LineForm::Object,
+        (_, true) => LineForm::Lines,
+        (false, false) => LineForm::Text,
     };
     let shown = selection::need(cx, args.plan.as_deref())?;
     let row = args.stage.as_deref().map(|stage| shown.stage(stage)).transpose()?;
     let past = match form {
-        Form::Text if !args.all => Past::Last,
-        Form::Text | Form::Object | Form::Lines => Past::All,
+        LineForm::Text if !args.all => Backlog::Last,
+        LineForm::Text | LineForm::Object | LineForm::Lines => Backlog::All,
     };
-    let mut teller = Teller::new(&shown, row, form, past);
+    let mut teller = LogPrinter::new(&shown, row, form, past);
     teller.records().map_err(|error| Failure::run_unread(&error))?;
     if args.follow && !teller.is_over() {
         let plan = shown.listed.plan.as_str();
@@ -74,18 +74,18 @@ pub fn run(args: Args, cx: &Cx) -> Outcome {
     }
     .map_err(|error| Failure::run_unread(&error))?;
     teller.end();
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// What the agent of a stage prints, until it ends: also for `sprag attach`.
-pub fn follow(shown: &Shown, row: &Row) -> Outcome {
-    let mut teller = Teller::new(shown, Some(row), Form::Text, Past::Last);
+pub(crate) fn follow(shown: &SelectedRun, row: &StageRow) -> CommandResult {
+    let mut teller = LogPrinter::new(shown, Some(row), LineForm::Text, Backlog::Last);
     follow_stage(shown, row, &mut teller).map_err(|error| Failure::run_unread(&error))?;
     teller.end();
-    Ok(Ending::Done)
+    Ok(CommandEnd::Done)
 }
 
-fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<()> {
+fn follow_stage(shown: &SelectedRun, row: &StageRow, teller: &mut LogPrinter<'_>) -> std::io::Result<()> {
     let Some(session) = first_agent(shown, row, teller)? else { return Ok(()) };
     if teller.has_told(&session) {
         return Ok(());
@@ -93,8 +93,8 @@ fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::R
     let session = &session;
     let site = site_of(&shown.dir, session);
     let plans = shown.dir.join("plans");
-    let watch = Watch::new([site.dir(), plans.as_path()])?;
-    let mut printed = Printed::of(&site);
+    let watch = FileWatch::new([site.dir(), plans.as_path()])?;
+    let mut printed = AgentOutput::of(&site);
     loop {
         // Looked at before the last words are read: what is printed until then is there.
         let is_over = is_over(&site)?;
@@ -110,12 +110,16 @@ fn follow_stage(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::R
 }
 
 /// The agent of a stage, which may have to be waited for; `None`: there will be none.
-fn first_agent(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Result<Option<Key>> {
+fn first_agent(
+    shown: &SelectedRun,
+    row: &StageRow,
+    teller: &mut LogPrinter<'_>,
+) -> std::io::Result<Option<EffectKey>> {
     if let Some(session) = row.agent.session() {
         return Ok(Some(session.clone()));
     }
     let plans = shown.dir.join("plans");
-    let watch = Watch::new([plans.as_path()])?;
+    let watch = FileWatch::new([plans.as_path()])?;
     loop {
         teller.records()?;
         teller.go_on();
@@ -128,16 +132,16 @@ fn first_agent(shown: &Shown, row: &Row, teller: &mut Teller<'_>) -> std::io::Re
     }
 }
 
-fn is_over(site: &Site) -> std::io::Result<bool> {
+fn is_over(site: &SessionDir) -> std::io::Result<bool> {
     Ok(match site.probe()? {
-        Probe::Ended(_) | Probe::Died => true,
-        Probe::Running | Probe::Nothing => false,
+        SessionProbe::Ended(_) | SessionProbe::Died => true,
+        SessionProbe::Running | SessionProbe::Nothing => false,
     })
 }
 
-fn follow_run(shown: &Shown, teller: &mut Teller<'_>) -> std::io::Result<()> {
+fn follow_run(shown: &SelectedRun, teller: &mut LogPrinter<'_>) -> std::io::Result<()> {
     let plans = shown.dir.join("plans");
-    let watch = Watch::new([plans.as_path()])?;
+    let watch = FileWatch::new([plans.as_path()])?;
     teller.go_on();
     while !teller.is_over() {
         watch.wait(LOOK)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::world::Stage;
+use super::world::DemoWorld;
 use crate::failure::Failure;
 
 const INTENTS: &str = "\
@@ -16,14 +16,14 @@ active_intents:
 ";
 const FILE: &str = "greetings.txt";
 
-pub fn play(stage: &Stage) -> Result<(), Failure> {
+pub(super) fn play(stage: &DemoWorld) -> Result<(), Failure> {
     out_of_scope(stage)?;
     unseen(stage)?;
     whose_line(stage)
 }
 
 /// A write needs an intent, and an intent owns only so much.
-fn out_of_scope(stage: &Stage) -> Result<(), Failure> {
+fn out_of_scope(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("6. A change serves an intent, and stays in its scope");
     stage.say("A person has written `.sprag/intents.yaml`: the intent GREET owns `greetings.txt`.");
     fs::create_dir_all(stage.project.join(".sprag"))?;
@@ -41,7 +41,7 @@ fn out_of_scope(stage: &Stage) -> Result<(), Failure> {
 }
 
 /// Two sessions, one file.
-fn unseen(stage: &Stage) -> Result<(), Failure> {
+fn unseen(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("7. Nobody overwrites what they have not seen");
     stage.ask("session-6", "SessionStart", json!({"source": "startup"}))?;
     stage.sprag(&["intent", "select", "GREET", "--session", "session-6"], b"")?;
@@ -62,7 +62,7 @@ fn unseen(stage: &Stage) -> Result<(), Failure> {
 }
 
 /// The commit is seen, and its lines have an intent.
-fn whose_line(stage: &Stage) -> Result<(), Failure> {
+fn whose_line(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("8. Who wrote this line, and why: sprag trace blame greetings.txt");
     stage.tool("session-6", "git commit -qam 'greet Bob and Fay'", || {
         sprag_host::git::in_own_repository(&stage.project, &["commit", "-qam", "greet Bob and Fay"])
@@ -75,14 +75,14 @@ fn whose_line(stage: &Stage) -> Result<(), Failure> {
     stage.show(&["trace", "blame", FILE])
 }
 
-fn write(stage: &Stage, session: &str, file: &str, text: &str) -> Result<(), Failure> {
+fn write(stage: &DemoWorld, session: &str, file: &str, text: &str) -> Result<(), Failure> {
     stage.file_tool(session, "Write", json!({"file_path": file, "content": text}), |path| {
         fs::write(path, text)?;
         Ok(json!({}))
     })
 }
 
-fn read(stage: &Stage, session: &str) -> Result<(), Failure> {
+fn read(stage: &DemoWorld, session: &str) -> Result<(), Failure> {
     let shown = |path: &Path| -> std::io::Result<Value> {
         let text = fs::read_to_string(path)?;
         let lines = text.lines().count();

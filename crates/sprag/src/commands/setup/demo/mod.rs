@@ -11,14 +11,14 @@ use serde_json::json;
 
 use sprag_host::git;
 
-use crate::commands::{Cx, Ending, Outcome};
+use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
-use world::Stage;
+use world::DemoWorld;
 
 /// Show the main job: a scripted agent in a throwaway repository
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Keep the repository and print where it is
     #[arg(long)]
     keep: bool,
@@ -27,9 +27,9 @@ pub struct Args {
     plan: bool,
 }
 
-pub fn run(args: Args, _cx: &Cx) -> Outcome {
+pub(crate) fn run(args: Args, _cx: &CommandCx) -> CommandResult {
     let temp = tempfile::Builder::new().prefix("demo-").tempdir()?;
-    let stage = Stage::new(temp.path())?;
+    let stage = DemoWorld::new(temp.path())?;
     if args.plan {
         plan::play(&stage, temp.path())?;
         return Ok(end(
@@ -53,16 +53,16 @@ pub fn run(args: Args, _cx: &Cx) -> Outcome {
     Ok(end(&args, temp, "`sprag init` installs the hooks into your clients, after showing the change"))
 }
 
-fn end(args: &Args, temp: tempfile::TempDir, next: &str) -> Ending {
+fn end(args: &Args, temp: tempfile::TempDir, next: &str) -> CommandEnd {
     if args.keep {
         output::line(format!("\nkept in `{}`", temp.keep().display()));
     }
     output::line(format!("\nnext: {next}"));
-    Ending::Done
+    CommandEnd::Done
 }
 
 /// What an agent would run is read before it runs.
-fn commands(stage: &Stage) -> Result<(), Failure> {
+fn commands(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("1. Commands are read before they run");
     let ask = |command: &str| {
         let call = json!({"tool_name": "Bash", "tool_input": {"command": command}});
@@ -78,7 +78,7 @@ fn commands(stage: &Stage) -> Result<(), Failure> {
 }
 
 /// It leaves conflict markers behind, is held, and repairs them.
-fn first_session(stage: &Stage) -> Result<(), Failure> {
+fn first_session(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("2. A session leaves conflict markers behind");
     stage.event("session-1", "SessionStart", json!({"source": "startup"}))?;
     stage.event("session-1", "UserPromptSubmit", json!({"prompt": "merge the branch `loud`"}))?;
@@ -101,7 +101,7 @@ fn first_session(stage: &Stage) -> Result<(), Failure> {
 }
 
 /// It does nothing about them, is let go after three holds, and a debt stays.
-fn second_session(stage: &Stage) -> Result<(), Failure> {
+fn second_session(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("3. Another one never repairs them: held three times, then let go with a debt");
     stage.event("session-2", "SessionStart", json!({"source": "startup"}))?;
     let broken = "<<<<<<< ours\nhello\n=======\nbye\n>>>>>>> theirs\n";
@@ -114,7 +114,7 @@ fn second_session(stage: &Stage) -> Result<(), Failure> {
 }
 
 /// It is told of the debt and pays it.
-fn third_session(stage: &Stage) -> Result<(), Failure> {
+fn third_session(stage: &DemoWorld) -> Result<(), Failure> {
     stage.title("4. The next session hears of the debt, once, and pays it");
     stage.event("session-3", "SessionStart", json!({"source": "startup"}))?;
     stage.tool("session-3", "printf 'hello\\n' > notes.txt", || {
@@ -126,7 +126,7 @@ fn third_session(stage: &Stage) -> Result<(), Failure> {
 }
 
 /// A prompt asks for a review, the reviewer finds something, and in the end what was learned is kept.
-fn reviewed_session(stage: &Stage) -> Result<(), Failure> {
+fn reviewed_session(stage: &DemoWorld) -> Result<(), Failure> {
     const SESSION: &str = "session-4";
     let done = |message: &str| stage.event(SESSION, "Stop", json!({"last_assistant_message": message}));
     stage.title("5. A review by somebody else, and what was learned");

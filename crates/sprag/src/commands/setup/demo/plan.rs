@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sprag_base::time::Timestamp;
 
-use super::world::Stage;
+use super::world::DemoWorld;
 use crate::failure::Failure;
 use crate::output;
 
@@ -60,7 +60,7 @@ fi
 git add -A && git commit -qm "LANGUAGE"
 "#;
 
-pub fn play(stage: &Stage, root: &Path) -> Result<(), Failure> {
+pub(super) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
     let agents = root.join("agents");
     fs::create_dir_all(&agents)?;
     // Its worktree is all it may write to, and the next attempt finds it as it was.
@@ -108,7 +108,7 @@ pub fn play(stage: &Stage, root: &Path) -> Result<(), Failure> {
 
 /// One line of `sprag logs`.
 #[derive(serde::Deserialize)]
-struct Line {
+struct LogLine {
     at: Timestamp,
     stage_id: Option<String>,
     text: String,
@@ -116,10 +116,10 @@ struct Line {
 
 #[derive(serde::Deserialize)]
 struct Logs {
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
 }
 
-fn happened(stage: &Stage) -> Result<Vec<Line>, Failure> {
+fn happened(stage: &DemoWorld) -> Result<Vec<LogLine>, Failure> {
     let ran = stage.sprag(&["logs", "--json"], b"")?;
     let logs: Logs = serde_json::from_slice(&ran.stdout)
         .map_err(|error| Failure::demo(format!("the records of the run were not told: {error}")))?;
@@ -127,7 +127,7 @@ fn happened(stage: &Stage) -> Result<Vec<Line>, Failure> {
 }
 
 /// What a newcomer may want to know of the records, and what they come to.
-fn tell(lines: &[Line]) {
+fn tell(lines: &[LogLine]) {
     let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return };
     let count = |fits: fn(&str) -> bool| lines.iter().filter(|line| fits(&line.text)).count();
     for line in lines.iter().filter(|line| is_telling(&line.text)) {

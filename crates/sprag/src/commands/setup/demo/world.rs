@@ -8,24 +8,24 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use sprag_host::git;
-use sprag_host::sys::exec::{self, Run};
+use sprag_host::sys::exec::{self, ProcessSpec};
 
 use crate::failure::Failure;
 use crate::output;
 
 /// The throwaway world the script plays in.
-pub struct Stage {
+pub(super) struct DemoWorld {
     home: PathBuf,
     pub project: PathBuf,
     program: PathBuf,
 }
 
-impl Stage {
-    pub fn new(root: &Path) -> Result<Stage, Failure> {
+impl DemoWorld {
+    pub(super) fn new(root: &Path) -> Result<DemoWorld, Failure> {
         let (home, project) = (root.join("home"), root.join("project"));
         fs::create_dir_all(&home)?;
         fs::create_dir_all(&project)?;
-        let stage = Stage { home, project, program: std::env::current_exe()? };
+        let stage = DemoWorld { home, project, program: std::env::current_exe()? };
         let greeting = stage.project.join("greeting.txt");
         stage.git(&["init", "-q", "-b", "main"])?;
         fs::write(&greeting, "hello\n")?;
@@ -40,11 +40,11 @@ impl Stage {
         Ok(stage)
     }
 
-    pub fn git(&self, args: &[&str]) -> Result<(), Failure> {
+    pub(super) fn git(&self, args: &[&str]) -> Result<(), Failure> {
         self.git_says(args).map(drop)
     }
 
-    pub fn git_says(&self, args: &[&str]) -> Result<String, Failure> {
+    pub(super) fn git_says(&self, args: &[&str]) -> Result<String, Failure> {
         let ran = git::in_own_repository(&self.project, args).map_err(|error| {
             Failure::demo(format!("git cannot be started: {error}")).next("git --version")
         })?;
@@ -58,17 +58,17 @@ impl Stage {
         }
     }
 
-    pub fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         output::line(text);
     }
 
-    pub fn title(&self, text: &str) {
+    pub(super) fn title(&self, text: &str) {
         output::line("");
         output::heading(text);
     }
 
     /// A shell call of the agent: asked for, done unless denied, reported.
-    pub fn tool(
+    pub(super) fn tool(
         &self,
         session: &str,
         command: &str,
@@ -85,7 +85,7 @@ impl Stage {
     }
 
     /// A call of a tool that reads or writes a file of the project.
-    pub fn file_tool(
+    pub(super) fn file_tool(
         &self,
         session: &str,
         tool: &str,
@@ -105,7 +105,7 @@ impl Stage {
     }
 
     /// Sends one event through the hook and shows both sides of it.
-    pub fn event(&self, session: &str, name: &str, more: Value) -> Result<Value, Failure> {
+    pub(super) fn event(&self, session: &str, name: &str, more: Value) -> Result<Value, Failure> {
         let reply = self.ask(session, name, more.clone())?;
         let about = ["prompt", "last_assistant_message"].iter().find_map(|key| more[*key].as_str());
         let input = &more["tool_input"];
@@ -131,7 +131,7 @@ impl Stage {
         Ok(reply)
     }
 
-    pub fn ask(&self, session: &str, name: &str, mut payload: Value) -> Result<Value, Failure> {
+    pub(super) fn ask(&self, session: &str, name: &str, mut payload: Value) -> Result<Value, Failure> {
         payload["session_id"] = json!(session);
         payload["hook_event_name"] = json!(name);
         payload["cwd"] = json!(self.project);
@@ -141,7 +141,13 @@ impl Stage {
     }
 
     /// A reviewer agent starts, looks, decides and stops.
-    pub fn review(&self, session: &str, agent: &str, word: &str, message: &str) -> Result<(), Failure> {
+    pub(super) fn review(
+        &self,
+        session: &str,
+        agent: &str,
+        word: &str,
+        message: &str,
+    ) -> Result<(), Failure> {
         let who = json!({"agent_id": agent, "agent_type": "sprag-reviewer"});
         let told = self.ask(session, "SubagentStart", who.clone())?;
         let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
@@ -170,7 +176,7 @@ impl Stage {
     }
 
     /// A command of ours as an agent runs it, with what it prints.
-    pub fn command(&self, args: &[&str], stdin: &str) -> Result<(), Failure> {
+    pub(super) fn command(&self, args: &[&str], stdin: &str) -> Result<(), Failure> {
         let ran = self.sprag(args, stdin.as_bytes())?;
         output::line(format!("  {:<17} sprag {}", "runs", args[0]));
         for line in
@@ -185,7 +191,7 @@ impl Stage {
     }
 
     /// Lets a command of ours speak for itself.
-    pub fn show(&self, args: &[&str]) -> Result<(), Failure> {
+    pub(super) fn show(&self, args: &[&str]) -> Result<(), Failure> {
         let ran = self.sprag(args, b"")?;
         for line in String::from_utf8_lossy(&ran.stdout).lines() {
             output::line(format!("  {line}"));
@@ -193,13 +199,13 @@ impl Stage {
         Ok(())
     }
 
-    pub fn sprag(&self, args: &[&str], stdin: &[u8]) -> Result<exec::Ran, Failure> {
+    pub(super) fn sprag(&self, args: &[&str], stdin: &[u8]) -> Result<exec::ProcessOutput, Failure> {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
         let home = self.home.as_os_str();
         let env = [("SPRAG_HOME", home), ("HOME", home), ("NO_COLOR", OsStr::new("1"))];
         let deadline = Duration::from_secs(60);
         let program = self.program.as_os_str();
-        let run = Run {
+        let run = ProcessSpec {
             program,
             args: &args,
             dir: &self.project,

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use sprag_syntax::reason::Reason;
-use sprag_syntax::{Excerpt, Judgement, Proof, Verdict, Witness};
+use sprag_syntax::reason::UnprovenReason;
+use sprag_syntax::{ChangeJudgement, Classification, Excerpt, Proof, Witness};
 
 #[derive(Serialize)]
-pub struct Answer {
+pub(super) struct ClassifyLine {
     id: Value,
     /// The line of the input, where that was bad.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,32 +23,32 @@ pub struct Answer {
     ms: Option<f64>,
 }
 
-impl Answer {
-    pub fn with_ms(mut self, ms: f64) -> Answer {
+impl ClassifyLine {
+    pub(super) fn with_ms(mut self, ms: f64) -> ClassifyLine {
         self.ms = Some((ms * 1000.0).round() / 1000.0);
         self
     }
 
-    pub fn is_bad(&self) -> bool {
+    pub(super) fn is_bad(&self) -> bool {
         self.line.is_some()
     }
 
-    pub fn into_value(self) -> Value {
+    pub(super) fn into_value(self) -> Value {
         serde_json::to_value(self).expect("plain data")
     }
 
-    pub fn into_line(self) -> String {
+    pub(super) fn into_line(self) -> String {
         serde_json::to_string(&self).expect("plain data")
     }
 }
 
-pub fn of(id: Option<Value>, judged: &Judgement) -> Answer {
+pub(super) fn of(id: Option<Value>, judged: &ChangeJudgement) -> ClassifyLine {
     let (verdict, class) = match judged.verdict {
-        Verdict::Proved(_) => ("PROVED", "AST_REFACTOR"),
-        Verdict::Changed(_) => ("CHANGED", "INTENT_EVOLUTION"),
-        Verdict::Unproven(_) => ("UNPROVEN", "INTENT_EVOLUTION"),
+        Classification::Proved(_) => ("PROVED", "AST_REFACTOR"),
+        Classification::Changed(_) => ("CHANGED", "INTENT_EVOLUTION"),
+        Classification::Unproven(_) => ("UNPROVEN", "INTENT_EVOLUTION"),
     };
-    let mut answer = Answer {
+    let mut answer = ClassifyLine {
         id: id.unwrap_or(Value::Null),
         line: None,
         verdict,
@@ -61,25 +61,25 @@ pub fn of(id: Option<Value>, judged: &Judgement) -> Answer {
         ms: None,
     };
     match &judged.verdict {
-        Verdict::Proved(proof) => answer.proof = Some(proof.clone()),
-        Verdict::Changed(witness) => answer.witness = Some(shown(witness)),
-        Verdict::Unproven(reason) => {
+        Classification::Proved(proof) => answer.proof = Some(proof.clone()),
+        Classification::Changed(witness) => answer.witness = Some(shown(witness)),
+        Classification::Unproven(reason) => {
             answer.reason = Some(reason.name());
-            answer.api = (judged.api != sprag_syntax::Api::default()).then(|| super::api(judged));
+            answer.api = (judged.api != sprag_syntax::ApiChange::default()).then(|| super::api(judged));
         }
     }
     answer
 }
 
 /// A line that cannot be understood.
-pub fn bad(id: Option<Value>, line: usize) -> Answer {
-    Answer {
+pub(super) fn bad(id: Option<Value>, line: usize) -> ClassifyLine {
+    ClassifyLine {
         id: id.unwrap_or(Value::Null),
         line: Some(line),
         verdict: "UNPROVEN",
         class: "INTENT_EVOLUTION",
         level: None,
-        reason: Some(Reason::BadInput.name()),
+        reason: Some(UnprovenReason::BadInput.name()),
         witness: None,
         proof: None,
         api: None,

@@ -12,12 +12,14 @@ use std::{fs, thread};
 use serde::Deserialize;
 use serde_json::Value;
 
-use sprag_syntax::reason::Reason;
-use sprag_syntax::{Api, Budget, Change, File, Judgement, Verdict, classify};
+use sprag_syntax::reason::UnprovenReason;
+use sprag_syntax::{
+    ApiChange, ChangeJudgement, ChangeSet, ChangedFile, Classification, NodeBudget, classify,
+};
 
-use super::answer::{self, Answer};
-use crate::commands::{Ending, Outcome};
-use crate::input::{Line, next_line};
+use super::answer::{self, ClassifyLine};
+use crate::commands::{CommandEnd, CommandResult};
+use crate::input::{InputLine, next_line};
 
 /// A line may hold whole sources.
 const LINE: usize = 64 * 1024 * 1024;
@@ -28,7 +30,7 @@ const STACK: usize = 64 * 1024 * 1024;
 
 /// Whether answers say how long they took.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
+pub(super) enum Clock {
     Told,
     Quiet,
 }
@@ -36,11 +38,11 @@ pub enum Clock {
 #[derive(Deserialize)]
 struct WireChange {
     id: Value,
-    files: Vec<WireFile>,
+    files: Vec<LinesFile>,
 }
 
 #[derive(Deserialize)]
-struct WireFile {
+struct LinesFile {
     path_before: Option<String>,
     path_after: Option<String>,
     before: Option<String>,
@@ -50,10 +52,10 @@ struct WireFile {
 }
 
 /// Answers every line of stdin.
-pub fn answer_all(root: &Path, jobs: usize, clock: Clock) -> Outcome {
+pub(super) fn answer_all(root: &Path, jobs: usize, clock: Clock) -> CommandResult {
     // A bounded queue: reading ahead of the work only costs memory.
-    let (ask, asked) = mpsc::sync_channel::<(usize, Line)>(jobs * 2);
-    let (tell, told) = mpsc::channel::<(usize, Answer)>();
+    let (ask, asked) = mpsc::sync_channel::<(usize, InputLine)>(jobs * 2);
+    let (tell, told) = mpsc::channel::<(usize, ClassifyLine)>();
     let asked = Mutex::new(asked);
     let is_bad = thread::scope(|scope| -> io::Result<bool> {
         for _ in 0..jobs {
@@ -74,7 +76,7 @@ pub fn answer_all(root: &Path, jobs: usize, clock: Clock) -> Outcome {
         let mut input = io::stdin().lock();
         let mut number = 0;
         while let Some(line) = next_line(&mut input, LINE)? {
-            let is_blank = matches!(&line, Line::Whole(bytes) if bytes.trim_ascii().is_empty());
+            let is_blank = matches!(&line, InputLine::Whole(bytes) if bytes.trim_ascii().is_empty());
             if is_blank {
                 continue;
             }
@@ -86,12 +88,12 @@ pub fn answer_all(root: &Path, jobs: usize, clock: Clock) -> Outcome {
         drop(ask);
         print.join().unwrap_or_else(|_| Err(io::Error::other("printing failed")))
     })?;
-    Ok(if is_bad { Ending::BadLines } else { Ending::Done })
+    Ok(if is_bad { CommandEnd::BadLines } else { CommandEnd::Done })
 }
 
 /// Says whether a line was bad.
-fn print_in_order(told: &mpsc::Receiver<(usize, Answer)>) -> io::Result<bool> {
-    let mut waiting: BTreeMap<usize, Answer> = BTreeMap::new();
+fn print_in_order(told: &mpsc::Receiver<(usize, ClassifyLine)>) -> io::Result<bool> {
+    let mut waiting: BTreeMap<usize, ClassifyLine> = BTreeMap::new();
     let mut next = 1;
     let mut is_bad = false;
     let mut stdout = io::stdout().lock();
@@ -107,8 +109,8 @@ fn print_in_order(told: &mpsc::Receiver<(usize, Answer)>) -> io::Result<bool> {
     Ok(is_bad)
 }
 
-fn answer_one(root: &Path, number: usize, line: Line, clock: Clock) -> Answer {
-    let Line::Whole(bytes) = line else { return answer::bad(None, number) };
+fn answer_one(root: &Path, number: usize, line: InputLine, clock: Clock) -> ClassifyLine {
+    let InputLine::Whole(bytes) = line else { return answer::bad(None, number) };
     let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { return answer::bad(None, number) };
     let id = value.get("id").cloned();
     let Ok(wire) = serde_json::from_value::<WireChange>(value) else { return answer::bad(id, number) };
@@ -117,12 +119,12 @@ fn answer_one(root: &Path, number: usize, line: Line, clock: Clock) -> Answer {
         return answer::bad(id, number);
     }
     let start = Instant::now();
-    let change = Change {
+    let change = ChangeSet {
         files: wire
             .files
             .iter()
             .zip(&sources)
-            .map(|(file, (before, after))| File {
+            .map(|(file, (before, after))| ChangedFile {
                 path_before: file.path_before.as_deref(),
                 path_after: file.path_after.as_deref(),
                 before: before.as_deref(),
@@ -139,14 +141,15 @@ fn answer_one(root: &Path, number: usize, line: Line, clock: Clock) -> Answer {
 }
 
 /// A fault of ours is no answer: it proves nothing, and the next line is answered all the same.
-fn judge(change: &Change<'_>) -> Judgement {
-    panic::catch_unwind(AssertUnwindSafe(|| classify(change, Budget::COMMIT)))
-        .unwrap_or_else(|_| Judgement::of(Verdict::Unproven(Reason::Ambiguous), Api::default()))
+fn judge(change: &ChangeSet<'_>) -> ChangeJudgement {
+    panic::catch_unwind(AssertUnwindSafe(|| classify(change, NodeBudget::COMMIT))).unwrap_or_else(|_| {
+        ChangeJudgement::of(Classification::Unproven(UnprovenReason::Ambiguous), ApiChange::default())
+    })
 }
 
-type Sources = Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>;
+type LineSources = Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>;
 
-fn read_all(root: &Path, files: &[WireFile]) -> Option<Sources> {
+fn read_all(root: &Path, files: &[LinesFile]) -> Option<LineSources> {
     files
         .iter()
         .map(|file| {
@@ -181,7 +184,7 @@ fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Ve
 }
 
 /// Runs something that recurses through a tree.
-pub fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub(super) fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = thread::Builder::new()
             .stack_size(STACK)

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use sprag_host::git::name_search::Tree;
-use sprag_host::git::{self, Range, Versions};
-use sprag_host::trace::classify::{Around, is_document};
-use sprag_syntax::{Budget, Change, File, Judgement, Verdict, classify};
+use sprag_host::git::name_search::SearchTree;
+use sprag_host::git::{self, ChangeRange, FileVersions};
+use sprag_host::trace::classify::{TreeAfter, is_document};
+use sprag_syntax::{ChangeJudgement, ChangeSet, ChangedFile, Classification, NodeBudget, classify};
 
-use crate::commands::{Cx, Outcome, show};
+use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
@@ -21,7 +21,7 @@ mod lines;
 /// PROVED: the same behaviour, with a proof that can be replayed. CHANGED: something differs, with the
 /// place. UNPROVEN: neither could be shown, with the reason. Only PROVED is a refactoring.
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     /// A commit, or two of them as `A..B`
     #[arg(value_name = "REV|A..B", conflicts_with_all = ["staged", "jsonl"])]
     range: Option<String>,
@@ -45,7 +45,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, cx: &Cx) -> Outcome {
+pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     if args.jsonl {
         let root = cx.cwd.join(&args.root);
         let jobs = args
@@ -56,12 +56,12 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
         return lines::answer_all(&root, jobs, clock);
     }
     let range = match (&args.range, args.staged) {
-        (None, true) => Range::Staged,
+        (None, true) => ChangeRange::Staged,
         (Some(text), false) => match text.split_once("..") {
             Some((from, to)) => {
-                Range::Between { from: from.to_owned(), to: to.trim_start_matches('.').to_owned() }
+                ChangeRange::Between { from: from.to_owned(), to: to.trim_start_matches('.').to_owned() }
             }
-            None => Range::Commit(text.clone()),
+            None => ChangeRange::Commit(text.clone()),
         },
         _ => return Err(Failure::nothing_to_classify()),
     };
@@ -74,27 +74,32 @@ pub fn run(args: &Args, cx: &Cx) -> Outcome {
 }
 
 /// What is proved must also hold for all that was not changed.
-fn settled(judged: Judgement, worktree: &Path, range: &Range, versions: &[Versions]) -> Judgement {
+fn settled(
+    judged: ChangeJudgement,
+    worktree: &Path,
+    range: &ChangeRange,
+    versions: &[FileVersions],
+) -> ChangeJudgement {
     let named;
     let tree = match range {
-        Range::Staged => Some(Tree::Staged),
-        Range::Commit(to) | Range::Between { to, .. } => {
+        ChangeRange::Staged => Some(SearchTree::Staged),
+        ChangeRange::Commit(to) | ChangeRange::Between { to, .. } => {
             named = git::tree(worktree, to);
-            named.as_deref().map(Tree::Of)
+            named.as_deref().map(SearchTree::Of)
         }
     };
     let Some(tree) = tree else { return judged.in_tree(false) };
     let paths = versions.iter().flat_map(|file| [&file.path_before, &file.path_after]).flatten();
-    Around { worktree, tree }.settle(judged, &paths.map(String::as_str).collect::<Vec<_>>())
+    TreeAfter { worktree, tree }.settle(judged, &paths.map(String::as_str).collect::<Vec<_>>())
 }
 
-fn judge(versions: &[Versions]) -> Judgement {
+fn judge(versions: &[FileVersions]) -> ChangeJudgement {
     let files = versions
         .iter()
         .filter(|file| !file.path_before.iter().chain(&file.path_after).all(|path| is_document(path)));
-    let change = Change {
+    let change = ChangeSet {
         files: files
-            .map(|file| File {
+            .map(|file| ChangedFile {
                 path_before: file.path_before.as_deref(),
                 path_after: file.path_after.as_deref(),
                 before: file.before.as_deref(),
@@ -102,27 +107,27 @@ fn judge(versions: &[Versions]) -> Judgement {
             })
             .collect(),
     };
-    classify(&change, Budget::COMMIT)
+    classify(&change, NodeBudget::COMMIT)
 }
 
-fn shown(range: &Range) -> String {
+fn shown(range: &ChangeRange) -> String {
     match range {
-        Range::Commit(commit) => commit.clone(),
-        Range::Between { from, to } => format!("{from}..{to}"),
-        Range::Staged => "--staged".to_owned(),
+        ChangeRange::Commit(commit) => commit.clone(),
+        ChangeRange::Between { from, to } => format!("{from}..{to}"),
+        ChangeRange::Staged => "--staged".to_owned(),
     }
 }
 
-fn tell(range: &Range, judged: &Judgement) {
+fn tell(range: &ChangeRange, judged: &ChangeJudgement) {
     let what = shown(range);
     match &judged.verdict {
-        Verdict::Proved(proof) => {
+        Classification::Proved(proof) => {
             output::line(format!("{what}: PROVED at {}, a refactoring", proof.level));
             for step in &proof.steps {
                 output::line(format!("  {}", serde_json::to_value(step).unwrap_or(Value::Null)));
             }
         }
-        Verdict::Changed(witness) => {
+        Classification::Changed(witness) => {
             output::line(format!("{what}: CHANGED, new behaviour"));
             let unit =
                 if witness.unit.is_empty() { String::new() } else { format!(" in `{}`", witness.unit) };
@@ -137,7 +142,7 @@ fn tell(range: &Range, judged: &Judgement) {
                 }
             }
         }
-        Verdict::Unproven(reason) => {
+        Classification::Unproven(reason) => {
             output::line(format!("{what}: UNPROVEN ({}), taken as new behaviour", reason.name()))
         }
     }
@@ -154,7 +159,7 @@ fn tell(range: &Range, judged: &Judgement) {
 }
 
 /// What a judgement is for programs.
-fn api(judged: &Judgement) -> Value {
+fn api(judged: &ChangeJudgement) -> Value {
     let api = &judged.api;
     let renamed: Vec<Value> = api.renamed.iter().map(|(from, to)| json!({"from": from, "to": to})).collect();
     json!({"added": api.added, "removed": api.removed, "renamed": renamed})

@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::{Author, Event, Input};
+use sprag_govern::event::{Event, Input, PromptAuthor};
 use sprag_govern::verdict::Ruling;
 use sprag_host::clients::claude::TOOLS;
 use sprag_host::pipeline;
 use sprag_host::sys::disk::{Disk, RealDisk};
 use sprag_host::sys::env::Env;
-use sprag_host::sys::locations::Places;
+use sprag_host::sys::locations::Locations;
 use sprag_host::world::World;
-use sprag_policy::call::{Outcome, ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolOutcome};
 
 use crate::store::killed::{Dying, Torn};
 use crate::support::Sandbox;
@@ -92,7 +92,7 @@ impl Play {
             let_through: 0,
         };
         for who in 0..agents {
-            play.event(who, Event::Prompted { text: "go on".to_owned(), author: Author::User });
+            play.event(who, Event::Prompted { text: "go on".to_owned(), author: PromptAuthor::User });
         }
         play
     }
@@ -111,7 +111,7 @@ impl Play {
 
     fn on(&mut self, disk: &dyn Disk, who: usize, event: Event) -> Ruling {
         self.now = Timestamp::from_millis(self.now.millis() + 1);
-        let places = Places::find(&self.sandbox.project, &self.env).unwrap();
+        let places = Locations::find(&self.sandbox.project, &self.env).unwrap();
         let world = World::new(&self.env, disk, places);
         let input = Input::new(self.now, SessionId::new(format!("s-{who}")), event);
         let input = input.within(&self.sandbox.project.display().to_string());
@@ -120,7 +120,7 @@ impl Play {
 
     fn call(&mut self, tool: &str, input: Value) -> ToolCall {
         self.calls += 1;
-        ToolCall::new(TOOLS, tool, input, Some(&format!("call-{}", self.calls)), Whole::Yes)
+        ToolCall::new(TOOLS, tool, input, Some(&format!("call-{}", self.calls)), InputCompleteness::Yes)
     }
 
     fn write_call(&mut self, how: How) -> ToolCall {
@@ -149,7 +149,7 @@ impl Play {
             }
             (Doing::Reading { call, text: Some(text) }, _) => {
                 self.agents[who].knows.insert(text);
-                self.event(who, Event::ToolFinished { call, outcome: Outcome::Ok });
+                self.event(who, Event::ToolFinished { call, outcome: ToolOutcome::Ok });
                 Doing::Nothing
             }
             (Doing::Writing { call, how, is_done: false }, _) => {
@@ -157,7 +157,7 @@ impl Play {
                 Doing::Writing { call, how, is_done: true }
             }
             (Doing::Writing { call, is_done: true, .. }, _) => {
-                self.event(who, Event::ToolFinished { call, outcome: Outcome::Ok });
+                self.event(who, Event::ToolFinished { call, outcome: ToolOutcome::Ok });
                 Doing::Nothing
             }
             (Doing::Nothing, Step::Read) => {
@@ -265,7 +265,7 @@ fn whenever_a_writer_is_killed_nobody_waits_for_it_for_long() {
             let read = play.call("Read", json!({"file_path": play.path()}));
             for who in 0..2 {
                 play.event(who, Event::ToolRequested { call: read.clone() });
-                play.event(who, Event::ToolFinished { call: read.clone(), outcome: Outcome::Ok });
+                play.event(who, Event::ToolFinished { call: read.clone(), outcome: ToolOutcome::Ok });
             }
             let call = play.write_call(How::Whole);
             let dying = Dying::at(at, torn);
@@ -274,13 +274,13 @@ fn whenever_a_writer_is_killed_nobody_waits_for_it_for_long() {
             if is_over {
                 // It lived to write, and is killed while it says so.
                 fs::write(play.path(), "line 1\n").unwrap();
-                play.on(&dying, 0, Event::ToolFinished { call, outcome: Outcome::Ok });
+                play.on(&dying, 0, Event::ToolFinished { call, outcome: ToolOutcome::Ok });
                 is_over = dying.left() > 0;
             }
             play.now = play.now.plus_seconds(10);
             let again = play.call("Read", json!({"file_path": play.path()}));
             play.event(1, Event::ToolRequested { call: again.clone() });
-            play.event(1, Event::ToolFinished { call: again, outcome: Outcome::Ok });
+            play.event(1, Event::ToolFinished { call: again, outcome: ToolOutcome::Ok });
             let call = play.write_call(How::Whole);
             let ruling = play.event(1, Event::ToolRequested { call });
             assert_eq!(ruling, Ruling::Pass, "after it was killed at {at} with {torn:?}");

@@ -18,7 +18,7 @@ use crate::support::desk::Desk;
 use crate::support::{Ran, SPRAG};
 
 /// A desk whose daemon does not outlive it.
-pub struct House {
+pub(super) struct House {
     pub desk: Desk,
 }
 
@@ -29,48 +29,48 @@ impl Drop for House {
 }
 
 impl House {
-    pub fn new() -> House {
+    pub(super) fn new() -> House {
         House { desk: Desk::new() }
     }
 
-    pub fn sprag(&self, args: &[&str]) -> Ran {
+    pub(super) fn sprag(&self, args: &[&str]) -> Ran {
         self.desk.sandbox.run(args)
     }
 
-    pub fn folder(&self) -> PathBuf {
+    pub(super) fn folder(&self) -> PathBuf {
         self.desk.sandbox.store().join("run")
     }
 
-    pub fn home(&self, name: &str) -> PathBuf {
+    pub(super) fn home(&self, name: &str) -> PathBuf {
         self.desk.sandbox.home.join(name)
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(super) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.home(name)).unwrap_or_default()
     }
 
     /// A pipe: reading it waits for as long as it takes until somebody writes.
-    pub fn pipe(&self, name: &str) -> PathBuf {
+    pub(super) fn pipe(&self, name: &str) -> PathBuf {
         let path = self.home(name);
         assert!(self.desk.sandbox.command("mkfifo").arg(&path).status().unwrap().success());
         path
     }
 
-    pub fn run(&self, more: &[&str]) -> Ran {
+    pub(super) fn run(&self, more: &[&str]) -> Ran {
         let plan = self.home("plan.md").display().to_string();
         self.sprag(&[&["run", &plan, "--trust"], more].concat())
     }
 
     /// Until the daemon has ended.
-    pub fn wait(&self) {
+    pub(super) fn wait(&self) {
         lock::wait(&self.folder()).unwrap();
     }
 
-    pub fn pid(&self) -> i32 {
+    pub(super) fn pid(&self) -> i32 {
         i32::try_from(lock::ruler(&self.folder()).unwrap().expect("a daemon rules")).unwrap()
     }
 
-    pub fn kill(&self) {
+    pub(super) fn kill(&self) {
         kill_process(Pid::from_raw(self.pid()).unwrap(), Signal::KILL).unwrap();
         self.wait();
     }

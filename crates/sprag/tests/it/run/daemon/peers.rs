@@ -5,14 +5,14 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 
 use sprag_orchestrator::socket::client;
-use sprag_orchestrator::socket::protocol::{self, PROTOCOL, Reply, Request, Token, Topic};
-use sprag_plan::run::command::Role;
+use sprag_orchestrator::socket::protocol::{self, DaemonReply, DaemonRequest, PROTOCOL, PersonToken, Topic};
+use sprag_plan::run::command::CommandRole;
 
 use super::{House, waits};
 
-fn code(reply: Reply) -> String {
+fn code(reply: DaemonReply) -> String {
     match reply {
-        Reply::Refused { code, .. } => code,
+        DaemonReply::Refused { code, .. } => code,
         other => panic!("{other:?}"),
     }
 }
@@ -32,20 +32,20 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
         stream.write_all(bytes).unwrap();
         code(protocol::read(&mut stream).unwrap())
     };
-    let framed = |request: &Request| {
+    let framed = |request: &DaemonRequest| {
         let mut bytes = Vec::new();
         protocol::write(&mut bytes, request).unwrap();
         bytes
     };
     let hello = |token: Option<&str>| {
-        framed(&Request::Hello { proto: PROTOCOL, token: token.map(|it| Token(it.to_owned())) })
+        framed(&DaemonRequest::Hello { proto: PROTOCOL, token: token.map(|it| PersonToken(it.to_owned())) })
     };
     assert_eq!(says(&hello(None)), "no_token");
     assert_eq!(says(&hello(Some("0123"))), "no_token");
-    assert_eq!(says(&framed(&Request::Ping)), "no_hello");
+    assert_eq!(says(&framed(&DaemonRequest::Ping)), "no_hello");
     assert_eq!(says(&u32::MAX.to_be_bytes()), "no_hello");
     assert_eq!(says(&[0, 0, 0, 3, b'n', b'o', b'!']), "no_hello");
-    assert_eq!(says(&framed(&Request::Hello { proto: 99, token: None })), "other_version");
+    assert_eq!(says(&framed(&DaemonRequest::Hello { proto: 99, token: None })), "other_version");
     // Half a frame, and a line of people who never say anything.
     let half: Vec<UnixStream> = (0..100)
         .map(|_| {
@@ -62,7 +62,7 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     let mut stream = loop {
         let mut stream = connect();
         if stream.write_all(&hello(Some(&token))).is_ok()
-            && matches!(protocol::read(&mut stream), Ok(Reply::Hello { role: Role::User, .. }))
+            && matches!(protocol::read(&mut stream), Ok(DaemonReply::Hello { role: CommandRole::User, .. }))
         {
             break stream;
         }
@@ -71,11 +71,11 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     assert_eq!(code(protocol::read(&mut stream).unwrap()), "too_long");
     assert_eq!(stream.read(&mut [0; 8]).unwrap(), 0, "and it is shown the door");
     // Whoever watches and never reads is nobody's trouble.
-    let mut deaf = client::connect(&house.folder(), Role::User).unwrap();
-    assert_eq!(deaf.ask(&Request::Subscribe { to: Topic::Logs }).unwrap(), Reply::Done);
-    let mut good = client::connect(&house.folder(), Role::User).unwrap();
-    assert_eq!(good.ask(&Request::Ping).unwrap(), Reply::Pong);
-    assert_eq!(code(good.ask(&Request::Stop { how: protocol::Stopping::Kill }).unwrap()), "not_yours");
+    let mut deaf = client::connect(&house.folder(), CommandRole::User).unwrap();
+    assert_eq!(deaf.ask(&DaemonRequest::Subscribe { to: Topic::Logs }).unwrap(), DaemonReply::Done);
+    let mut good = client::connect(&house.folder(), CommandRole::User).unwrap();
+    assert_eq!(good.ask(&DaemonRequest::Ping).unwrap(), DaemonReply::Pong);
+    assert_eq!(code(good.ask(&DaemonRequest::Stop { how: protocol::Stopping::Kill }).unwrap()), "not_yours");
     std::fs::write(house.home("pipe"), "go\n").unwrap();
     house.wait();
     assert_eq!(desk.on_trunk("a"), "a");
@@ -88,10 +88,12 @@ fn who_subscribes_is_told_when_something_changes() {
     desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", waits(&house)), "true")]);
     assert_eq!(house.run(&[]).code, 0);
     assert_eq!(std::fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
-    let mut client = client::connect(&house.folder(), Role::User).unwrap();
-    assert_eq!(client.ask(&Request::Subscribe { to: Topic::Status }).unwrap(), Reply::Done);
+    let mut client = client::connect(&house.folder(), CommandRole::User).unwrap();
+    assert_eq!(client.ask(&DaemonRequest::Subscribe { to: Topic::Status }).unwrap(), DaemonReply::Done);
     let mut next = || match client.hear().unwrap() {
-        Some(Reply::Status { status }) => Some(status["stages"][0]["state"].as_str().unwrap().to_owned()),
+        Some(DaemonReply::Status { status }) => {
+            Some(status["stages"][0]["state"].as_str().unwrap().to_owned())
+        }
         None => None,
         other => panic!("{other:?}"),
     };

@@ -14,9 +14,9 @@ use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::processes;
 use sprag_orchestrator::daemon::orphans;
 use sprag_orchestrator::lock;
-use sprag_orchestrator::session_dir::Site;
-use sprag_orchestrator::socket::protocol::{self, PROTOCOL, Reply, Request};
-use sprag_plan::run::command::Role;
+use sprag_orchestrator::session_dir::SessionDir;
+use sprag_orchestrator::socket::protocol::{self, DaemonReply, DaemonRequest, PROTOCOL};
+use sprag_plan::run::command::CommandRole;
 
 use super::{House, waits};
 
@@ -66,10 +66,10 @@ fn goes_after(house: &House, requests: usize) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         for heard in 1..=requests {
-            protocol::read::<Request>(&mut stream).unwrap();
+            protocol::read::<DaemonRequest>(&mut stream).unwrap();
             if heard < requests {
-                let (version, role) = (String::new(), Role::Admin);
-                let hello = Reply::Hello { proto: PROTOCOL, version, epoch: reign.epoch, role };
+                let (version, role) = (String::new(), CommandRole::Admin);
+                let hello = DaemonReply::Hello { proto: PROTOCOL, version, epoch: reign.epoch, role };
                 protocol::write(&mut stream, &hello).unwrap();
             }
         }
@@ -185,7 +185,7 @@ fn while_nobody_runs_a_plan_its_stages_are_judged_by_who_is_gone() {
     house.is_up();
     house.kill();
     for folder in fs::read_dir(house.folder().join("s")).unwrap().flatten() {
-        let site = Site::at(&folder.path());
+        let site = SessionDir::at(&folder.path());
         processes::signal(site.keeper().unwrap(), Signal::KILL);
         site.wait().unwrap();
     }
@@ -205,7 +205,7 @@ fn a_daemon_whose_ground_is_taken_away_ends_and_its_agents_with_it() {
         assert_eq!(house.run(&[]).code, 0);
         house.is_up();
         let session = fs::read_dir(house.folder().join("s")).unwrap().flatten().next().unwrap();
-        let site = Site::at(&session.path());
+        let site = SessionDir::at(&session.path());
         let daemon = Pid::from_raw(house.pid()).unwrap();
         let (agent, keeper) = (site.agent().unwrap(), site.keeper().unwrap());
         let ends: Vec<OwnedFd> = [agent, keeper]

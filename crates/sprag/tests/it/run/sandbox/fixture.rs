@@ -7,22 +7,22 @@ use std::process::{Child, Stdio};
 
 use sprag_host::sys::env::Env;
 use sprag_orchestrator::sandbox::offer;
-use sprag_orchestrator::session_dir::Site;
-use sprag_plan::sandbox::Can;
+use sprag_orchestrator::session_dir::SessionDir;
+use sprag_plan::sandbox::SandboxSupport;
 
 use crate::support::{Ran, Sandbox};
 
-pub const WALLS: [&str; 2] = ["bubblewrap", "landlock"];
+pub(super) const WALLS: [&str; 2] = ["bubblewrap", "landlock"];
 
 /// Whether this machine has such a wall; says so if it has not.
 #[expect(clippy::print_stderr, reason = "a story that is not told has to say why")]
-pub fn is_there(wall: &str) -> bool {
+pub(super) fn is_there(wall: &str) -> bool {
     let vars = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".into())]);
     let offer = offer(&Env::Given(vars), None);
     let can = if wall == "landlock" { offer.landlock } else { offer.bubblewrap };
     match can {
-        Can::Yes => true,
-        Can::No { why } => {
+        SandboxSupport::Yes => true,
+        SandboxSupport::No { why } => {
             eprintln!("skipped: no {wall}: {why}");
             false
         }
@@ -31,36 +31,36 @@ pub fn is_there(wall: &str) -> bool {
 
 /// Whether the kernel can tell to whom a connection may be made.
 #[expect(clippy::print_stderr, reason = "a story that is not told has to say why")]
-pub fn has_ports() -> bool {
+pub(super) fn has_ports() -> bool {
     match offer(&Env::Given(BTreeMap::new()), None).ports {
-        Can::Yes => true,
-        Can::No { why } => {
+        SandboxSupport::Yes => true,
+        SandboxSupport::No { why } => {
             eprintln!("skipped: the network cannot be narrowed: {why}");
             false
         }
     }
 }
 
-pub fn lives(pid: &str) -> bool {
+pub(super) fn lives(pid: &str) -> bool {
     // A process that nobody has taken notice of yet does nothing any more.
     fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-pub struct Desk {
+pub(super) struct Desk {
     pub sandbox: Sandbox,
 }
 
 impl Desk {
-    pub fn new() -> Desk {
+    pub(super) fn new() -> Desk {
         Desk { sandbox: crate::support::desk::Desk::new().sandbox }
     }
 
-    pub fn within(mut self, wall: &str) -> Desk {
+    pub(super) fn within(mut self, wall: &str) -> Desk {
         self.sandbox.vars.push(("SPRAG_SANDBOX".to_owned(), wall.to_owned()));
         self
     }
 
-    pub fn git(&self, args: &str) -> String {
+    pub(super) fn git(&self, args: &str) -> String {
         let args: Vec<&str> = args.split(' ').collect();
         let output = self.sandbox.git(&args);
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -68,7 +68,7 @@ impl Desk {
     }
 
     /// A stage whose agent is this script, and commits what it made.
-    pub fn stage(&self, id: &str, script: &str) -> String {
+    pub(super) fn stage(&self, id: &str, script: &str) -> String {
         let path = self.sandbox.home.join(format!("{id}.sh"));
         fs::write(&path, format!("{script}\ngit add -A && git commit -qm {id}\n")).unwrap();
         format!(
@@ -77,7 +77,7 @@ impl Desk {
         )
     }
 
-    pub fn plan(&self, stages: &[String], more: &str) {
+    pub(super) fn plan(&self, stages: &[String], more: &str) {
         let text = format!(
             "# Plan\n\n```yaml sprag\nversion: 1\nname: p\ntarget: main\nbackoff: 1s\n{more}stages:\n{}```\n",
             stages.concat()
@@ -85,19 +85,19 @@ impl Desk {
         fs::write(self.sandbox.home.join("plan.md"), text).unwrap();
     }
 
-    pub fn run(&self) -> Ran {
+    pub(super) fn run(&self) -> Ran {
         let plan = self.sandbox.home.join("plan.md").display().to_string();
         self.sandbox.run(&["run", &plan, "--trust", "--foreground"])
     }
 
-    pub fn start(&self) -> Child {
+    pub(super) fn start(&self) -> Child {
         let mut command = self.sandbox.command(env!("CARGO_BIN_EXE_sprag"));
         command.arg("run").arg(self.sandbox.home.join("plan.md")).args(["--trust", "--foreground"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
     }
 
     /// A pipe that an agent behind a wall may write to: reading it waits for as long as it takes.
-    pub fn pipe(&self) -> PathBuf {
+    pub(super) fn pipe(&self) -> PathBuf {
         let dir = self.sandbox.store().join("inbox");
         fs::create_dir_all(&dir).unwrap();
         let path = dir.join("pipe");
@@ -105,23 +105,23 @@ impl Desk {
         path
     }
 
-    pub fn on_trunk(&self, path: &str) -> String {
+    pub(super) fn on_trunk(&self, path: &str) -> String {
         self.git(&format!("show refs/sprag/p/trunk:{path}"))
     }
 
-    pub fn records(&self) -> String {
+    pub(super) fn records(&self) -> String {
         fs::read_to_string(self.sandbox.store().join("run/plans/p.jsonl")).unwrap()
     }
 
     /// The folder of the first session.
-    pub fn site(&self) -> Site {
+    pub(super) fn site(&self) -> SessionDir {
         let folders = fs::read_dir(self.sandbox.store().join("run/s")).unwrap();
         let first = folders.flatten().map(|entry| entry.path()).min().unwrap();
-        Site::at(&first)
+        SessionDir::at(&first)
     }
 
     /// What the first agent printed, for whoever wonders.
-    pub fn said(&self) -> String {
+    pub(super) fn said(&self) -> String {
         fs::read_to_string(self.site().err()).unwrap_or_default()
     }
 }

@@ -13,8 +13,8 @@ use std::os::unix::fs::symlink;
 use rustix::process::{Pid, Signal, kill_process};
 
 use sprag_govern::session_facts::Process;
-use sprag_orchestrator::session_dir::{Probe, Word};
-use sprag_plan::agent::exit::{By, Ended};
+use sprag_orchestrator::session_dir::{SessionProbe, SupervisorSignal};
+use sprag_plan::agent::exit::{EndedBy, ExitStatus};
 
 use crate::support::SPRAG;
 use fixture::{Desk, WALLS, is_there, lives};
@@ -222,10 +222,12 @@ fn an_agent_that_is_told_to_end_may_say_goodbye() {
         // The run would start the next one.
         run.kill().unwrap();
         run.wait().unwrap();
-        site.tell(Word::Stop).unwrap();
+        site.tell(SupervisorSignal::Stop).unwrap();
         site.wait().unwrap();
         match site.probe().unwrap() {
-            Probe::Ended(exit) => assert_eq!((exit.ended, exit.by), (Ended::Code(0), By::Told), "{wall}"),
+            SessionProbe::Ended(exit) => {
+                assert_eq!((exit.ended, exit.by), (ExitStatus::Code(0), EndedBy::Told), "{wall}")
+            }
             other => panic!("{wall}: {other:?}"),
         }
         assert_eq!(fs::read_to_string(desk.sandbox.project.join(".worktrees/a/said")).unwrap(), "bye\n");

@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 
-use sprag_plan::run::record::{Ended, Progress};
-use sprag_plan::stage::Failure;
+use sprag_plan::run::record::{CommitProgress, SessionOutcome};
+use sprag_plan::stage::StageFailure;
 
 use super::scene::Scene;
 use crate::support::SPRAG;
@@ -19,7 +19,7 @@ fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
     let site = scene.site(&session);
     fs::write(site.out(), "hello\n\u{1b}]0;owned\u{7}\u{1b}[31mred\u{1b}[0m\nno end").unwrap();
     fs::write(site.err(), b"bad \xff\n").unwrap();
-    let failed = Ended::Failed { failure: Failure::Crash, progress: Progress::Nothing };
+    let failed = SessionOutcome::Failed { failure: StageFailure::Crash, progress: CommitProgress::Nothing };
     scene.end("a", &session, failed);
     assert_snapshot!(scene.sandbox.run(&["logs"]).told(&scene.sandbox), @"
     exit 0

@@ -13,29 +13,29 @@ use insta::assert_snapshot;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::sys::disk::RealDisk;
-use sprag_orchestrator::observe::file_watch::{Heard, Watch};
-use sprag_orchestrator::session_dir::Window;
-use sprag_plan::agent::activity::{Context, Seen, Used};
-use sprag_plan::ids::{Key, StageId};
-use sprag_plan::run::record::Recorded;
-use sprag_plan::stage::{Case, Happened, Word};
+use sprag_orchestrator::observe::file_watch::{FileWatch, WatchEvent};
+use sprag_orchestrator::session_dir::TerminalPane;
+use sprag_plan::agent::activity::{AgentActivity, ContextUsage, SessionCost};
+use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::run::record::RunRecord;
+use sprag_plan::stage::{PersonAction, ReviewReason, StageEvent};
 
 use crate::support::{SPRAG, Sandbox};
 use pane::Pane;
 use scene::Scene;
 
-fn seen(tokens: u64, micros: u64) -> Seen {
-    Seen {
-        context: Some(Context { tokens, window: 200_000 }),
-        used: Some(Used { tokens, micros: Some(micros) }),
+fn seen(tokens: u64, micros: u64) -> AgentActivity {
+    AgentActivity {
+        context: Some(ContextUsage { tokens, window: 200_000 }),
+        used: Some(SessionCost { tokens, micros: Some(micros) }),
         last_tool: Some(Text::new("Bash\u{1b}[2J")),
         at: Some(Timestamp::from_millis(4_000_000_000_000)),
-        ..Seen::default()
+        ..AgentActivity::default()
     }
 }
 
 /// One merged, one at work, one that needs a person, two that wait.
-fn under_way() -> (Scene, Key) {
+fn under_way() -> (Scene, EffectKey) {
     let mut scene = Scene::new(&[
         ("model", &[]),
         ("docs", &[]),
@@ -48,7 +48,7 @@ fn under_way() -> (Scene, Key) {
     let session = scene.start("view");
     scene.seen(&session, &seen(160_000, 430_000));
     scene.start("docs");
-    scene.happened("docs", Happened::Raised { case: Case::Protected });
+    scene.happened("docs", StageEvent::Raised { case: ReviewReason::Protected });
     (scene, session)
 }
 
@@ -123,7 +123,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     scene.merge_as("a", &one);
     scene.merge_as("b", &two);
     let (by, why) = (Text::new("ada"), Text::new("no `need`"));
-    scene.happened("c", Happened::Told(Word::Skip { by, why }));
+    scene.happened("c", StageEvent::Told(PersonAction::Skip { by, why }));
     let landed = |scene: &Scene| {
         let told = scene.sandbox.json(&["status", "--json"]);
         let stages = told["run"]["stages"].as_array().unwrap().clone();
@@ -303,7 +303,7 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     r1/view/1/spawn.0   p     view   TIME  -                         open
     r1/model/1/spawn.0  p     model  TIME  TIME  ended
     ");
-    let session = Key(Text::new("r1/view/1/spawn.0"));
+    let session = EffectKey(Text::new("r1/view/1/spawn.0"));
     fs::write(scene.site(&session).dir().join("claim"), "").unwrap();
     let agents = sandbox.json(&["sessions", "--json"])["agents"].as_array().unwrap().clone();
     let states: Vec<&str> = agents.iter().filter_map(|agent| agent["state"].as_str()).collect();
@@ -352,8 +352,10 @@ fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
         return;
     }
     let script = around(&scene.sandbox, &format!("{SPRAG} status --live"));
-    let hold = scene
-        .written(&Recorded::Happened { stage: StageId::new("server"), what: Happened::Told(Word::Hold) });
+    let hold = scene.written(&RunRecord::Happened {
+        stage: StageId::new("server"),
+        what: StageEvent::Told(PersonAction::Hold),
+    });
     let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
     pane.shows("Enter attach");
     let screen = pane.screen();
@@ -426,7 +428,7 @@ fn enter_goes_where_the_agent_is() {
     }
     let site = scene.site(&session);
     fs::write(site.out(), "what the agent says\n").unwrap();
-    let window = Window { server: "sprag-nobody".to_owned(), name: "agent".to_owned() };
+    let window = TerminalPane { server: "sprag-nobody".to_owned(), name: "agent".to_owned() };
     let script = around(&scene.sandbox, &format!("{SPRAG} status --live"));
     let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
     pane.shows("Enter attach");
@@ -467,10 +469,10 @@ fn a_screen_needs_a_terminal_and_a_window_a_program() {
     let mut sandbox = scene.sandbox;
     sandbox.with_program("xterm", &format!("echo \"$@\" >{0}.tmp; mv {0}.tmp {0}", opened.display()));
     sandbox.vars.push(("DISPLAY".to_owned(), ":0".to_owned()));
-    let watch = Watch::new([sandbox.home.as_path()]).unwrap();
+    let watch = FileWatch::new([sandbox.home.as_path()]).unwrap();
     assert_eq!(sandbox.run(&["attach", "view", "--window"]).code, 0);
     while !opened.exists() {
-        assert_eq!(watch.wait(Duration::from_secs(60)).unwrap(), Heard::Changed);
+        assert_eq!(watch.wait(Duration::from_secs(60)).unwrap(), WatchEvent::Changed);
     }
     assert_eq!(fs::read_to_string(opened).unwrap(), format!("-e {SPRAG} attach --plan p view\n"));
 }

@@ -12,7 +12,7 @@ use crate::support::Sandbox;
 /// Longer than anything here takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct Pane<'a> {
+pub(super) struct Pane<'a> {
     sandbox: &'a Sandbox,
     socket: PathBuf,
     heard: Receiver<Vec<u8>>,
@@ -20,7 +20,7 @@ pub struct Pane<'a> {
 
 /// Where tmux is missing that is said, and the story is not told.
 #[expect(clippy::print_stderr, reason = "whoever reads the tests has to know")]
-pub fn is_possible(sandbox: &Sandbox) -> bool {
+pub(super) fn is_possible(sandbox: &Sandbox) -> bool {
     let is_there = sandbox.command("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
     if !is_there {
         eprintln!("not told: there is no tmux");
@@ -30,7 +30,7 @@ pub fn is_possible(sandbox: &Sandbox) -> bool {
 
 impl<'a> Pane<'a> {
     /// Runs a script in a terminal of this size.
-    pub fn new(sandbox: &'a Sandbox, script: &str, width: u16, height: u16) -> Pane<'a> {
+    pub(super) fn new(sandbox: &'a Sandbox, script: &str, width: u16, height: u16) -> Pane<'a> {
         let (socket, pipe) = (sandbox.home.join("tmux"), sandbox.home.join("pipe"));
         let (go, file) = (sandbox.home.join("go"), sandbox.home.join("script.sh"));
         // What it prints is heard from the first byte on: it begins when the pipe is there.
@@ -63,18 +63,18 @@ impl<'a> Pane<'a> {
         command
     }
 
-    pub fn tmux(&self, args: &[&str]) -> String {
+    pub(super) fn tmux(&self, args: &[&str]) -> String {
         let output = self.command().args(args).output().unwrap();
         assert!(output.status.success(), "tmux {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    pub fn keys(&self, keys: &str) {
+    pub(super) fn keys(&self, keys: &str) {
         self.tmux(&["send-keys", keys]);
     }
 
     /// Waits until this is on the screen. A screen sends only what has changed, so that its bytes do not tell.
-    pub fn shows(&mut self, text: &str) {
+    pub(super) fn shows(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         while !self.screen().contains(text) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -84,12 +84,12 @@ impl<'a> Pane<'a> {
         }
     }
 
-    pub fn screen(&self) -> String {
+    pub(super) fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p"])
     }
 
     /// Whether the terminal is as a shell wants it: on its own screen, no mouse, a cursor.
-    pub fn is_given_back(&self) -> bool {
+    pub(super) fn is_given_back(&self) -> bool {
         self.tmux(&["display-message", "-p", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}"]) == "0 0 1"
     }
 }

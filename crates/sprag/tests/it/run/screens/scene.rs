@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::sys::disk::RealDisk;
-use sprag_orchestrator::session_dir::{Site, site_of};
-use sprag_plan::agent::activity::Seen;
-use sprag_plan::ids::{Commit, Key, StageId};
+use sprag_orchestrator::session_dir::{SessionDir, site_of};
+use sprag_plan::agent::activity::AgentActivity;
+use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::merge::Verified;
-use sprag_plan::run::record::{Effect, Ended, Outcome, Recorded, key};
-use sprag_plan::stage::Happened;
+use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome, key};
+use sprag_plan::stage::StageEvent;
 
 use crate::support::Sandbox;
 
 /// Later than any test runs: what is still going on has taken no time yet, whenever that is.
 const BEGAN: i64 = 4_000_000_000_000;
 
-pub struct Scene {
+pub(super) struct Scene {
     pub sandbox: Sandbox,
     seconds: i64,
 }
 
-fn commit(name: &str) -> Commit {
-    Commit(Text::new(name))
+fn commit(name: &str) -> CommitId {
+    CommitId(Text::new(name))
 }
 
 fn stage(id: &str, needs: &[&str]) -> Value {
@@ -45,7 +45,7 @@ fn stage(id: &str, needs: &[&str]) -> Value {
 
 impl Scene {
     /// Stages and what they build on.
-    pub fn new(stages: &[(&str, &[&str])]) -> Scene {
+    pub(super) fn new(stages: &[(&str, &[&str])]) -> Scene {
         let sandbox = Sandbox::new();
         fs::create_dir_all(sandbox.store().join("run/plans")).unwrap();
         let stages: Vec<Value> = stages.iter().map(|(id, needs)| stage(id, needs)).collect();
@@ -56,7 +56,7 @@ impl Scene {
         let plan: sprag_plan::spec::Plan = serde_json::from_value(plan).unwrap();
         let digest = plan.digest();
         let mut scene = Scene { sandbox, seconds: 0 };
-        scene.write(&Recorded::Started {
+        scene.write(&RunRecord::Started {
             run: Text::new("r1"),
             plan: Box::new(plan),
             digest,
@@ -65,11 +65,11 @@ impl Scene {
         scene
     }
 
-    pub fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.sandbox.store().join("run/plans/p.jsonl")
     }
 
-    pub fn write(&mut self, record: &Recorded) {
+    pub(super) fn write(&mut self, record: &RunRecord) {
         let line = self.written(record);
         self.seconds += 5;
         let mut file = OpenOptions::new().create(true).append(true).open(self.log()).unwrap();
@@ -77,61 +77,61 @@ impl Scene {
     }
 
     /// The line that would be written next.
-    pub fn written(&self, record: &Recorded) -> Vec<u8> {
+    pub(super) fn written(&self, record: &RunRecord) -> Vec<u8> {
         record.record(Timestamp::from_millis(BEGAN).plus_seconds(self.seconds)).line()
     }
 
-    pub fn happened(&mut self, stage: &str, what: Happened) {
-        self.write(&Recorded::Happened { stage: StageId::new(stage), what });
+    pub(super) fn happened(&mut self, stage: &str, what: StageEvent) {
+        self.write(&RunRecord::Happened { stage: StageId::new(stage), what });
     }
 
-    fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: Outcome) -> Key {
+    fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: EffectOutcome) -> EffectKey {
         let key = key(&Text::new("r1"), stage, 1, step);
-        self.write(&Recorded::Intent { key: key.clone(), epoch: 1, effect });
-        self.write(&Recorded::Outcome { key: key.clone(), outcome });
+        self.write(&RunRecord::Intent { key: key.clone(), epoch: 1, effect });
+        self.write(&RunRecord::Outcome { key: key.clone(), outcome });
         key
     }
 
     /// Its agent runs.
-    pub fn start(&mut self, stage: &str) -> Key {
+    pub(super) fn start(&mut self, stage: &str) -> EffectKey {
         let id = StageId::new(stage);
         let (add, made) = (
             Effect::AddWorktree { stage: id.clone(), base: commit("t") },
-            Outcome::Worktree { base: commit("t") },
+            EffectOutcome::Worktree { base: commit("t") },
         );
         self.effect(stage, "worktree.0", add, made);
-        let session = self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, Outcome::Spawned);
+        let session = self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, EffectOutcome::Spawned);
         fs::create_dir_all(self.site(&session).dir()).unwrap();
         session
     }
 
-    pub fn site(&self, session: &Key) -> Site {
+    pub(super) fn site(&self, session: &EffectKey) -> SessionDir {
         site_of(&self.sandbox.store().join("run"), session)
     }
 
-    pub fn seen(&self, session: &Key, seen: &Seen) {
+    pub(super) fn seen(&self, session: &EffectKey, seen: &AgentActivity) {
         self.site(session).note_seen(&RealDisk, seen).unwrap();
     }
 
-    pub fn end(&mut self, stage: &str, session: &Key, ended: Ended) {
+    pub(super) fn end(&mut self, stage: &str, session: &EffectKey, ended: SessionOutcome) {
         let at = Timestamp::from_millis(BEGAN).plus_seconds(self.seconds);
-        self.write(&Recorded::Ended { stage: StageId::new(stage), session: session.clone(), at, ended });
+        self.write(&RunRecord::Ended { stage: StageId::new(stage), session: session.clone(), at, ended });
     }
 
     /// From its start to the trunk.
-    pub fn merge(&mut self, stage: &str) -> Key {
+    pub(super) fn merge(&mut self, stage: &str) -> EffectKey {
         self.merge_as(stage, "c0ffee00d15ea5e")
     }
 
     /// The same, as this commit.
-    pub fn merge_as(&mut self, stage: &str, commit_name: &str) -> Key {
+    pub(super) fn merge_as(&mut self, stage: &str, commit_name: &str) -> EffectKey {
         let session = self.start(stage);
-        self.happened(stage, Happened::Claimed);
-        self.end(stage, &session, Ended::Well);
+        self.happened(stage, StageEvent::Claimed);
+        self.end(stage, &session, SessionOutcome::Well);
         let verified = Verified { attempt: 1, head: commit("head"), tree: commit("tree"), base: commit("t") };
-        self.happened(stage, Happened::Green { verified, entry: 1 });
+        self.happened(stage, StageEvent::Green { verified, entry: 1 });
         let merged = serde_json::from_value(json!({"commit": commit_name, "tree": "tree"})).unwrap();
-        self.happened(stage, Happened::Landed { merged });
+        self.happened(stage, StageEvent::Landed { merged });
         session
     }
 }

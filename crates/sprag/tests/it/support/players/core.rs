@@ -10,17 +10,17 @@ use sprag_base::record::{Projection as _, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::decide;
-use sprag_govern::event::{Actor, Author, Event, Input, Source, Stop, Waiting};
-use sprag_govern::facts::{Changes, Conflict, Found, RoleMarks, Size};
-use sprag_govern::gates::needs::{Facts, Needs};
+use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StartSource, StopRequest};
+use sprag_govern::facts::{ConflictMarker, DetectedTracker, RoleMarks, SessionChanges, Size};
+use sprag_govern::gates::needs::{Answers, SharedNeeds};
 use sprag_govern::gates::scope;
 use sprag_govern::obligation::Debts;
 use sprag_govern::report::{Decider, Report};
 use sprag_govern::session::Session;
-use sprag_govern::settings::Policy;
+use sprag_govern::settings::GovernSettings;
 use sprag_govern::verdict::Ruling;
-use sprag_intent::{Class, Standings};
-use sprag_policy::call::{Effect, Outcome, Tool, ToolCall, Whole};
+use sprag_intent::{DeclaredClass, IntentHistories};
+use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 use sprag_policy::{RuleSet, Strictness};
 
 use super::{BAD, GOOD, Player, Told, intents, review};
@@ -29,7 +29,7 @@ use crate::stories::scripts::Step;
 
 /// The core with a world of its own: which files have markers, and which debts were recorded.
 #[derive(Default)]
-pub struct Core {
+pub(crate) struct Core {
     pub(super) now: i64,
     pub(super) sessions: BTreeMap<String, Session>,
     /// Conflicted files, with the session that made them so.
@@ -37,7 +37,7 @@ pub struct Core {
     pub(super) debts: Debts,
     pub(super) rules: RuleSet,
     pub(super) role: RoleMarks,
-    pub(super) policy: Policy,
+    pub(super) policy: GovernSettings,
     /// Lines each session has changed.
     pub(super) lines: BTreeMap<String, u64>,
     pub(super) tracker: Option<String>,
@@ -45,33 +45,33 @@ pub struct Core {
     pub(super) files: BTreeMap<String, String>,
     pub(super) checks: Checks,
     intents: intents::Known,
-    standings: Standings,
+    standings: IntentHistories,
 }
 
 impl Core {
-    pub fn new() -> Core {
+    pub(crate) fn new() -> Core {
         let rules =
             sprag_host::config::rule_files::rules(&sprag_host::config::rule_files::Packs::Default, None)
                 .unwrap();
         let rules = RuleSet::new(rules.iter().map(|sourced| &sourced.rule), Strictness::Usual).unwrap();
-        let mut policy = Policy::default();
+        let mut policy = GovernSettings::default();
         policy.gates.permission.watch = rules.watch();
         Core { rules, policy, ..Core::default() }
     }
 }
 
-pub const TOOLS: &[Tool] = &[
-    Tool { name: "Bash", effect: Effect::Exec, paths: &[], command: Some("command") },
-    Tool { name: "Write", effect: Effect::Write, paths: &["file_path"], command: None },
-    Tool { name: "Agent", effect: Effect::Delegate, paths: &[], command: None },
-    Tool { name: "TaskCreate", effect: Effect::Read, paths: &[], command: None },
-    Tool { name: "TaskUpdate", effect: Effect::Read, paths: &[], command: None },
+pub(super) const TOOLS: &[ToolRow] = &[
+    ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
+    ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
+    ToolRow { name: "Agent", effect: ToolEffect::Delegate, paths: &[], command: None },
+    ToolRow { name: "TaskCreate", effect: ToolEffect::Read, paths: &[], command: None },
+    ToolRow { name: "TaskUpdate", effect: ToolEffect::Read, paths: &[], command: None },
 ];
 
 impl Player for Core {
     fn play(&mut self, session: &str, step: &Step) -> Told {
         self.now += 1;
-        let call = |name: &str, input: Value| ToolCall::new(TOOLS, name, input, None, Whole::Yes);
+        let call = |name: &str, input: Value| ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes);
         let mut actor = Actor::Main;
         let event = match step {
             Step::Session(_) => unreachable!(),
@@ -80,9 +80,9 @@ impl Player for Core {
                 return Told::Nothing;
             }
             Step::Start(source) => Event::SessionStarted {
-                source: if source == "compact" { Source::Compact } else { Source::Startup },
+                source: if source == "compact" { StartSource::Compact } else { StartSource::Startup },
             },
-            Step::Prompt(text) => Event::Prompted { text: text.clone(), author: Author::User },
+            Step::Prompt(text) => Event::Prompted { text: text.clone(), author: PromptAuthor::User },
             Step::Config { key, value } => {
                 let mut gates = serde_json::to_value(&self.policy.gates).unwrap();
                 let value = serde_json::from_str(value).unwrap_or(json!(value));
@@ -98,8 +98,8 @@ impl Player for Core {
                 if told != Told::Nothing {
                     return told;
                 }
-                let failed = Outcome::Failed { error: Text::from("Exit code 1") };
-                Event::ToolFinished { call, outcome: if *well { Outcome::Ok } else { failed } }
+                let failed = ToolOutcome::Failed { error: Text::from("Exit code 1") };
+                Event::ToolFinished { call, outcome: if *well { ToolOutcome::Ok } else { failed } }
             }
             Step::Grow { path, lines } => {
                 self.checks.wrote(session, path);
@@ -117,7 +117,7 @@ impl Player for Core {
             }
             Step::TaskNew => Event::ToolFinished {
                 call: call("TaskCreate", json!({ "subject": "x" })),
-                outcome: Outcome::Ok,
+                outcome: ToolOutcome::Ok,
             },
             Step::TaskDone(id) => {
                 let done = Event::TaskCompleting { id: Text::from(id.as_str()), subject: Text::from("x") };
@@ -126,7 +126,7 @@ impl Player for Core {
                     return told;
                 }
                 let call = call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
-                Event::ToolFinished { call, outcome: Outcome::Ok }
+                Event::ToolFinished { call, outcome: ToolOutcome::Ok }
             }
             Step::Reflect { is_good } => {
                 let submission = if *is_good { GOOD } else { BAD }.to_owned();
@@ -172,28 +172,28 @@ impl Player for Core {
                 self.judge(
                     session,
                     Actor::Main,
-                    Event::ToolFinished { call: call.clone(), outcome: Outcome::Ok },
+                    Event::ToolFinished { call: call.clone(), outcome: ToolOutcome::Ok },
                 );
                 Event::ToolRequested { call }
             }
-            Step::Stop { saying, waiting, again, plan } => Event::StopRequested(Stop {
+            Step::Stop { saying, waiting, again, plan } => Event::StopRequested(StopRequest {
                 last_message: Text::from(saying.as_str()),
-                waiting: if *waiting { Waiting::Yes } else { Waiting::Untold },
+                waiting: if *waiting { BackgroundWork::Yes } else { BackgroundWork::Untold },
                 planning: *plan,
                 again: *again,
             }),
             Step::SubagentStop => {
                 actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("helper") };
-                Event::SubagentStopped(Stop::default())
+                Event::SubagentStopped(StopRequest::default())
             }
             Step::Intent { id, globs } => {
                 self.intents.push((id.clone(), globs.clone()));
-                self.policy.gates.scope.found = scope::Found::Intents;
+                self.policy.gates.scope.found = scope::StrayMode::Intents;
                 return Told::Nothing;
             }
             Step::Select(id) => Event::Reported(Report::IntentSelected {
                 id: Text::from(id.as_str()),
-                class: Class::default(),
+                class: DeclaredClass::default(),
             }),
             Step::Delegate => Event::ToolRequested { call: call("Agent", json!({ "prompt": "do it" })) },
             Step::Role(role) => {
@@ -215,14 +215,14 @@ impl Player for Core {
 }
 
 impl Core {
-    pub fn judge(&mut self, name: &str, actor: Actor, event: Event) -> Told {
+    pub(crate) fn judge(&mut self, name: &str, actor: Actor, event: Event) -> Told {
         let at = Timestamp::from_millis(0).plus_seconds(self.now);
         let input = Input { actor, ..Input::new(at, SessionId::new(name), event).within("/w") };
         let state = self.sessions.remove(name).unwrap_or_default();
-        let changes = Changes {
+        let changes = SessionChanges {
             size: Size::Lines(self.lines.get(name).copied().unwrap_or(0)),
             paths: self.checks.paths(name),
-            ..Changes::default()
+            ..SessionChanges::default()
         };
         let needs = decide::needs(&state, &input, &self.policy);
         let policy = &self.policy.gates.completion;
@@ -230,14 +230,14 @@ impl Core {
         let mine = self.conflicted.iter().filter(|(_, by)| *by == name);
         let owed: BTreeSet<&str> =
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
-        let facts = Facts {
+        let facts = Answers {
             ours: vec!["/w/.git/sprag".to_owned()],
             guarded: vec!["/w/.git/sprag".to_owned()],
             written: sprag_host::worktree::protect::list::written(&input),
             damage: Vec::new(),
             head: None,
             conflicts: Some(
-                mine.map(|(path, _)| Conflict {
+                mine.map(|(path, _)| ConflictMarker {
                     path: Text::from(path.as_str()),
                     line: 2,
                     digest: Digest::of([path]),
@@ -252,8 +252,10 @@ impl Core {
             allows: None,
             judgement: None,
             // Found out once, as by the host.
-            role: needs.has(Needs::ROLE).then(|| self.role.clone()),
-            checks: plan.filter(|_| needs.has(Needs::CHECKS)).map(|plan| self.checks.results(plan.profile)),
+            role: needs.has(SharedNeeds::ROLE).then(|| self.role.clone()),
+            checks: plan
+                .filter(|_| needs.has(SharedNeeds::CHECKS))
+                .map(|plan| self.checks.results(plan.profile)),
             uncommitted: Some(self.checks.uncommitted.iter().cloned().collect()),
             stash: None,
             tree: Some(Text::new(self.tree())),
@@ -261,14 +263,14 @@ impl Core {
             start: Some(Text::from("start")),
             changes: Some(changes),
             intents: needs
-                .has(Needs::INTENTS)
+                .has(SharedNeeds::INTENTS)
                 .then(|| intents::fact(&self.intents, &self.standings, &input, &self.policy.gates.scope)),
-            tracker: self.tracker.as_ref().map(|name| Found {
+            tracker: self.tracker.as_ref().map(|name| DetectedTracker {
                 name: Text::from(name.as_str()),
                 is_for_tickets: true,
                 active: None,
             }),
-            ..Facts::default()
+            ..Answers::default()
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {

@@ -5,14 +5,14 @@ mod intents;
 mod program;
 mod review;
 
-pub use core::Core;
+pub(crate) use core::Core;
 
 use crate::stories::scripts::Step;
-pub use program::Program;
+pub(crate) use program::Program;
 
 /// What the client was told.
 #[derive(Debug, PartialEq)]
-pub enum Told {
+pub(crate) enum Told {
     Nothing,
     Note(String),
     Hold(String),
@@ -23,7 +23,7 @@ pub enum Told {
     Rewrite(String),
 }
 
-pub trait Player {
+pub(crate) trait Player {
     fn play(&mut self, session: &str, step: &Step) -> Told;
 
     fn can_ask(&self) -> bool {
@@ -40,7 +40,7 @@ pub trait Player {
 }
 
 /// What an agent hands in that has learned something.
-pub const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
+pub(crate) const GOOD: &str = r#"{"candidates": [{"category": "pitfall", "summary": "the parser drops the last line",
     "detail": "a file without a final newline loses its last line; read it with `lines_of`",
     "tags": ["parser"], "criteria_met": ["behavior_changing"]}]}"#;
 const BAD: &str = r#"{"candidates": [{"category": "gossip", "summary": "short"}]}"#;

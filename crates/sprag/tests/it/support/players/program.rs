@@ -9,7 +9,7 @@ use crate::stories::scripts::Step;
 use crate::support::{CONFLICT, Sandbox, payload};
 
 /// The program, called as a client would.
-pub struct Program {
+pub(crate) struct Program {
     pub sandbox: Sandbox,
     pub client: &'static str,
     /// What the last reviewer was given.
@@ -176,7 +176,7 @@ fn setting(key: &str, value: &str) -> String {
 }
 
 impl Program {
-    pub fn writing(&self, path: &str) -> Value {
+    pub(crate) fn writing(&self, path: &str) -> Value {
         match self.client {
             "codex" => {
                 let patch = format!("*** Begin Patch\n*** Update File: {path}\n+x\n*** End Patch");
@@ -203,7 +203,7 @@ impl Program {
         self.tell(session, "PostToolUseFailure", call)
     }
 
-    pub fn command(&self, args: &[&str], stdin: &str) -> Told {
+    pub(crate) fn command(&self, args: &[&str], stdin: &str) -> Told {
         let ran = self.sandbox.run_with(args, stdin.as_bytes());
         match ran.code {
             0 => Told::Nothing,
@@ -211,7 +211,7 @@ impl Program {
         }
     }
 
-    pub fn tell(&self, session: &str, name: &str, mut more: Value) -> Told {
+    pub(crate) fn tell(&self, session: &str, name: &str, mut more: Value) -> Told {
         if self.client == "codex" {
             more["transcript_path"] = json!(self.sandbox.project.join("../talk.jsonl"));
         }

@@ -4,17 +4,17 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
-use sprag_govern::event::{Actor, Event, Stop};
-use sprag_govern::report::{Decided, Report, ReviewWord};
+use sprag_govern::event::{Actor, Event, StopRequest};
+use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_host::config::rule_layers;
-use sprag_policy::call::{ToolCall, Whole};
+use sprag_policy::call::{InputCompleteness, ToolCall};
 use sprag_policy::{RuleSet, Strictness};
 
 use super::core::TOOLS;
 use super::{Core, Program, Told};
 use crate::stories::scripts::Turn;
 
-pub const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
+pub(super) const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
 const MESSAGE: &str = "line 3 is wrong";
 
 fn reviewer() -> Actor {
@@ -22,12 +22,12 @@ fn reviewer() -> Actor {
 }
 
 impl Core {
-    pub fn tree(&self) -> String {
+    pub(crate) fn tree(&self) -> String {
         Digest::of(self.files.iter().flat_map(|(path, text)| [path, text])).to_string()
     }
 
     /// Takes the gated tools among the rules, as the configuration does.
-    pub fn gate_tools(&mut self) {
+    pub(crate) fn gate_tools(&mut self) {
         let built_in =
             sprag_host::config::rule_files::rules(&sprag_host::config::rule_files::Packs::Default, None)
                 .unwrap();
@@ -40,28 +40,28 @@ impl Core {
         self.policy.gates.permission.watch = self.rules.watch();
     }
 
-    pub fn review(&mut self, session: &str, turn: &Turn) -> Told {
+    pub(crate) fn review(&mut self, session: &str, turn: &Turn) -> Told {
         let (actor, word) = match turn {
             Turn::ReviewerStarts => return self.judge(session, reviewer(), Event::SubagentStarted),
             Turn::ReviewerStops => {
-                return self.judge(session, reviewer(), Event::SubagentStopped(Stop::default()));
+                return self.judge(session, reviewer(), Event::SubagentStopped(StopRequest::default()));
             }
             Turn::ReviewerWrites => {
                 let input = json!({"file_path": "/w/a.txt"});
-                let call = ToolCall::new(TOOLS, "Write", input, None, Whole::Yes);
+                let call = ToolCall::new(TOOLS, "Write", input, None, InputCompleteness::Yes);
                 return self.judge(session, reviewer(), Event::ToolRequested { call });
             }
             Turn::ReviewerDecides(word) => (reviewer(), word),
             Turn::AuthorDecides(word) => (Actor::Main, word),
         };
         let command = format!("sprag decide {word} --summary x --message y --session {session}");
-        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, Whole::Yes);
+        let call = ToolCall::new(TOOLS, "Bash", json!({ "command": command }), None, InputCompleteness::Yes);
         let told = self.judge(session, actor, Event::ToolRequested { call });
         if told != Told::Nothing {
             return told;
         }
-        let decided = Decided {
-            word: if word == "COMPLETE" { ReviewWord::Complete } else { ReviewWord::Issues },
+        let decided = ReviewDecision {
+            word: if word == "COMPLETE" { ReviewResult::Complete } else { ReviewResult::Issues },
             summary: Text::from("looked at it"),
             message: Text::from(MESSAGE),
             opinions: Vec::new(),
@@ -72,7 +72,7 @@ impl Core {
 }
 
 impl Program {
-    pub fn review(&mut self, session: &str, turn: &Turn) -> Told {
+    pub(crate) fn review(&mut self, session: &str, turn: &Turn) -> Told {
         let reviewer = json!({"agent_id": "r1", "agent_type": "sprag-reviewer"});
         let (mut call, word) = match turn {
             Turn::ReviewerStarts => {

@@ -7,18 +7,21 @@ use std::fs;
 use serde_json::json;
 
 use sprag_base::record::Record;
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::store::new_record;
-use sprag_trace::{Contributor, FINAL, File, Served, Source, Stage, Trace, Verdict, Who, blocks};
+use sprag_trace::{
+    ChangeSource, Contributor, ContributorKind, FINAL, Finality, RecordedClassification, ServedIntent,
+    TraceRecord, TracedFile, blocks,
+};
 
 use crate::support::Sandbox;
 
 /// Who wrote a line: an intent by its number, or a person.
-pub type By = Option<usize>;
+pub(super) type By = Option<usize>;
 
-pub struct Repository {
+pub(super) struct Repository {
     pub sandbox: Sandbox,
     pub dice: Dice,
     /// By the word that only this line has.
@@ -30,33 +33,33 @@ pub struct Repository {
 }
 
 /// Numbers that look random and are the same in every run.
-pub struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    pub fn new(seed: u64) -> Dice {
+    pub(super) fn new(seed: u64) -> Dice {
         Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as usize % end.max(1)
     }
 
-    pub fn one_in(&mut self, count: usize) -> bool {
+    pub(super) fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }
 }
 
-pub const INTENTS: usize = 4;
+pub(super) const INTENTS: usize = 4;
 
-pub fn intent(number: usize) -> String {
+pub(super) fn intent(number: usize) -> String {
     format!("INT-{number}")
 }
 
 impl Repository {
-    pub fn new(seed: u64) -> Repository {
+    pub(super) fn new(seed: u64) -> Repository {
         let mut dice = Dice::new(seed);
         let has_clock = dice.one_in(2);
         let sandbox = Sandbox::new();
@@ -72,11 +75,11 @@ impl Repository {
         repository
     }
 
-    pub fn git(&mut self, args: &[&str]) -> String {
+    pub(super) fn git(&mut self, args: &[&str]) -> String {
         self.try_git(args).unwrap_or_else(|error| panic!("git {args:?}: {error}"))
     }
 
-    pub fn try_git(&mut self, args: &[&str]) -> Result<String, String> {
+    pub(super) fn try_git(&mut self, args: &[&str]) -> Result<String, String> {
         if self.has_clock {
             self.clock += 60;
             let time = format!("{} +0000", self.clock);
@@ -93,17 +96,17 @@ impl Repository {
         }
     }
 
-    pub fn commit(&mut self, message: &str) -> String {
+    pub(super) fn commit(&mut self, message: &str) -> String {
         self.git(&["commit", "-q", "--allow-empty", "-m", message]);
         self.git(&["rev-parse", "HEAD"])
     }
 
-    pub fn files(&mut self) -> Vec<String> {
+    pub(super) fn files(&mut self) -> Vec<String> {
         let all = self.git(&["ls-files"]);
         all.lines().filter(|path| path.ends_with(".rs")).map(str::to_owned).collect()
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(super) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.sandbox.project.join(path)).unwrap()
     }
 
@@ -115,7 +118,7 @@ impl Repository {
         word
     }
 
-    pub fn line(&mut self, by: By) -> String {
+    pub(super) fn line(&mut self, by: By) -> String {
         let word = self.word(by);
         match self.dice.below(3) {
             0 => format!("    let value_{word} = compute({});", self.words),
@@ -125,7 +128,7 @@ impl Repository {
     }
 
     /// A function, with lines that are in every file.
-    pub fn function(&mut self, by: By) -> String {
+    pub(super) fn function(&mut self, by: By) -> String {
         let mut text = format!("fn start_{}() {{\n", self.word(by));
         for _ in 0..2 + self.dice.below(4) {
             text += &(self.line(by) + "\n");
@@ -144,7 +147,7 @@ impl Repository {
     }
 
     /// Changes one file, as this one does.
-    pub fn edit(&mut self, by: By) -> String {
+    pub(super) fn edit(&mut self, by: By) -> String {
         let files = self.files();
         if files.len() < 5 && self.dice.one_in(6) {
             let path = format!("src/new_{}.rs", self.words);
@@ -179,7 +182,7 @@ impl Repository {
     }
 
     /// A commit of one or two intents, and maybe of a person beside them, with a record for each intent.
-    pub fn work(&mut self) -> String {
+    pub(super) fn work(&mut self) -> String {
         let first = self.dice.below(INTENTS);
         let mut writers = vec![Some(first)];
         if self.dice.one_in(4) {
@@ -201,13 +204,13 @@ impl Repository {
     }
 
     /// A commit of a person.
-    pub fn by_hand(&mut self) {
+    pub(super) fn by_hand(&mut self) {
         self.edit(None);
         self.git(&["add", "-A"]);
         self.commit("by a person");
     }
 
-    pub fn texts(&mut self) -> BTreeMap<String, String> {
+    pub(super) fn texts(&mut self) -> BTreeMap<String, String> {
         let files = self.files();
         files.into_iter().map(|path| (path.clone(), self.read(&path))).collect()
     }
@@ -236,8 +239,8 @@ impl Repository {
                     }
                 }
                 if !ranges.is_empty() {
-                    let after = Some(Sum::of(text.as_bytes()));
-                    files.push(File { path: path.clone(), after, ranges, ..File::default() });
+                    let after = Some(Sha256Sum::of(text.as_bytes()));
+                    files.push(TracedFile { path: path.clone(), after, ranges, ..TracedFile::default() });
                 }
             }
             if !files.is_empty() {
@@ -246,14 +249,14 @@ impl Repository {
         }
     }
 
-    pub fn log(&mut self, trace: Trace) -> String {
+    pub(super) fn log(&mut self, trace: TraceRecord) -> String {
         let now = Timestamp::from_millis(1_790_000_000_000);
         let record = new_record::record(FINAL, now, None, None, json!(trace));
         self.append(&record);
         record.id
     }
 
-    pub fn append(&self, record: &Record) {
+    pub(super) fn append(&self, record: &Record) {
         let path = self.sandbox.store().join("log/2026-09.jsonl");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let mut lines = fs::read(&path).unwrap_or_default();
@@ -262,7 +265,7 @@ impl Repository {
     }
 
     /// Throws away every commit that no branch has.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         for name in ["ORIG_HEAD", "REBASE_HEAD", "AUTO_MERGE", "refs/original"] {
             let path = self.sandbox.project.join(".git").join(name);
             fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).unwrap_or_default();
@@ -278,31 +281,31 @@ impl Repository {
     }
 
     /// Who wrote a line, if it has a word of its own.
-    pub fn writer_of(&self, line: &[u8]) -> Option<By> {
+    pub(super) fn writer_of(&self, line: &[u8]) -> Option<By> {
         word_of(&String::from_utf8_lossy(line)).and_then(|word| self.truth.get(&word).copied())
     }
 }
 
-pub fn trace(revision: &str, number: usize, files: Vec<File>) -> Trace {
-    Trace {
-        stage: Stage::Final { revision: Text::from(revision), base: None },
-        intent: Some(Served { id: Text::from(intent(number)), fingerprint: Text::from("sha256:00") }),
-        contributor: Contributor { kind: Who::Ai, model: None },
+pub(super) fn trace(revision: &str, number: usize, files: Vec<TracedFile>) -> TraceRecord {
+    TraceRecord {
+        stage: Finality::Final { revision: Text::from(revision), base: None },
+        intent: Some(ServedIntent { id: Text::from(intent(number)), fingerprint: Text::from("sha256:00") }),
+        contributor: Contributor { kind: ContributorKind::Ai, model: None },
         files,
         ..empty()
     }
 }
 
-fn empty() -> Trace {
+fn empty() -> TraceRecord {
     serde_json::from_value(json!({
-        "stage": {"provisional": {"base": null}}, "source": Source::Commit, "contributor": {"kind": "ai"},
-        "verdict": Verdict::unproven("language"), "files": [],
+        "stage": {"provisional": {"base": null}}, "source": ChangeSource::Commit, "contributor": {"kind": "ai"},
+        "verdict": RecordedClassification::unproven("language"), "files": [],
     }))
     .unwrap()
 }
 
 /// `q12z` in `let value_q12z = compute(12);`
-pub fn word_of(line: &str) -> Option<String> {
+pub(super) fn word_of(line: &str) -> Option<String> {
     let words = line.split(|c: char| !c.is_ascii_alphanumeric());
     let is_own = |word: &&str| {
         let digits = word.strip_prefix('q').and_then(|rest| rest.strip_suffix('z'));
@@ -312,7 +315,7 @@ pub fn word_of(line: &str) -> Option<String> {
 }
 
 /// The functions of a file.
-pub fn items(text: &str) -> Vec<String> {
+pub(super) fn items(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let last = items.last_mut().unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use super::repository::{Repository, items};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rewrite {
+pub(super) enum Rewrite {
     Amend,
     Rebase,
     Fixup,
@@ -20,7 +20,7 @@ pub enum Rewrite {
 }
 
 impl Rewrite {
-    pub const ALL: [Rewrite; 11] = [
+    pub(super) const ALL: [Rewrite; 11] = [
         Rewrite::Amend,
         Rewrite::Rebase,
         Rewrite::Fixup,
@@ -35,7 +35,7 @@ impl Rewrite {
     ];
 
     /// The least share of lines that must be found again, in percent.
-    pub fn target(self) -> usize {
+    pub(super) fn target(self) -> usize {
         match self {
             Rewrite::Move => 95,
             Rewrite::Format => 80,
@@ -43,7 +43,7 @@ impl Rewrite {
         }
     }
 
-    pub fn apply(self, repository: &mut Repository) {
+    pub(super) fn apply(self, repository: &mut Repository) {
         match self {
             Rewrite::Amend => amend(repository),
             Rewrite::Rebase => rebase(repository),

@@ -5,12 +5,12 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use sprag_base::sha256::Sum;
+use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::store::new_record;
 use sprag_syntax::Lang;
-use sprag_trace::{FINAL, File, Unit, blocks};
+use sprag_trace::{FINAL, TracedFile, TracedUnit, blocks};
 
 use super::repository::{intent, trace};
 use crate::support::Sandbox;
@@ -53,7 +53,7 @@ impl Story {
         revision
     }
 
-    fn log(&self, revision: &str, number: usize, file: File) {
+    fn log(&self, revision: &str, number: usize, file: TracedFile) {
         append(&self.sandbox.store().join("log/2026-09.jsonl"), &record(revision, number, file));
     }
 
@@ -84,20 +84,20 @@ impl Story {
     }
 }
 
-fn file(path: &str, before: &[u8], text: &str) -> File {
+fn file(path: &str, before: &[u8], text: &str) -> TracedFile {
     let ranges = blocks::between(before, text.as_bytes()).ranges;
     let units = Lang::of_path(path).map(|lang| sprag_syntax::units(lang, text.as_bytes()));
-    let units = units.into_iter().flatten().map(|unit| Unit {
+    let units = units.into_iter().flatten().map(|unit| TracedUnit {
         unit: Text::from(unit.name.as_str()),
         start: *unit.lines.start(),
         end: *unit.lines.end(),
         hash: Text::from(unit.hash.as_str()),
     });
-    let (units, after) = (units.collect(), Some(Sum::of(text.as_bytes())));
-    File { path: path.to_owned(), after, ranges, units, ..File::default() }
+    let (units, after) = (units.collect(), Some(Sha256Sum::of(text.as_bytes())));
+    TracedFile { path: path.to_owned(), after, ranges, units, ..TracedFile::default() }
 }
 
-fn record(revision: &str, number: usize, file: File) -> Vec<u8> {
+fn record(revision: &str, number: usize, file: TracedFile) -> Vec<u8> {
     let now = Timestamp::from_millis(1_790_000_000_000);
     new_record::record(FINAL, now, None, None, json!(trace(revision, number, vec![file]))).line()
 }
@@ -270,14 +270,14 @@ fn another_clone_may_speak_for_its_own_commits_and_against_nobody() {
     let ours = story.wrote(1, "a.rs", BLOCK);
     story.sandbox.write("b.rs", BLOCK);
     let theirs = story.commit("theirs");
-    let forge = |clone: &str, revision: &str, number: usize, file: File| {
+    let forge = |clone: &str, revision: &str, number: usize, file: TracedFile| {
         append(&share.join(format!("{clone}.jsonl")), &record(revision, number, file));
     };
     // A line that has not the bytes it speaks of, one against our own record, and one that may be right.
     let mut wrong = file("a.rs", b"", BLOCK);
-    wrong.ranges[0].content_hash = Sum::of(b"something else");
+    wrong.ranges[0].content_hash = Sha256Sum::of(b"something else");
     forge("forger", &ours, 3, file("a.rs", b"", BLOCK));
-    forge("forger", &theirs, 3, File { path: "b.rs".to_owned(), ..wrong });
+    forge("forger", &theirs, 3, TracedFile { path: "b.rs".to_owned(), ..wrong });
     assert_eq!(story.told("a.rs"), ["INT-1 blame"; 3]);
     assert_ne!(story.told("b.rs")[0], "INT-3 blame");
     forge("friend", &theirs, 2, file("b.rs", b"", BLOCK));
