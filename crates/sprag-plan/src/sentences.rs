@@ -10,7 +10,8 @@ use super::run::Run;
 use super::run::command::StageCommand;
 use super::run::record::{self, BudgetOwner, Effect, EffectOutcome, RunRecord, SessionOutcome, TargetHeld};
 use super::run::waiting::{StartBlocker, WaitingReason};
-use super::stage::{PersonAction, ReviewReason, StageEvent, StageFailure, StageState};
+use super::stage::state::StageState;
+use super::stage::{PersonAction, ReviewReason, StageEvent, StageFailure};
 
 /// Why something is as it is, and until when at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

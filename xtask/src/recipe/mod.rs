@@ -36,7 +36,7 @@ const TOYS: &[Toy] = &[
         text: include_str!("toy_gate.rs.txt"),
         list: "crates/sprag-govern/src/gates/mod.rs",
         opening: "gates! {",
-        line: "    toy: Toy,",
+        line: "    toy: ToyGate,",
     },
     Toy {
         kind: "client",

@@ -3,7 +3,7 @@
 use super::{SecretSpan, starts_like};
 
 /// Also if it is cut off: then all that follows may be key.
-pub(super) fn pem(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn pem(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     if !starts_like(rest, b"-----BEGIN ") {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn pem(text: &str, at: usize) -> SecretSpan {
 }
 
 /// `<private>...</private>`
-pub(super) fn private(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn private(text: &str, at: usize) -> SecretSpan {
     let (open, close) = ("<private>", "</private>");
     let rest = &text.as_bytes()[at..];
     if !starts_like(rest, open.as_bytes()) {

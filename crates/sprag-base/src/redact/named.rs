@@ -59,7 +59,7 @@ fn is_filler(byte: u8) -> bool {
 }
 
 /// `SECRET_NAME = value`, `name: value`, `name := value`, `name => value`, also inside escaped JSON.
-pub(super) fn assigned(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn assigned(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let filled =
         |end: usize| bytes[..end].iter().rev().take(NAME).take_while(|byte| is_filler(**byte)).count();
@@ -75,7 +75,7 @@ pub(super) fn assigned(text: &str, at: usize) -> SecretSpan {
 }
 
 /// `--password VALUE`, `machine h login u password VALUE`, `the password is VALUE`.
-pub(super) fn told(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn told(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let word = |end: usize| end - name_length(&bytes[..end]);
     let start = word(at);
@@ -97,7 +97,7 @@ pub(super) fn told(text: &str, at: usize) -> SecretSpan {
 }
 
 /// `mysql -pVALUE`
-pub(super) fn flag(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn flag(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     if !rest.starts_with(b"-p") || at == 0 || !text.as_bytes()[at - 1].is_ascii_whitespace() {
         return None;
@@ -110,7 +110,7 @@ pub(super) fn flag(text: &str, at: usize) -> SecretSpan {
 }
 
 /// `<password>VALUE</password>`
-pub(super) fn element(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn element(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at + 1..];
     let length = rest.iter().take(NAME).take_while(|byte| is_token(**byte)).count();
     if length < 4 || rest.get(length) != Some(&b'>') {
@@ -184,7 +184,7 @@ const STORES: &[&str] = &[
 ];
 
 /// `scheme://user:PASSWORD@host`
-pub(super) fn in_url(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn in_url(text: &str, at: usize) -> SecretSpan {
     let rest = text[at..].strip_prefix("://")?;
     let is_mark = |c: char| c.is_ascii_alphanumeric() || c == '+';
     let scheme =
@@ -199,7 +199,7 @@ pub(super) fn in_url(text: &str, at: usize) -> SecretSpan {
 }
 
 /// `curl -u user:PASSWORD`
-pub(super) fn login(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn login(text: &str, at: usize) -> SecretSpan {
     let before = just_before(text, at);
     let flag = before.trim_end_matches(|c: char| !c.is_whitespace() && c != '=');
     let word = flag.trim_end_matches([' ', '=', '"', '\'']).rsplit([' ', '\t', '\n']).next()?;

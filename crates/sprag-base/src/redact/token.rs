@@ -65,7 +65,7 @@ const PREFIXES: &[(&str, TokenTail, &str)] = &[
 ];
 
 /// At the start of a word.
-pub(super) fn starting(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn starting(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     match rest.first()? {
         b'b' | b'B' => credentials(text, at),
@@ -111,7 +111,7 @@ fn credentials(text: &str, at: usize) -> SecretSpan {
 }
 
 /// Three parts, the first of which says how the last was made. It is known for certain, wherever it starts.
-pub(super) fn jwt(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn jwt(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let starts = starts_word(bytes, at) || bytes[at - 1] == b'_';
     if !starts || !(bytes[at..].starts_with(b"ey") || bytes[at..].starts_with(b"ew")) {

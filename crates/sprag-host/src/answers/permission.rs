@@ -18,7 +18,7 @@ const ANSWER: usize = 16 * 1024;
 
 const LONGEST_SECONDS: u32 = 25;
 
-pub(super) fn ask(world: &World<'_>, input: &Input) -> JudgeResult {
+pub(crate) fn ask(world: &World<'_>, input: &Input) -> JudgeResult {
     let started = Instant::now();
     match asked(world, input) {
         Ok(JudgeAttempt::Answer(answer)) => JudgeResult::Answered { answer, millis: millis(started) },

@@ -14,7 +14,7 @@ use crate::world::World;
 /// Matches one question is given.
 const MOST: usize = 8;
 
-pub(super) fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
+pub(crate) fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
     let Event::ToolRequested { call } = &input.event else { return Ok(Vec::new()) };
     let table = table::built_in();
     let answers = projections::load::<AnsweredQuestions>(&world.store())?.state;

@@ -8,7 +8,7 @@ use sprag_govern::event::Presence;
 use sprag_policy::call::ToolEffect::{Delegate, Exec, Net, Read, Write};
 use sprag_policy::call::ToolRow;
 
-use super::dialect::{self, HookDialect};
+use super::hook_dialect::{self, HookDialect};
 use super::{
     Client, ClientAbility, Install, Malformed, McpServerFile, PROMPT, ParsedPayload, ReviewerArgs,
     ServerFileForm, Support,
@@ -39,9 +39,9 @@ pub const CLIENT: Client = Client {
     program: "claude",
     tested: "2.1.325",
     parse,
-    render: dialect::render,
+    render: hook_dialect::render,
     presence,
-    kind_of: dialect::kind_of,
+    kind_of: hook_dialect::kind_of,
     settled: None,
     review: Some(ReviewerArgs {
         trying: &["-p", PROMPT, "--allowedTools", "Bash,Read,Grep,Glob"],
@@ -149,7 +149,7 @@ fn parse(payload: &HookPayload, env: &Env) -> Result<ParsedPayload, Malformed> {
         project: env.text("CLAUDE_PROJECT_DIR").filter(|dir| dir.starts_with('/')),
         now: env::now(),
     };
-    dialect::parse(&dialect, payload)
+    hook_dialect::parse(&dialect, payload)
 }
 
 fn presence(env: &Env) -> Presence {

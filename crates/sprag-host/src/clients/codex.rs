@@ -13,7 +13,7 @@ use sprag_govern::verdict::{Rewrite, Ruling, Verdict};
 use sprag_policy::call::ToolEffect::{Delegate, Exec, Read, Write};
 use sprag_policy::call::{ToolCall, ToolRow};
 
-use super::dialect::{self, HookDialect};
+use super::hook_dialect::{self, HookDialect};
 use super::{
     Client, ClientAbility, Install, Malformed, McpServerFile, PROMPT, ParsedPayload, RenderInput,
     ReviewerArgs, ServerFileForm, Support,
@@ -30,7 +30,7 @@ pub const CLIENT: Client = Client {
     parse,
     render,
     presence: |_| Presence::Headless,
-    kind_of: dialect::kind_of,
+    kind_of: hook_dialect::kind_of,
     settled: Some(settled),
     // It must be able to leave its verdict. What else it writes makes the verdict stale.
     review: Some(ReviewerArgs {
@@ -106,7 +106,7 @@ fn parse(payload: &HookPayload, _env: &Env) -> Result<ParsedPayload, Malformed> 
         project: None,
         now: env::now(),
     };
-    let mut parsed = dialect::parse(&dialect, payload)?;
+    let mut parsed = hook_dialect::parse(&dialect, payload)?;
     if let Some(
         Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. },
     ) = parsed.input.as_mut().map(|input| &mut input.event)
@@ -174,7 +174,7 @@ fn render(reply: &RenderInput<'_>) -> String {
         notes: reply.verdict.notes.clone(),
         rewrite: None,
     };
-    dialect::render(&RenderInput { verdict: &verdict, ..*reply })
+    hook_dialect::render(&RenderInput { verdict: &verdict, ..*reply })
 }
 
 fn user_file(env: &Env) -> Option<PathBuf> {

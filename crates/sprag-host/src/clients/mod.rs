@@ -12,7 +12,7 @@ use sprag_govern::verdict::Verdict;
 use crate::clients::payload::HookPayload;
 use crate::sys::env::Env;
 
-mod dialect;
+mod hook_dialect;
 
 clients! {
     claude,

@@ -30,7 +30,7 @@ const HEAD: usize = 8 * 1024;
 
 /// Such a file, or the bytes it is to have.
 #[derive(Debug)]
-pub(super) struct RuleCache(CacheBytes);
+pub(crate) struct RuleCache(CacheBytes);
 
 #[derive(Debug)]
 enum CacheBytes {
@@ -39,7 +39,7 @@ enum CacheBytes {
 }
 
 /// Rules that restrict and rules that allow.
-pub(super) struct Sorted {
+pub(crate) struct Sorted {
     pub restricting: RuleSet,
     pub allowing: RuleSet,
 }

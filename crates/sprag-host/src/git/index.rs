@@ -11,7 +11,7 @@ const MOST: u32 = 10_000;
 const HARMLESS: [&[u8]; 4] = [b"TREE", b"REUC", b"UNTR", b"FSMN"];
 
 /// False may also mean that we cannot tell. Of a repository with names of another length nothing may be asked.
-pub(super) fn holds_files_alone(index: &[u8]) -> bool {
+pub(crate) fn holds_files_alone(index: &[u8]) -> bool {
     read(index).is_some()
 }
 

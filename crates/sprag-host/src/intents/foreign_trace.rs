@@ -62,7 +62,7 @@ struct Ours {
 }
 
 /// The latest records about an intent, the last one first.
-pub(super) fn earlier(path: &Path, id: &str, most: usize) -> Vec<Earlier> {
+pub(crate) fn earlier(path: &Path, id: &str, most: usize) -> Vec<Earlier> {
     let bytes = end_of(path).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').rev();
     let records = lines.filter_map(|line| serde_json::from_slice::<Wire>(line).ok());

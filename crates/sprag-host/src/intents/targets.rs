@@ -20,7 +20,7 @@ use crate::world::World;
 const PATCH: u64 = 1024 * 1024;
 
 /// What the call of this event would change, and what does not tell.
-pub(super) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec<Text<120>>) {
+pub(crate) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec<Text<120>>) {
     let Event::ToolRequested { call } = &input.event else { return Default::default() };
     let wanted = wanted(call, input, &world.config.settings.govern.gates.scope).unwrap_or_default();
     let (wanted, unknown) = with_patches(wanted, input);

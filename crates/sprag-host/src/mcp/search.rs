@@ -10,7 +10,7 @@ use super::McpContext;
 use crate::memory::index::{DocumentFilter, Memory, TailRead};
 
 /// What is looked for.
-pub(super) struct Query {
+pub(crate) struct Query {
     pub text: String,
     pub limit: usize,
     pub category: Option<Category>,
@@ -19,7 +19,7 @@ pub(super) struct Query {
 }
 
 /// A learning that was found.
-pub(super) struct FoundLearning {
+pub(crate) struct FoundLearning {
     pub learning: Learning,
     pub is_stale: bool,
 }
@@ -30,7 +30,7 @@ const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
 const SPARE: usize = 10;
 
 /// The best for this caller, best first.
-pub(super) fn found(desk: &McpContext<'_>, query: &Query) -> io::Result<Vec<FoundLearning>> {
+pub(crate) fn found(desk: &McpContext<'_>, query: &Query) -> io::Result<Vec<FoundLearning>> {
     let memory = Memory::open(&desk.world.places, TailRead::All)?;
     let question = IndexQuery {
         text: query.text.clone(),

@@ -11,7 +11,7 @@ use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::store::new_record;
 
-pub(super) fn record(input: &Input, verdict: &Verdict) -> Record {
+pub(crate) fn record(input: &Input, verdict: &Verdict) -> Record {
     let (kind, mut body) = match &input.event {
         Event::Reported(report) => reported(report),
         event => (event.kind().name(), told(event, &input.cwd)),

@@ -11,7 +11,7 @@ use super::{classify, file_cache};
 use crate::store::Store;
 
 /// A file of a change, and what is known of it.
-pub(super) struct AuthoredFile<'a> {
+pub(crate) struct AuthoredFile<'a> {
     pub path: &'a str,
     pub from: Option<&'a str>,
     pub before: &'a FileContent,
@@ -20,7 +20,7 @@ pub(super) struct AuthoredFile<'a> {
 }
 
 /// The part of each author. Lines whose author nobody saw are nobody's.
-pub(super) fn parts(store: &Store, changed: &AuthoredFile<'_>) -> BTreeMap<LineAuthor, TracedFile> {
+pub(crate) fn parts(store: &Store, changed: &AuthoredFile<'_>) -> BTreeMap<LineAuthor, TracedFile> {
     let AuthoredFile { path, from, before, after, pending } = changed;
     let file = |author: &LineAuthor| TracedFile {
         path: (*path).to_owned(),

@@ -13,7 +13,7 @@ use crate::git;
 use crate::worktree::leases::{self, FileBefore};
 
 /// `None`: nobody knows.
-pub(super) fn of_call(
+pub(crate) fn of_call(
     ground: &TraceContext<'_>,
     call: &ToolCall,
     path: &str,

@@ -20,7 +20,7 @@ struct Comment {
 
 /// The first comment that one side has and the other has not. One that was moved, to another file as well, is the
 /// same.
-pub(super) fn difference(sides: &[FileSides<'_>]) -> Option<BehaviourWitness> {
+pub(crate) fn difference(sides: &[FileSides<'_>]) -> Option<BehaviourWitness> {
     let before = all(sides.iter().map(|side| (side.path_before, side.before)));
     let after = all(sides.iter().map(|side| (side.path_after, side.after)));
     let gone = first_beyond(&before, &after);

@@ -23,12 +23,12 @@ const COMMITS: usize = 100;
 const BASES: usize = 4;
 
 /// After a command that may have committed. `None`: it has not.
-pub(super) fn after_call(ground: &TraceContext<'_>) -> Option<TraceFindings> {
+pub(crate) fn after_call(ground: &TraceContext<'_>) -> Option<TraceFindings> {
     has_moved(ground).then(|| anew(ground))
 }
 
 /// Looks at every commit that may have something.
-pub(super) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
+pub(crate) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
     let traces = settled(ground, &open(&ground.store));
     TraceFindings {
         traces: traces.into_iter().map(|trace| (FINAL, trace)).collect(),
@@ -38,13 +38,13 @@ pub(super) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
 }
 
 /// Whether something else is checked out than when commits were last looked at.
-pub(super) fn has_moved(ground: &TraceContext<'_>) -> bool {
+pub(crate) fn has_moved(ground: &TraceContext<'_>) -> bool {
     let last = ground.session.gates.trace.head.as_ref().or(ground.session.about.head.as_ref());
     ground.head.is_some() && last != ground.head.as_ref()
 }
 
 /// What commits have of what is open.
-pub(super) fn settled(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
+pub(crate) fn settled(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
     let Some(head) = &ground.head else {
         return Vec::new();
     };
@@ -122,7 +122,7 @@ fn of_commit<'a>(
 }
 
 /// The record of one author's part.
-pub(super) fn of_author(
+pub(crate) fn of_author(
     ground: &TraceContext<'_>,
     author: LineAuthor,
     files: Vec<TracedFile>,
@@ -207,7 +207,7 @@ fn judged(
 pub(super) type CommitSides = Vec<(Option<String>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// What a commit has changed, as it was judged.
-pub(super) fn sides_of(
+pub(crate) fn sides_of(
     places: &crate::sys::locations::Locations,
     base: Option<&str>,
     revision: &str,

@@ -18,7 +18,7 @@ use crate::git::name_search::SearchTree;
 use crate::store::Store;
 use crate::world::World;
 
-pub(super) struct TraceContext<'a> {
+pub(crate) struct TraceContext<'a> {
     pub world: &'a World<'a>,
     pub input: &'a Input,
     pub session: &'a Session,
@@ -31,7 +31,7 @@ pub(super) struct TraceContext<'a> {
 }
 
 /// One file on both sides.
-pub(super) struct FileChange {
+pub(crate) struct FileChange {
     pub path: String,
     pub before: FileContent,
     pub after: FileContent,
@@ -155,7 +155,7 @@ fn judged(changes: &[FileChange], policy: &Settings) -> RecordedClassification {
     classify::write(&sides(changes), policy)
 }
 
-pub(super) fn sides(changes: &[FileChange]) -> Vec<classify::FileSides<'_>> {
+pub(crate) fn sides(changes: &[FileChange]) -> Vec<classify::FileSides<'_>> {
     let side = |change: &'_ FileChange| {
         let path = |state: &FileContent| (*state != FileContent::Absent).then_some(());
         (path(&change.before), path(&change.after))

@@ -17,7 +17,7 @@ const KEPT_BYTES: usize = 2 * 1024 * 1024;
 const FILES: usize = 2_000;
 
 /// Keeps a state, if it is text. One that is known is not written again.
-pub(super) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
+pub(crate) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
     let (Some(text), Some(sum)) = (state.text(), state.sum()) else {
         return;
     };
@@ -30,13 +30,13 @@ pub(super) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
 }
 
 /// A state that was kept. What does not have the hash it is named by is nothing.
-pub(super) fn kept(store: &Store, sum: &Sha256Sum) -> Option<FileContent> {
+pub(crate) fn kept(store: &Store, sum: &Sha256Sum) -> Option<FileContent> {
     let bytes = read_capped(open_regular(&path(store, sum)).ok()?, TEXT_BYTES).ok()?;
     Some(FileContent::of_bytes(bytes)).filter(|state| state.sum().as_ref() == Some(sum))
 }
 
 /// Drops what is older, and what is too much.
-pub(super) fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
+pub(crate) fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
     let files = files_with_ending(&dir(store), "txt");
     let excess = files.len().saturating_sub(FILES);
     for (at, path) in files.into_iter().enumerate() {

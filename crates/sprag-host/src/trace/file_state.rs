@@ -16,12 +16,12 @@ use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 
 /// Larger files are known by their bytes, and larger ones yet by their size and time.
-pub(super) const TEXT_BYTES: u64 = 8 * 1024 * 1024;
+pub(crate) const TEXT_BYTES: u64 = 8 * 1024 * 1024;
 const HASHED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A file at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum FileContent {
+pub(crate) enum FileContent {
     Absent,
     Here { form: FileForm, sum: Sha256Sum, bytes: Vec<u8> },
 }
@@ -105,7 +105,7 @@ fn hashed(path: &Path) -> Option<Sha256Sum> {
 }
 
 /// What became of a file, and whether that is all of it. `None`: nothing did.
-pub(super) fn change(path: &str, before: &FileContent, after: &FileContent) -> Option<(TracedFile, bool)> {
+pub(crate) fn change(path: &str, before: &FileContent, after: &FileContent) -> Option<(TracedFile, bool)> {
     if before.sum() == after.sum() && before.form() == after.form() {
         return None;
     }

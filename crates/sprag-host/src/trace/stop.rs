@@ -27,7 +27,7 @@ use crate::worktree::{baseline, tree_hash};
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;
 
-pub(super) fn look(ground: &TraceContext<'_>) -> TraceFindings {
+pub(crate) fn look(ground: &TraceContext<'_>) -> TraceFindings {
     let mut open = open(&ground.store);
     let mut traces: Vec<(&'static str, TraceRecord)> = Vec::new();
     let is_first = ground.session.gates.trace.head.is_none();

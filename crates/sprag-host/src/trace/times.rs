@@ -12,7 +12,7 @@ use super::context::TraceContext;
 use crate::store::{journal, projections};
 
 /// When commands of the session ran, and when it did anything at all.
-pub(super) struct SessionTimes {
+pub(crate) struct SessionTimes {
     commands: Vec<(i64, i64)>,
     calls: Vec<CallWindow>,
     is_alone: bool,
@@ -35,7 +35,7 @@ enum Leaves {
 }
 
 /// File times come from a clock that ticks coarsely.
-pub(super) const SLACK_MILLIS: i64 = 10;
+pub(crate) const SLACK_MILLIS: i64 = 10;
 /// After a call the client's other hooks may go on for a while: a formatter, say.
 const QUIET_MILLIS: i64 = 30_000;
 
@@ -73,7 +73,7 @@ impl SessionTimes {
 }
 
 /// When a file last changed; of one that is gone, its directory.
-pub(super) fn changed_at(path: &Path) -> Option<i64> {
+pub(crate) fn changed_at(path: &Path) -> Option<i64> {
     let found =
         fs::symlink_metadata(path).or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path))).ok()?;
     let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);

@@ -1,4 +1,4 @@
-//! Archives what nobody uses any more. The rule is [`sprag_core::memory::decay`].
+//! Archives what nobody uses any more. The rule is [`sprag_memory::lifecycle::decay`].
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep =
+pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "decay", about: "learnings archived", when: When::Daily, run };
 
 /// Learnings one hook archives; the others are still due tomorrow.

@@ -8,7 +8,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory::index::maintain::{self, IndexWork};
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep =
+pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "index", about: "documents indexed", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, _now: Timestamp) -> io::Result<StepResult> {

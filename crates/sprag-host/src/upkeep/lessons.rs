@@ -9,7 +9,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory::lessons;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep = UpkeepStep {
+pub(crate) const STEP: UpkeepStep = UpkeepStep {
     name: "lessons",
     about: "files with lessons that could not be renewed",
     when: When::Asked,

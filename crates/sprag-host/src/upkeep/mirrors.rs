@@ -8,7 +8,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory::mirrors;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep =
+pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "backends", about: "learnings that backends do not have yet", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {

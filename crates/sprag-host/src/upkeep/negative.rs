@@ -1,5 +1,5 @@
 //! What was tried and failed is worth another try after a while, and wrong once it worked. The rule is
-//! [`sprag_core::memory::negative`].
+//! [`sprag_memory::lifecycle::negative`].
 
 use std::io;
 
@@ -15,7 +15,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep = UpkeepStep {
+pub(crate) const STEP: UpkeepStep = UpkeepStep {
     name: "negative",
     about: "failed attempts to be tried again or refuted",
     when: When::Daily,

@@ -17,7 +17,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::store::projections;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep =
+pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "folds", about: "stored folds renewed", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, _now: Timestamp) -> io::Result<StepResult> {

@@ -8,7 +8,7 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep = UpkeepStep {
+pub(crate) const STEP: UpkeepStep = UpkeepStep {
     name: "files",
     about: "files of other clones, edits by hand, rendering",
     when: When::Daily,

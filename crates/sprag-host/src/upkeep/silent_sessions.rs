@@ -16,7 +16,7 @@ use crate::store::{journal, new_record, projections};
 use crate::sys::disk;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep =
+pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "lost", about: "sessions settled whose end was lost", when: When::Daily, run };
 
 /// Sessions one hook looks at.

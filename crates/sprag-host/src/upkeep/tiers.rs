@@ -1,5 +1,5 @@
 //! Tells old small records together: reads the log from where the last summary ended, and adds what it comes
-//! to. Killed at any point, the next one begins at the same place. The rule is [`sprag_core::memory::tiers`].
+//! to. Killed at any point, the next one begins at the same place. The rule is [`sprag_memory::lifecycle::tiers`].
 
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::store::projections::{self, each_line, id_of};
 use crate::sys::disk;
 use crate::world::World;
 
-pub(super) const STEP: UpkeepStep =
+pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "tiers", about: "old records told in summaries", when: When::Always, run };
 
 /// Records one hook reads.

@@ -16,7 +16,7 @@ use crate::session_dir::limits::{AgentLimits, UsageAllowance};
 /// No oftener is it written down, nor is the talk looked at.
 const PACE: Duration = Duration::from_millis(500);
 
-pub(super) struct ActivityReader {
+pub(crate) struct ActivityReader {
     /// `None`: what it prints has no form, so that only when it does counts.
     reader: Option<StreamReader>,
     heard: AgentActivity,

@@ -17,7 +17,7 @@ use crate::session_dir::limits::{AgentLimits, AgentTerminal};
 /// Of a journal, from its end: more than the lines between two calls.
 const TAIL: u64 = 256 * 1024;
 
-pub(super) struct OpenPrompts {
+pub(crate) struct OpenPrompts {
     folder: PathBuf,
     began: SystemTime,
     /// Which journal it was, and how long.

@@ -15,7 +15,7 @@ use crate::session_dir::SessionDir;
 /// Kept of each stream: this in the file, and as much again in the one before it.
 const CAP: u64 = 8 * 1024 * 1024;
 
-pub(super) struct Streams {
+pub(crate) struct Streams {
     out: Option<(ChildStdout, OutputFile)>,
     err: Option<(ChildStderr, OutputFile)>,
 }

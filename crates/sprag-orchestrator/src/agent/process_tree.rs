@@ -14,7 +14,7 @@ use crate::layout::SESSION_VARIABLE;
 const ROUNDS: usize = 200;
 
 /// Takes notice of every child that has ended; says how the agent did, once it has.
-pub(super) fn reap(agent: Pid) -> io::Result<Option<ExitStatus>> {
+pub(crate) fn reap(agent: Pid) -> io::Result<Option<ExitStatus>> {
     let mut found = None;
     loop {
         match wait(WaitOptions::NOHANG) {
@@ -33,14 +33,14 @@ fn ended(status: WaitStatus) -> Option<ExitStatus> {
 
 /// Who hears what is said to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SignalTarget {
+pub(crate) enum SignalTarget {
     Group,
     /// The process we know only stands before the agent, and ends at once where the agent has time to.
     AllBelow,
 }
 
 /// Says it to the agent and what it started. Whoever is gone needs to hear nothing.
-pub(super) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
+pub(crate) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
     match hears {
         SignalTarget::Group => kill_process_group(agent, signal).unwrap_or_default(),
         SignalTarget::AllBelow => {
@@ -51,7 +51,7 @@ pub(super) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
 }
 
 /// Ends everything below us: the agent is gone, and what it left behind goes too.
-pub(super) fn end_all(agent: Pid) -> io::Result<()> {
+pub(crate) fn end_all(agent: Pid) -> io::Result<()> {
     tell(agent, SignalTarget::Group, Signal::KILL);
     let us = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0);
     for _ in 0..ROUNDS {

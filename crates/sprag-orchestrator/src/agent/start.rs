@@ -21,7 +21,7 @@ use crate::session_dir::{SessionDir, SpawnRequest};
 
 /// Why there is no agent.
 #[derive(Debug)]
-pub(super) enum NoAgent {
+pub(crate) enum NoAgent {
     /// Its walls could not be built. Without them it is not let go.
     Unconfined(String),
     NotStarted(io::Error),
@@ -34,7 +34,7 @@ impl From<io::Error> for NoAgent {
 }
 
 /// `run` is the token by which hooks below it know whose they are.
-pub(super) fn start(spawn: &SpawnRequest, site: &SessionDir, run: Option<&str>) -> Result<Child, NoAgent> {
+pub(crate) fn start(spawn: &SpawnRequest, site: &SessionDir, run: Option<&str>) -> Result<Child, NoAgent> {
     let us = std::env::current_exe()?;
     let mut env = spawn.env.clone();
     let port = match spawn.confined.as_ref().map(|confined| &confined.reach) {

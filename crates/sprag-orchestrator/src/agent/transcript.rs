@@ -16,7 +16,7 @@ const ENTRIES: usize = 20_000;
 /// Read at once; the rest waits for the next time.
 const CHUNK: u64 = 8 * 1024 * 1024;
 
-pub(super) struct TranscriptTail {
+pub(crate) struct TranscriptTail {
     talk: TranscriptDir,
     file: Option<PathBuf>,
     read: u64,

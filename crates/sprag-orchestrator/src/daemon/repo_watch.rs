@@ -12,7 +12,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use crate::socket::loop_event::LoopEvent;
 
 /// A checkout and a folder of runs, known by the lock that is held in it.
-pub(super) struct RepoWatch {
+pub(crate) struct RepoWatch {
     root: PathBuf,
     lock: PathBuf,
     /// Device and number: another file of that name is another's.

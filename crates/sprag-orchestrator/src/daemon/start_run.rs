@@ -19,7 +19,7 @@ use sprag_plan::spec::values::BranchName;
 use crate::layout::{RunLayout, notes_dir, run_log_path};
 use crate::lock::{self, DaemonLock, ruled};
 use crate::run_log::{self, RunLog, known};
-use crate::sandbox::{command, stage_rules};
+use crate::sandbox::{sandboxed_runner, stage_rules};
 use crate::stage_session::notes;
 
 /// A run that may go on.
@@ -196,7 +196,7 @@ fn rule(run: &Path, disk: &dyn Disk) -> Result<DaemonLock, StartError> {
     match lock::begin(run, disk)? {
         Some(reign) => {
             // Whoever was looking at work is gone.
-            command::forget(run);
+            sandboxed_runner::forget(run);
             Ok(reign)
         }
         None => Err(StartError::AtWork { pid: lock::ruler(run)?.unwrap_or(0), plan: ruled(run) }),

@@ -14,12 +14,13 @@ use sprag_plan::ids::{CommitId, StageId};
 use sprag_plan::run::record::{CheckPhase, Effect, EffectOutcome};
 use sprag_plan::spec::values::RelPath;
 use sprag_plan::spec::{CacheSpec, EmptyWork, SandboxSettings, StageSpec};
-use sprag_plan::stage::{StageFailure, StageState};
+use sprag_plan::stage::StageFailure;
+use sprag_plan::stage::state::StageState;
 
 use super::{Job, JobError, failed};
 use crate::jobs::protected_files::{self, MergeSides, ProtectedException};
 use crate::jobs::stage_checks::{self, CheckLocation};
-use crate::sandbox::command::{CommandOwner, SandboxedRunner};
+use crate::sandbox::sandboxed_runner::{CommandOwner, SandboxedRunner};
 
 /// Whose commands look at work: where they run, and how they are kept.
 #[derive(Clone, Copy)]

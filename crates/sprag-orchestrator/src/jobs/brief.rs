@@ -7,7 +7,7 @@ use sprag_host::sys::env;
 use sprag_plan::brief::{self, WrittenBrief};
 use sprag_plan::ids::StageId;
 use sprag_plan::run::record::BriefKind;
-use sprag_plan::stage::StageState;
+use sprag_plan::stage::state::StageState;
 
 use super::Job;
 use crate::sandbox::stage_rules;

@@ -4,7 +4,7 @@
 mod accept;
 mod brief;
 mod launch;
-mod merge_queue;
+mod merge_candidate;
 mod notify;
 mod protected_files;
 mod review;
@@ -31,10 +31,11 @@ use sprag_plan::run::record::{Effect, EffectOutcome};
 use sprag_plan::run::stuck_ref::{self, StuckRef};
 use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::{SandboxSettings, StageSpec};
-use sprag_plan::stage::{StageFailure, StageState};
+use sprag_plan::stage::StageFailure;
+use sprag_plan::stage::state::StageState;
 
 use super::coordination::SessionQueue as _;
-use super::sandbox::command::{CommandOwner, SandboxedCommand, SandboxedRunner};
+use super::sandbox::sandboxed_runner::{CommandOwner, SandboxedCommand, SandboxedRunner};
 use super::sandbox::stage_rules;
 use super::{observe, stage_env, stage_session};
 use crate::layout::RunLayout;
@@ -163,11 +164,11 @@ impl Job {
                     RefUpdate::Moved { now } => elsewhere(now),
                 }
             }
-            Effect::Restore { to } => match merge_queue::restore(&self.ground, to)? {
+            Effect::Restore { to } => match merge_candidate::restore(&self.ground, to)? {
                 RefUpdate::Done => EffectOutcome::Done,
                 RefUpdate::Moved { now } => elsewhere(now),
             },
-            Effect::Promote { to } => match merge_queue::promote(&self.ground, &self.target, to)? {
+            Effect::Promote { to } => match merge_candidate::promote(&self.ground, &self.target, to)? {
                 RefUpdate::Done => EffectOutcome::Done,
                 RefUpdate::Moved { now } => elsewhere(now),
             },

@@ -17,14 +17,14 @@ const MADE: [&str; 3] = [".sprag/knowledge/", ".sprag/share/", ".sprag/learnings
 const SHOWN: usize = 10;
 
 /// Who may change some of them after all.
-pub(super) struct ProtectedException<'a> {
+pub(crate) struct ProtectedException<'a> {
     pub kind: StageKind,
     /// A commit of people that the head is there to merge: what they changed is theirs.
     pub theirs: Option<&'a str>,
 }
 
 /// A head, and the trunk it is to go to.
-pub(super) struct MergeSides<'a> {
+pub(crate) struct MergeSides<'a> {
     /// The last commit of the trunk.
     pub tip: &'a str,
     pub head: &'a str,
@@ -35,7 +35,7 @@ pub(super) struct MergeSides<'a> {
 }
 
 /// What was damaged on the way to a head, in words for whoever has to mend it.
-pub(super) fn damage(
+pub(crate) fn damage(
     dir: &Path,
     sides: &MergeSides<'_>,
     right: &ProtectedException<'_>,

@@ -33,11 +33,11 @@ use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::client::ClientName;
 use sprag_plan::stage::StageFailure;
 
-use super::merge_queue::clear;
+use super::merge_candidate::clear;
 use super::{Job, JobError, failed};
 use crate::launchers;
-use crate::sandbox::command::{CommandOwner, ReviewerProcess, SandboxedCommand, SandboxedRunner};
 use crate::sandbox::last_words;
+use crate::sandbox::sandboxed_runner::{CommandOwner, ReviewerProcess, SandboxedCommand, SandboxedRunner};
 
 /// How long a reviewer may take.
 const DEADLINE: Duration = Duration::from_secs(600);

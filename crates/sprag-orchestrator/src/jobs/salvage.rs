@@ -8,7 +8,8 @@ use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::record::EffectOutcome;
-use sprag_plan::stage::{StageState, StageWork};
+use sprag_plan::stage::StageWork;
+use sprag_plan::stage::state::StageState;
 
 use super::{Job, JobError};
 use crate::stage_session::{distill, handoffs, notes};

@@ -22,7 +22,7 @@ use sprag_plan::spec::SandboxSettings;
 use sprag_plan::spec::checks::{CheckCache, CheckSandbox, DeadCode, StageCheck, StageChecks};
 use sprag_plan::spec::values::{FileGlob, RelPath, Seconds, ShellLine};
 
-use crate::sandbox::command::{SandboxedCommand, SandboxedRunner};
+use crate::sandbox::sandboxed_runner::{SandboxedCommand, SandboxedRunner};
 
 /// Bytes kept of each stream of a command.
 const OUTPUT: usize = 10 * 1024 * 1024;
@@ -30,7 +30,7 @@ const OUTPUT: usize = 10 * 1024 * 1024;
 const FILE: u64 = 10 * 1024 * 1024;
 
 /// Where a stage is looked at.
-pub(super) struct CheckLocation<'a> {
+pub(crate) struct CheckLocation<'a> {
     /// Holds the commit.
     pub worktree: &'a Path,
     pub working_dir: &'a RelPath,
@@ -50,14 +50,14 @@ pub(super) struct CheckLocation<'a> {
 }
 
 /// What is not as it has to be; nothing, if all is well.
-pub(super) fn verify(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
+pub(crate) fn verify(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
     let mut red = all(place, wanted);
     red.extend(changed(place));
     red
 }
 
 /// The same, but for whether the checks themselves have changed something: asked once after all of them.
-pub(super) fn all(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
+pub(crate) fn all(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
     let mut red = Vec::new();
     red.extend(commands(place, CheckKind::Acceptance, &wanted.acceptance));
     red.extend(commands(place, CheckKind::AfterStage, &wanted.after_stage));
@@ -80,7 +80,7 @@ pub(super) fn all(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<Failed
 }
 
 /// Checks that change what they check have shown nothing of the commit.
-pub(super) fn changed(place: &CheckLocation<'_>) -> Option<FailedCheck> {
+pub(crate) fn changed(place: &CheckLocation<'_>) -> Option<FailedCheck> {
     if let Err(GitError(why)) = place.proved() {
         return Some(of_commit(why));
     }
@@ -92,7 +92,7 @@ pub(super) fn changed(place: &CheckLocation<'_>) -> Option<FailedCheck> {
 }
 
 /// Commands of one kind: each is run, whatever became of the one before it.
-pub(super) fn commands(
+pub(crate) fn commands(
     place: &CheckLocation<'_>,
     what: CheckKind,
     wanted: &[StageCheck],
@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
     use crate::layout::RunLayout;
-    use crate::sandbox::command::CommandOwner;
+    use crate::sandbox::sandboxed_runner::CommandOwner;
 
     struct Desk {
         git: Scratch,

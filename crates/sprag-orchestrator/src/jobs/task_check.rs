@@ -16,7 +16,7 @@ use sprag_plan::spec::values::Slug;
 use super::stage_checks::{self, CheckLocation};
 use crate::layout::{RunLayout, run_log_path};
 use crate::run_log;
-use crate::sandbox::command::{CommandOwner, SandboxedRunner};
+use crate::sandbox::sandboxed_runner::{CommandOwner, SandboxedRunner};
 
 /// What is red of it; `None` where there is nothing against it.
 pub(crate) fn check(

@@ -10,7 +10,7 @@ use sprag_plan::spec::client::{ClientName, StreamFormat};
 
 use super::{HookSupport, LaunchOrder, Launcher, Prompt, words};
 
-pub(super) const LAUNCHER: Launcher = Launcher {
+pub(crate) const LAUNCHER: Launcher = Launcher {
     known: ClientName::Claude,
     program: "claude",
     env: &[

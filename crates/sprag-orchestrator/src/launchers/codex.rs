@@ -10,7 +10,7 @@ use sprag_plan::spec::{AgentMode, Effort};
 
 use super::{HookSupport, LaunchOrder, Launcher, LauncherSandbox, Prompt, words};
 
-pub(super) const LAUNCHER: Launcher = Launcher {
+pub(crate) const LAUNCHER: Launcher = Launcher {
     known: ClientName::Codex,
     program: "codex",
     env: &["OPENAI_*", "CODEX_HOME", "CODEX_API_KEY", "AZURE_OPENAI_API_KEY"],

@@ -18,7 +18,7 @@ use sprag_plan::reconcile::observed::TargetBranch;
 use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
 use sprag_plan::run::record::Effect;
-use sprag_plan::stage::StageState;
+use sprag_plan::stage::state::StageState;
 
 use super::coordination::SessionQueue as _;
 use super::layout::RunLayout;

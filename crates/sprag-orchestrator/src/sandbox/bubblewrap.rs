@@ -18,7 +18,7 @@ const NAME: &str = "bwrap";
 const ALWAYS: [&str; 4] = ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--die-with-parent"];
 
 /// Where it is. One that runs with the rights of somebody else is not used: it would refuse to, behind walls of ours.
-pub(super) fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, String> {
+pub(crate) fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, String> {
     let found = exec::on_foreign_path(NAME, path, worktree).ok_or(format!("`{NAME}` is not on PATH"))?;
     let mode = found.metadata().map_err(|error| error.to_string())?.permissions().mode();
     if mode & 0o6000 != 0 {
@@ -28,7 +28,7 @@ pub(super) fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, 
 }
 
 /// Namespaces of users may be switched off, so it is tried.
-pub(super) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
+pub(crate) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
     let program = match program(&env.get("PATH").unwrap_or_default(), worktree) {
         Ok(program) => program,
         Err(why) => return SandboxSupport::No { why },
@@ -57,7 +57,7 @@ pub(super) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
 
 /// Everything up to the agent's own words. Each path stands for itself behind an option that takes one, and is
 /// absolute: none can pass for an option.
-pub(super) fn args(confined: &SandboxPolicy, dir: &Path) -> io::Result<Vec<OsString>> {
+pub(crate) fn args(confined: &SandboxPolicy, dir: &Path) -> io::Result<Vec<OsString>> {
     let mut args: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
     if confined.reach == NetworkAccess::Nobody {
         args.push("--unshare-net".into());

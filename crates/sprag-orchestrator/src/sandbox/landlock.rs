@@ -32,21 +32,21 @@ const DEVICES: [&str; 9] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileRights {
+pub(crate) enum FileRights {
     /// Somebody else sees to them.
     All,
     ByRules,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ports {
+pub(crate) enum Ports {
     All,
     /// Connections are made to this one alone.
     One(u16),
     None,
 }
 
-pub(super) fn can_files() -> SandboxSupport {
+pub(crate) fn can_files() -> SandboxSupport {
     asked(
         Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
@@ -54,7 +54,7 @@ pub(super) fn can_files() -> SandboxSupport {
     )
 }
 
-pub(super) fn can_ports() -> SandboxSupport {
+pub(crate) fn can_ports() -> SandboxSupport {
     asked(
         Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
@@ -71,7 +71,7 @@ fn asked(rules: Result<Ruleset, landlock::RulesetError>) -> SandboxSupport {
 }
 
 /// From here on, for this process and all that it becomes or starts.
-pub(super) fn restrict(confined: &SandboxPolicy, files: FileRights, ports: Ports) -> io::Result<()> {
+pub(crate) fn restrict(confined: &SandboxPolicy, files: FileRights, ports: Ports) -> io::Result<()> {
     let mut rules = Ruleset::default();
     // Signals and nameless sockets end at the wall, where the kernel can say so.
     rules = rules.scope(Scope::from_all(NEWEST)).map_err(io::Error::other)?;

@@ -2,10 +2,10 @@
 //! agent is there. What cannot be built is an error, and an error here means that no agent starts.
 
 mod bubblewrap;
-pub(crate) mod command;
 pub mod doctor;
 mod landlock;
 pub mod proxy;
+pub(crate) mod sandboxed_runner;
 pub(crate) mod stage_rules;
 use std::ffi::{OsStr, OsString};
 use std::io;

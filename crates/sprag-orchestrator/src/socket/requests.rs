@@ -12,7 +12,8 @@ use sprag_plan::run::amend::{NotAmended, amend};
 use sprag_plan::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, hear};
 use sprag_plan::run::record::RunRecord;
 use sprag_plan::spec::Plan;
-use sprag_plan::stage::{Phase, ReviewReason, StageState};
+use sprag_plan::stage::state::StageState;
+use sprag_plan::stage::{Phase, ReviewReason};
 
 use super::protocol::{DaemonReply, StageCheckResult, Stopping};
 use crate::layout::run_log_path;

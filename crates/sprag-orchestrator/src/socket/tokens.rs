@@ -10,7 +10,7 @@ use sprag_plan::run::command::CommandRole;
 use super::protocol::PersonToken;
 
 #[derive(Clone, Debug)]
-pub(super) struct PersonTokens {
+pub(crate) struct PersonTokens {
     user: PersonToken,
     admin: PersonToken,
 }
@@ -35,7 +35,7 @@ impl PersonTokens {
 }
 
 /// What shows this role to the daemon that rules now.
-pub(super) fn read(run: &Path, role: CommandRole) -> io::Result<PersonToken> {
+pub(crate) fn read(run: &Path, role: CommandRole) -> io::Result<PersonToken> {
     disk::read_small(&path(run, role), 256).map(PersonToken)
 }
 

@@ -20,7 +20,7 @@ use super::is_straight;
 const ENTRIES: usize = 1_000_000;
 
 /// Does nothing where there is something already, or where there is nothing to take over.
-pub(super) fn take_over(root: &Path, worktree: &Path, cached: &CacheSpec) -> Result<(), String> {
+pub(crate) fn take_over(root: &Path, worktree: &Path, cached: &CacheSpec) -> Result<(), String> {
     let path = &cached.path;
     let (from, to) = (root.join(path.as_str()), worktree.join(path.as_str()));
     let is_there = fs::symlink_metadata(&from).is_ok_and(|found| found.is_dir());

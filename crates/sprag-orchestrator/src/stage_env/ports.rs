@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const BYTES: u64 = 8192;
 
 /// The first port of the block that is this worktree's, now and whenever it is asked for again.
-pub(super) fn lease(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<u16> {
+pub(crate) fn lease(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<u16> {
     let _alone = alone(dir, disk)?;
     let mut free = Vec::new();
     for block in (FIRST..=LAST).step_by(usize::from(BLOCK)) {
@@ -35,7 +35,7 @@ pub(super) fn lease(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<
     Ok(block)
 }
 
-pub(super) fn free(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<()> {
+pub(crate) fn free(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<()> {
     let _alone = alone(dir, disk)?;
     for entry in fs::read_dir(dir)?.flatten() {
         let block = entry.file_name().to_str().and_then(|name| name.parse().ok());

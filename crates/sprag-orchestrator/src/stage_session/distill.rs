@@ -21,7 +21,7 @@ use sprag_memory::learning::{CANDIDATES, SUMMARY_LEAST, SUMMARY_MOST};
 use sprag_plan::ids::{CommitId, StageId};
 use sprag_plan::notes::{NoteBody, StageNote};
 use sprag_plan::run::Run;
-use sprag_plan::stage::StageState;
+use sprag_plan::stage::state::StageState;
 
 use super::notes;
 

@@ -7,7 +7,7 @@ use crate::ids::StageId;
 use crate::merge::merge_failure::MergeFailure;
 use crate::run::{Run, StageEntry};
 use crate::spec::values::BranchName;
-use crate::stage::StageState;
+use crate::stage::state::StageState;
 
 impl BriefInput {
     /// `None`: the plan has no such stage.

@@ -13,7 +13,7 @@ const FILE: usize = 4 * 1024;
 const DETAILED: usize = 5;
 const SKILLS: usize = 30;
 
-pub(super) fn semi_stable(told: &BriefInput) -> String {
+pub(crate) fn semi_stable(told: &BriefInput) -> String {
     let known = &told.known;
     let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let parts = vec![

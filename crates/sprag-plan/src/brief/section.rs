@@ -3,7 +3,7 @@
 use sprag_base::text::{plain, strip_tags};
 
 /// A part of a section.
-pub(super) struct SectionPart {
+pub(crate) struct SectionPart {
     /// Who gets room first; the order on paper is that of the list.
     pub rank: u8,
     /// Bytes of it at most, whatever room there is.
@@ -18,7 +18,7 @@ const LEAST: usize = 200;
 const RESERVED: usize = 300;
 
 /// Parts below a title, in at most so many bytes. Those without a body are not mentioned.
-pub(super) fn fit(title: &str, parts: Vec<SectionPart>, cap: usize) -> String {
+pub(crate) fn fit(title: &str, parts: Vec<SectionPart>, cap: usize) -> String {
     let mut parts: Vec<SectionPart> = parts.into_iter().filter(|part| !part.body.trim().is_empty()).collect();
     let mut room = cap.saturating_sub(title.len() + RESERVED);
     let mut order: Vec<usize> = (0..parts.len()).collect();
@@ -47,7 +47,7 @@ pub(super) fn fit(title: &str, parts: Vec<SectionPart>, cap: usize) -> String {
 }
 
 /// At most so many bytes, whole lines where that is possible, with a word on what is missing.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
     }
@@ -59,7 +59,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// Words of others, line by line: none of them starts a section or ends the quotation.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let text = plain(text);
     let lines = text.trim_end().lines().map(|line| match line.trim_end() {
         "" => ">".to_owned(),
@@ -69,12 +69,12 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// The same for what agents wrote: no tag in it means anything to a model.
-pub(super) fn quote_agent(text: &str) -> String {
+pub(crate) fn quote_agent(text: &str) -> String {
     quote(&strip_tags(text))
 }
 
 /// A list, as long as it may be.
-pub(super) fn items(all: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+pub(crate) fn items(all: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let count = all.len();
     let mut lines: Vec<String> = all.take(most).map(|item| format!("- {item}")).collect();
     if count > most {

@@ -11,7 +11,7 @@ use crate::spec::{MergeMode, StageKind, StageScope};
 /// Things of one list.
 const ITEMS: usize = 40;
 
-pub(super) fn dynamic(told: &BriefInput) -> String {
+pub(crate) fn dynamic(told: &BriefInput) -> String {
     let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let (head, body) = task(told);
     let handoff = told.handoff.as_ref().map(|handoff| quote_agent(&handoff.lines().join("\n")));

@@ -7,7 +7,7 @@ use crate::ids::StageId;
 use crate::run::target_stage::is_base;
 use crate::run::timed::Timed;
 use crate::spec::{Plan, StageKind, StageSpec};
-use crate::stage::StageState;
+use crate::stage::state::StageState;
 
 /// Seconds that a stage takes of which nothing is known.
 pub const UNKNOWN: u64 = 600;

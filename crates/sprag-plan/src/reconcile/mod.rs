@@ -18,7 +18,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::ids::{EffectKey, StageId};
-use super::merge::QueueWant;
+use super::merge::queue::QueueWant;
 use super::reconcile::observed::{LoopMode, Observed, TargetBranch};
 use super::reconcile::recovery::{EffectResolution, resolve};
 use super::reconcile::schedule::{Schedule, schedule};
@@ -30,7 +30,8 @@ use super::run::waiting::StartBlocker;
 use super::run::{Reviewable, Run, StageEntry, nearly_key, open_tasks};
 use super::sentences;
 use super::spec::{StageKind, StageSpec};
-use super::stage::{FIXES, Phase, ReviewReason, StageEvent, StageFailure, StageState, TRIES};
+use super::stage::state::StageState;
+use super::stage::{FIXES, Phase, ReviewReason, StageEvent, StageFailure, TRIES};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {

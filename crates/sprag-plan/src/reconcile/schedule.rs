@@ -12,16 +12,17 @@ use crate::run::retry::{CrashBreaker, breaker};
 use crate::run::waiting::StartBlocker;
 use crate::run::{Run, StageEntry};
 use crate::spec::StageSpec;
-use crate::stage::{FIXES, Phase, StageState, TRIES};
+use crate::stage::state::StageState;
+use crate::stage::{FIXES, Phase, TRIES};
 
 /// Stages to be begun now, in this order, and why the others are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     pub start: Vec<StageId>,
     pub held: BTreeMap<StageId, StartBlocker>,
 }
 
-pub(super) fn schedule(run: &Run, world: &Observed, now: Timestamp) -> Schedule {
+pub(crate) fn schedule(run: &Run, world: &Observed, now: Timestamp) -> Schedule {
     let plan = run.plan();
     let mut schedule = Schedule::default();
     let mut active: Vec<&StageSpec> = plan.stages().iter().filter(|spec| has_place(run, spec)).collect();

@@ -9,7 +9,8 @@ use crate::run::StageEntry;
 use crate::run::record::{CommitProgress, Effect, KillReason, NudgeTopic, RunRecord, SessionOutcome};
 use crate::run::retry::follows;
 use crate::spec::StageSpec;
-use crate::stage::{Phase, StageEvent, StageFailure, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{Phase, StageEvent, StageFailure};
 
 impl Reconciler<'_> {
     /// Ends that nobody has written down, and agents that nobody wants.

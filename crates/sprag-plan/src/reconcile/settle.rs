@@ -46,7 +46,7 @@ mod tests {
     use crate::ids::StageId;
     use crate::reconcile::observed::AgentSign;
     use crate::run::record::{Effect, EffectOutcome, SessionOutcome, key};
-    use crate::stage::StageState;
+    use crate::stage::state::StageState;
     use crate::testing::{begin, commit, now, plan, started};
 
     fn at_work() -> (Run, EffectKey) {

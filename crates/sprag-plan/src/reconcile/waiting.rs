@@ -8,7 +8,7 @@ use crate::ids::StageId;
 use crate::run::Run;
 use crate::run::effect::stage_of;
 use crate::run::waiting::WaitingReason;
-use crate::stage::StageState;
+use crate::stage::state::StageState;
 
 /// For every stage that is not over. `None` for one: nobody knows, which is a mistake of ours.
 pub fn why(run: &Run, world: &Observed, now: Timestamp) -> Vec<(StageId, Option<WaitingReason>)> {

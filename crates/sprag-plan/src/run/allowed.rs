@@ -3,7 +3,8 @@
 use super::command::{CommandRole, DISPUTES};
 use crate::run::record::Effect;
 use crate::run::{Run, StageEntry};
-use crate::stage::{FIXES, Phase, ReviewReason, StageFailure, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{FIXES, Phase, ReviewReason, StageFailure};
 
 /// A word, without what is said with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use super::Run;
 use crate::ids::{EffectKey, StageId};
 use crate::run::record::Effect;
 use crate::spec::Plan;
-use crate::stage::{PersonAction, StageEvent, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{PersonAction, StageEvent};
 
 impl Run {
     pub(super) fn amend(&mut self, plan: &Plan, digest: &Digest) {

@@ -7,14 +7,15 @@ use super::Run;
 use super::stage_entry::{Dispute, PersonAnswer};
 use crate::accept::reviewer;
 use crate::ids::StageId;
-use crate::merge::QueueOwner;
+use crate::merge::queue::QueueOwner;
 use crate::run::command::{ANSWERS, StageCommand};
 use crate::run::record::ReviewDemand;
 use crate::spec::values::Slug;
-use crate::stage::{PersonAction, ReviewReason, StageEvent, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{PersonAction, ReviewReason, StageEvent};
 
 /// Total: one that means nothing any more changes nothing.
-pub(super) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageCommand) {
+pub(crate) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageCommand) {
     let Some(standing) = run.standings.get_mut(id) else { return };
     let what = match said {
         StageCommand::Complete => match &standing.stage {
@@ -114,7 +115,7 @@ pub(super) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageComma
 }
 
 /// Takes the checks of a stage away that were given up, also from a plan that was changed since.
-pub(super) fn relax(run: &mut Run, id: &StageId) {
+pub(crate) fn relax(run: &mut Run, id: &StageId) {
     let (Some(standing), Some(spec)) = (run.standings.get(id), run.plan.find(id.as_str())) else { return };
     let (mut checks, mut tasks, mut verify) = (spec.checks.clone(), spec.tasks.clone(), spec.verify);
     standing.waived.iter().for_each(|check| checks.give_up(check.as_str()));

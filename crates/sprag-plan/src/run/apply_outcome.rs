@@ -4,17 +4,18 @@ use sprag_base::text::Text;
 
 use super::{Reviewable, Run};
 use crate::ids::{CommitId, EffectKey, StageId};
-use crate::merge::{CandidateResult, QueueOwner, Verified};
+use crate::merge::queue::{CandidateResult, QueueOwner, Verified};
 use crate::run::record::{CheckPhase, Effect, EffectOutcome, NudgeTopic};
 use crate::run::stuck_ref::{self, StuckRef};
 use crate::spec::MergeMode;
-use crate::stage::{Phase, ReviewReason, StageEvent, StageFailure, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{Phase, ReviewReason, StageEvent, StageFailure};
 
 /// Agents of a stage that may hand over because their contexts are full, before a person looks at it: a brief that
 /// fills one by itself would do so for ever.
 const HANDOFFS: u32 = 10;
 
-pub(super) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &EffectOutcome) {
+pub(crate) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &EffectOutcome) {
     if stuck_ref::moves(effect) {
         run.stuck = StuckRef::after(run.stuck.take(), key, outcome);
     }

@@ -16,7 +16,8 @@ use crate::accept::reviewer;
 use crate::ids::{EffectKey, StageId};
 pub use crate::run::allowed::{StageCommandKind, meant};
 use crate::spec::values::Slug;
-use crate::stage::{ReviewReason, StageState};
+use crate::stage::ReviewReason;
+use crate::stage::state::StageState;
 
 /// Disputes of one stage that may be accepted.
 pub const DISPUTES: usize = 3;

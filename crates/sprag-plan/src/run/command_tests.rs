@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::ids::CommitId;
-use crate::merge::Verified;
+use crate::merge::queue::Verified;
 use crate::run::Dispute;
 use crate::spec::values::Readable as _;
 use crate::stage::transition_table::states;

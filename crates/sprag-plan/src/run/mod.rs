@@ -24,7 +24,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::ids::{CommitId, EffectKey, StageId};
-use super::merge::{MergeQueue, QueueExit, QueueOwner};
+use super::merge::queue::{MergeQueue, QueueExit, QueueOwner};
 use super::run::effect::stage_of;
 use super::run::record::{
     BudgetOwner, Effect, KillReason, NudgeTopic, RunRecord, SessionOutcome, TargetHeld,
@@ -34,7 +34,8 @@ use super::run::target_stage::TargetStage;
 use super::spec::client::StageClient;
 use super::spec::scope_overlap::{ScopeShape, overlaps};
 use super::spec::{MergeMode, Plan};
-use super::stage::{PersonAction, ReviewReason, StageEvent, StageState, Transition, step};
+use super::stage::state::StageState;
+use super::stage::{PersonAction, ReviewReason, StageEvent, Transition, step};
 pub use apply_command::open_tasks;
 pub use notices::nearly_key;
 pub use stage_entry::{Dispute, PersonAnswer, Reviewable, StageEntry};

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use sprag_base::text::Text;
 
 use crate::ids::{CommitId, EffectKey};
-use crate::merge::Verified;
 use crate::merge::merge_failure::MergeFailure;
+use crate::merge::queue::Verified;
 use crate::run::record::{BriefKind, ReviewDemand};
 use crate::spec::client::ClientName;
 use crate::spec::values::Slug;
-use crate::stage::{PersonAction, ReadyStage, StageEvent, StageFailure, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{PersonAction, ReadyStage, StageEvent, StageFailure};
 
 /// A check that is said to be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

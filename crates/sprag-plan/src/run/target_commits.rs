@@ -5,10 +5,11 @@ use sprag_base::text::Text;
 use super::{Run, StageEntry};
 use crate::ids::{CommitId, StageId};
 use crate::merge::merge_failure::MergeFailure;
-use crate::merge::{QueueOwner, Verified};
+use crate::merge::queue::{QueueOwner, Verified};
 use crate::run::record::{BriefKind, TargetHeld};
 use crate::run::target_stage::TargetStage;
-use crate::stage::{StageEvent, StageState};
+use crate::stage::StageEvent;
+use crate::stage::state::StageState;
 
 impl Run {
     pub(super) fn take_foreign(&mut self, head: &CommitId) {

@@ -6,10 +6,10 @@ use sprag_intent::IntentSharing;
 
 use super::Run;
 use crate::ids::{CommitId, StageId};
-use crate::merge::Verified;
+use crate::merge::queue::Verified;
 use crate::spec::values::BranchName;
 use crate::spec::{EmptyWork, Plan, StageKind, StageScope, StageSpec};
-use crate::stage::StageState;
+use crate::stage::state::StageState;
 
 /// Paths that are named to whoever resolves it.
 const NAMED: usize = 20;

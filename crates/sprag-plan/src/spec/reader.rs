@@ -12,7 +12,7 @@ const ITEMS: usize = 500;
 
 /// Reads values, and keeps what is wrong with them.
 #[derive(Debug, Default)]
-pub(super) struct PlanReader {
+pub(crate) struct PlanReader {
     pub problems: Problems,
     /// Whose fields are read, as the beginning of a sentence: "stage `a`: ", or nothing.
     pub whose: String,
@@ -20,7 +20,7 @@ pub(super) struct PlanReader {
 
 /// The members of a map that its table knows and that say something.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FieldReader<'a> {
+pub(crate) struct FieldReader<'a> {
     pub at: Position,
     members: &'a [(NodeName, DocumentNode)],
     table: &'static FieldTable,
@@ -246,6 +246,6 @@ impl PlanReader {
 }
 
 /// Foreign text in a sentence of ours.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     quoted(Text::<80>::from(text).as_str())
 }

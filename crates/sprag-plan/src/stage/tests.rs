@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::transition_table::{TransitionRow, happenings, moves, states, work};
 use super::*;
+use crate::stage::state::StageState;
 
 #[test]
 fn these_moves_there_are_and_no_others() {

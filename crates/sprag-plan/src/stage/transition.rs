@@ -2,7 +2,8 @@
 
 use sprag_base::text::Text;
 
-use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageState, StageWork};
+use super::state::StageState;
+use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
 
 /// What became of a stage.
 #[derive(Clone, Debug, PartialEq)]

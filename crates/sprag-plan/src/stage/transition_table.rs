@@ -3,12 +3,13 @@
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
+use super::state::StageState;
 use super::transition::{Transition, step};
-use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageState, StageWork};
+use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
 use crate::ids::{CommitId, EffectKey, StageId};
-use crate::merge::Verified;
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
+use crate::merge::queue::Verified;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]

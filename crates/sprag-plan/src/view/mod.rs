@@ -24,7 +24,7 @@ use super::run::record::BudgetOwner;
 use super::run::stuck_ref::StuckRef;
 use super::run::timed::Timed;
 use super::sentences::{self, Explanation};
-use super::stage::StageState;
+use super::stage::state::StageState;
 pub use partial::HiddenRows;
 pub use state::{StateLabel, StateTone};
 

@@ -8,7 +8,8 @@ use crate::ids::StageId;
 use crate::run::command::{CommandRole, StageCommandKind, meant};
 use crate::run::{Run, StageEntry, open_tasks};
 use crate::sentences::{case_of, failed, left_out};
-use crate::stage::{ReviewReason, StageFailure, StageState};
+use crate::stage::state::StageState;
+use crate::stage::{ReviewReason, StageFailure};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewRequest {

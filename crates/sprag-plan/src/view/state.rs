@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stage::{Phase, StageState};
+use crate::stage::Phase;
+use crate::stage::state::StageState;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateLabel {

@@ -15,7 +15,8 @@ use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand, hear};
 use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome};
 use sprag_plan::run::target_stage::is_base;
 use sprag_plan::run::waiting::WaitingReason;
-use sprag_plan::stage::{PersonAction, StageEvent, StageState};
+use sprag_plan::stage::state::StageState;
+use sprag_plan::stage::{PersonAction, StageEvent};
 
 use super::chance::Chance;
 use super::scenario::Ends;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
 use sprag_plan::ids::{CommitId, StageId};
-use sprag_plan::merge::{CandidateResult, MergeQueue, QueueExit, QueueOwner, QueueWant, Verified};
+use sprag_plan::merge::queue::{CandidateResult, MergeQueue, QueueExit, QueueOwner, QueueWant, Verified};
 
 use super::chance::Chance;
 

@@ -13,7 +13,7 @@ use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
 use sprag_plan::run::record::{CheckPhase, Effect, EffectOutcome, RunRecord, SessionOutcome};
 use sprag_plan::spec::Plan;
-use sprag_plan::stage::StageState;
+use sprag_plan::stage::state::StageState;
 
 /// Seconds that a limit holds, that an agent runs into it after, and that one works where there is none.
 const HOLDS: i64 = 3 * 3600;

@@ -19,7 +19,7 @@ pub(super) struct Commands {
 
 /// What may follow the words of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PatternTail {
+pub(crate) enum PatternTail {
     Nothing,
     Anything,
 }
@@ -32,7 +32,7 @@ const MOST: usize = 64;
 const NARROWED: &str = "only as written, because behind an option anything could follow";
 
 /// Words in order, each with its alternatives; nothing in them is a sign.
-pub(super) fn of_words(
+pub(crate) fn of_words(
     words: &[Vec<String>],
     rest: PatternTail,
     decision: Decision,
@@ -55,7 +55,7 @@ pub(super) fn of_words(
 }
 
 /// A command line in which `*` is any text.
-pub(super) fn of_text(text: &str, rest: PatternTail, decision: Decision) -> CommandWords<Commands> {
+pub(crate) fn of_text(text: &str, rest: PatternTail, decision: Decision) -> CommandWords<Commands> {
     if let Some(sign) = text.chars().find(|c| "|&;<>()$`\"'\\#\n".contains(*c)) {
         return Err(format!("it is more than the plain words of one command: `{}`", sign.escape_debug()));
     }
@@ -233,7 +233,7 @@ fn product(sequences: &[Vec<String>]) -> CommandWords<Vec<String>> {
 }
 
 /// Words as a command line.
-pub(super) fn shell_line(words: &[String]) -> String {
+pub(crate) fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 

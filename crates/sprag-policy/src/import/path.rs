@@ -10,7 +10,7 @@ use crate::import::{RuleOwner, RuleText};
 use crate::rule::Decision;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ImportAccess {
+pub(crate) enum ImportAccess {
     Read,
     Write,
 }
@@ -33,7 +33,7 @@ enum ImportPathBase {
     Here,
 }
 
-pub(super) fn of_path(
+pub(crate) fn of_path(
     path: &str,
     access: ImportAccess,
     decision: Decision,

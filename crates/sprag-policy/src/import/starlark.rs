@@ -4,7 +4,7 @@
 use crate::import::{UnreadableText, line_at};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StarlarkStatement {
+pub(crate) struct StarlarkStatement {
     pub line: usize,
     pub text: String,
     /// `None`: it is more than a call with literal arguments.
@@ -12,14 +12,14 @@ pub(super) struct StarlarkStatement {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StarlarkCall {
+pub(crate) struct StarlarkCall {
     pub name: String,
     /// With the names they are given by.
     pub arguments: Vec<(Option<String>, Value)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Text(String),
     List(Vec<Value>),
 }
@@ -51,7 +51,7 @@ const MOST: usize = 20_000;
 /// Characters of a statement that are told: its first line may be the whole file.
 const SHOWN: usize = 300;
 
-pub(super) fn statements(text: &str) -> Result<Vec<StarlarkStatement>, UnreadableText> {
+pub(crate) fn statements(text: &str) -> Result<Vec<StarlarkStatement>, UnreadableText> {
     let tokens = tokens(text)?;
     let mut statements: Vec<StarlarkStatement> = Vec::new();
     let mut rest = tokens.as_slice();

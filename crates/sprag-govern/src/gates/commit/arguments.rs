@@ -4,7 +4,7 @@
 use sprag_shell::{Command, Word};
 
 /// Stands for what is known only at run time.
-pub(super) const HOLE: char = '\0';
+pub(crate) const HOLE: char = '\0';
 
 /// Which options of a program have a value, by letter and by name.
 pub struct Spec {
@@ -16,7 +16,7 @@ pub struct Spec {
 
 /// Where a value stands: in which word, and from which byte of it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ValuePosition {
+pub(crate) struct ValuePosition {
     pub word: usize,
     pub from: usize,
 }
@@ -31,7 +31,7 @@ pub(super) struct GivenValue {
 }
 
 /// A command line, read.
-pub(super) struct Arguments {
+pub(crate) struct Arguments {
     pub texts: Vec<String>,
     pub options: Vec<GivenValue>,
     /// Indices into `texts`.
@@ -101,7 +101,7 @@ impl Arguments {
     }
 }
 
-pub(super) fn text_of(word: &Word) -> String {
+pub(crate) fn text_of(word: &Word) -> String {
     word.text(HOLE)
 }
 

@@ -149,7 +149,7 @@ pub(super) fn is_attribution(line: &str) -> bool {
 
 /// The part of a text that has to go so that the first signature in it is gone, with the empty lines
 /// it would leave behind.
-pub(super) fn first_cut(text: &str) -> Option<Range<usize>> {
+pub(crate) fn first_cut(text: &str) -> Option<Range<usize>> {
     let ends_in_newline = text.ends_with('\n');
     let mut lines: Vec<Range<usize>> = Vec::new();
     let mut from = 0;
@@ -190,7 +190,7 @@ pub(super) fn first_cut(text: &str) -> Option<Range<usize>> {
 }
 
 /// A `--trailer` may also be written `key=value`.
-pub(super) fn is_trailer_option(value: &str) -> bool {
+pub(crate) fn is_trailer_option(value: &str) -> bool {
     let separator = value.find([':', '=']);
     separator.is_some_and(|at| is_attribution(&format!("{}: {}", value[..at].trim(), &value[at + 1..])))
 }

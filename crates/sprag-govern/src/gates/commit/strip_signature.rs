@@ -16,7 +16,7 @@ const PLACES: usize = 8;
 
 /// What there is to take out of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stripped {
+pub(crate) enum Stripped {
     Nothing,
     /// The command line without it.
     To {
@@ -27,7 +27,7 @@ pub(super) enum Stripped {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Obstacle {
+pub(crate) enum Obstacle {
     /// There is something, but it cannot be taken out of the text exactly.
     Inexact {
         line: String,
@@ -150,7 +150,7 @@ impl MessagePiece {
 }
 
 /// Takes every signature out of every message.
-pub(super) fn strip<'a>(command: &'a str, script: &'a Script, start: &ShellStart) -> Stripped {
+pub(crate) fn strip<'a>(command: &'a str, script: &'a Script, start: &ShellStart) -> Stripped {
     let mut text = Cow::Borrowed(command);
     let mut script = Cow::Borrowed(script);
     let mut gone = Vec::new();

@@ -142,7 +142,7 @@ const AFTER: &[&str] =
 const RESERVED: &[&str] = &["except", "but", "however", "although", "though", "apart", "besides", "aside"];
 
 /// Whether the last message of an agent says that the work is done.
-pub(super) fn claims(message: &str, policy: &Settings) -> bool {
+pub(crate) fn claims(message: &str, policy: &Settings) -> bool {
     let said = own_words(message);
     has_marker(&said, &policy.markers)
         || sentences(&said).iter().any(|sentence| is_claim(sentence, &policy.phrases))

@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-pub(super) const SECTION: SettingSection = SettingSection {
+pub(crate) const SECTION: SettingSection = SettingSection {
     name: "completion",
     defaults: "\
 # Work that is said to be done is checked. Nothing is, unless there is a check here, or a name in `mandatory`.

@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-pub(super) const SECTION: SettingSection = SettingSection {
+pub(crate) const SECTION: SettingSection = SettingSection {
     name: "retrieval",
     defaults: "\
 # What earlier sessions learned is shown where it may help.

@@ -109,7 +109,7 @@ impl AutoSkip {
     }
 }
 
-pub(super) const SECTION: SettingSection = SettingSection {
+pub(crate) const SECTION: SettingSection = SettingSection {
     name: "reflection",
     defaults: "\
 # What was learned is asked for when a ticket is closed and, without a tracker, when a session changed
@@ -123,7 +123,7 @@ session = \"once\"
 
 const SWITCH: Tighten = Tighten::Ranked(&["false", "true"]);
 
-pub(super) const MORE: &[SettingSection] = &[
+pub(crate) const MORE: &[SettingSection] = &[
     SettingSection {
         name: "ticketing",
         defaults: "\

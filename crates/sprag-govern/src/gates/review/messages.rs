@@ -15,11 +15,11 @@ use crate::reason::Reason;
 /// Mark of an item that names the tree a review is owed for.
 const TREE: &str = "tree ";
 
-pub(super) fn tree_item(tree: &Text<64>) -> Text<200> {
+pub(crate) fn tree_item(tree: &Text<64>) -> Text<200> {
     Text::new(format!("{TREE}{tree}"))
 }
 
-pub(super) fn owe(
+pub(crate) fn owe(
     case: &ReviewCase,
     verdict: Option<&ReviewFinding>,
     tree: Option<&Text<64>>,
@@ -34,7 +34,7 @@ pub(super) fn owe(
 }
 
 /// The hold of a stop. Its first line is what a debt would say.
-pub(super) fn due(
+pub(crate) fn due(
     case: &ReviewCase,
     late: Option<&ReviewerSeat>,
     text: &str,
@@ -62,7 +62,7 @@ fn start(policy: &Settings, input: &Input) -> String {
 }
 
 /// The same, in short, for whoever looks before any stop.
-pub(super) fn open(case: &ReviewCase, session: &SessionId) -> Reason {
+pub(crate) fn open(case: &ReviewCase, session: &SessionId) -> Reason {
     Reason::new(
         "review_due",
         format!("a review is due: {}", case.trigger()),
@@ -73,7 +73,7 @@ pub(super) fn open(case: &ReviewCase, session: &SessionId) -> Reason {
     )
 }
 
-pub(super) fn under_way(seat: &ReviewerSeat) -> Reason {
+pub(crate) fn under_way(seat: &ReviewerSeat) -> Reason {
     Reason::new(
         "review_running",
         format!("a review is under way (`{}`)", quoted(&seat.reviewer.name())),
@@ -82,7 +82,7 @@ pub(super) fn under_way(seat: &ReviewerSeat) -> Reason {
 }
 
 /// Once in full, then in short.
-pub(super) fn issues(
+pub(crate) fn issues(
     finding: &ReviewFinding,
     is_delivered: bool,
     agent: &str,
@@ -104,7 +104,7 @@ pub(super) fn issues(
     Reason::new("review_issues", why, next)
 }
 
-pub(super) fn unconfirmed() -> Reason {
+pub(crate) fn unconfirmed() -> Reason {
     Reason::new(
         "no_tree",
         "the work was approved, but git does not tell whether it is still the same",
@@ -112,7 +112,7 @@ pub(super) fn unconfirmed() -> Reason {
     )
 }
 
-pub(super) fn gated(
+pub(crate) fn gated(
     gated: &GatedCall,
     judged: &RuleVerdict,
     asked: &str,
@@ -127,7 +127,7 @@ pub(super) fn gated(
     )
 }
 
-pub(super) fn not_a_reviewers(rule: &str) -> Reason {
+pub(crate) fn not_a_reviewers(rule: &str) -> Reason {
     Reason::new(
         "review_required",
         format!("rule `{}` wants a review first, and a reviewer changes nothing", quoted(rule)),
@@ -135,7 +135,7 @@ pub(super) fn not_a_reviewers(rule: &str) -> Reason {
     )
 }
 
-pub(super) fn reviewer_writes() -> Reason {
+pub(crate) fn reviewer_writes() -> Reason {
     Reason::new(
         "reviewer_writes",
         "a reviewer changes nothing: whoever changes the work is its author",
@@ -143,7 +143,7 @@ pub(super) fn reviewer_writes() -> Reason {
     )
 }
 
-pub(super) fn no_tree() -> Reason {
+pub(crate) fn no_tree() -> Reason {
     Reason::new(
         "no_tree",
         "git does not tell what the work is like now, and a verdict is bound to that",
@@ -151,7 +151,7 @@ pub(super) fn no_tree() -> Reason {
     )
 }
 
-pub(super) fn not_reviewer(agent: &str) -> Reason {
+pub(crate) fn not_reviewer(agent: &str) -> Reason {
     Reason::new(
         "not_reviewer",
         "the author cannot approve its own work",
@@ -160,7 +160,7 @@ pub(super) fn not_reviewer(agent: &str) -> Reason {
 }
 
 /// The token is the reviewer's, but nobody saw the reviewer use it.
-pub(super) fn unseen(agent: &str) -> Reason {
+pub(crate) fn unseen(agent: &str) -> Reason {
     Reason::new(
         "not_reviewer",
         "no hook saw the reviewer run this just now: the author cannot approve its own work",
@@ -168,7 +168,7 @@ pub(super) fn unseen(agent: &str) -> Reason {
     )
 }
 
-pub(super) fn not_a_person() -> Reason {
+pub(crate) fn not_a_person() -> Reason {
     Reason::new(
         "not_reviewer",
         "`sprag decide --human` is for a person at a terminal",
@@ -176,7 +176,7 @@ pub(super) fn not_a_person() -> Reason {
     )
 }
 
-pub(super) fn bad_token(session: &SessionId) -> Reason {
+pub(crate) fn bad_token(session: &SessionId) -> Reason {
     Reason::new(
         "bad_token",
         "this is not the token of the review that is open",
@@ -184,7 +184,7 @@ pub(super) fn bad_token(session: &SessionId) -> Reason {
     )
 }
 
-pub(super) fn stale(session: &SessionId) -> Reason {
+pub(crate) fn stale(session: &SessionId) -> Reason {
     Reason::new(
         "stale_tree",
         "the work has changed since the review began; nothing is decided",
@@ -195,16 +195,16 @@ pub(super) fn stale(session: &SessionId) -> Reason {
     )
 }
 
-pub(super) fn no_review() -> Reason {
+pub(crate) fn no_review() -> Reason {
     Reason::new("no_review", "no review is open in this session", "sprag review list")
 }
 
-pub(super) fn busy() -> Reason {
+pub(crate) fn busy() -> Reason {
     Reason::new("busy", "the session's journal is locked by another process; nothing is decided", "try again")
 }
 
 /// What a reviewer has to have before it may end.
-pub(super) fn no_verdict(seat: &ReviewerSeat, session: &SessionId) -> Obligation {
+pub(crate) fn no_verdict(seat: &ReviewerSeat, session: &SessionId) -> Obligation {
     Obligation {
         duty: Duty::Review,
         digest: seat.digest(),
@@ -221,7 +221,7 @@ pub(super) fn no_verdict(seat: &ReviewerSeat, session: &SessionId) -> Obligation
 }
 
 /// For the reviewer alone.
-pub(super) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
+pub(crate) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> ContextNote {
     let (id, named) = (shell_word(session.as_str()), quoted(session.as_str()));
     let peers = match peers {
         [] => String::new(),
@@ -239,13 +239,13 @@ pub(super) fn brief(token: &str, session: &SessionId, peers: &[Text<32>]) -> Con
     ))
 }
 
-pub(super) fn not_begun() -> ContextNote {
+pub(crate) fn not_begun() -> ContextNote {
     Text::from(
         "the session's journal is locked by another process, and no review was begun: end, and be started again",
     )
 }
 
 /// Seen apart from others: an unconfirmed approval is no open case.
-pub(super) fn unconfirmed_digest(approval: &str) -> Digest {
+pub(crate) fn unconfirmed_digest(approval: &str) -> Digest {
     Digest::of(["unconfirmed", approval])
 }

@@ -17,13 +17,13 @@ use crate::report::ReviewResult;
 use crate::verdict::Vote;
 
 /// Whether some rule that wants a review could be about this call.
-pub(super) fn may_be_gated(watch: &RuleFilter, input: &Input, call: &ToolCall) -> bool {
+pub(crate) fn may_be_gated(watch: &RuleFilter, input: &Input, call: &ToolCall) -> bool {
     watch.concern(call, call.script(&input.start()), &input.cwd) != RuleConcern::None
 }
 
 /// A session sent to review another's work has no approval of its own: what waits for a review is not
 /// its to do.
-pub(super) fn on_an_errand(cx: &GateCx<'_, Settings>) -> Vote {
+pub(crate) fn on_an_errand(cx: &GateCx<'_, Settings>) -> Vote {
     let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.facts.rules) else {
         return Vote::Pass;
     };

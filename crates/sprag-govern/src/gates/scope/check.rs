@@ -19,13 +19,13 @@ const REMOVING: &[&str] = &["rm", "shred", "trash", "mv"];
 
 /// Why a call is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ScopeViolation<'a> {
+pub(crate) enum ScopeViolation<'a> {
     Protected { named: &'a str },
     Outside { named: &'a str, at: ScopeLocation },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ScopeLocation {
+pub(crate) enum ScopeLocation {
     /// Relative to the worktree.
     Here(String),
     /// By this path, out of the repository.
@@ -35,7 +35,7 @@ pub(super) enum ScopeLocation {
 }
 
 /// The first thing that a call would change and must not. What is protected goes before all else.
-pub(super) fn first<'a>(
+pub(crate) fn first<'a>(
     intent: &Intent,
     intents: &'a ScopeFacts,
     strays: &[Text<200>],
@@ -82,7 +82,7 @@ fn outside<'a>(
 }
 
 /// Paths a call would change, relative to the worktree.
-pub(super) fn named(intents: &ScopeFacts) -> Vec<String> {
+pub(crate) fn named(intents: &ScopeFacts) -> Vec<String> {
     intents.targets.iter().filter_map(|target| relative(&target.paths[0], intents)).collect()
 }
 
@@ -108,7 +108,7 @@ fn is_protected(path: &str, target: &ScopedPath, folding: CaseFolding) -> bool {
 }
 
 /// Whether a path of the worktree is protected whatever a scope says.
-pub(super) fn is_ours(path: &str, folding: CaseFolding) -> bool {
+pub(crate) fn is_ours(path: &str, folding: CaseFolding) -> bool {
     let first = path.split('/').next().unwrap_or_default();
     let is_it = |name: &&str| match folding {
         CaseFolding::Exact => first == *name,

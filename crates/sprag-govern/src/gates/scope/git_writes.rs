@@ -6,7 +6,7 @@ use super::patches;
 use super::targets::{TargetKind, WriteTarget, place_of, unknown};
 use crate::event::Input;
 
-pub(super) fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<WriteTarget> {
+pub(crate) fn wanted(command: &Command, script: &Script, input: &Input) -> Vec<WriteTarget> {
     let words: Vec<String> = command.argv.iter().skip(1).map(|word| word.text('…')).collect();
     let Some((verb, rest)) = words.split_first() else { return Vec::new() };
     let has = |names: &[&str]| rest.iter().any(|word| names.contains(&word.as_str()));

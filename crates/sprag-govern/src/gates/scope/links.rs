@@ -19,7 +19,7 @@ struct MadeLink {
 }
 
 /// Adds what is changed because of links.
-pub(super) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarget>) {
+pub(crate) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarget>) {
     let mut links = Vec::new();
     for (index, command) in script.commands.iter().enumerate() {
         let of_this = |uses: &[PathUse]| -> Vec<PathUse> {

@@ -13,7 +13,7 @@ use crate::reason::Reason;
 /// What a starting session may be told.
 const PROTOCOL: usize = 1000;
 
-pub(super) fn bad_intents(bad: &[IntentFileError]) -> Reason {
+pub(crate) fn bad_intents(bad: &[IntentFileError]) -> Reason {
     let first = bad.first().map(ToString::to_string).unwrap_or_default();
     let more = match bad.len() {
         0 | 1 => String::new(),
@@ -26,15 +26,15 @@ pub(super) fn bad_intents(bad: &[IntentFileError]) -> Reason {
     )
 }
 
-pub(super) fn bad_at_start(bad: &[IntentFileError]) -> ContextNote {
+pub(crate) fn bad_at_start(bad: &[IntentFileError]) -> ContextNote {
     Text::new(format!("{}; until then changes are refused or asked for", bad_intents(bad).why))
 }
 
-pub(super) fn none_here() -> Reason {
+pub(crate) fn none_here() -> Reason {
     Reason::new("intent_not_found", "this repository has no intents", "sprag intent new ID --name TEXT")
 }
 
-pub(super) fn intent_required(
+pub(crate) fn intent_required(
     paths: &[String],
     set: &IntentSet,
     intents: &ScopeFacts,
@@ -57,7 +57,7 @@ pub(super) fn intent_required(
     )
 }
 
-pub(super) fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
+pub(crate) fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
     let near = set.nearest(id);
     let next = match near.as_slice() {
         [] => "sprag intent new ID --name TEXT".to_owned(),
@@ -66,7 +66,7 @@ pub(super) fn not_found(id: &str, set: &IntentSet, input: &Input) -> Reason {
     Reason::new("intent_not_found", format!("there is no intent `{}`", quoted(id)), next)
 }
 
-pub(super) fn closed(intent: &Intent) -> Reason {
+pub(crate) fn closed(intent: &Intent) -> Reason {
     Reason::new(
         "intent_closed",
         format!("intent `{}` is done", intent.id),
@@ -74,7 +74,7 @@ pub(super) fn closed(intent: &Intent) -> Reason {
     )
 }
 
-pub(super) fn changed(intent: &Intent, input: &Input) -> Reason {
+pub(crate) fn changed(intent: &Intent, input: &Input) -> Reason {
     Reason::new(
         "intent_changed",
         format!("intent `{}` has come to mean something else since it was selected", intent.id),
@@ -82,7 +82,7 @@ pub(super) fn changed(intent: &Intent, input: &Input) -> Reason {
     )
 }
 
-pub(super) fn busy(intent: &Intent, holder: &Holder) -> Reason {
+pub(crate) fn busy(intent: &Intent, holder: &Holder) -> Reason {
     Reason::new(
         "intent_busy",
         format!(
@@ -95,7 +95,7 @@ pub(super) fn busy(intent: &Intent, holder: &Holder) -> Reason {
     )
 }
 
-pub(super) fn outside(
+pub(crate) fn outside(
     fault: &ScopeViolation<'_>,
     intent: &Intent,
     set: &IntentSet,
@@ -142,7 +142,7 @@ pub(super) fn outside(
     Reason::new("scope_violation", why, next)
 }
 
-pub(super) fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
+pub(crate) fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
     Reason::new(
         "scope_unknown",
         format!(
@@ -154,7 +154,7 @@ pub(super) fn unknown(what: &Text<120>, intent: &Intent) -> Reason {
     )
 }
 
-pub(super) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
+pub(crate) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
     let next = match code {
         Some(code) => format!(
             "ask the user, who alone can let this one call through in a terminal: `sprag approve {code}`; then make \
@@ -169,7 +169,7 @@ pub(super) fn approval(intent: &Intent, code: Option<&str>) -> Reason {
     )
 }
 
-pub(super) fn rejected(intent: &Intent) -> Reason {
+pub(crate) fn rejected(intent: &Intent) -> Reason {
     Reason::new(
         "user_rejected",
         format!("the user does not want this change for intent `{}`", intent.id),
@@ -177,7 +177,7 @@ pub(super) fn rejected(intent: &Intent) -> Reason {
     )
 }
 
-pub(super) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
+pub(crate) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
     let named: Vec<String> =
         unmet.iter().take(5).map(|criterion| format!("`{}`", quoted(criterion.text.as_str()))).collect();
     Reason::new(
@@ -187,7 +187,7 @@ pub(super) fn unmet(intent: &Intent, unmet: &[&Criterion]) -> Reason {
     )
 }
 
-pub(super) fn inherited(chosen: &SelectedIntent) -> ContextNote {
+pub(crate) fn inherited(chosen: &SelectedIntent) -> ContextNote {
     Text::new(format!(
         "this session works for intent `{}`: change only what it owns (`sprag intent show {}`)",
         chosen.id, chosen.id
@@ -195,7 +195,7 @@ pub(super) fn inherited(chosen: &SelectedIntent) -> ContextNote {
 }
 
 /// How to choose, and from what.
-pub(super) fn protocol(
+pub(crate) fn protocol(
     set: &IntentSet,
     standings: &IntentHistories,
     chosen: Option<&SelectedIntent>,

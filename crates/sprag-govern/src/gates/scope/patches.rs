@@ -44,7 +44,7 @@ const HARMLESS: &[&str] = &[
     "--keep",
 ];
 
-pub(super) fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Vec<WriteTarget> {
+pub(crate) fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Vec<WriteTarget> {
     let Some((patch, files)) = told(command, by) else { return vec![unknown(by)] };
     let source = match (&command.stdin, files.is_empty()) {
         (StdinSource::Text(text), true) => return patch.wanted(text, input),

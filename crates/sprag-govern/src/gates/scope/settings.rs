@@ -35,7 +35,7 @@ pub enum StrayMode {
     Intents,
 }
 
-pub(super) const SECTION: SettingSection = SettingSection {
+pub(crate) const SECTION: SettingSection = SettingSection {
     name: "intent",
     defaults: "\
 # Intents: why a change is made, and where it may be made.

@@ -78,7 +78,7 @@ pub fn wanted(call: &ToolCall, input: &Input, policy: &Settings) -> Option<Vec<W
 }
 
 /// Whether a call needs an intent. Commands of ours, and what only looks, do not.
-pub(super) fn is_mutating(call: &ToolCall, input: &Input, policy: &Settings) -> bool {
+pub(crate) fn is_mutating(call: &ToolCall, input: &Input, policy: &Settings) -> bool {
     match call.effect {
         ToolEffect::Read | ToolEffect::Net | ToolEffect::Delegate => {
             policy.members_of(call.name.as_str()).is_some()

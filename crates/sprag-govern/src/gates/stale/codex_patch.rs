@@ -25,7 +25,7 @@ struct PatchHunk<'a> {
 }
 
 /// What a patch makes of what was in a file.
-pub(super) fn manner(call: &ToolCall, path: &str) -> WriteManner {
+pub(crate) fn manner(call: &ToolCall, path: &str) -> WriteManner {
     let found = sections(text(call).unwrap_or_default());
     let named = found.iter().find(|(name, _)| *name == path).map(|(_, section)| section);
     match named {
@@ -38,7 +38,7 @@ pub(super) fn manner(call: &ToolCall, path: &str) -> WriteManner {
 }
 
 /// The file after the patch; `None` where that cannot be said, or where it is gone then.
-pub(super) fn patched(call: &ToolCall, path: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
+pub(crate) fn patched(call: &ToolCall, path: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
     let found = sections(text(call)?);
     let mut named = found.iter().filter(|(name, _)| *name == path);
     let (Some((_, section)), None) = (named.next(), named.next()) else {

@@ -7,7 +7,7 @@ use crate::event::Input;
 use crate::reason::Reason;
 
 /// The file is not as the session saw it.
-pub(super) fn stale(file: &FileFacts, input: &Input) -> Reason {
+pub(crate) fn stale(file: &FileFacts, input: &Input) -> Reason {
     let by = match &file.author {
         Some(author) => format!("{} wrote it at {}", name(author, input), time(author)),
         None => match &file.other {
@@ -30,7 +30,7 @@ pub(super) fn stale(file: &FileFacts, input: &Input) -> Reason {
 }
 
 /// Somebody else just wrote the file, and the session has not seen all of it.
-pub(super) fn unseen(file: &FileFacts, input: &Input) -> Reason {
+pub(crate) fn unseen(file: &FileFacts, input: &Input) -> Reason {
     let by = file.other.as_ref().map_or("somebody else".to_owned(), |other| {
         format!("{} wrote it at {}", name(other, input), time(other))
     });
@@ -41,7 +41,7 @@ pub(super) fn unseen(file: &FileFacts, input: &Input) -> Reason {
     )
 }
 
-pub(super) fn unread(file: &FileFacts, is_known_in_part: bool) -> Reason {
+pub(crate) fn unread(file: &FileFacts, is_known_in_part: bool) -> Reason {
     let seen = if is_known_in_part { "only a part of it was read" } else { "it was not read" };
     Reason::new(
         "unread_file",
@@ -53,7 +53,7 @@ pub(super) fn unread(file: &FileFacts, is_known_in_part: bool) -> Reason {
     )
 }
 
-pub(super) fn in_progress(file: &FileFacts, by: &FileWriter, seconds: i64, input: &Input) -> Reason {
+pub(crate) fn in_progress(file: &FileFacts, by: &FileWriter, seconds: i64, input: &Input) -> Reason {
     Reason::new(
         "write_in_progress",
         format!("`{}` is just being written by {}", quoted(&file.touch.named), name(by, input)),
@@ -61,7 +61,7 @@ pub(super) fn in_progress(file: &FileFacts, by: &FileWriter, seconds: i64, input
     )
 }
 
-pub(super) fn busy(file: &FileFacts) -> Reason {
+pub(crate) fn busy(file: &FileFacts) -> Reason {
     Reason::new(
         "write_in_progress",
         format!("others are writing, and who has `{}` cannot be told", quoted(&file.touch.named)),
@@ -69,7 +69,7 @@ pub(super) fn busy(file: &FileFacts) -> Reason {
     )
 }
 
-pub(super) fn odd(file: &FileFacts) -> Reason {
+pub(crate) fn odd(file: &FileFacts) -> Reason {
     Reason::new(
         "not_a_file",
         format!("`{}` is a pipe, a device or a socket, and no file", quoted(&file.touch.named)),
@@ -77,11 +77,11 @@ pub(super) fn odd(file: &FileFacts) -> Reason {
     )
 }
 
-pub(super) fn gone(file: &FileFacts) -> String {
+pub(crate) fn gone(file: &FileFacts) -> String {
     format!("`{}` was removed since this session saw it; it will be made anew", quoted(&file.touch.named))
 }
 
-pub(super) fn elsewhere(file: &FileFacts, who: &FileWriter, root: &str) -> String {
+pub(crate) fn elsewhere(file: &FileFacts, who: &FileWriter, root: &str) -> String {
     format!(
         "`{}` is also changed in the worktree `{}`, by session `{}` at {}: the two have to be merged",
         quoted(&file.touch.named),
@@ -91,7 +91,7 @@ pub(super) fn elsewhere(file: &FileFacts, who: &FileWriter, root: &str) -> Strin
     )
 }
 
-pub(super) fn lost(file: &FileFacts) -> String {
+pub(crate) fn lost(file: &FileFacts) -> String {
     let named = quoted(&file.touch.named);
     match &file.wrote {
         Some(WriteReport { fit: EditFit::Unplanned { kept: Some([planned, found]) }, .. }) => format!(

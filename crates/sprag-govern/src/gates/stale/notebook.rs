@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 /// The notebook after the edit, in some layout.
-pub(super) fn edited(input: &Value, before: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn edited(input: &Value, before: &[u8]) -> Option<Vec<u8>> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
     let mut notebook: Value = serde_json::from_slice(before).ok()?;
     let cells = notebook.get_mut("cells")?.as_array_mut()?;
@@ -39,7 +39,7 @@ fn position(cells: &[Value], id: &str) -> Option<usize> {
 }
 
 /// Whether two notebooks say the same: cell by cell, without what running them leaves behind.
-pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     cells(one).is_some_and(|cells_of_one| cells(other) == Some(cells_of_one))
 }
 

@@ -33,7 +33,7 @@ pub enum Mismatch {
     Hold,
 }
 
-pub(super) const SECTION: SettingSection = SettingSection {
+pub(crate) const SECTION: SettingSection = SettingSection {
     name: "trace",
     defaults: "\
 # Records of what was changed, and why.

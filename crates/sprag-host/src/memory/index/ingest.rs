@@ -16,7 +16,7 @@ use super::sources::{self, Covered, DocumentEvent, IndexSource, SourceEvents};
 const PIECE: u64 = 64 * 1024 * 1024;
 
 /// What is to be read, of which source and from where.
-pub(super) struct IngestTask {
+pub(crate) struct IngestTask {
     known: Vec<Covered>,
     parts: Vec<Unread>,
 }
@@ -184,7 +184,7 @@ struct IngestPool {
 }
 
 /// What was read of all sources.
-pub(super) struct IngestResult {
+pub(crate) struct IngestResult {
     pub segments: Vec<Vec<u8>>,
     pub events: Vec<DocumentEvent>,
     /// Where the last whole line of a source ended.

@@ -20,7 +20,7 @@ pub const FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// One question to git.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) struct History<'a> {
+pub(crate) struct History<'a> {
     pub places: &'a Locations,
     until: Instant,
     /// Something was not asked, because there was no time left.

@@ -10,7 +10,7 @@ use sprag_trace::anchor::index::{AnchorRecord, Anchors, RecordOrigin};
 use sprag_trace::uncommitted::UncommittedLines;
 use sprag_trace::{Finality, KIND, TraceRecord};
 
-use super::rewrites::RewriteMap;
+use super::rewrite_map::RewriteMap;
 use crate::store::clone::project_dir;
 use crate::store::journal::lines_of;
 use crate::store::projections::{self, each_line};

@@ -2,12 +2,12 @@
 //! the line is followed to where it came from, as far as that is beyond doubt. The order is that of
 //! certainty, and each step looks only at lines that the ones before it left open.
 
+mod follow_line;
 mod history;
 mod known_records;
 mod origins;
 pub mod renew;
-pub mod rewrites;
-mod steps;
+pub mod rewrite_map;
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -19,13 +19,13 @@ const HEADS: usize = 24;
 
 /// Where lines of a commit may come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LineSource {
+pub(crate) struct LineSource {
     pub commit: String,
     pub kinship: Kinship,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kinship {
+pub(crate) enum Kinship {
     /// The very same change: what it added there, in that order, it added here.
     Twin,
     /// The same change over a whole line of work, as one.
@@ -36,7 +36,7 @@ pub(super) enum Kinship {
 
 /// What records know of and the history has no longer, found once.
 #[derive(Debug, Default)]
-pub(super) struct LostHistory {
+pub(crate) struct LostHistory {
     /// Commits that records name and that are still there.
     recorded: Vec<Rc<CommitInfo>>,
     /// Those that what is checked out does not have, with what lies between them.

@@ -28,7 +28,7 @@ const ALL_LINES: usize = 400_000;
 const GROWN_BYTES: u64 = 2 * 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DirtyEntry {
+pub(crate) struct DirtyEntry {
     path: String,
     was: DirtyBefore,
 }
@@ -56,7 +56,7 @@ enum DirtyBefore {
 }
 
 /// Looks at these files of a worktree.
-pub(super) fn look(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
+pub(crate) fn look(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
     let mut left = LeftOver { files: FILES, bytes: ALL_BYTES, lines: ALL_LINES };
     paths
         .iter()
@@ -64,7 +64,7 @@ pub(super) fn look(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
         .collect()
 }
 
-pub(super) fn below(worktree: &Path, path: &[u8]) -> PathBuf {
+pub(crate) fn below(worktree: &Path, path: &[u8]) -> PathBuf {
     worktree.join(OsStr::from_bytes(path))
 }
 
@@ -118,7 +118,7 @@ impl LeftOver {
 
 /// What has become of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct DirtyChange {
+pub(crate) struct DirtyChange {
     pub change: StatusChange,
     /// Its size is known, not only that it changed.
     pub is_whole: bool,
@@ -162,7 +162,7 @@ impl DirtyEntry {
 }
 
 /// A file that was not there: all of its lines are new. One without readable text counts as one.
-pub(super) fn new(file: &Path) -> DirtyChange {
+pub(crate) fn new(file: &Path) -> DirtyChange {
     match DirtyNow::read(file, GROWN_BYTES) {
         DirtyNow::Text { text, is_cut, .. } => DirtyChange { change: compare("", &text), is_whole: !is_cut },
         DirtyNow::Absent | DirtyNow::Opaque { .. } | DirtyNow::Other => {

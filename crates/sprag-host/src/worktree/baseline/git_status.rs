@@ -17,14 +17,14 @@ pub(super) struct GitStatus {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct StatusChange {
+pub(crate) struct StatusChange {
     /// Added and removed.
     pub lines: u64,
     pub marks: Vec<MarkedLine>,
 }
 
 /// Reads as far as there is anything to read: text that was cut off gives what came before.
-pub(super) fn parse(text: &[u8]) -> GitStatus {
+pub(crate) fn parse(text: &[u8]) -> GitStatus {
     let mut status = GitStatus::default();
     let mut lines = lines_of(text);
     let mut list = StatusList::Other;

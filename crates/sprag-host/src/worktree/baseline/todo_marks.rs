@@ -6,12 +6,12 @@ const WORDS: &[&[u8]] = &[b"TODO", b"FIXME"];
 
 /// A line that has one, in a file that is known from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MarkedLine {
+pub(crate) struct MarkedLine {
     pub line: Option<u32>,
     pub text: Text<200>,
 }
 
-pub(super) fn spot(line: &[u8], at: Option<u32>) -> Option<MarkedLine> {
+pub(crate) fn spot(line: &[u8], at: Option<u32>) -> Option<MarkedLine> {
     // A line of a megabyte was written by no person.
     let line = line.get(..4096).unwrap_or(line);
     let is_marked = WORDS.iter().any(|word| has_word(line, word));

@@ -7,7 +7,7 @@ const LINES: usize = 3;
 const CHARS: usize = 60;
 
 /// From the first line that differs to the last. `None` where there is nothing to be shown.
-pub(super) fn between(then: &[u8], now: &[u8]) -> Option<Text<500>> {
+pub(crate) fn between(then: &[u8], now: &[u8]) -> Option<Text<500>> {
     let then: Vec<&str> = std::str::from_utf8(then).ok()?.lines().collect();
     let now: Vec<&str> = std::str::from_utf8(now).ok()?.lines().collect();
     let same = then.iter().zip(&now).take_while(|(a, b)| a == b).count();

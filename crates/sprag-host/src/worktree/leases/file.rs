@@ -21,7 +21,7 @@ const HUGE: u64 = 64 * 1024 * 1024;
 
 /// A file with what is in it, unless it is large.
 #[derive(Debug)]
-pub(super) struct ReadFile {
+pub(crate) struct ReadFile {
     pub found: FileKind,
     pub text: Option<Vec<u8>>,
 }
@@ -58,7 +58,7 @@ pub(super) fn stat(path: &Path) -> FileKind {
 }
 
 /// Reads and hashes it. Of a large file whose stamp is known to the caller nothing is read.
-pub(super) fn look(path: &Path, knows_stamp: impl FnOnce(ShortHash) -> bool) -> ReadFile {
+pub(crate) fn look(path: &Path, knows_stamp: impl FnOnce(ShortHash) -> bool) -> ReadFile {
     let found = stat(path);
     let FileKind::File(stamped) = found else {
         return ReadFile { found, text: None };

@@ -22,7 +22,7 @@ use crate::store::journal;
 use crate::world::World;
 
 /// A session that was heard of in this time may be at work.
-pub(super) const LIVE_SECONDS: i64 = 30 * 60;
+pub(crate) const LIVE_SECONDS: i64 = 30 * 60;
 /// Journals that are looked at; whoever has more of them sweeps too little.
 const JOURNALS: usize = 500;
 /// Bytes of a journal's end in which it stands whether its session has ended.
@@ -31,7 +31,7 @@ const TAIL: u64 = 32 * 1024;
 /// Files that say what changes are for.
 const INTENTS: &[&str] = &[".sprag/intents.yaml", ".orchestration/active_intents.yaml"];
 
-pub(super) fn guard(world: &World<'_>, session: &Session, input: &Input) -> GuardLevel {
+pub(crate) fn guard(world: &World<'_>, session: &Session, input: &Input) -> GuardLevel {
     let root = world.places.worktree.as_ref();
     if root.is_some_and(|root| INTENTS.iter().any(|name| fs::symlink_metadata(root.join(name)).is_ok())) {
         return GuardLevel::Intents;

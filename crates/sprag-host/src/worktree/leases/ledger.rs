@@ -41,7 +41,7 @@ const OLD_SECONDS: u64 = 24 * 60 * 60;
 const LOST: usize = 100;
 
 /// The claims of a clone.
-pub(super) struct Ledger<'a> {
+pub(crate) struct Ledger<'a> {
     disk: &'a dyn Disk,
     dir: PathBuf,
     /// Held as long as this lives. Without it everything can be looked at and nothing changed.
@@ -58,14 +58,14 @@ enum LedgerLock {
 
 /// The writes of one file, in all worktrees, oldest first.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FilePage {
+pub(crate) struct FilePage {
     #[serde(default)]
     pub turns: Vec<WriteLease>,
 }
 
 /// One write of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct WriteLease {
+pub(crate) struct WriteLease {
     /// The worktree it is in.
     pub root: String,
     pub session: SessionId,
@@ -86,7 +86,7 @@ pub(super) struct WriteLease {
 /// What was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum ContentBefore {
+pub(crate) enum ContentBefore {
     Absent,
     Text(ContentHash),
     /// Something large, by its stamp as it had been.
@@ -116,7 +116,7 @@ impl ContentBefore {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LeaseResult {
+pub(crate) struct LeaseResult {
     pub at: Timestamp,
     pub after: WriteResult,
 }
@@ -124,7 +124,7 @@ pub(super) struct LeaseResult {
 /// What a write made of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum WriteResult {
+pub(crate) enum WriteResult {
     Absent,
     Text(ContentHash),
     /// Something, and not by this write alone; or something large.
@@ -176,7 +176,7 @@ impl WriteLease {
 
 /// A file as all worktrees of a clone name it, and the worktree it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LeasedPath {
+pub(crate) struct LeasedPath {
     pub root: String,
     path: String,
 }
@@ -308,7 +308,7 @@ fn lock(dir: &Path) -> io::Result<Option<File>> {
 }
 
 /// Drops what nobody will ask for any more: what is old, and the oldest of what is too much.
-pub(super) fn sweep(disk: &dyn Disk, store: &Path, now: SystemTime) -> io::Result<()> {
+pub(crate) fn sweep(disk: &dyn Disk, store: &Path, now: SystemTime) -> io::Result<()> {
     let dir = store.join("claims");
     for dir in [dir.join("kept"), dir] {
         let mut files = Vec::new();

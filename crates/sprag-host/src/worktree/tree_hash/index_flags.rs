@@ -12,7 +12,7 @@ const SPARSE_DIRECTORY: u32 = 0o040_000;
 
 /// Clears the bits of files that are there; a file that is not checked out stays as the index has it.
 /// An index of a shape we do not know is left alone. Tells whether anything was hidden.
-pub(super) fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) -> bool {
+pub(crate) fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) -> bool {
     // It does not say how long its hashes are. With the wrong length its first name does not fit.
     let found = [20, 32].into_iter().find_map(|hash| Some((hash, hidden(index, hash, &is_there)?)));
     let Some((hash, hidden)) = found.filter(|(_, hidden)| !hidden.is_empty()) else {

@@ -2,11 +2,11 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-pub(super) type WordHashState = BuildHasherDefault<WordHasher>;
+pub(crate) type WordHashState = BuildHasherDefault<WordHasher>;
 
 /// Quick, and good enough for words that nobody chose to collide: the words of one build.
 #[derive(Default)]
-pub(super) struct WordHasher(u64);
+pub(crate) struct WordHasher(u64);
 
 impl WordHasher {
     pub(super) fn of(number: u128) -> u64 {

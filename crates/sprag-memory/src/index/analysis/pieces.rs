@@ -11,7 +11,7 @@ use crate::index::analysis::unicode::{is_format, is_punctuation};
 const LONGEST: usize = 100;
 
 /// Gives the number of every piece, in order. A word that has a part nobody knows is passed over.
-pub(super) fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
+pub(crate) fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
     let mut word = String::new();
     let mut known = Vec::new();
     each_word(text, &mut word, |word| {

@@ -87,7 +87,7 @@ mod wide {
     use crate::index::analysis::vectors;
 
     #[target_feature(enable = "avx2,popcnt")]
-    pub(super) fn distances(question: &SignBits, rows: &[u8], found: &mut [u8]) {
+    pub(crate) fn distances(question: &SignBits, rows: &[u8], found: &mut [u8]) {
         super::each_distance(question, rows, found, |a, b| {
             (a[0] ^ b[0]).count_ones()
                 + (a[1] ^ b[1]).count_ones()
@@ -97,12 +97,12 @@ mod wide {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
+    pub(crate) fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
         super::add(sum, row, scale, times);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn kept(vector: &Vector) -> (SignBits, Bytes) {
+    pub(crate) fn kept(vector: &Vector) -> (SignBits, Bytes) {
         (vectors::signs(vector), vectors::bytes(vector))
     }
 }

@@ -1,12 +1,12 @@
 //! Ranges of characters beyond ASCII that end a word or are not there at all, from the Unicode Character
 //! Database (categories P and Cf). The table was trained on text cut by them.
 
-pub(super) fn is_punctuation(c: char) -> bool {
+pub(crate) fn is_punctuation(c: char) -> bool {
     is_in(&PUNCTUATION, c)
 }
 
 /// What nobody sees: joiners, marks of direction.
-pub(super) fn is_format(c: char) -> bool {
+pub(crate) fn is_format(c: char) -> bool {
     is_in(&FORMAT, c)
 }
 

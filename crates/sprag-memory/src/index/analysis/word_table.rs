@@ -13,7 +13,7 @@ const FIRST: usize = 4096;
 
 /// What a word comes to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WordMeaning<'m> {
+pub(crate) struct WordMeaning<'m> {
     pub terms: &'m [u32],
     /// Keys of the names in it.
     pub names: &'m [u32],
@@ -22,7 +22,7 @@ pub(super) struct WordMeaning<'m> {
 
 /// A word with the number it is known by, unless it is too long.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct KnownWord<'w> {
+pub(crate) struct KnownWord<'w> {
     pub text: &'w str,
     short: Option<u128>,
 }
@@ -34,7 +34,7 @@ impl<'w> KnownWord<'w> {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct WordTable {
+pub(crate) struct WordTable {
     /// A power of two of them, half of them free at least. A word stands at its place or behind it, with no
     /// free one between.
     places: Vec<WordSlot>,

@@ -30,7 +30,7 @@ impl Differs {
 
 /// What is looked at, taken out of a statement.
 #[derive(Debug, Default)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// Words with a digit: numbers, versions, ports.
     numbers: BTreeSet<String>,
     paths: BTreeSet<String>,

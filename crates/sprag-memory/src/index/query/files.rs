@@ -7,7 +7,7 @@ use crate::index::segment::bits::Bits;
 use crate::index::segment::build;
 
 /// For each file asked for.
-pub(super) struct FileTerms {
+pub(crate) struct FileTerms {
     asked: Vec<FileTerm>,
 }
 

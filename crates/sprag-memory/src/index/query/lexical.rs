@@ -15,7 +15,7 @@ const OTHERS: u64 = 200;
 /// Documents from which on it says something that a word is in none.
 const ENOUGH: f32 = 100.0;
 
-pub(super) struct Lexical<'a> {
+pub(crate) struct Lexical<'a> {
     terms: Vec<QueryTerm<'a>>,
     /// Terms before this one are read in full.
     in_full: usize,
@@ -243,7 +243,7 @@ fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<SingleTermScore> {
     alone
 }
 
-pub(super) fn idf(count: u64, docs: u64) -> f32 {
+pub(crate) fn idf(count: u64, docs: u64) -> f32 {
     let (count, docs) = (count as f64, docs.min(count) as f64);
     (1.0 + (count - docs + 0.5) / (docs + 0.5)).ln() as f32
 }

@@ -5,7 +5,7 @@ use super::lexical::idf;
 use crate::index::analysis::tokens;
 use crate::index::segment::build;
 
-pub(super) struct NameTerms {
+pub(crate) struct NameTerms {
     names: Vec<NameTerm>,
     worth: f32,
 }

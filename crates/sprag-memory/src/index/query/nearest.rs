@@ -20,7 +20,7 @@ const RUN: usize = 2048;
 /// To see that none of so many is near takes a moment.
 const GROUP: usize = 64;
 
-pub(super) fn nearest(
+pub(crate) fn nearest(
     corpus: &Corpus<'_>,
     vector: &Vector,
     filtered: &[Bits],

@@ -4,7 +4,7 @@
 use super::{Corpus, chosen_places};
 use crate::index::segment::bits::Bits;
 
-pub(super) struct TopScores {
+pub(crate) struct TopScores {
     most: usize,
     /// Nothing below this is among the best.
     floor: f32,

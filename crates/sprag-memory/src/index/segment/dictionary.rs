@@ -8,7 +8,7 @@ const BLOCK: usize = 16;
 const LONGEST: usize = 4096;
 
 #[derive(Default)]
-pub(super) struct DictionaryWriter {
+pub(crate) struct DictionaryWriter {
     entries: Vec<u8>,
     starts: Vec<u8>,
     count: usize,

@@ -21,7 +21,7 @@ const PATIENCE: i64 = 600;
 const LONGEST_TOOL: u64 = 2 * 3600;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Claude {
+pub(crate) struct Claude {
     counted: VecDeque<String>,
     /// Calls without a result yet, and until when each may take.
     open: BTreeMap<String, Timestamp>,
@@ -207,7 +207,7 @@ fn patience(input: &Value) -> i64 {
 }
 
 /// How many tokens fit, for models of which that is known. The client tells it only at its end.
-pub(super) fn window(model: &str) -> Option<u64> {
+pub(crate) fn window(model: &str) -> Option<u64> {
     const SMALL: [&str; 5] = ["claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-2"];
     if model.ends_with("[1m]") {
         return Some(1_000_000);

@@ -17,7 +17,7 @@ const PATIENCE: i64 = 600;
 const OPEN: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Codex {
+pub(crate) struct Codex {
     /// What was begun and is not over.
     open: BTreeSet<String>,
     /// Requests that were answered, as its file tells.

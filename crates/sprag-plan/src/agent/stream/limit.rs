@@ -9,7 +9,7 @@ use sprag_base::time::Timestamp;
 pub(super) const LONGEST: i64 = 7 * 86_400;
 
 /// `None`: it says nothing that can be meant.
-pub(super) fn reset(value: &Value, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn reset(value: &Value, now: Timestamp) -> Option<Timestamp> {
     let number = value.as_f64().filter(|number| number.is_finite() && *number > 0.0)?;
     let seconds = Timestamp::from_millis((number * 1000.0) as i64);
     let millis = Timestamp::from_millis(number as i64);
@@ -17,7 +17,7 @@ pub(super) fn reset(value: &Value, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// The same, where it is how long it still takes.
-pub(super) fn reset_in(value: &Value, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn reset_in(value: &Value, now: Timestamp) -> Option<Timestamp> {
     let seconds = value.as_f64().filter(|number| (0.0..=LONGEST as f64).contains(number))?;
     Some(now.plus_seconds(seconds as i64))
 }

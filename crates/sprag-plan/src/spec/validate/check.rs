@@ -11,13 +11,13 @@ use crate::spec::reader::{FieldReader, PlanReader, shown};
 use crate::spec::values::{FileGlob, Seconds, ShellLine};
 
 /// What a check may take where nothing is said.
-pub(super) const USUAL: Seconds = Seconds::new(300);
+pub(crate) const USUAL: Seconds = Seconds::new(300);
 /// Before and after a stage.
-pub(super) const SHORT: Seconds = Seconds::new(30);
+pub(crate) const SHORT: Seconds = Seconds::new(30);
 const DEAD_CODE: Seconds = Seconds::new(120);
 
 /// Everything that is looked at when a stage says that it is done.
-pub(super) fn all(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageChecks {
+pub(crate) fn all(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageChecks {
     StageChecks {
         acceptance: checks(reader, fields, "acceptance", USUAL),
         after_stage: checks(reader, fields, "after_stage", SHORT),
@@ -30,7 +30,7 @@ pub(super) fn all(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageChe
     }
 }
 
-pub(super) fn checks(
+pub(crate) fn checks(
     reader: &mut PlanReader,
     fields: &FieldReader<'_>,
     name: &str,
@@ -40,7 +40,7 @@ pub(super) fn checks(
     items.iter().filter_map(|item| check(reader, item, name, timeout)).collect()
 }
 
-pub(super) fn check(
+pub(crate) fn check(
     reader: &mut PlanReader,
     node: &DocumentNode,
     name: &str,
@@ -111,7 +111,7 @@ fn artifacts(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<FileGlob>
 }
 
 /// Maps of a list, each read by its table.
-pub(super) fn each<T>(
+pub(crate) fn each<T>(
     reader: &mut PlanReader,
     fields: &FieldReader<'_>,
     name: &str,

@@ -1,7 +1,7 @@
 //! From a draft to a plan: everything that is wrong is found at once, and only what has no error becomes a plan.
 
 mod check;
-mod relations;
+mod dependencies;
 mod setting;
 mod stage;
 
@@ -110,7 +110,7 @@ fn root(reader: &mut PlanReader, draft: &PlanDraft, around: &ValidateInput<'_>) 
     let read: Vec<stage::StageDraft> =
         items.iter().filter_map(|item| stage::stage(reader, item, &usual)).collect();
     reader.whose.clear();
-    relations::look(reader, &read, around);
+    dependencies::look(reader, &read, around);
     // Which ids and dependencies there are was looked at above.
     Plan::new(head, read.into_iter().map(|read| read.spec).collect())
 }

@@ -11,7 +11,7 @@ use crate::spec::{
     StageAgent, StageGroup, StageOutput, fields,
 };
 
-pub(super) fn budget(reader: &mut PlanReader, fields: &FieldReader<'_>) -> RunBudget {
+pub(crate) fn budget(reader: &mut PlanReader, fields: &FieldReader<'_>) -> RunBudget {
     let read = fields.get("budget").and_then(|node| reader.fields(node, &fields::BUDGET));
     let Some(fields) = read else { return RunBudget::UNBOUNDED };
     RunBudget {
@@ -42,7 +42,7 @@ impl Readable for TokenBudget {
     }
 }
 
-pub(super) fn sandbox(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<SandboxSettings> {
+pub(crate) fn sandbox(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<SandboxSettings> {
     let node = fields.get("sandbox")?;
     if let NodeValue::Text { .. } = &node.what {
         let confine: SandboxLevel = reader.value(node, "sandbox")?;
@@ -77,7 +77,7 @@ fn network(reader: &mut PlanReader, node: &DocumentNode, fields: &FieldReader<'_
     }
 }
 
-pub(super) fn agent(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageAgent {
+pub(crate) fn agent(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageAgent {
     let node = fields.get("client");
     let client = node.and_then(|node| client(reader, node)).unwrap_or(StageClient::Known(ClientName::Claude));
     let mode: Option<AgentMode> = reader.optional(fields, "mode");
@@ -118,7 +118,7 @@ fn client(reader: &mut PlanReader, node: &DocumentNode) -> Option<StageClient> {
 }
 
 /// Files that are taken over as they are. What git, we or a client keep is not among them.
-pub(super) fn copy(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<RelPath> {
+pub(crate) fn copy(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<RelPath> {
     let found: Vec<(Position, RelPath)> = reader.values(fields, "copy");
     reader.once(&found, "copy");
     let is_taken = |path: &RelPath| [".git", ".sprag", ".worktrees", "."].contains(&first(path));
@@ -133,7 +133,7 @@ fn first(path: &RelPath) -> &str {
     path.as_str().split('/').next().unwrap_or_default()
 }
 
-pub(super) fn caches(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<CacheSpec> {
+pub(crate) fn caches(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<CacheSpec> {
     let mut found = Vec::new();
     for item in reader.items(fields, "caches") {
         let Some(fields) = reader.fields(item, &fields::CACHE) else { continue };
@@ -152,7 +152,7 @@ pub(super) fn caches(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<C
     found.into_iter().map(|(_, cached)| cached).collect()
 }
 
-pub(super) fn group(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<StageGroup> {
+pub(crate) fn group(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<StageGroup> {
     let node = fields.get("parallel_group")?;
     if let NodeValue::Text { .. } = &node.what {
         return Some(StageGroup { name: reader.value(node, "parallel_group")?, max: None });
@@ -163,7 +163,7 @@ pub(super) fn group(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option
     Some(StageGroup { name, max })
 }
 
-pub(super) fn outputs(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<StageOutput> {
+pub(crate) fn outputs(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<StageOutput> {
     let items = reader.items(fields, "outputs");
     let mut found = Vec::new();
     for item in items {

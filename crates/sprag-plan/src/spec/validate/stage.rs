@@ -17,14 +17,14 @@ use crate::spec::{
 };
 
 /// What holds for stages that say nothing of their own.
-pub(super) struct StageDefaults<'a> {
+pub(crate) struct StageDefaults<'a> {
     pub sandbox: &'a SandboxSettings,
     pub merge: MergeMode,
     pub intents: PlanIntents<'a>,
 }
 
 /// A stage, and where the parts stand that others have to fit.
-pub(super) struct StageDraft {
+pub(crate) struct StageDraft {
     pub at: Position,
     /// By its id, if it has a good one: the others know it by that.
     pub id: Option<Slug>,
@@ -33,7 +33,7 @@ pub(super) struct StageDraft {
     pub spec: StageSpec,
 }
 
-pub(super) fn stage(
+pub(crate) fn stage(
     reader: &mut PlanReader,
     item: &DocumentNode,
     usual: &StageDefaults<'_>,

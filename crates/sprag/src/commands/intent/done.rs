@@ -20,7 +20,7 @@ use crate::output;
 ///
 /// In a session, or by a person. Only a person opens it again.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Its id
     id: String,
     /// The session, by id or its start (default: the one of this worktree)
@@ -31,7 +31,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;

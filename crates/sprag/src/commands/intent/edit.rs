@@ -12,7 +12,7 @@ use crate::output;
 
 /// Add an intent to `.sprag/intents.yaml` (not for agents)
 #[derive(clap::Args)]
-pub(super) struct NewArgs {
+pub(crate) struct NewArgs {
     /// Its id: 1 to 64 of letters, digits, `.`, `_` and `-`
     id: String,
     /// What is to be reached, in a few words
@@ -26,7 +26,7 @@ pub(super) struct NewArgs {
     json: bool,
 }
 
-pub(super) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     // Whoever could make an intent could make one that owns everything.
     check_not_agent(&world.places)?;
@@ -62,7 +62,7 @@ pub(super) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
 
 /// Write what became of the intents back into their files
 #[derive(clap::Args)]
-pub(super) struct SyncArgs {
+pub(crate) struct SyncArgs {
     /// Say what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -71,7 +71,7 @@ pub(super) struct SyncArgs {
     json: bool,
 }
 
-pub(super) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let root = worktree(&world)?;
     let set = all(&world)?;

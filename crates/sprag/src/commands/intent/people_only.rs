@@ -13,7 +13,7 @@ use crate::output;
 
 /// Open an intent again that is done (a person's)
 #[derive(clap::Args)]
-pub(super) struct ReopenArgs {
+pub(crate) struct ReopenArgs {
     /// Its id
     id: String,
     /// Print one JSON object
@@ -21,7 +21,7 @@ pub(super) struct ReopenArgs {
     json: bool,
 }
 
-pub(super) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     check_person(&world.places)?;
     let set = all(&world)?;
@@ -41,7 +41,7 @@ pub(super) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
 /// Criteria without a check count as met, and what was done while the intent said something else counts for
 /// what it says now. With `--criterion` only those criteria count as met.
 #[derive(clap::Args)]
-pub(super) struct AcceptArgs {
+pub(crate) struct AcceptArgs {
     /// Its id
     id: String,
     /// Only this criterion, by its id or its number; may be given more than once
@@ -52,7 +52,7 @@ pub(super) struct AcceptArgs {
     json: bool,
 }
 
-pub(super) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     check_person(&world.places)?;
     let set = all(&world)?;
@@ -82,7 +82,7 @@ pub(super) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
 
 /// Let an intent own more (a person's)
 #[derive(clap::Args)]
-pub(super) struct ExpandArgs {
+pub(crate) struct ExpandArgs {
     /// Its id
     id: String,
     /// Paths or patterns, relative to the repository
@@ -93,7 +93,7 @@ pub(super) struct ExpandArgs {
     json: bool,
 }
 
-pub(super) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     check_person(&world.places)?;
     let root = worktree(&world)?;

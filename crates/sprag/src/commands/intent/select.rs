@@ -15,7 +15,7 @@ use crate::output;
 ///
 /// Prints what the intent means, what may be changed for it, what was done for it lately and who else is at it.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Its id
     id: String,
     /// What the changes will be: nothing but another form of the same behaviour, or more than that
@@ -33,7 +33,7 @@ fn class(text: &str) -> Result<DeclaredClass, String> {
     DeclaredClass::read(text).ok_or_else(|| "give AST_REFACTOR or INTENT_EVOLUTION".to_owned())
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;

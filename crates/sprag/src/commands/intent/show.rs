@@ -13,13 +13,13 @@ use crate::output;
 
 /// List the intents of this repository
 #[derive(clap::Args)]
-pub(super) struct ListIntents {
+pub(crate) struct ListIntents {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
+pub(crate) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = match intent_files::load(&worktree(&world)?).map(|loaded| loaded.read) {
         Some(IntentFiles::Good(set)) => set,
@@ -54,7 +54,7 @@ pub(super) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
 
 /// Show one intent as an agent sees it
 #[derive(clap::Args)]
-pub(super) struct ShowIntent {
+pub(crate) struct ShowIntent {
     /// Its id
     id: String,
     /// Print one JSON object
@@ -62,7 +62,7 @@ pub(super) struct ShowIntent {
     json: bool,
 }
 
-pub(super) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
+pub(crate) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
@@ -77,13 +77,13 @@ pub(super) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
 
 /// Tell what is wrong with the files of intents, by line and column
 #[derive(clap::Args)]
-pub(super) struct CheckIntents {
+pub(crate) struct CheckIntents {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
+pub(crate) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let Some(loaded) = intent_files::load(&worktree(&world)?) else {
         return show(

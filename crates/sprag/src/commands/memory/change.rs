@@ -13,7 +13,7 @@ use crate::commands::{CommandCx, CommandResult, show, words};
 use crate::failure::Failure;
 use crate::output;
 
-pub(super) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let old = &entry.learning;
@@ -46,7 +46,7 @@ pub(super) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     )
 }
 
-pub(super) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
     let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let id = entry.learning.id.clone();
@@ -59,11 +59,11 @@ pub(super) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
     )
 }
 
-pub(super) fn archive(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn archive(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
     change(args, cx, records::ARCHIVED, "archived", &[LearningStatus::Active, LearningStatus::Stale])
 }
 
-pub(super) fn restore(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn restore(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
     change(args, cx, records::RESTORED, "restored", &[LearningStatus::Archived])
 }
 
@@ -97,7 +97,7 @@ fn change(args: &SomeArgs, cx: &CommandCx, kind: &str, done: &str, from: &[Learn
     )
 }
 
-pub(super) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
     let why = why(args.why.as_deref())?;
     let desk = LearningsContext::open(cx)?;
     let ((place, old), (other, new)) = (desk.find(&args.id)?, desk.find(&args.by)?);

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Of this plan alone (default: of all that are run here)
     #[arg(long)]
     plan: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let worktree = world.places.worktree.clone().ok_or_else(Failure::no_repository)?;
     let run = world.places.store.join("run");

@@ -14,7 +14,7 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
-pub(super) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let now = json!(entry.learning.candidate);

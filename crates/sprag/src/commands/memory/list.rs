@@ -12,7 +12,7 @@ use super::learnings::{LearningsContext, ListArgs, OneArgs, category, scope, sta
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::output;
 
-pub(super) fn run(args: &ListArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &ListArgs, cx: &CommandCx) -> CommandResult {
     let is_all = args.status.as_deref() == Some("all");
     let wanted = if is_all { None } else { status(args.status.as_deref())? };
     let (category, scope) = (category(args.category.as_deref())?, scope(args.scope.as_deref())?);

@@ -16,7 +16,7 @@ use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
 use crate::output;
 
-pub(super) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
     let to = scope(Some(&args.to))?.unwrap_or(LearningScope::Project);
     let desk = LearningsContext::open(cx)?;
     let (from, entry) = desk.find(&args.id)?;

@@ -20,7 +20,7 @@ use crate::output;
 ///
 /// Stages may come, change, wait for others or for fewer; those that were begun stay. What was merged stays merged.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The plan as it is to be from here on
     file: PathBuf,
     /// The programs the plan starts are known and wanted
@@ -28,7 +28,7 @@ pub(super) struct Args {
     trust: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = good(cx, &args.file)?;
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;

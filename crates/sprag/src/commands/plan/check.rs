@@ -13,7 +13,7 @@ use crate::output;
 
 /// Tell all that is wrong with a plan, by line and column
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file
     file: PathBuf,
     /// Warnings count as errors
@@ -24,7 +24,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let (plan, found) = match looked_at(cx, &args.file)? {
         Validated::Good { plan, warnings } => (Some(plan), warnings),
         Validated::Bad { found } => (None, found),

@@ -12,7 +12,7 @@ use crate::output;
 
 /// Show which stages wait for which, level by level, and the longest way through
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file
     file: PathBuf,
     /// Print it for Graphviz
@@ -26,7 +26,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = good(cx, &args.file)?;
     let (levels, critical) = (drawing::levels(&plan), drawing::critical_path(&plan));
     let id = |stage: &usize| plan.stages()[*stage].id.as_str();

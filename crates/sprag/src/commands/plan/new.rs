@@ -15,7 +15,7 @@ use crate::output;
 
 /// Write a plan to begin with: two stages beside each other, and one that builds on both
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Its name: 1 to 63 of `a-z`, `0-9` and `-`
     name: String,
     /// Where it is written; else `plans/NAME.md`
@@ -26,7 +26,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let name = Slug::read(&args.name).map_err(|wrong| Failure::bad_plan_name(&args.name, &wrong))?;
     let world = cx.world()?;
     let path = args.file.unwrap_or_else(|| PathBuf::from(format!("plans/{name}.md")));

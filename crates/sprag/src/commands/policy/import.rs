@@ -19,7 +19,7 @@ use crate::output;
 /// Prints them as rules of ours; what cannot be taken over is listed on stderr, with the reason. A
 /// rule that restricts may find more here than it did there; one that allows never does.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Whose rules
     #[arg(value_name = "CLIENT", value_parser = names())]
     from: String,
@@ -40,7 +40,7 @@ fn names() -> clap::builder::PossibleValuesParser {
     IMPORTERS.iter().map(|importer| importer.name).collect::<Vec<_>>().into()
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let importer = find(&args.from).expect("clap takes no name that is not in the list");
     let places = cx.places()?;
     let user = places.user.as_ref();

@@ -21,7 +21,7 @@ use crate::output;
 
 /// Tell a reviewer what to look at: prompts, the call that waits, the diff, earlier verdicts
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The session, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -52,7 +52,7 @@ struct ReviewDiff {
     is_cut: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let named = args.session.or_else(|| cx.env.text(review::SESSION));
     let session = report::find_session::find_session(&world, named.as_deref(), cx.now)?;

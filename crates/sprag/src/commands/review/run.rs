@@ -15,7 +15,7 @@ use crate::output;
 
 /// Start a reviewer of this client as a process of its own, and wait for its verdict
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The client that reviews
     #[arg(long, value_name = "NAME")]
     client: String,
@@ -30,7 +30,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let can = || CLIENTS.iter().filter(|client| client.review.is_some());
     let known: Vec<&str> = can().map(|client| client.name).collect();

@@ -7,7 +7,7 @@ use sprag_orchestrator::layout::RunLayout;
 use sprag_orchestrator::run_log;
 use sprag_orchestrator::socket::loop_event::RunEnd;
 use sprag_plan::run::Run;
-use sprag_plan::stage::StageState;
+use sprag_plan::stage::state::StageState;
 use sprag_plan::view::review_request::asked;
 
 use crate::commands::run::land;

@@ -13,7 +13,7 @@ use sprag_plan::agent::exit;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::StageEntry;
 use sprag_plan::run::command::StageCommandKind;
-use sprag_plan::stage::StageState;
+use sprag_plan::stage::state::StageState;
 use sprag_plan::view::review_request::{WhereToLook, asked};
 
 use crate::commands::agent::note::known;
@@ -21,7 +21,7 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-pub(super) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
+pub(crate) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
     let places = cx.places()?;
     let folder = places.store.join("run");
     let root = places.worktree.clone().unwrap_or_default();

@@ -10,7 +10,7 @@ use sprag_plan::view::{self, AgentView, RunProgress, RunView, StageRow, ViewLine
 use super::LiveStatus;
 
 #[derive(Serialize)]
-pub(super) struct RunJson<'a> {
+pub(crate) struct RunJson<'a> {
     plan: &'a str,
     run: &'a str,
     began: Timestamp,

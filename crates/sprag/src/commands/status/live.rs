@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// The kernel tells of changes; this long it is waited for each time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-pub(super) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
+pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
     let listed = selection::listed(cx, plan)?;
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Failure::no_screen());

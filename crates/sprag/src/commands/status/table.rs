@@ -12,13 +12,13 @@ const ALL: usize = 60;
 
 /// Which stages are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StageFilter {
+pub(crate) enum StageFilter {
     Telling,
     All,
 }
 
 /// All of it in one line.
-pub(super) fn compact(view: &RunView<'_>) -> String {
+pub(crate) fn compact(view: &RunView<'_>) -> String {
     let progress = view.progress;
     let mut parts = vec![format!("{} of {} done", progress.done, progress.total)];
     let counts = [
@@ -43,7 +43,7 @@ pub(super) fn taken(view: &RunView<'_>) -> u64 {
     u64::try_from(end.seconds_since(view.board.began)).unwrap_or(0)
 }
 
-pub(super) fn tell(view: &RunView<'_>, which: StageFilter, reasons: Reasons) {
+pub(crate) fn tell(view: &RunView<'_>, which: StageFilter, reasons: Reasons) {
     output::heading(&format!("run {}", compact(view)));
     let is_all = which == StageFilter::All || view.progress.total <= ALL;
     let mut shown: Vec<&ViewLine<'_>> =
@@ -65,7 +65,7 @@ pub(super) fn tell(view: &RunView<'_>, which: StageFilter, reasons: Reasons) {
 }
 
 /// What a person should know of, each with the command that tells more.
-pub(super) fn attention(view: &RunView<'_>) {
+pub(crate) fn attention(view: &RunView<'_>) {
     for attention in &view.attention {
         let mark = if attention.tone == StateTone::Blocked { "needs a person" } else { "warning" };
         let text = one_line(&attention.text);

@@ -14,7 +14,7 @@ use crate::output;
 /// Stages that one sentence names.
 const NAMED: usize = 5;
 
-pub(super) fn tell(view: &RunView<'_>, beside: &LiveStatus, reasons: Reasons) {
+pub(crate) fn tell(view: &RunView<'_>, beside: &LiveStatus, reasons: Reasons) {
     agents(view);
     if reasons == Reasons::Left {
         left_out(view);

@@ -27,12 +27,12 @@ pub(super) enum RunCleaning {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum CleanAim {
+pub(crate) enum CleanAim {
     Say,
     Sweep,
 }
 
-pub(super) fn run(
+pub(crate) fn run(
     places: &Locations,
     before: Timestamp,
     salvage: Salvage,

@@ -21,7 +21,7 @@ use crate::output;
 /// that is beyond doubt. A line of which two intents may be meant, or that no record says anything
 /// of, is `lost`.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The file
     file: PathBuf,
     /// Only these lines, as `FIRST,LAST` or `FIRST,+COUNT`
@@ -32,7 +32,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     let worktree = places.worktree.clone().ok_or_else(|| Failure::not_in_git("blame"))?;
     let path = relative(&worktree, &cx.cwd, &args.file).ok_or_else(|| Failure::no_such_file(&args.file))?;

@@ -10,7 +10,7 @@ use crate::output;
 
 /// Print records as Agent Trace 0.1.0, one a line
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     which: RecordArgs,
     /// Print one JSON object
@@ -18,7 +18,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let records = args.which.of(&cx.world()?)?;
     if args.json {
         let records: Vec<_> = records.iter().map(selection::rendered).collect();

@@ -8,7 +8,7 @@ use crate::output;
 
 /// List what was changed, newest first
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     which: RecordArgs,
     /// Records that are shown
@@ -19,7 +19,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let mut records = args.which.of(&cx.world()?)?;
     let count = records.len();
     records.sort_by(|a, b| (b.record.at, &b.record.id).cmp(&(a.record.at, &a.record.id)));

@@ -16,7 +16,7 @@ use crate::output;
 
 /// Show what was done for each intent, and whether it still counts
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Only this intent
     intent: Option<String>,
     /// Print one JSON object
@@ -43,7 +43,7 @@ struct Row {
     done: IntentWork,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let is_meant = |row: &Row| args.intent.as_ref().is_none_or(|id| id == row.intent.as_str());
     let rows: Vec<Row> = rows(&world)?.into_iter().filter(is_meant).collect();

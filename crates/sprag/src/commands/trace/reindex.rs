@@ -20,13 +20,13 @@ use crate::output;
 
 /// Look at the commits again for what was changed, and tell other clones
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let store = world.store();
     projections::refresh::<UncommittedLines>(&store, &RealDisk)?;

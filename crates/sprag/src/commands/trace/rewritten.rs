@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 
 use serde_json::json;
 
-use sprag_host::trace::blame::rewrites;
+use sprag_host::trace::blame::rewrite_map;
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::output;
 
 /// Note which commits took the place of which, from a `post-rewrite` hook of git
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// What git says did it; not used
     what: Option<String>,
     /// Print one JSON object
@@ -23,11 +23,11 @@ pub(super) struct Args {
 /// More lines than a rebase has.
 const BYTES: u64 = 4 * 1024 * 1024;
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let mut text = Vec::new();
     io::stdin().lock().take(BYTES).read_to_end(&mut text).unwrap_or_default();
-    let noted = rewrites::note(&world.store(), world.disk, &String::from_utf8_lossy(&text), cx.now);
+    let noted = rewrite_map::note(&world.store(), world.disk, &String::from_utf8_lossy(&text), cx.now);
     let count = noted.map_err(|error| Failure::io("write to", &world.places.store, &error))?;
     show(
         args.json,

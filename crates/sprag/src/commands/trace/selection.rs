@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Which records to look at
 #[derive(clap::Args)]
-pub(super) struct RecordArgs {
+pub(crate) struct RecordArgs {
     /// Only what serves this intent
     #[arg(long, value_name = "ID")]
     intent: Option<String>,
@@ -54,13 +54,13 @@ impl RecordArgs {
 }
 
 /// A record as other programs read it.
-pub(super) fn rendered(found: &AttributedRecord) -> Value {
+pub(crate) fn rendered(found: &AttributedRecord) -> Value {
     let tool = ExportTool { name: "sprag", version: env!("CARGO_PKG_VERSION") };
     export::render(&found.record, &tool).unwrap_or_default()
 }
 
 /// The same on few lines.
-pub(super) fn row(found: &AttributedRecord) -> Value {
+pub(crate) fn row(found: &AttributedRecord) -> Value {
     let AttributedRecord { record, trace, origin } = found;
     let paths: Vec<&str> = trace.files.iter().map(|file| file.path.as_str()).collect();
     json!({
@@ -80,7 +80,7 @@ pub(super) fn row(found: &AttributedRecord) -> Value {
     })
 }
 
-pub(super) fn source(source: &ChangeSource) -> &'static str {
+pub(crate) fn source(source: &ChangeSource) -> &'static str {
     match source {
         ChangeSource::Call { .. } => "call",
         ChangeSource::Command => "command",
@@ -99,7 +99,7 @@ fn clone(origin: &RecordSource) -> Option<&str> {
 }
 
 /// Where it is: a commit, or nowhere yet.
-pub(super) fn stage(stage: &Finality) -> String {
+pub(crate) fn stage(stage: &Finality) -> String {
     match stage.revision() {
         Some(revision) => revision.chars().take(10).collect(),
         None => "provisional".to_owned(),

@@ -14,7 +14,7 @@ use crate::output;
 
 /// Show one record
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Its id, or the start of it
     id: String,
     /// Print one JSON object
@@ -22,7 +22,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let all = records::all(&cx.world()?)?;
     let named = |found: &&AttributedRecord| found.record.id.starts_with(&args.id) && args.id.len() >= PREFIX;
     let found: Vec<&AttributedRecord> = all.iter().filter(named).collect();

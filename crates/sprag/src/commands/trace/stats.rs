@@ -12,7 +12,7 @@ use crate::output;
 
 /// Count what was changed, by intent and by kind
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let all = records::all(&cx.world()?)?;
     let standing = CurrentRecords::of(&all);
     let mut intents: BTreeMap<String, Row> = BTreeMap::new();

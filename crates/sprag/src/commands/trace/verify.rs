@@ -9,13 +9,13 @@ use crate::output;
 
 /// Check that records are what was written, and that proofs hold
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let bar = output::progress(0, "records");
     let report = verify::verify(&cx.world()?, || bar.inc(1))?;
     bar.finish_and_clear();

@@ -22,7 +22,7 @@ use sprag_govern::obligation::{Debt, Debts};
 use sprag_govern::session::{Session, UnreadableParts};
 use sprag_host::store::journal;
 use sprag_host::sys::locations::Locations;
-use sprag_host::trace::blame::rewrites;
+use sprag_host::trace::blame::rewrite_map;
 use sprag_intent::{IntentHistories, IntentStatus};
 use sprag_memory::answers::AnsweredQuestions;
 use sprag_memory::backfill::{BackfillRecord, RETROFLECT};
@@ -442,10 +442,10 @@ fn a_rewritten_commit_is_followed_to_the_one_it_was() {
     fs::create_dir_all(store.join("log")).unwrap();
     fs::write(store.join("log/2026-11.jsonl"), TRACE).unwrap();
     let places = Locations { worktree: None, git_dir: None, common: None, store, user: None };
-    let told = rewrites::RewriteMap::load(&places).unwrap();
+    let told = rewrite_map::RewriteMap::load(&places).unwrap();
     let records = parsed(TRACE);
     let pairs =
-        records.iter().filter(|record| record.kind == rewrites::REWRITTEN).map(|it| &it.body["pairs"]);
+        records.iter().filter(|record| record.kind == rewrite_map::REWRITTEN).map(|it| &it.body["pairs"]);
     for pair in pairs.flat_map(|pairs| pairs.as_array().unwrap()) {
         let [old, new] = [&pair[0], &pair[1]].map(|name| name.as_str().unwrap());
         assert_eq!(told.sources_of(new), [old]);

@@ -11,7 +11,7 @@ use crate::output;
 /// The best that are named.
 const BEST: usize = 5;
 
-pub(super) fn tell(report: &StatsReport) {
+pub(crate) fn tell(report: &StatsReport) {
     let counts = report.by_status();
     let told: Vec<String> = ["active", "stale", "archived", "superseded"]
         .iter()

@@ -22,7 +22,7 @@ use crate::output;
 
 /// What lines are told as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineForm {
+pub(crate) enum LineForm {
     Text,
     /// One object with all of them.
     Object,
@@ -32,7 +32,7 @@ pub(super) enum LineForm {
 
 /// How much of what was there before is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Backlog {
+pub(crate) enum Backlog {
     All,
     Last,
 }
@@ -47,7 +47,7 @@ struct HeldLines {
     left_out: usize,
 }
 
-pub(super) struct LogPrinter<'a> {
+pub(crate) struct LogPrinter<'a> {
     shown: &'a SelectedRun,
     /// Only what concerns this one.
     row: Option<&'a StageRow>,

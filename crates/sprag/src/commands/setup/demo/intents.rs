@@ -16,7 +16,7 @@ active_intents:
 ";
 const FILE: &str = "greetings.txt";
 
-pub(super) fn play(stage: &DemoWorld) -> Result<(), Failure> {
+pub(crate) fn play(stage: &DemoWorld) -> Result<(), Failure> {
     out_of_scope(stage)?;
     unseen(stage)?;
     whose_line(stage)

@@ -60,7 +60,7 @@ fi
 git add -A && git commit -qm "LANGUAGE"
 "#;
 
-pub(super) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
+pub(crate) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
     let agents = root.join("agents");
     fs::create_dir_all(&agents)?;
     // Its worktree is all it may write to, and the next attempt finds it as it was.

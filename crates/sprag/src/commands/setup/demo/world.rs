@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// The throwaway world the script plays in.
-pub(super) struct DemoWorld {
+pub(crate) struct DemoWorld {
     home: PathBuf,
     pub project: PathBuf,
     program: PathBuf,

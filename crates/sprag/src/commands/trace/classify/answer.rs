@@ -7,7 +7,7 @@ use sprag_syntax::reason::UnprovenReason;
 use sprag_syntax::{ChangeJudgement, Classification, Excerpt, Proof, Witness};
 
 #[derive(Serialize)]
-pub(super) struct ClassifyLine {
+pub(crate) struct ClassifyLine {
     id: Value,
     /// The line of the input, where that was bad.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ impl ClassifyLine {
     }
 }
 
-pub(super) fn of(id: Option<Value>, judged: &ChangeJudgement) -> ClassifyLine {
+pub(crate) fn of(id: Option<Value>, judged: &ChangeJudgement) -> ClassifyLine {
     let (verdict, class) = match judged.verdict {
         Classification::Proved(_) => ("PROVED", "AST_REFACTOR"),
         Classification::Changed(_) => ("CHANGED", "INTENT_EVOLUTION"),
@@ -72,7 +72,7 @@ pub(super) fn of(id: Option<Value>, judged: &ChangeJudgement) -> ClassifyLine {
 }
 
 /// A line that cannot be understood.
-pub(super) fn bad(id: Option<Value>, line: usize) -> ClassifyLine {
+pub(crate) fn bad(id: Option<Value>, line: usize) -> ClassifyLine {
     ClassifyLine {
         id: id.unwrap_or(Value::Null),
         line: Some(line),

@@ -30,7 +30,7 @@ const STACK: usize = 64 * 1024 * 1024;
 
 /// Whether answers say how long they took.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clock {
+pub(crate) enum Clock {
     Told,
     Quiet,
 }
@@ -52,7 +52,7 @@ struct LinesFile {
 }
 
 /// Answers every line of stdin.
-pub(super) fn answer_all(root: &Path, jobs: usize, clock: Clock) -> CommandResult {
+pub(crate) fn answer_all(root: &Path, jobs: usize, clock: Clock) -> CommandResult {
     // A bounded queue: reading ahead of the work only costs memory.
     let (ask, asked) = mpsc::sync_channel::<(usize, InputLine)>(jobs * 2);
     let (tell, told) = mpsc::channel::<(usize, ClassifyLine)>();
@@ -184,7 +184,7 @@ fn side(root: &Path, path: Option<&str>, text: Option<&str>) -> Option<Option<Ve
 }
 
 /// Runs something that recurses through a tree.
-pub(super) fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn on_a_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = thread::Builder::new()
             .stack_size(STACK)

@@ -21,7 +21,7 @@ mod lines;
 /// PROVED: the same behaviour, with a proof that can be replayed. CHANGED: something differs, with the
 /// place. UNPROVEN: neither could be shown, with the reason. Only PROVED is a refactoring.
 #[derive(clap::Args)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// A commit, or two of them as `A..B`
     #[arg(value_name = "REV|A..B", conflicts_with_all = ["staged", "jsonl"])]
     range: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
+pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     if args.jsonl {
         let root = cx.cwd.join(&args.root);
         let jobs = args

@@ -12,7 +12,7 @@ use sprag_host::sys::disk::RealDisk;
 use sprag_orchestrator::session_dir::{SessionDir, site_of};
 use sprag_plan::agent::activity::AgentActivity;
 use sprag_plan::ids::{CommitId, EffectKey, StageId};
-use sprag_plan::merge::Verified;
+use sprag_plan::merge::queue::Verified;
 use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome, key};
 use sprag_plan::stage::StageEvent;
 

@@ -21,7 +21,7 @@ use super::{Malformed, ParsedPayload, RenderInput};
 use crate::clients::payload::HookPayload;
 
 /// How a client's speech differs.
-pub(super) struct HookDialect {
+pub(crate) struct HookDialect {
     pub client: &'static str,
     pub tools: &'static [ToolRow],
     pub presence: Presence,
@@ -68,7 +68,7 @@ struct Launch {
     background_task_id: Option<String>,
 }
 
-pub(super) fn kind_of(native: &str) -> Option<EventKind> {
+pub(crate) fn kind_of(native: &str) -> Option<EventKind> {
     Some(match native {
         "SessionStart" => EventKind::SessionStarted,
         "UserPromptSubmit" => EventKind::Prompted,
@@ -86,7 +86,7 @@ pub(super) fn kind_of(native: &str) -> Option<EventKind> {
     })
 }
 
-pub(super) fn parse(dialect: &HookDialect, payload: &HookPayload) -> Result<ParsedPayload, Malformed> {
+pub(crate) fn parse(dialect: &HookDialect, payload: &HookPayload) -> Result<ParsedPayload, Malformed> {
     let wire: Wire<'_> =
         serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
     let native = wire.hook_event_name.clone();
@@ -243,7 +243,7 @@ fn author(text: &str) -> PromptAuthor {
 }
 
 /// The answer, in the members every speaker of the dialect honours.
-pub(super) fn render(reply: &RenderInput<'_>) -> String {
+pub(crate) fn render(reply: &RenderInput<'_>) -> String {
     let mut out = serde_json::Map::new();
     if let Some(warning) = reply.warning {
         out.insert("systemMessage".to_owned(), json!(format!("sprag: {warning}")));
