@@ -5,7 +5,7 @@
 import argparse
 import numpy as np
 
-HEAD = """The table crates/sprag-index/data/table.bin was trained on text of the packages below. It holds no text of theirs: only numbers for
+HEAD = """The table crates/sprag-memory/data/table.bin was trained on text of the packages below. It holds no text of theirs: only numbers for
 entries of a vocabulary. Their authors are named here because the table would not exist without their work.
 
 Vocabulary: the uncased English WordPiece vocabulary of BERT (30,522 entries), Copyright 2018 The Google AI Language Team Authors,

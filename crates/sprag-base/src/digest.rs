@@ -12,7 +12,7 @@ pub struct Digest(u128);
 
 impl Digest {
     /// Parts are hashed with their lengths: `["ab", "c"]` and `["a", "bc"]` differ.
-    pub fn of<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
+    pub fn hash_parts<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
             let part = part.as_ref();
@@ -61,13 +61,13 @@ mod tests {
 
     #[test]
     fn parts_keep_their_borders() {
-        assert_ne!(Digest::of(["ab", "c"]), Digest::of(["a", "bc"]));
-        assert_eq!(Digest::of(["ab", "c"]), Digest::of(["ab", "c"]));
+        assert_ne!(Digest::hash_parts(["ab", "c"]), Digest::hash_parts(["a", "bc"]));
+        assert_eq!(Digest::hash_parts(["ab", "c"]), Digest::hash_parts(["ab", "c"]));
     }
 
     #[test]
     fn a_digest_survives_being_written() {
-        let digest = Digest::of(["x"]);
+        let digest = Digest::hash_parts(["x"]);
         let text = serde_json::to_string(&digest).unwrap();
         assert_eq!(serde_json::from_str::<Digest>(&text).unwrap(), digest);
     }

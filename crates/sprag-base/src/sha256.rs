@@ -12,7 +12,7 @@ pub struct Sha256Sum([u8; 32]);
 const MARK: &str = "sha256:";
 
 impl Sha256Sum {
-    pub fn of(bytes: &[u8]) -> Sha256Sum {
+    pub fn hash_bytes(bytes: &[u8]) -> Sha256Sum {
         Sha256Sum(Sha256::digest(bytes).into())
     }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_sum_is_read_as_it_is_written() {
-        let sum = Sha256Sum::of(b"abc");
+        let sum = Sha256Sum::hash_bytes(b"abc");
         let text = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sum.to_string(), text);
         assert_eq!(Sha256Sum::parse(text), Some(sum));

@@ -116,7 +116,7 @@ impl TryFrom<CheckFields> for CompletionCheck {
 impl CompletionCheck {
     /// Of what a result depends on besides the tree.
     pub fn digest(&self) -> Digest {
-        Digest::of([self.name.as_str(), &self.command, self.profile.name()])
+        Digest::hash_parts([self.name.as_str(), &self.command, self.profile.name()])
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Risk {
 }
 
 impl Risk {
-    pub fn of<'a>(paths: impl IntoIterator<Item = &'a str>, lines: u32, failures: u32) -> Risk {
+    pub fn assess<'a>(paths: impl IntoIterator<Item = &'a str>, lines: u32, failures: u32) -> Risk {
         let mut risk = Risk { lines, failures, ..Risk::default() };
         for path in paths {
             risk.files = risk.files.saturating_add(1);
@@ -154,7 +154,7 @@ mod tests {
         ] {
             assert_eq!(escalate(base, &risk), expected, "{base:?} {risk:?}");
         }
-        let risk = Risk::of(["a.rs", "src/auth.rs"], 7, 1);
+        let risk = Risk::assess(["a.rs", "src/auth.rs"], 7, 1);
         assert_eq!(risk, Risk { files: 2, lines: 7, touches_security: true, failures: 1 });
     }
 }

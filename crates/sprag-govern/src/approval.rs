@@ -86,7 +86,7 @@ impl RefusedCalls {
     }
 
     /// Takes a person's word on a call: a yes counts once.
-    pub fn take(&mut self, call: Digest, now: Timestamp) -> ApprovalAnswer {
+    pub fn use_approval(&mut self, call: Digest, now: Timestamp) -> ApprovalAnswer {
         let Some(at) = self.0.iter().position(|refused| refused.call == call) else {
             return ApprovalAnswer::None;
         };
@@ -127,10 +127,10 @@ impl RefusedCalls {
 /// The same call: of a shell its line and where it runs, whatever else the agent says about it.
 pub fn digest_of(input: &Input, call: &ToolCall) -> Digest {
     let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
-    Digest::of([call.name.as_str(), &input.cwd, &what])
+    Digest::hash_parts([call.name.as_str(), &input.cwd, &what])
 }
 
 /// Short enough to be typed. It opens nothing by itself: only a person's word does.
 fn code_of(call: Digest, gate: &str, session: &str) -> String {
-    Digest::of([session, gate, &call.to_string()]).short()[..6].to_owned()
+    Digest::hash_parts([session, gate, &call.to_string()]).short()[..6].to_owned()
 }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn digest(name: u8) -> Digest {
-        Digest::of([[name]])
+        Digest::hash_parts([[name]])
     }
 
     fn at(seconds: i64) -> Timestamp {

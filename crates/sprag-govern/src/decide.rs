@@ -372,7 +372,7 @@ fn judge_aside(
 }
 
 fn tell(session: &mut Session, held: &[(&'static str, Obligation)]) {
-    held.iter().for_each(|(gate, obligation)| session.gates.told(gate, obligation.digest));
+    held.iter().for_each(|(gate, obligation)| session.gates.notify_held(gate, obligation.digest));
 }
 
 /// The first is the answer, the others are listed with it.
@@ -420,7 +420,7 @@ fn passes_as_question(session: &mut Session, owed: &[(&'static str, Obligation)]
     if !stop.asks() && session.about.asking.is_none() {
         return false;
     }
-    let digest = Digest::of(owed.iter().map(|(_, obligation)| obligation.digest.to_string()));
+    let digest = Digest::hash_parts(owed.iter().map(|(_, obligation)| obligation.digest.to_string()));
     let count = session.stops.asked.entry(digest).or_insert(0);
     *count = count.saturating_add(1);
     *count <= QUESTIONS

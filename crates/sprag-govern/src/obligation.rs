@@ -86,10 +86,10 @@ impl Debt {
         now: Timestamp,
     ) -> Debt {
         let digest = match owed.items.is_empty() {
-            true => Digest::of([session.as_str(), &owed.digest.to_string()]),
+            true => Digest::hash_parts([session.as_str(), &owed.digest.to_string()]),
             false => {
                 let items = owed.items.iter().map(Text::as_str);
-                Digest::of([session.as_str(), gate].into_iter().chain(items))
+                Digest::hash_parts([session.as_str(), gate].into_iter().chain(items))
             }
         };
         Debt {

@@ -78,7 +78,7 @@ pub fn ask_active(world: &World<'_>) -> io::Result<()> {
 }
 
 /// What it said when it was last asked.
-pub fn told(places: &Locations) -> Option<ActiveTicket> {
+pub fn read_cached_ticket(places: &Locations) -> Option<ActiveTicket> {
     let text = read_small(&told_path(places)?, TOLD).ok()?;
     serde_json::from_str(&text).ok()?
 }
@@ -86,7 +86,7 @@ pub fn told(places: &Locations) -> Option<ActiveTicket> {
 /// One for each worktree of a clone.
 fn told_path(places: &Locations) -> Option<PathBuf> {
     let worktree = places.worktree.as_ref()?.to_string_lossy().into_owned();
-    Some(places.store.join("cache").join(format!("active-{}.json", Digest::of([worktree]).short())))
+    Some(places.store.join("cache").join(format!("active-{}.json", Digest::hash_parts([worktree]).short())))
 }
 
 /// What is being worked on. `None`: the tracker cannot be asked, or does not answer as we know it.

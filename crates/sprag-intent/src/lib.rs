@@ -231,7 +231,7 @@ impl DraftCriterion {
             key: Text::new(self.id.clone().unwrap_or_else(|| (at + 1).to_string())),
             text: Text::from(self.text.as_str()),
             proof: self.check.clone().map_or(CriterionProof::Word, CriterionProof::Check),
-            digest: Digest::of([&self.text]),
+            digest: Digest::hash_parts([&self.text]),
         }
     }
 }

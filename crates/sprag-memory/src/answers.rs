@@ -158,7 +158,7 @@ pub fn is_permission(question: &str) -> bool {
 
 /// Tells one question from another, whatever its capitals and spaces.
 pub fn digest(question: &str) -> Digest {
-    Digest::of([plain(question)])
+    Digest::hash_parts([plain(question)])
 }
 
 fn plain(text: &str) -> String {

@@ -72,7 +72,7 @@ pub fn split(text: &str) -> (&str, &str) {
 
 impl Document {
     /// The text a record brings, if it is one that does. A learning that has lost its form is none.
-    pub fn of(record: &Record) -> Option<Document> {
+    pub fn from_record(record: &Record) -> Option<Document> {
         match record.kind.as_str() {
             records::ACCEPTED | records::CORRECTED => {
                 serde_json::from_value::<Learning>(record.body.clone()).ok().map(Document::from)

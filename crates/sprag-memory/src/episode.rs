@@ -79,7 +79,7 @@ impl ErrorClass {
         }
     }
 
-    pub fn of(error: &str) -> ErrorClass {
+    pub fn classify(error: &str) -> ErrorClass {
         let error = error.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| error.contains(word));
         match () {
@@ -249,7 +249,7 @@ pub struct FailurePatterns {
 
 /// What two episodes have to have in common.
 pub fn key(command: &str, class: ErrorClass, error: &str) -> Digest {
-    Digest::of([command, class.name(), error])
+    Digest::hash_parts([command, class.name(), error])
 }
 
 impl FailurePatterns {
@@ -268,7 +268,7 @@ impl FailurePatterns {
 
 impl FailurePattern {
     /// In one sentence, for whoever reflects.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         format!(
             "`{}` failed {} times with `{}` ({}); what helped: {}",
             quoted(self.command.as_str()),
@@ -353,7 +353,7 @@ mod tests {
             ("error: unexpected argument '--al' found\n\nUsage: x", ErrorClass::Usage),
             ("it just did not", ErrorClass::Other),
         ] {
-            assert_eq!(ErrorClass::of(error), class, "{error}");
+            assert_eq!(ErrorClass::classify(error), class, "{error}");
         }
     }
 
@@ -362,9 +362,9 @@ mod tests {
             task: Text::default(),
             tool: Text::from("Bash"),
             command: Text::from("cargo test"),
-            input: Digest::of(["x"]),
+            input: Digest::hash_parts(["x"]),
             outcome,
-            class: ErrorClass::of(error),
+            class: ErrorClass::classify(error),
             error: gist(error),
             fix: Text::from(fix),
             tries: 2,
@@ -382,7 +382,7 @@ mod tests {
         patterns.apply(&happened("add the feature", EpisodeOutcome::Fixed, "error: no feature `x` (line 3)"));
         assert!(patterns.candidates().is_empty());
         patterns.apply(&happened("edit Cargo.toml", EpisodeOutcome::Fixed, "error: no feature `x` (line 4)"));
-        let told: Vec<String> = patterns.candidates().iter().map(|pattern| pattern.told()).collect();
+        let told: Vec<String> = patterns.candidates().iter().map(|pattern| pattern.describe()).collect();
         assert_eq!(
             told,
             [
@@ -396,7 +396,7 @@ mod tests {
         fn any_command_and_error_is_read(text in "\\PC{0,200}") {
             let _some_or_none = command_of(&text);
             prop_assert!(!gist(&text).as_str().contains('\n'));
-            let _a_class = ErrorClass::of(&text);
+            let _a_class = ErrorClass::classify(&text);
         }
     }
 }

@@ -88,7 +88,7 @@ impl Spans {
     }
 
     fn begin_span(&mut self, key: &EffectKey, effect: &Effect, begun: Timestamp) {
-        let Some((name, facts)) = told(key, effect) else { return };
+        let Some((name, facts)) = span_details(key, effect) else { return };
         let (id, parent) = (span_id(key.0.as_str()), Some(self.spans[0].id.clone()));
         self.open.insert(key.clone(), self.spans.len());
         if matches!(effect, Effect::Spawn { .. }) {
@@ -162,15 +162,15 @@ fn trace_id(run: &str) -> String {
     let is_name = digits.len() == 32
         && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && digits.bytes().any(|byte| byte != b'0');
-    if is_name { digits } else { Digest::of([run]).to_string() }
+    if is_name { digits } else { Digest::hash_parts([run]).to_string() }
 }
 
 fn span_id(key: &str) -> String {
-    Digest::of([key]).to_string()[..16].to_owned()
+    Digest::hash_parts([key]).to_string()[..16].to_owned()
 }
 
 /// What an effect is called and what is known of it; `None` for those that take no time of their own.
-fn told(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
+fn span_details(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
     let of_stage = |stage: &StageId| vec![("sprag.stage", json!(stage))];
     let of_candidate = |number: &u64| vec![("sprag.candidate", json!(number))];
     let (name, facts) = match effect {

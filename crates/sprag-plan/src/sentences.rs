@@ -23,7 +23,7 @@ pub struct Explanation {
 
 impl Explanation {
     /// As it is to be told now: what has passed by holds nobody any more.
-    pub fn told(&self, now: Timestamp) -> String {
+    pub fn message(&self, now: Timestamp) -> String {
         match self.until {
             None => self.text.to_string(),
             Some(until) if until <= now => NEXT.to_owned(),
@@ -249,7 +249,7 @@ fn happened(what: &StageEvent) -> String {
         StageEvent::Queued { .. } => "it is in the merge queue again",
         StageEvent::Raised { case } => case_of(*case),
         StageEvent::Overtaken => return "what it was for was done by others".to_owned(),
-        StageEvent::Told(word) => told(word),
+        StageEvent::Told(word) => describe_action(word),
     };
     text.to_owned()
 }
@@ -285,7 +285,7 @@ fn of_said(said: &StageCommand) -> String {
     text.to_owned()
 }
 
-fn told(word: &PersonAction) -> &'static str {
+fn describe_action(word: &PersonAction) -> &'static str {
     match word {
         PersonAction::Hold => "a person holds it",
         PersonAction::Release => "a person lets it go on",
@@ -367,9 +367,9 @@ mod tests {
     #[test]
     fn a_reason_with_an_end_counts_down_and_is_none_any_more() {
         let because = Explanation { text: Text::new("x"), until: Some(now().plus_seconds(30)) };
-        assert_eq!(because.told(now()), "x, for 31 s");
-        assert_eq!(because.told(now().plus_seconds(30)), NEXT);
-        assert_eq!(Explanation { text: Text::new("x"), until: None }.told(now()), "x");
+        assert_eq!(because.message(now()), "x, for 31 s");
+        assert_eq!(because.message(now().plus_seconds(30)), NEXT);
+        assert_eq!(Explanation { text: Text::new("x"), until: None }.message(now()), "x");
     }
 
     #[test]
@@ -390,6 +390,9 @@ mod tests {
         let outcome = EffectOutcome::Failed { failure: StageFailure::Setup, why };
         let (stage, told) = record(&run, &RunRecord::Outcome { key, outcome });
         assert_eq!(stage, Some(StageId::new("a")));
-        assert_eq!(told, "worktree: failed: fatal: 'x' [2J the end", "nothing foreign moves a cursor");
+        assert_eq!(
+            told, "worktree: failed: fatal: 'x' [2J the end",
+            "nothing foreign moves a cursor"
+        );
     }
 }

@@ -156,9 +156,9 @@ impl RuleFilter {
                         Some(start) => verb.starts_with(start),
                         None => verb == known,
                     };
-                    keys.extend(self.commands.of(&key, fits));
+                    keys.extend(self.commands.find_lines(&key, fits));
                 }
-                Some(_) => keys.extend(self.commands.of(&key, |_| true)),
+                Some(_) => keys.extend(self.commands.find_lines(&key, |_| true)),
             }
             if self.commands.has(&key) {
                 keys.insert(key);
@@ -270,7 +270,7 @@ impl TextBlock {
     }
 
     /// Lines of this word and another that fits.
-    fn of(&self, word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    fn find_lines(&self, word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
         let start = format!("{word} ");
         let from = self.first_from(&start);
         let lines = self.0[from..].split_terminator('\n');
@@ -420,9 +420,9 @@ mod tests {
         for text in ["", "aa", "b", "gi", "git pus", "git pushy", "zz", "0", "rmd"] {
             assert!(!lines(&many).has(text), "{text}");
         }
-        assert_eq!(lines(&many).of("git", |_| true), ["git push", "git reset"]);
-        assert_eq!(lines(&many).of("git", |verb| verb == "push"), ["git push"]);
-        assert_eq!(lines(&many).of("rm", |_| true), [] as [&str; 0]);
+        assert_eq!(lines(&many).find_lines("git", |_| true), ["git push", "git reset"]);
+        assert_eq!(lines(&many).find_lines("git", |verb| verb == "push"), ["git push"]);
+        assert_eq!(lines(&many).find_lines("rm", |_| true), [] as [&str; 0]);
         let pieces = lines(&[".env", ".ssh", "id_rsa", "é"]);
         assert!(
             ["/w/.env", ".env", "a/.ssh/x", "id_rsa", "caf\u{e9}"].iter().all(|text| pieces.any_within(text))

@@ -53,7 +53,7 @@ pub struct ChangeJudgement {
 
 impl ChangeJudgement {
     /// Without a proof.
-    pub fn of(verdict: Classification, api: ApiChange) -> ChangeJudgement {
+    pub fn without_proof(verdict: Classification, api: ApiChange) -> ChangeJudgement {
         ChangeJudgement { verdict, level: None, api, claims: Claims::new() }
     }
 
@@ -65,7 +65,7 @@ impl ChangeJudgement {
                 ChangeJudgement { verdict: Classification::Proved(proof), ..self }
             }
             Classification::Proved(_) => {
-                ChangeJudgement::of(Classification::Unproven(UnprovenReason::RenameEscapes), self.api)
+                ChangeJudgement::without_proof(Classification::Unproven(UnprovenReason::RenameEscapes), self.api)
             }
             _ => self,
         }

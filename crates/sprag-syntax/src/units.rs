@@ -34,7 +34,7 @@ pub fn units(lang: Lang, text: &[u8]) -> Vec<Unit> {
     let mut left = MAX_NODES;
     let Ok(tree) = tree::read(lang, text, &mut symbols, &mut left) else { return Vec::new() };
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let lines = LineStarts::of(text);
+    let lines = LineStarts::new(text);
     outline(&tree, &symbols)
         .into_iter()
         .map(|entry| {
@@ -53,7 +53,7 @@ pub fn units(lang: Lang, text: &[u8]) -> Vec<Unit> {
 pub(crate) struct LineStarts(Vec<u32>);
 
 impl LineStarts {
-    pub(crate) fn of(text: &[u8]) -> LineStarts {
+    pub(crate) fn new(text: &[u8]) -> LineStarts {
         let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at as u32 + 1);
         LineStarts(std::iter::once(0).chain(ends).collect())
     }

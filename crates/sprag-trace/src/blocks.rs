@@ -49,14 +49,14 @@ pub fn block(lines: &[&[u8]], span: ops::Range<usize>) -> Option<LineRange> {
     Some(LineRange {
         start: u32::try_from(span.start + 1).ok()?,
         end: u32::try_from(span.end).ok()?,
-        content_hash: Sha256Sum::of(&within.concat()),
+        content_hash: Sha256Sum::hash_bytes(&within.concat()),
         contributor: None,
     })
 }
 
 /// All of a file that has no lines, as one block.
 pub fn whole(bytes: &[u8]) -> LineRange {
-    LineRange { start: 1, end: 1, content_hash: Sha256Sum::of(bytes), contributor: None }
+    LineRange { start: 1, end: 1, content_hash: Sha256Sum::hash_bytes(bytes), contributor: None }
 }
 
 /// Whether bytes have no lines that anybody would read.
@@ -324,7 +324,7 @@ mod tests {
             let blocks = between(&before, &after);
             for range in &blocks.ranges {
                 let bytes = new[range.start as usize - 1..range.end as usize].concat();
-                prop_assert_eq!(range.content_hash, Sha256Sum::of(&bytes));
+                prop_assert_eq!(range.content_hash, Sha256Sum::hash_bytes(&bytes));
             }
             prop_assert_eq!(blocks == Blocks::default(), before == after);
         }

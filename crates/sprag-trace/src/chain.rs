@@ -21,7 +21,7 @@ pub enum ChainName {
 impl ChainName {
     pub const ALL: [ChainName; 2] = [ChainName::Provisional, ChainName::Final];
 
-    pub fn of(kind: &str) -> Option<ChainName> {
+    pub fn from_kind(kind: &str) -> Option<ChainName> {
         match kind {
             SEEN | JUDGED => Some(ChainName::Provisional),
             FINAL => Some(ChainName::Final),
@@ -61,7 +61,7 @@ impl ChainHeads {
 
     /// Puts a record behind what there is, and gives back its line. What is no trace is left as it is.
     pub fn link(&mut self, record: &mut Record) -> Vec<u8> {
-        let Some(book) = ChainName::of(&record.kind) else {
+        let Some(book) = ChainName::from_kind(&record.kind) else {
             return record.line();
         };
         if let Value::Object(body) = &mut record.body {
@@ -77,7 +77,7 @@ impl ChainHeads {
 
     /// Takes note of a line that stands already.
     pub fn pass(&mut self, line: &[u8], record: &Record) {
-        if let Some(book) = ChainName::of(&record.kind) {
+        if let Some(book) = ChainName::from_kind(&record.kind) {
             self.set(book, Some(sum_of(line)));
         }
     }
@@ -85,7 +85,7 @@ impl ChainHeads {
 
 /// The hash by which the next line knows this one: of all its bytes but the line feed.
 pub fn sum_of(line: &[u8]) -> Sha256Sum {
-    Sha256Sum::of(line.strip_suffix(b"\n").unwrap_or(line))
+    Sha256Sum::hash_bytes(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 /// What is wrong with a chain.
@@ -116,7 +116,7 @@ pub struct ChainReader {
 
 impl ChainReader {
     /// Takes one line, of whatever kind.
-    pub fn take(&mut self, line: &[u8]) -> Result<(), BrokenChain> {
+    pub fn read_line(&mut self, line: &[u8]) -> Result<(), BrokenChain> {
         self.line += 1;
         // Most lines of a log are none of these; what was one cannot become another without breaking the
         // chain behind it.
@@ -126,7 +126,7 @@ impl ChainReader {
         let Ok(record) = Record::parse(line) else {
             return Ok(());
         };
-        let Some(book) = ChainName::of(&record.kind) else {
+        let Some(book) = ChainName::from_kind(&record.kind) else {
             return Ok(());
         };
         let wanted = self.heads.get(book);
@@ -193,7 +193,7 @@ mod tests {
 
     fn check(lines: &[Vec<u8>], heads: &ChainHeads) -> Result<(), ()> {
         let mut walk = ChainReader::default();
-        lines.iter().try_for_each(|line| walk.take(line)).map_err(|_| ())?;
+        lines.iter().try_for_each(|line| walk.read_line(line)).map_err(|_| ())?;
         let is_there = |book: ChainName| heads.get(book).is_none_or(|sum| walk.has(&sum));
         if ChainName::ALL.into_iter().all(is_there) { Ok(()) } else { Err(()) }
     }

@@ -25,7 +25,7 @@ pub struct ExportTool<'a> {
 
 /// `None`: this is no record of a change.
 pub fn render(record: &Record, tool: &ExportTool<'_>) -> Option<Value> {
-    let trace = TraceRecord::of(record)?;
+    let trace = TraceRecord::from_record(record)?;
     let session = trace.session(record);
     let files: Vec<Value> = trace.files.iter().map(|it| file(it, &trace, session)).collect();
     let mut out = json!({
@@ -207,13 +207,13 @@ mod tests {
                 ranges: vec![LineRange {
                     start: 1,
                     end: 3,
-                    content_hash: Sha256Sum::of(b"x"),
+                    content_hash: Sha256Sum::hash_bytes(b"x"),
                     contributor: None,
                 }],
                 deleted: vec![LineRange {
                     start: 4,
                     end: 4,
-                    content_hash: Sha256Sum::of(b"y"),
+                    content_hash: Sha256Sum::hash_bytes(b"y"),
                     contributor: None,
                 }],
                 units: vec![TracedUnit {
@@ -226,7 +226,7 @@ mod tests {
                 ..TracedFile::default()
             }],
             is_cut: false,
-            prev: Some(Sha256Sum::of(b"z")),
+            prev: Some(Sha256Sum::hash_bytes(b"z")),
         };
         let mut record = Record::new(FINAL, Timestamp::from_millis(0), json!(trace));
         record.id = "0b8f6a34-5a0e-7c11-8c5e-3d1f0a9e7b23".to_owned();

@@ -283,7 +283,7 @@ pub struct TracedUnit {
 
 impl TraceRecord {
     /// Reads a record of one of these kinds. `None`: it is none, or of a shape that is not known.
-    pub fn of(record: &Record) -> Option<TraceRecord> {
+    pub fn from_record(record: &Record) -> Option<TraceRecord> {
         if !is_trace(&record.kind) {
             return None;
         }
@@ -327,14 +327,14 @@ mod tests {
             verdict: RecordedClassification::unproven("language"),
             files: vec![TracedFile {
                 path: "a".to_owned(),
-                after: Some(Sha256Sum::of(b"x")),
+                after: Some(Sha256Sum::hash_bytes(b"x")),
                 ..TracedFile::default()
             }],
             is_cut: false,
             prev: None,
         };
         let record = Record::new(FINAL, Timestamp::from_millis(0), json!(trace));
-        assert_eq!(TraceRecord::of(&record), Some(trace));
-        assert_eq!(TraceRecord::of(&Record { kind: "learning.x".to_owned(), ..record }), None);
+        assert_eq!(TraceRecord::from_record(&record), Some(trace));
+        assert_eq!(TraceRecord::from_record(&Record { kind: "learning.x".to_owned(), ..record }), None);
     }
 }

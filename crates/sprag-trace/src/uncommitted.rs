@@ -100,7 +100,7 @@ pub struct OwnedLines {
 
 impl UncommittedLines {
     /// The files of one worktree.
-    pub fn of(&self, place: &str) -> impl Iterator<Item = (&str, &Pending)> {
+    pub fn files_in(&self, place: &str) -> impl Iterator<Item = (&str, &Pending)> {
         self.places.get(place).into_iter().flatten().map(|(path, pending)| (path.as_str(), pending))
     }
 
@@ -112,7 +112,7 @@ impl UncommittedLines {
         let Finality::Provisional { base } = &trace.stage else {
             return;
         };
-        let writer = RecordWriter::of(record, trace);
+        let writer = RecordWriter::from_record(record, trace);
         let place = trace.place.as_ref().map(Text::to_string).unwrap_or_default();
         let files = self.places.entry(place).or_default();
         for file in &trace.files {
@@ -143,7 +143,7 @@ impl UncommittedLines {
         };
         for file in &trace.files {
             if let Some(pending) = files.get_mut(&file.path).filter(|it| it.judged.len() < RECORDS) {
-                pending.judged.push(RecordWriter::of(record, trace));
+                pending.judged.push(RecordWriter::from_record(record, trace));
             }
         }
     }
@@ -176,7 +176,7 @@ impl Projection for UncommittedLines {
     const KINDS: &'static [&'static str] = &[KIND];
 
     fn apply(&mut self, record: &Record) {
-        match (record.kind.as_str(), TraceRecord::of(record)) {
+        match (record.kind.as_str(), TraceRecord::from_record(record)) {
             (SEEN, Some(trace)) => self.see(record, &trace),
             (JUDGED, Some(trace)) => self.judge(record, &trace),
             (FINAL, Some(trace)) => self.settle(&trace),
@@ -186,7 +186,7 @@ impl Projection for UncommittedLines {
 }
 
 impl RecordWriter {
-    fn of(record: &Record, trace: &TraceRecord) -> RecordWriter {
+    fn from_record(record: &Record, trace: &TraceRecord) -> RecordWriter {
         let author = LineAuthor {
             session: trace.session(record).cloned(),
             intent: trace.intent.clone(),
@@ -302,8 +302,8 @@ mod tests {
             blocks::between(before.unwrap_or_default().as_bytes(), after.unwrap_or_default().as_bytes());
         let file = TracedFile {
             path: "a".to_owned(),
-            before: before.map(|text| Sha256Sum::of(text.as_bytes())),
-            after: after.map(|text| Sha256Sum::of(text.as_bytes())),
+            before: before.map(|text| Sha256Sum::hash_bytes(text.as_bytes())),
+            after: after.map(|text| Sha256Sum::hash_bytes(text.as_bytes())),
             ranges: found.ranges,
             deleted: found.deleted,
             ..TracedFile::default()

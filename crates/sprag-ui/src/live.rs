@@ -75,7 +75,7 @@ pub fn live(
             heard.send(ScreenEvent::End).unwrap_or_default();
         }
     });
-    let mut taken = TerminalGuard::take()?;
+    let mut taken = TerminalGuard::acquire()?;
     let typed = tell.clone();
     thread::spawn(move || {
         loop {

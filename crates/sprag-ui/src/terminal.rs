@@ -20,7 +20,7 @@ pub struct TerminalGuard {
 }
 
 impl TerminalGuard {
-    pub fn take() -> io::Result<TerminalGuard> {
+    pub fn acquire() -> io::Result<TerminalGuard> {
         // First of all: from here on a panic gives it back before it is told, or nobody could read it.
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {

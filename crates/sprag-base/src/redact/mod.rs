@@ -95,7 +95,7 @@ fn found_at(text: &str, at: usize) -> SecretSpan {
             named::in_url(text, at).or_else(|| named::login(text, at)).or_else(|| named::assigned(text, at))
         }
         b'=' => named::assigned(text, at),
-        b' ' => named::told(text, at),
+        b' ' => named::find_after_word(text, at),
         b'e' => token::jwt(text, at),
         b'A'..=b'Z' | b'a'..=b'z' if starts_word(bytes, at) => token::starting(text, at),
         _ => None,

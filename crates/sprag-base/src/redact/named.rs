@@ -75,7 +75,7 @@ pub(crate) fn assigned(text: &str, at: usize) -> SecretSpan {
 }
 
 /// `--password VALUE`, `machine h login u password VALUE`, `the password is VALUE`.
-pub(crate) fn told(text: &str, at: usize) -> SecretSpan {
+pub(crate) fn find_after_word(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let word = |end: usize| end - name_length(&bytes[..end]);
     let start = word(at);

@@ -123,8 +123,8 @@ insist_at = 5
         }
         let told = cx.input.agent.as_ref().and_then(|agent| AgentRole::read(agent.as_str()));
         match &cx.facts.role {
-            Some(marks) => self.take(told.or_else(|| marked(marks))),
-            None if told.is_some() => self.take(told),
+            Some(marks) => self.set_role(told.or_else(|| marked(marks))),
+            None if told.is_some() => self.set_role(told),
             None => {}
         }
         let (DelegationGate::Leads { role, own, noted }, Event::ToolRequested { call }) =
@@ -146,7 +146,7 @@ insist_at = 5
 
 impl DelegationGate {
     /// A role that stays keeps its count.
-    fn take(&mut self, new: Option<AgentRole>) {
+    fn set_role(&mut self, new: Option<AgentRole>) {
         match (&*self, new) {
             (DelegationGate::Leads { role, .. }, Some(new)) if *role == new => {}
             (_, Some(role @ (AgentRole::Conductor | AgentRole::SectionLeader))) => {

@@ -108,7 +108,7 @@ notes = true
 impl EpisodesGate {
     fn has_failed(&mut self, call: &ToolCall, error: &str, cx: &GateCx<'_, Settings>) -> Vote {
         let Some((line, command)) = named(call) else { return Vote::Pass };
-        let (class, error) = (ErrorClass::of(error), episode::gist(error));
+        let (class, error) = (ErrorClass::classify(error), episode::gist(error));
         let before =
             self.failed.iter().position(|failed| failed.command == command).map(|at| self.failed.remove(at));
         let before = before.filter(|failed| is_together(failed, cx.input.at));
@@ -121,7 +121,7 @@ impl EpisodesGate {
             Some(failed) => Failed { tries: failed.tries.saturating_add(1), ..failed },
             // Another error is another episode: what helped against the first one is not known.
             None => {
-                let (input, since) = (Digest::of([line]), cx.input.at);
+                let (input, since) = (Digest::hash_parts([line]), cx.input.at);
                 Failed { command, input, class, error, tries: 1, since, files: Vec::new() }
             }
         });
@@ -170,7 +170,7 @@ impl EpisodesGate {
         // A verification that was mended for an intent is offered as a lesson, once for each command.
         let is_check = matches!(episode.class, ErrorClass::Test | ErrorClass::Compile)
             && episode.outcome == episode::EpisodeOutcome::Fixed;
-        let key = Digest::of(["lesson", episode.command.as_str()]);
+        let key = Digest::hash_parts(["lesson", episode.command.as_str()]);
         if intent.is_none()
             || !is_check
             || !cx.policy.notes
@@ -186,7 +186,7 @@ impl EpisodesGate {
 
 impl Failed {
     fn into_episode(self, call: &ToolCall, line: &str) -> Episode {
-        let is_same = self.input == Digest::of([line]);
+        let is_same = self.input == Digest::hash_parts([line]);
         let files: Vec<String> =
             self.files.iter().map(|file| format!("`{}`", quoted(file.as_str()))).collect();
         let (outcome, fix, confidence) = match (is_same, files.is_empty()) {

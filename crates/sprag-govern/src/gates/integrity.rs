@@ -147,7 +147,7 @@ impl IntegrityGate {
 fn lost(session: &SessionId) -> Obligation {
     Obligation {
         duty: Duty::Integrity,
-        digest: Digest::of(["lost", session.as_str()]),
+        digest: Digest::hash_parts(["lost", session.as_str()]),
         reason: Reason::new(
             "records_lost",
             "the records of this session are gone: what it owed before is not known",
@@ -189,7 +189,7 @@ fn owe(found: &[&ConflictMarker]) -> Obligation {
     };
     Obligation {
         duty: Duty::Integrity,
-        digest: Digest::of(
+        digest: Digest::hash_parts(
             found.iter().flat_map(|conflict| [conflict.path.to_string(), conflict.digest.to_string()]),
         ),
         reason: Reason::new(

@@ -14,7 +14,7 @@ use sprag_memory::destination::Destination;
 use crate::event::{EventKind, Input};
 use crate::gates::needs::{Answers, SharedNeeds};
 use crate::obligation::Obligation;
-use crate::session_facts::{SessionFacts, part, take};
+use crate::session_facts::{SessionFacts, part, read_json_into};
 use crate::verdict::Vote;
 
 gates! {
@@ -67,7 +67,7 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     }
 
     /// The agent is held for what this gate owes, and reads why. What is only owed may yet be let go.
-    fn told(&mut self, _digest: Digest) {}
+    fn notify_held(&mut self, _digest: Digest) {}
 
     /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
     fn passed_over(&mut self, _asked: &Ask<'_, Self::Settings>) {}
@@ -214,9 +214,9 @@ macro_rules! gates {
             }
 
             /// A gate is told that its obligation holds.
-            pub fn told(&mut self, gate: &str, digest: Digest) {
+            pub fn notify_held(&mut self, gate: &str, digest: Digest) {
                 match gate {
-                    $(stringify!($name) => Gate::told(&mut self.$name, digest),)+
+                    $(stringify!($name) => Gate::notify_held(&mut self.$name, digest),)+
                     _ => {}
                 }
             }
@@ -247,7 +247,7 @@ macro_rules! gates {
             /// Takes one part of a `set`; `None` for one that is no gate of this version.
             pub(crate) fn read(&mut self, name: &str, json: &str) -> Option<bool> {
                 match name {
-                    $(concat!("gate.", stringify!($name)) => Some(take(&mut self.$name, json)),)+
+                    $(concat!("gate.", stringify!($name)) => Some(read_json_into(&mut self.$name, json)),)+
                     _ => None,
                 }
             }

@@ -88,7 +88,7 @@ impl SharedNeeds {
 
     /// Whether finding out may take long.
     pub fn is_slow(self) -> bool {
-        const SLOW: SharedNeeds = SharedNeeds::of(&[
+        const SLOW: SharedNeeds = SharedNeeds::union(&[
             SharedNeeds::CONFLICTS,
             SharedNeeds::JUDGE,
             SharedNeeds::STAGED,
@@ -112,7 +112,7 @@ impl SharedNeeds {
         self.0 == 0
     }
 
-    pub const fn of(needs: &[SharedNeeds]) -> SharedNeeds {
+    pub const fn union(needs: &[SharedNeeds]) -> SharedNeeds {
         let (mut all, mut at) = (0, 0);
         while at < needs.len() {
             all |= needs[at].0;

@@ -162,7 +162,7 @@ impl PermissionGate {
             RuleDecision::Deny => true,
         };
         let mut is_approved =
-            || self.refused.take(digest_of(cx.input, call), cx.input.at) == ApprovalAnswer::Yes;
+            || self.refused.use_approval(digest_of(cx.input, call), cx.input.at) == ApprovalAnswer::Yes;
         if !judged.is_final && is_approved() {
             return Vote::Pass;
         }

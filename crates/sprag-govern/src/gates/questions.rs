@@ -108,7 +108,8 @@ impl QuestionsGate {
         if found.is_empty() {
             return Vote::Pass;
         }
-        let told: Vec<String> = found.iter().map(|(question, kept)| told(question, kept)).collect();
+        let told: Vec<String> =
+            found.iter().map(|(question, kept)| describe_answer(question, kept)).collect();
         let is_given = |question: &Text<1000>| self.given.contains(&answers::digest(question.as_str()));
         // Half an answer is none: the user is asked the whole.
         let is_whole = found.len() == asked.len() && !asked.iter().any(is_given);
@@ -127,7 +128,7 @@ impl QuestionsGate {
     }
 }
 
-fn told(question: &Text<1000>, kept: &KnownAnswer) -> String {
+fn describe_answer(question: &Text<1000>, kept: &KnownAnswer) -> String {
     let short: Text<150> = Text::new(said(question.as_str()));
     let answer: Text<500> = Text::new(said(kept.answered.answer.as_str()));
     let source = match kept.answered.source.as_str() {

@@ -15,7 +15,7 @@ use sprag_base::text::Text;
 use crate::breaker::Breaker;
 use crate::gates::GateStates;
 use crate::obligation::Obligation;
-use crate::session_facts::{SessionFacts, part, take};
+use crate::session_facts::{SessionFacts, part, read_json_into};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
@@ -99,9 +99,9 @@ impl Session {
     /// Takes one part as it is written. `false`: it cannot be read, and keeps its value.
     pub fn read(&mut self, name: &str, json: &str) -> bool {
         match name {
-            "about" => take(&mut self.about, json),
-            "breaker" => take(&mut self.breaker, json),
-            "stops" => take(&mut self.stops, json),
+            "about" => read_json_into(&mut self.about, json),
+            "breaker" => read_json_into(&mut self.breaker, json),
+            "stops" => read_json_into(&mut self.stops, json),
             _ => self.gates.read(name, json).unwrap_or_else(|| match serde_json::from_str(json) {
                 Ok(value) => {
                     self.unknown.insert(name.to_owned(), value);

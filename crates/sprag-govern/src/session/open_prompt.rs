@@ -16,7 +16,7 @@ const SHOWN: &str = "permission_prompt";
 pub fn asked<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Text<1000>> {
     let mut shown = None;
     for record in records {
-        match told(record) {
+        match read_sign(record) {
             PromptSign::Nothing => {}
             PromptSign::Shown(message) => shown = shown.or(Some(message)),
             PromptSign::Asked(question) => return Some(question),
@@ -35,7 +35,7 @@ enum PromptSign {
     Went,
 }
 
-fn told(record: &Record) -> PromptSign {
+fn read_sign(record: &Record) -> PromptSign {
     let Some(kind) = EventKind::ALL.into_iter().find(|kind| kind.name() == record.kind) else {
         return PromptSign::Nothing;
     };

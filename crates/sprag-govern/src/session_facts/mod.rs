@@ -99,7 +99,7 @@ pub(crate) fn part<T: Serialize + PartialEq>(set: &mut Map<String, Value>, name:
     }
 }
 
-pub(crate) fn take<T: DeserializeOwned>(slot: &mut T, json: &str) -> bool {
+pub(crate) fn read_json_into<T: DeserializeOwned>(slot: &mut T, json: &str) -> bool {
     match serde_json::from_str(json) {
         Ok(read) => {
             *slot = read;

@@ -19,7 +19,7 @@ const FILES: usize = 200;
 const FILE_BYTES: u64 = 1024 * 1024;
 
 /// What is wrong with the commits of a call.
-pub(crate) fn look(input: &Input, policy: &Settings) -> Staged {
+pub(crate) fn inspect_commits(input: &Input, policy: &Settings) -> Staged {
     let looks = commit::looks(input);
     let eyes = AddedLineReader { input, policy, looks: &looks.list };
     let mut all = Staged { found: Vec::new(), is_whole: !looks.is_partial };

@@ -44,7 +44,7 @@ const FILE_BYTES: u64 = 2 * 1024 * 1024;
 const SLACK_MILLIS: i64 = 10;
 
 /// What is asked of the worktree a session started in, wherever its agent has gone since.
-const OF_SESSION: SharedNeeds = SharedNeeds::of(&[
+const OF_SESSION: SharedNeeds = SharedNeeds::union(&[
     SharedNeeds::START,
     SharedNeeds::CHANGES,
     SharedNeeds::CONFLICTS,
@@ -59,9 +59,9 @@ const OF_SESSION: SharedNeeds = SharedNeeds::of(&[
 pub fn gather(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session) -> Answers {
     let asked = needs.only(OF_SESSION);
     let Some(own) = started_elsewhere(world, session).filter(|_| !asked.is_none()) else {
-        return with_strays(look(needs, world, input, session), needs, world, input, session);
+        return with_strays(collect_answers(needs, world, input, session), needs, world, input, session);
     };
-    let found = look(asked | needs.only(SharedNeeds::DEBTS), &own, input, session);
+    let found = collect_answers(asked | needs.only(SharedNeeds::DEBTS), &own, input, session);
     let facts = Answers {
         start: found.start,
         changes: found.changes,
@@ -74,7 +74,7 @@ pub fn gather(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Se
         uncommitted: found.uncommitted,
         stash: found.stash,
         changed: found.changed,
-        ..look(needs.without(OF_SESSION), world, input, session)
+        ..collect_answers(needs.without(OF_SESSION), world, input, session)
     };
     with_strays(facts, needs, &own, input, session)
 }
@@ -95,7 +95,7 @@ fn with_strays(
     facts
 }
 
-fn look(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session) -> Answers {
+fn collect_answers(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session) -> Answers {
     let mut facts = Answers::default();
     let places = &world.places;
     if needs.has(SharedNeeds::RULES) {
@@ -108,7 +108,7 @@ fn look(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session)
         facts.judgement = Some(crate::answers::permission::ask(world, input));
     }
     if needs.has(SharedNeeds::STAGED) {
-        facts.staged = Some(commit::look(input, &world.config.settings.govern.gates.commit));
+        facts.staged = Some(commit::inspect_commits(input, &world.config.settings.govern.gates.commit));
     }
     if needs.has(SharedNeeds::OURS) {
         let ours = list::ours(places);
@@ -138,7 +138,7 @@ fn look(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session)
     if needs.has(SharedNeeds::START) {
         // Without it the size of what changes is not known, which is no reason to refuse a call.
         facts.start =
-            baseline::take(places, world.disk, &input.session).ok().map(|taken| Text::new(taken.name));
+            baseline::capture(places, world.disk, &input.session).ok().map(|taken| Text::new(taken.name));
     }
     if needs.has(SharedNeeds::CHANGES) {
         facts.changes = changes(places, session);
@@ -170,19 +170,19 @@ fn look(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session)
         facts.tracker = Some(tracker(world));
     }
     if needs.has(SharedNeeds::RECALL) {
-        facts.recalled = recall::look(world, input, session);
+        facts.recalled = recall::recall_learnings(world, input, session);
     }
     if needs.has(SharedNeeds::PROPOSED) {
-        facts.proposed = candidates::look(world, input, session);
+        facts.proposed = candidates::gather_candidate_facts(world, input, session);
     }
     if needs.has(SharedNeeds::INTENTS) {
-        facts.intents = crate::intents::look(world, input, session);
+        facts.intents = crate::intents::gather_scope_facts(world, input, session);
     }
     if needs.has(SharedNeeds::CLOSED) {
         facts.closed = Some(closed(world, input, session));
     }
     if needs.has(SharedNeeds::CHANGED) || needs.has(SharedNeeds::UNTRACED) {
-        facts.changed = trace::look(needs, world, input, session);
+        facts.changed = trace::trace_event(needs, world, input, session);
     }
     if needs.has(SharedNeeds::CONFLICTS)
         && let (Some(worktree), Some(started)) = (&places.worktree, session.about.started)
@@ -204,7 +204,7 @@ fn look(needs: SharedNeeds, world: &World<'_>, input: &Input, session: &Session)
     }
     if needs.has(SharedNeeds::SEEN) {
         // Last: a claim does not hold for long, and what is found out before it may take its time.
-        facts.seen = leases::look(world, input, session);
+        facts.seen = leases::inspect_files(world, input, session);
     }
     facts
 }
@@ -323,7 +323,7 @@ pub fn tracker(world: &World<'_>) -> DetectedTracker {
         is_for_tickets: found.is_some_and(trackers::is_here),
         active: found
             .filter(|tracker| trackers::is_here(tracker))
-            .and_then(|_| trackers::told(&world.places)),
+            .and_then(|_| trackers::read_cached_ticket(&world.places)),
     }
 }
 
@@ -345,7 +345,7 @@ fn closed(world: &World<'_>, input: &Input, session: &Session) -> Vec<Closed> {
 fn conflict(worktree: &Path, path: String) -> Option<ConflictMarker> {
     let text = read(&worktree.join(&path)).ok()?;
     let (line, hunk) = find_markers(&text)?;
-    Some(ConflictMarker { path: Text::new(path), line, digest: Digest::of([hunk]) })
+    Some(ConflictMarker { path: Text::new(path), line, digest: Digest::hash_parts([hunk]) })
 }
 
 /// What the user left unfinished before the session is not the session's to answer for.

@@ -185,7 +185,7 @@ fn dir(site: &CheckSite<'_>) -> PathBuf {
 }
 
 fn path(site: &CheckSite<'_>, check: &CompletionCheck, tree: &str) -> PathBuf {
-    dir(site).join(format!("{}.json", Digest::of([tree, &check.digest().to_string()])))
+    dir(site).join(format!("{}.json", Digest::hash_parts([tree, &check.digest().to_string()])))
 }
 
 /// What is known of a check on this tree. A damaged file is no result.

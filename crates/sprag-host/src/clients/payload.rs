@@ -84,9 +84,9 @@ fn read_summarised(
 ) -> Result<HookPayload, PayloadError> {
     let mut summary = PayloadSummary::default();
     let mut total = first.len();
-    let mut is_done = summary.take(&first);
+    let mut is_done = summary.push_bytes(&first);
     let mut names = NameScan::default();
-    names.look(&first);
+    names.scan_chunk(&first);
     let mut chunk = Vec::with_capacity(64 * 1024);
     while !is_done && total < MOST {
         chunk.clear();
@@ -95,8 +95,8 @@ fn read_summarised(
             break;
         }
         total += count;
-        names.look(&chunk);
-        is_done = summary.take(&chunk);
+        names.scan_chunk(&chunk);
+        is_done = summary.push_bytes(&chunk);
     }
     Ok(HookPayload {
         bytes: summary.finish(),
@@ -112,7 +112,7 @@ struct NameScan {
 }
 
 impl NameScan {
-    fn look(&mut self, chunk: &[u8]) {
+    fn scan_chunk(&mut self, chunk: &[u8]) {
         let seam: Vec<u8> = self.end.iter().chain(chunk.iter().take(4)).copied().collect();
         self.found |= [&seam[..], chunk].iter().any(|part| memchr::memmem::find(part, b"sprag").is_some());
         self.end = chunk[chunk.len().saturating_sub(4)..].to_vec();
@@ -212,7 +212,7 @@ impl InString {
 
 impl PayloadSummary {
     /// True when the first object is complete.
-    fn take(&mut self, bytes: &[u8]) -> bool {
+    fn push_bytes(&mut self, bytes: &[u8]) -> bool {
         for &byte in bytes {
             let (was_string, was_escaped) = (self.scan.in_string, self.scan.is_escaped);
             let is_end = self.scan.step(byte);

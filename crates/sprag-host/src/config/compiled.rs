@@ -93,7 +93,8 @@ pub fn for_hook(places: &Locations, env: &Env, disk: &dyn Disk) -> Compiled {
     };
     let cached = bounded(&path).and_then(|bytes| postcard::from_bytes::<Compiled>(&bytes).ok());
     let cached = cached.filter(|cached| cached.build == BUILD && cached.packs == packs_size());
-    let is_valid = |cached: &Compiled| cached.made_from.iter().all(|(path, stamp)| look(path) == *stamp);
+    let is_valid =
+        |cached: &Compiled| cached.made_from.iter().all(|(path, stamp)| read_stamp(path) == *stamp);
     match cached {
         Some(cached) if is_valid(&cached) => cached,
         last_good => {
@@ -109,7 +110,7 @@ pub fn for_hook(places: &Locations, env: &Env, disk: &dyn Disk) -> Compiled {
 
 fn compile(places: &Locations, env: &Env, last_good: &Good, rules: PathBuf) -> Compiled {
     // Stamps first: a file that changes while it is read is read again next time.
-    let made_from = sources(places).into_iter().map(|path| (path.clone(), look(&path))).collect();
+    let made_from = sources(places).into_iter().map(|path| (path.clone(), read_stamp(&path))).collect();
     let resolved = config::load_with(places, env, last_good);
     let mut warnings: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
     warnings.extend(
@@ -190,7 +191,7 @@ fn sources(places: &Locations) -> Vec<PathBuf> {
     watched
 }
 
-fn look(path: &Path) -> Option<FileStamp> {
+fn read_stamp(path: &Path) -> Option<FileStamp> {
     let found = fs::metadata(path).ok()?;
     Some(FileStamp {
         modified: (found.mtime(), found.mtime_nsec()),
@@ -221,10 +222,10 @@ fn store(disk: &dyn Disk, path: &Path, compiled: &mut Compiled) -> std::io::Resu
     if let Some(made) = compiled.fresh.as_deref().and_then(RuleCache::made) {
         disk::replace_derived(disk, &compiled.rules, made)?;
     }
-    compiled.made_from.push((compiled.rules.clone(), look(&compiled.rules)));
+    compiled.made_from.push((compiled.rules.clone(), read_stamp(&compiled.rules)));
     if let (Some(path), Some(loaded)) = (&compiled.intents, &compiled.fresh_intents) {
         disk::replace_derived(disk, path, &postcard::to_allocvec(loaded).map_err(std::io::Error::other)?)?;
-        compiled.made_from.push((path.clone(), look(path)));
+        compiled.made_from.push((path.clone(), read_stamp(path)));
     }
     let bytes = postcard::to_allocvec(compiled).map_err(std::io::Error::other)?;
     disk::replace_derived(disk, path, &bytes)

@@ -73,7 +73,7 @@ fn recent(world: &World<'_>, worktree: &Path, id: &str) -> io::Result<Vec<Earlie
                 return;
             }
             let Ok(record) = Record::parse(line) else { return };
-            let Some(trace) = TraceRecord::of(&record) else { return };
+            let Some(trace) = TraceRecord::from_record(&record) else { return };
             if trace.intent.as_ref().is_some_and(|served| served.id.as_str() == id) {
                 replaced.extend(trace.files.iter().flat_map(|file| &file.supersedes).map(Text::to_string));
                 of_file.push((record.id.clone(), earlier(&record, &trace)));

@@ -66,7 +66,7 @@ pub(crate) fn earlier(path: &Path, id: &str, most: usize) -> Vec<Earlier> {
     let bytes = end_of(path).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').rev();
     let records = lines.filter_map(|line| serde_json::from_slice::<Wire>(line).ok());
-    records.filter(|record| record.is_about(id)).map(|record| record.told()).take(most).collect()
+    records.filter(|record| record.is_about(id)).map(|record| record.to_earlier()).take(most).collect()
 }
 
 fn end_of(path: &Path) -> io::Result<Vec<u8>> {
@@ -88,7 +88,7 @@ impl Wire {
             || named.any(|(value, url)| value == Some(id) || url == Some(uri.as_str()))
     }
 
-    fn told(&self) -> Earlier {
+    fn to_earlier(&self) -> Earlier {
         let paths: Vec<&str> = self.files.iter().map(|file| file.path.as_str()).take(NAMED).collect();
         let class = self.metadata.ours.mutation_class.as_deref().or(self.mutation_class.as_deref());
         let what = format!("{} {}", paths.join(" "), class.unwrap_or_default());

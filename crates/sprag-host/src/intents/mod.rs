@@ -36,7 +36,7 @@ const LOOKED_AT: usize = 5000;
 /// Commits of a session that are looked at.
 const COMMITS: usize = 500;
 
-pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<ScopeFacts> {
+pub fn gather_scope_facts(world: &World<'_>, input: &Input, session: &Session) -> Option<ScopeFacts> {
     let worktree = world.places.worktree.as_deref()?;
     let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
     // Records that cannot be read leave the scope as it is: then nothing is known to be done.

@@ -38,7 +38,7 @@ const FILES: usize = 20;
 const FILE_BYTES: u64 = 256 * 1024;
 
 /// What is around the candidates of this report. `None`: it brings none that could be read.
-pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<CandidateFacts> {
+pub fn gather_candidate_facts(world: &World<'_>, input: &Input, session: &Session) -> Option<CandidateFacts> {
     let Event::Reported(Report::Reflected { submission, resolution, .. }) = &input.event else {
         return None;
     };
@@ -194,7 +194,7 @@ impl KnownStatements {
         for (at, (index, candidate, mine)) in said.iter().enumerate() {
             let mut add = |to: SimilarTo, summary: &str, theirs: &PreparedStatement| {
                 let similarity = mine.compare(theirs, &table);
-                if let Some(likeness) = SimilarityKind::of(similarity.score, similarity.differs.is_some()) {
+                if let Some(likeness) = SimilarityKind::from_score(similarity.score, similarity.differs.is_some()) {
                     let (summary, score) = (Text::from(summary), similarity.score);
                     found.push(SimilarScore { candidate: *index, to, summary, score, likeness });
                 }

@@ -126,7 +126,7 @@ pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     };
     let store = world.store();
     let stamp = store.cache_dir().join("learnings.stamp");
-    let seen = Digest::of(looked_at(&store, &project)).to_string();
+    let seen = Digest::hash_parts(looked_at(&store, &project)).to_string();
     if disk::read_small(&stamp, 4096).is_ok_and(|before| before == seen) {
         return Ok(());
     }
@@ -137,7 +137,7 @@ pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     }
     maintain(world, now)?;
     world.disk.make_dirs(&store.cache_dir())?;
-    let seen = Digest::of(looked_at(&store, &project)).to_string();
+    let seen = Digest::hash_parts(looked_at(&store, &project)).to_string();
     disk::replace_derived(world.disk, &stamp, seen.as_bytes())
 }
 

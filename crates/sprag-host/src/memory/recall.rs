@@ -39,7 +39,7 @@ const FEW: u64 = 20;
 const NOT_FOR: f32 = 0.6;
 
 /// `None`: nobody asks, or the memory cannot be read.
-pub fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<Recalled> {
+pub fn recall_learnings(world: &World<'_>, input: &Input, session: &Session) -> Option<Recalled> {
     let gate = &session.gates.recall;
     let policy = &world.config.settings.govern.gates.recall;
     let occasion = gate.occasion_of(&Ask { about: &session.about, input, policy })?;
@@ -71,7 +71,7 @@ pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp
 fn question(world: &World<'_>, input: &Input, occasion: RecallOccasion) -> RecallQuestion {
     let mut question = recall::question(input);
     if occasion.looks_around() {
-        let title = trackers::told(&world.places).map(|item| item.title.to_string());
+        let title = trackers::read_cached_ticket(&world.places).map(|item| item.title.to_string());
         let branch = branch_words(&world.places);
         question.text = [title, branch].into_iter().flatten().collect::<Vec<_>>().join(" ");
     }
@@ -105,7 +105,7 @@ fn found(
         ..query::IndexQuery::default()
     };
     let answers = memory.ask(&asked, DocumentFilter::InUse, widths, now);
-    let floors = Floors::of(world, strategy);
+    let floors = Floors::load(world, strategy);
     let is_fresh = |answer: &&MemoryHit| !shown.iter().any(|seen| seen.id.as_str() == answer.id);
     let asked_terms: Vec<String> =
         tokens::query_terms(&question.text).into_iter().map(|(term, _)| term).collect();
@@ -129,7 +129,7 @@ fn found(
     let limits = SelectionLimits { floor: 0.0, most: policy.most() };
     let alike = |a: usize, b: usize| statements[a].compare(&statements[b], &table).score >= SIMILAR;
     let chosen = select(&contenders, limits, alike);
-    chosen.into_iter().filter_map(|at| told(world, known[at].0, &known[at].1, now)).collect()
+    chosen.into_iter().filter_map(|at| to_recalled(world, known[at].0, &known[at].1, now)).collect()
 }
 
 /// The strategy's floor, moved by what was judged of what was shown.
@@ -139,7 +139,7 @@ struct Floors {
 }
 
 impl Floors {
-    fn of(world: &World<'_>, strategy: Strategy) -> Floors {
+    fn load(world: &World<'_>, strategy: Strategy) -> Floors {
         let versions: FloorVersions = projections::kept(&world.store()).unwrap_or_default();
         let moved = |scope: &str| {
             let whom = FloorAudience { role: Text::from("main"), scope: Text::from(scope) };
@@ -164,7 +164,7 @@ fn is_not_for(learning: &Learning, asked: &[String]) -> bool {
 }
 
 /// `None`: what it rests on is gone.
-fn told(
+fn to_recalled(
     world: &World<'_>,
     answer: &MemoryHit,
     learning: &Learning,
@@ -184,11 +184,11 @@ fn told(
         detail: learning.candidate.detail.clone(),
         category: Some(learning.candidate.category),
         score: answer.probability,
-        why: Text::new(answer.signals.told()),
+        why: Text::new(answer.signals.describe()),
         is_stale: answer.is_stale() || has_changed,
         has_changed: has_changed && !answer.is_stale(),
         is_personal: answer.owner == LearningOwner::Personal,
-        terms: Terms::of(learning),
+        terms: Terms::from_learning(learning),
     })
 }
 

@@ -14,7 +14,7 @@ use crate::store::new_record;
 pub(crate) fn record(input: &Input, verdict: &Verdict) -> Record {
     let (kind, mut body) = match &input.event {
         Event::Reported(report) => reported(report),
-        event => (event.kind().name(), told(event, &input.cwd)),
+        event => (event.kind().name(), event_to_json(event, &input.cwd)),
     };
     body["verdict"] = json!(verdict.ruling.name());
     if let Ruling::Allow { gate, reason } | Ruling::Ask { gate, reason } | Ruling::Hold { gate, reason, .. } =
@@ -62,7 +62,7 @@ fn reported(report: &Report) -> (&'static str, Value) {
     }
 }
 
-fn told(event: &Event, cwd: &str) -> Value {
+fn event_to_json(event: &Event, cwd: &str) -> Value {
     match event {
         Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
         Event::Prompted { text, author } => {

@@ -66,7 +66,7 @@ impl PipelineResult {
 const REPORT_WAIT: Duration = Duration::from_secs(30);
 
 /// Judges one event and writes down what came of it before anyone is told.
-pub fn walk(world: &World<'_>, input: &Input) -> io::Result<PipelineResult> {
+pub fn process_event(world: &World<'_>, input: &Input) -> io::Result<PipelineResult> {
     let store = world.store_of(input);
     // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
     let wait = if input.client == sprag_base::record::REPORTER { REPORT_WAIT } else { LOCK_WAIT };
@@ -149,7 +149,7 @@ pub fn walk(world: &World<'_>, input: &Input) -> io::Result<PipelineResult> {
 }
 
 /// The same, without writing anything.
-pub fn rehearse(world: &World<'_>, input: &Input) -> PipelineResult {
+pub fn dry_run(world: &World<'_>, input: &Input) -> PipelineResult {
     let path = journal::path(&world.store(), &input.session);
     let mut session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
     session.gates.forget_single_use();

@@ -98,7 +98,7 @@ pub fn tell(
         presence: Presence::Headless,
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
-    match pipeline::walk(world, &input) {
+    match pipeline::process_event(world, &input) {
         // Somebody sits on the session. Saying that it was recorded would be a lie.
         Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
         Ok(walked) => {

@@ -184,7 +184,7 @@ pub fn leave(path: &Path, decided: &ReviewDecision, disk: &dyn Disk) -> io::Resu
 }
 
 /// What it has left there, if that came with its token.
-pub fn left(path: &Path, token: &str) -> Option<ReviewDecision> {
+pub fn read_decision(path: &Path, token: &str) -> Option<ReviewDecision> {
     let decided: ReviewDecision = serde_json::from_slice(&disk::read_regular(path, LEFT).ok()?).ok()?;
     (decided.token.as_ref()?.as_str() == token).then_some(decided)
 }

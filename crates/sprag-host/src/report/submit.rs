@@ -78,7 +78,7 @@ pub fn hand_in(
     if told.delivery == Delivery::Recorded {
         memory::after_change(world, hand.now);
     }
-    Ok(SubmissionResult::of(&submission, &ids, told))
+    Ok(SubmissionResult::from_receipt(&submission, &ids, told))
 }
 
 /// The submission as it may be left on a disk: without secrets, which only what is in form has lost yet.
@@ -98,7 +98,7 @@ fn cleaned(text: &str, submission: &Submission) -> String {
 }
 
 impl SubmissionResult {
-    fn of(submission: &Submission, ids: &[Text<64>], told: ReportReceipt) -> SubmissionResult {
+    fn from_receipt(submission: &Submission, ids: &[Text<64>], told: ReportReceipt) -> SubmissionResult {
         let ReportReceipt { delivery, written, notes } = told;
         let mut came =
             SubmissionResult { delivery, accepted: vec![], rejected: vec![], similar: vec![], notes };
@@ -115,13 +115,13 @@ impl SubmissionResult {
                     .collect();
             }
             Delivery::Recorded | Delivery::Refused(_) => {
-                written.iter().for_each(|record| came.take(record, submission));
+                written.iter().for_each(|record| came.add_record(record, submission));
             }
         }
         came
     }
 
-    fn take(&mut self, record: &Record, submission: &Submission) {
+    fn add_record(&mut self, record: &Record, submission: &Submission) {
         let text = |name: &str| record.body[name].as_str().unwrap_or_default();
         match record.kind.as_str() {
             records::ACCEPTED | records::CORRECTED => {

@@ -56,7 +56,7 @@ impl ChainNote {
     }
 
     fn pass(&mut self, file: &str, at: u64, line: &[u8], record: &Record) {
-        let Some(book) = ChainName::of(&record.kind) else {
+        let Some(book) = ChainName::from_kind(&record.kind) else {
             return;
         };
         let last = ChainHead { sum: chain::sum_of(line), id: record.id.clone() };

@@ -279,7 +279,7 @@ fn month_of(line: &[u8]) -> Option<String> {
 
 /// Reads a journal without locking it.
 pub fn read(path: &Path) -> io::Result<(JournalState, Vec<Record>)> {
-    let lines = AppendFile::of(path)?;
+    let lines = AppendFile::open_read_only(path)?;
     let loaded = load(&lines)?;
     let records = lines_of(&lines.tail(u64::MAX)?).filter_map(|line| Record::parse(line).ok()).collect();
     Ok((loaded, records))
@@ -335,7 +335,7 @@ pub fn stem(id: &SessionId) -> String {
     if (1..=128).contains(&text.len()) && !text.starts_with(['.', '-']) && text.bytes().all(is_plain) {
         return text.to_owned();
     }
-    format!("x-{}", Digest::of([text]))
+    format!("x-{}", Digest::hash_parts([text]))
 }
 
 fn snapshot(id: Option<&SessionId>, at: Timestamp, session: &Session, events: u64) -> Record {

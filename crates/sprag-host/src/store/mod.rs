@@ -143,7 +143,7 @@ impl AppendFile {
     }
 
     /// For reading only.
-    pub fn of(path: &Path) -> io::Result<AppendFile> {
+    pub fn open_read_only(path: &Path) -> io::Result<AppendFile> {
         let file = disk::open_regular(path)?;
         let len = file.metadata()?.len();
         Ok(AppendFile { path: path.to_owned(), file, len, is_locked: false, gate: None })

@@ -42,7 +42,7 @@ pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
     if files.is_empty() {
         return Ok(Folded { state: P::default(), fresh_bytes: 0, seen: Vec::new() });
     }
-    let now: Vec<FileLength> = files.iter().map(|path| look(path)).collect::<io::Result<_>>()?;
+    let now: Vec<FileLength> = files.iter().map(|path| measure_file(path)).collect::<io::Result<_>>()?;
     let (mut state, before) = match stored::<P>(store).filter(|stored| continues(&stored.seen, &now)) {
         Some(stored) => (stored.state, stored.seen),
         None => (P::default(), Vec::new()),
@@ -168,7 +168,7 @@ fn continues(before: &[FileLength], now: &[FileLength]) -> bool {
         .all(|old| now.iter().any(|new| new.file == old.file && new.inode == old.inode && new.len >= old.len))
 }
 
-fn look(path: &Path) -> io::Result<FileLength> {
+fn measure_file(path: &Path) -> io::Result<FileLength> {
     let found = fs::metadata(path)?;
     let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(FileLength { file, inode: found.ino(), len: found.len() })
@@ -225,11 +225,11 @@ pub fn records_of_each(
     let found = sessions.into_iter().map(|session| (session, Vec::new())).collect();
     let mut found = OfSessions { ids: HashSet::new(), found };
     for path in store.log_files() {
-        each_line(&path, 0, |line| found.take(line))?;
+        each_line(&path, 0, |line| found.add_line(line))?;
     }
     let journals: Vec<PathBuf> = found.found.keys().map(|session| journal::path(store, session)).collect();
     for journal in journals.iter().filter(|journal| journal.exists()) {
-        each_line(journal, 0, |line| found.take(line))?;
+        each_line(journal, 0, |line| found.add_line(line))?;
     }
     Ok(found.found)
 }
@@ -240,7 +240,7 @@ struct OfSessions {
 }
 
 impl OfSessions {
-    fn take(&mut self, line: &[u8]) {
+    fn add_line(&mut self, line: &[u8]) {
         if let Ok(record) = Record::parse(line)
             && let Some(records) = record.session.as_ref().and_then(|session| self.found.get_mut(session))
             && self.ids.insert(record.id.clone())

@@ -39,7 +39,7 @@ pub fn forget(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::R
 }
 
 fn path(places: &Locations, session: &SessionId) -> Option<PathBuf> {
-    let store = Digest::of([places.store.to_string_lossy().as_bytes()]).short();
+    let store = Digest::hash_parts([places.store.to_string_lossy().as_bytes()]).short();
     Some(places.user.as_ref()?.state.join("sessions").join(format!("{store}-{}", journal::stem(session))))
 }
 

@@ -333,7 +333,7 @@ fn read_both(
         let ready: Vec<bool> = waiting.iter().map(|fd| !fd.revents().is_empty()).collect();
         let mut ready = ready.into_iter();
         if out_open && ready.next() == Some(true) {
-            out_open = take(&mut out, &mut buffer, &mut out_bytes, cap, wanted)?;
+            out_open = read_chunk(&mut out, &mut buffer, &mut out_bytes, cap, wanted)?;
             // The rest of the answer's line belongs to it.
             if let OutputCut::Answer(answer) = wanted
                 && memchr::memmem::find(&out_bytes, answer).is_some()
@@ -343,14 +343,14 @@ fn read_both(
             }
         }
         if err_open && ready.next() == Some(true) {
-            err_open = take(&mut err, &mut buffer, &mut err_bytes, cap, wanted)?;
+            err_open = read_chunk(&mut err, &mut buffer, &mut err_bytes, cap, wanted)?;
         }
     }
     Ok((out_bytes, err_bytes))
 }
 
 /// Reads once; false at the end of the stream.
-fn take(
+fn read_chunk(
     from: &mut impl io::Read,
     buffer: &mut [u8],
     into: &mut Vec<u8>,

@@ -9,7 +9,7 @@ use sprag_govern::session_facts::Process;
 
 use crate::sys::disk::{self, Disk};
 use crate::sys::locations::UserLocations;
-use crate::sys::processes::look;
+use crate::sys::processes::find_process;
 
 /// Why this is not taken for a person.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,10 +49,10 @@ pub fn client_process() -> Option<Process> {
     let parent = parent_id()?;
     let client = match shell(parent) {
         Shell::No => parent,
-        Shell::RunsOneLine => look(parent)?.1,
+        Shell::RunsOneLine => find_process(parent)?.1,
         Shell::Other => return None,
     };
-    look(client).map(|(process, _)| process)
+    find_process(client).map(|(process, _)| process)
 }
 
 pub fn parent_id() -> Option<u32> {
@@ -77,7 +77,7 @@ pub fn sweep(user: &UserLocations, disk: &dyn Disk) -> std::io::Result<usize> {
     let mut swept = 0;
     for entry in entries.flatten() {
         let pid: Option<u32> = entry.file_name().to_str().and_then(|name| name.parse().ok());
-        let lives = pid.and_then(look).is_some_and(|(process, _)| is_recorded(user, &process));
+        let lives = pid.and_then(find_process).is_some_and(|(process, _)| is_recorded(user, &process));
         if !lives {
             disk.remove(&entry.path())?;
             swept += 1;
@@ -95,7 +95,7 @@ pub fn ancestors() -> Vec<Process> {
     let mut found = Vec::new();
     let mut next = parent_id();
     // The bound is against a process table that changes under our eyes.
-    while let Some((process, parent)) = next.and_then(look) {
+    while let Some((process, parent)) = next.and_then(find_process) {
         found.push(process);
         next = (parent >= 1 && found.len() < 64).then_some(parent);
     }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn our_own_ancestors_can_be_found() {
-        let own = look(std::process::id()).unwrap();
+        let own = find_process(std::process::id()).unwrap();
         assert_eq!(Some(own.1), parent_id());
         assert_eq!(ancestors().first().map(|process| process.pid), parent_id());
     }

@@ -215,7 +215,7 @@ fn outside_git(cwd: &Path) -> String {
     let name = cwd.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name: String =
         name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
-    format!("{name}-{}", Digest::of([cwd.as_os_str().as_encoded_bytes()]).short())
+    format!("{name}-{}", Digest::hash_parts([cwd.as_os_str().as_encoded_bytes()]).short())
 }
 
 #[cfg(test)]

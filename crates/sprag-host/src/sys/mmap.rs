@@ -25,10 +25,10 @@ pub struct Mapped {
 
 impl Mapped {
     pub fn open(path: &Path) -> io::Result<Mapped> {
-        Mapped::of(disk::open_regular(path)?)
+        Mapped::map_file(disk::open_regular(path)?)
     }
 
-    fn of(file: File) -> io::Result<Mapped> {
+    fn map_file(file: File) -> io::Result<Mapped> {
         let length = usize::try_from(file.metadata()?.size()).map_err(io::Error::other)?;
         if length == 0 {
             return Ok(Mapped { start: NonNull::dangling(), length, file });

@@ -11,7 +11,7 @@ use sprag_govern::session_facts::Process;
 
 /// A process and its parent.
 #[cfg(target_os = "linux")]
-pub fn look(pid: u32) -> Option<(Process, u32)> {
+pub fn find_process(pid: u32) -> Option<(Process, u32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The program's name is in brackets and may itself contain some.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
@@ -20,7 +20,7 @@ pub fn look(pid: u32) -> Option<(Process, u32)> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn look(pid: u32) -> Option<(Process, u32)> {
+pub fn find_process(pid: u32) -> Option<(Process, u32)> {
     use crate::sys::exec;
     use crate::sys::exec::ProcessSpec;
     use std::ffi::OsStr;
@@ -45,17 +45,17 @@ pub fn look(pid: u32) -> Option<(Process, u32)> {
 }
 
 pub fn this_process() -> Option<Process> {
-    look(std::process::id()).map(|(process, _)| process)
+    find_process(std::process::id()).map(|(process, _)| process)
 }
 
 pub fn is_alive(process: Process) -> bool {
-    look(process.pid).is_some_and(|(now, _)| now == process)
+    find_process(process.pid).is_some_and(|(now, _)| now == process)
 }
 
 /// A variable as a process was started with it, which nothing it runs can change. `None`: it is gone, or
 /// cannot be looked at.
 pub fn variable_of(process: Process, name: &str) -> Option<OsString> {
-    let (now, _) = look(process.pid)?;
+    let (now, _) = find_process(process.pid)?;
     let all = fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| now == process)?;
     let of_name = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
     all.split(|&byte| byte == 0).find_map(of_name).map(OsString::from_vec)
@@ -115,7 +115,7 @@ pub fn name_of(process: Process) -> Option<String> {
 
 fn all() -> impl Iterator<Item = (Process, u32)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| look(entry.file_name().to_str()?.parse().ok()?))
+    entries.filter_map(|entry| find_process(entry.file_name().to_str()?.parse().ok()?))
 }
 
 /// Sends a signal to a process and to no later one with its number. One that is gone needs none.

@@ -84,14 +84,14 @@ pub fn parse(text: &str) -> Result<Option<DocumentNode>, BadYaml> {
         };
         match open.last_mut() {
             None => root = Some(done),
-            Some(around) => around.take(done)?,
+            Some(around) => around.add_child(done)?,
         }
     }
     Ok(root.filter(|root| !root.is_nothing()))
 }
 
 impl OpenNode {
-    fn take(&mut self, node: DocumentNode) -> Result<(), BadYaml> {
+    fn add_child(&mut self, node: DocumentNode) -> Result<(), BadYaml> {
         match (&mut self.node.what, self.name.take()) {
             (NodeValue::List(items), _) => items.push(node),
             (NodeValue::Map(members), Some(name)) => members.push((name, node)),

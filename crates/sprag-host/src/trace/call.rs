@@ -13,7 +13,7 @@ use crate::worktree::protect::list;
 /// Files of one call.
 const FILES: usize = 200;
 
-pub(crate) fn look(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFindings {
+pub(crate) fn trace_call(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFindings {
     let mut paths: Vec<String> = Vec::new();
     for written in list::written(ground.input) {
         // What is written through a link is written where it leads.

@@ -106,7 +106,7 @@ fn judge(
     // Losing the record of a change would be worse than not knowing what it is.
     let judged = catch_unwind(AssertUnwindSafe(|| sprag_syntax::classify(&change(sides), budget)));
     let Ok(judged) = judged else { return RecordedClassification::unproven("bad_input") };
-    told(match around {
+    to_recorded(match around {
         Some(around) => around.settle(judged, &paths(sides)),
         None => judged,
     })
@@ -127,7 +127,7 @@ pub fn change<'a>(sides: &[FileSides<'a>]) -> ChangeSet<'a> {
     ChangeSet { files: files.collect() }
 }
 
-fn told(judgement: ChangeJudgement) -> RecordedClassification {
+fn to_recorded(judgement: ChangeJudgement) -> RecordedClassification {
     match judgement.verdict {
         sprag_syntax::Classification::Proved(proof) => {
             let value = serde_json::to_value(&proof).unwrap_or_default();

@@ -50,7 +50,7 @@ pub(crate) fn settled(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec
     };
     let is_committed = |pending: &Pending| pending.base.as_ref() != Some(head);
     let waiting: BTreeMap<&str, &Pending> =
-        open.of(ground.place()).filter(|(_, pending)| is_committed(pending)).collect();
+        open.files_in(ground.place()).filter(|(_, pending)| is_committed(pending)).collect();
     let bases: BTreeSet<Option<&Text<64>>> = waiting.values().map(|pending| pending.base.as_ref()).collect();
     let mut traces = Vec::new();
     for base in bases.into_iter().take(BASES) {

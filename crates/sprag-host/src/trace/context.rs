@@ -45,7 +45,7 @@ impl FileChange {
 
 impl<'a> TraceContext<'a> {
     /// `None`: nothing is written down here.
-    pub(super) fn of(
+    pub(super) fn new_if_enabled(
         world: &'a World<'a>,
         input: &'a Input,
         session: &'a Session,
@@ -77,7 +77,7 @@ impl<'a> TraceContext<'a> {
             input,
             session,
             store: world.store(),
-            place: is_linked.then(|| Text::new(Digest::of([root.as_os_str().as_encoded_bytes()]).short())),
+            place: is_linked.then(|| Text::new(Digest::hash_parts([root.as_os_str().as_encoded_bytes()]).short())),
             root: fs::canonicalize(root).ok()?,
             head: places.head().filter(|head| is_commit(head)).map(Text::new),
         })

@@ -29,7 +29,7 @@ pub(crate) enum FileContent {
 impl FileContent {
     pub(super) fn of_bytes(bytes: Vec<u8>) -> FileContent {
         let form = if blocks::is_binary(&bytes) { FileForm::Binary } else { FileForm::Text };
-        FileContent::Here { form, sum: Sha256Sum::of(&bytes), bytes }
+        FileContent::Here { form, sum: Sha256Sum::hash_bytes(&bytes), bytes }
     }
 
     /// `None`: it is no file, or it cannot be read.
@@ -41,7 +41,7 @@ impl FileContent {
             let target = fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec();
             return Some(FileContent::Here {
                 form: FileForm::Link,
-                sum: Sha256Sum::of(&target),
+                sum: Sha256Sum::hash_bytes(&target),
                 bytes: target,
             });
         }
@@ -55,7 +55,7 @@ impl FileContent {
             }
         }
         let stamp = format!("{} {} {}", found.len(), found.mtime(), found.mtime_nsec());
-        let sum = if found.len() <= HASHED_BYTES { hashed(path)? } else { Sha256Sum::of(stamp.as_bytes()) };
+        let sum = if found.len() <= HASHED_BYTES { hashed(path)? } else { Sha256Sum::hash_bytes(stamp.as_bytes()) };
         Some(FileContent::Here { form: FileForm::Large, sum, bytes: Vec::new() })
     }
 
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(form(""), None);
         let (file, _) =
             change("x", &FileContent::Absent, &FileContent::read(&at("binary")).unwrap()).unwrap();
-        assert_eq!((file.ranges.len(), file.ranges[0].content_hash), (1, Sha256Sum::of(b"a\0b")));
+        assert_eq!((file.ranges.len(), file.ranges[0].content_hash), (1, Sha256Sum::hash_bytes(b"a\0b")));
         assert_eq!(change("x", &FileContent::Absent, &FileContent::Absent), None);
         let (file, _) = change("x", &FileContent::read(&at("odd")).unwrap(), &FileContent::Absent).unwrap();
         assert_eq!((file.after, file.deleted[0].end), (None, 2));

@@ -32,19 +32,19 @@ use crate::world::World;
 use context::TraceContext;
 
 /// What there is to be written down of this event. `None`: nothing is written down here.
-pub fn look(
+pub fn trace_event(
     needs: SharedNeeds,
     world: &World<'_>,
     input: &Input,
     session: &Session,
 ) -> Option<TraceFindings> {
-    let ground = TraceContext::of(world, input, session)?;
+    let ground = TraceContext::new_if_enabled(world, input, session)?;
     match &input.event {
         Event::ToolFinished { call, .. } if needs.has(SharedNeeds::CHANGED) => {
-            Some(call::look(&ground, call))
+            Some(call::trace_call(&ground, call))
         }
         Event::ToolFinished { .. } => commit::after_call(&ground),
-        Event::StopRequested(_) | Event::SessionEnded { .. } => Some(stop::look(&ground)),
+        Event::StopRequested(_) | Event::SessionEnded { .. } => Some(stop::trace_stop(&ground)),
         _ => None,
     }
 }

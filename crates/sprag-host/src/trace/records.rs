@@ -50,7 +50,11 @@ pub fn all(world: &World<'_>) -> io::Result<Vec<AttributedRecord>> {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let origin = RecordSource::Clone(Text::new(stem));
         let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
-        found.extend(records.filter(|record| record.kind == FINAL).filter_map(|it| of(it, origin.clone())));
+        found.extend(
+            records
+                .filter(|record| record.kind == FINAL)
+                .filter_map(|it| attribute_record(it, origin.clone())),
+        );
     }
     Ok(found)
 }
@@ -63,15 +67,15 @@ pub fn own(store: &Store) -> io::Result<Vec<AttributedRecord>> {
             if memchr::memmem::find(line, KIND.as_bytes()).is_some()
                 && let Ok(record) = Record::parse(line)
             {
-                found.extend(of(record, RecordSource::Own));
+                found.extend(attribute_record(record, RecordSource::Own));
             }
         })?;
     }
     Ok(found)
 }
 
-fn of(record: Record, origin: RecordSource) -> Option<AttributedRecord> {
-    let trace = TraceRecord::of(&record)?;
+fn attribute_record(record: Record, origin: RecordSource) -> Option<AttributedRecord> {
+    let trace = TraceRecord::from_record(&record)?;
     Some(AttributedRecord { record, trace, origin })
 }
 
@@ -81,7 +85,7 @@ pub struct CurrentRecords {
 }
 
 impl CurrentRecords {
-    pub fn of(all: &[AttributedRecord]) -> CurrentRecords {
+    pub fn from_records(all: &[AttributedRecord]) -> CurrentRecords {
         let mut superseded = BTreeSet::new();
         for found in all {
             for file in &found.trace.files {

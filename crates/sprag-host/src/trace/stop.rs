@@ -27,7 +27,7 @@ use crate::worktree::{baseline, tree_hash};
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;
 
-pub(crate) fn look(ground: &TraceContext<'_>) -> TraceFindings {
+pub(crate) fn trace_stop(ground: &TraceContext<'_>) -> TraceFindings {
     let mut open = open(&ground.store);
     let mut traces: Vec<(&'static str, TraceRecord)> = Vec::new();
     let is_first = ground.session.gates.trace.head.is_none();
@@ -86,7 +86,7 @@ fn strays(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord
     if now.is_empty() {
         return Vec::new();
     }
-    let times = SessionTimes::of(ground);
+    let times = SessionTimes::load(ground);
     let before = befores(ground, open, &now);
     let mut ours = Vec::new();
     let mut found: BTreeMap<ContributorKind, Vec<FileChange>> = BTreeMap::new();
@@ -132,7 +132,7 @@ fn candidates(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<String>
     if places.worktree.is_none() {
         let touched = ground.session.about.touched.iter().filter_map(|path| ground.relative(path.as_str()));
         let mut paths: Vec<String> =
-            open.of(ground.place()).map(|(path, _)| path.to_owned()).chain(touched).collect();
+            open.files_in(ground.place()).map(|(path, _)| path.to_owned()).chain(touched).collect();
         paths.sort();
         paths.dedup();
         return paths;
@@ -164,7 +164,7 @@ fn befores(
         now.iter().map(|(path, _)| kept_of(path).map(|state| (state, true))).collect();
     let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
         // There is no commit: what was not seen was not there, unless somebody has left it.
-        let dirty = Dirty::of(ground);
+        let dirty = Dirty::load(ground);
         for (slot, (path, _)) in before.iter_mut().zip(now) {
             if slot.is_none() {
                 *slot = Some((FileContent::Absent, !dirty.has(path)));
@@ -177,7 +177,7 @@ fn befores(
     let Some(found) = blobs::blobs(worktree, &names) else {
         return before;
     };
-    let dirty = Dirty::of(ground);
+    let dirty = Dirty::load(ground);
     for (at, bytes) in missing.into_iter().zip(found) {
         let path = &now[at].0;
         let is_certain = open.get(ground.place(), path).is_none() && !dirty.has(path);
@@ -190,7 +190,7 @@ fn befores(
 struct Dirty(Option<Vec<String>>);
 
 impl Dirty {
-    fn of(ground: &TraceContext<'_>) -> Dirty {
+    fn load(ground: &TraceContext<'_>) -> Dirty {
         let start = ground.session.about.start.as_ref();
         Dirty(start.and_then(|name| baseline::dirty_paths(&ground.world.places, name.as_str())))
     }
@@ -209,7 +209,7 @@ fn judged(
     let session = &ground.input.session;
     let is_own = |author: &LineAuthor| author.session.as_ref() == Some(session);
     let mine: Vec<(&str, &sprag_trace::uncommitted::Pending)> = open
-        .of(ground.place())
+        .files_in(ground.place())
         .filter(|(_, pending)| pending.writers.iter().any(|writer| is_own(&writer.author)))
         .take(FILES)
         .collect();
@@ -219,7 +219,7 @@ fn judged(
     let sums = mine.iter().map(|(path, pending)| format!("{path}\0{:?}", pending.after));
     let head = ground.head.as_ref().map(Text::to_string).unwrap_or_default();
     let intent = format!("{:?}", ground.session.about.intent);
-    let digest = Digest::of([head, intent].into_iter().chain(sums));
+    let digest = Digest::hash_parts([head, intent].into_iter().chain(sums));
     if ground.session.gates.trace.judged == Some(digest) {
         return None;
     }

@@ -40,7 +40,7 @@ pub(crate) const SLACK_MILLIS: i64 = 10;
 const QUIET_MILLIS: i64 = 30_000;
 
 impl SessionTimes {
-    pub(super) fn of(ground: &TraceContext<'_>) -> SessionTimes {
+    pub(super) fn load(ground: &TraceContext<'_>) -> SessionTimes {
         let is_alone = !others_at_work(ground);
         let records = match is_alone {
             true => projections::records_of(&ground.store, &ground.input.session).unwrap_or_default(),

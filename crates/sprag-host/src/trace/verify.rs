@@ -73,26 +73,26 @@ fn log(store: &Store, report: &mut ChainReport) -> io::Result<()> {
     for path in store.log_files() {
         each_line(&path, 0, |line| {
             if broken.is_none() {
-                broken = walk.take(line).err();
+                broken = walk.read_line(line).err();
             }
         })?;
     }
     report.records = walk.count();
     if let Some(broken) = broken {
-        report.problems.push(told(broken, "log"));
+        report.problems.push(to_problem(broken, "log"));
         return Ok(());
     }
     for book in ChainName::ALL {
         let last = noted.as_ref().and_then(|noted| noted.last(book));
         if let Some(last) = last.filter(|last| !walk.has(&last.sum)) {
             let broken = BrokenChain { id: last.id.clone(), why: ChainFault::Missing(book) };
-            report.problems.push(told(broken, "log"));
+            report.problems.push(to_problem(broken, "log"));
         }
     }
     Ok(())
 }
 
-fn told(broken: BrokenChain, place: &str) -> ChainProblem {
+fn to_problem(broken: BrokenChain, place: &str) -> ChainProblem {
     let why = match broken.why {
         ChainFault::Behind { line } => {
             format!("line {line} does not follow the one before it: that was changed, removed or moved")
@@ -148,8 +148,8 @@ fn finals(bytes: &[u8]) -> Vec<Vec<u8>> {
 
 fn hold_together(lines: &[Vec<u8>], place: &str, report: &mut ChainReport) {
     let mut walk = ChainReader::default();
-    if let Some(broken) = lines.iter().find_map(|line| walk.take(line).err()) {
-        report.problems.push(told(broken, place));
+    if let Some(broken) = lines.iter().find_map(|line| walk.read_line(line).err()) {
+        report.problems.push(to_problem(broken, place));
     }
 }
 

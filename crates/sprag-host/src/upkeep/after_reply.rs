@@ -18,7 +18,7 @@ use crate::world::World;
 use crate::{trace, trackers, upkeep};
 
 /// What may be lost and may wait until the client has its answer.
-pub fn chores(world: &World<'_>, input: &Input, walked: &PipelineResult) -> io::Result<()> {
+pub fn run_chores(world: &World<'_>, input: &Input, walked: &PipelineResult) -> io::Result<()> {
     let store = world.store();
     if walked.chores.moves_journal {
         let journal = Journal::open(&store, world.disk, &input.session, std::time::Duration::ZERO)?;

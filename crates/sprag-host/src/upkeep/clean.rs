@@ -52,7 +52,7 @@ impl Sweep {
     }
 }
 
-pub fn look(places: &Locations, before: Timestamp) -> io::Result<Sweep> {
+pub fn plan_sweep(places: &Locations, before: Timestamp) -> io::Result<Sweep> {
     let store = Store::at(&places.store);
     let mut sweep = Sweep::default();
     for path in journal::all(&store) {

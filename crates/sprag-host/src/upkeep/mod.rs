@@ -86,7 +86,7 @@ impl StepResult {
 }
 
 impl UpkeepStep {
-    pub fn take(&self, world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
+    pub fn execute(&self, world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
         (self.run)(world, mode, now)
     }
 }
@@ -114,7 +114,7 @@ pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
         When::Asked => false,
     };
     for step in STEPS.iter().filter(is_due) {
-        step.take(world, UpkeepMode::Bounded, now)?;
+        step.execute(world, UpkeepMode::Bounded, now)?;
     }
     if is_done {
         return Ok(());

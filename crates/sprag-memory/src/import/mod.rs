@@ -108,7 +108,7 @@ impl LearningDraft {
 
     /// What makes a second reading of it a no-op.
     pub fn idem(&self, importer: &MemoryImporter) -> String {
-        format!("import:{}:{}", importer.name, Digest::of([self.origin.as_str()]))
+        format!("import:{}:{}", importer.name, Digest::hash_parts([self.origin.as_str()]))
     }
 
     /// In form, or what is wrong with it. Texts that are too short or too long for the form are made to fit

@@ -14,7 +14,7 @@ pub struct Rank {
 
 impl Rank {
     /// `ranked` best first; ids that come again count once. `None` where there is nothing to be found.
-    pub fn of(ranked: &[String], key: &HashSet<String>) -> Option<Rank> {
+    pub fn measure(ranked: &[String], key: &HashSet<String>) -> Option<Rank> {
         if key.is_empty() {
             return None;
         }
@@ -87,7 +87,7 @@ const LEAST: usize = 20;
 
 impl Separation {
     /// Each pair with its score and whether it is the same. `None` where one of the two is missing.
-    pub fn of(mut pairs: Vec<(f64, bool)>) -> Option<Separation> {
+    pub fn measure(mut pairs: Vec<(f64, bool)>) -> Option<Separation> {
         let same = pairs.iter().filter(|(_, same)| *same).count();
         let other = pairs.len() - same;
         if same == 0 || other == 0 {
@@ -130,7 +130,7 @@ mod tests {
 
     fn rank(ranked: &[&str], key: &[&str]) -> Rank {
         let ranked: Vec<String> = ranked.iter().map(ToString::to_string).collect();
-        Rank::of(&ranked, &key.iter().map(ToString::to_string).collect()).unwrap()
+        Rank::measure(&ranked, &key.iter().map(ToString::to_string).collect()).unwrap()
     }
 
     #[test]
@@ -141,24 +141,24 @@ mod tests {
         let ideal = 1.0 + 1.0 / 3f64.log2() + 0.5;
         assert!((found.ndcg_10 - gain / ideal).abs() < 1e-12, "{found:?}");
         assert_eq!(rank(&[], &["a"]), Rank::default());
-        assert_eq!(Rank::of(&["a".to_owned()], &HashSet::new()), None);
+        assert_eq!(Rank::measure(&["a".to_owned()], &HashSet::new()), None);
     }
 
     #[test]
     fn a_tie_is_half_right() {
         let all_same = vec![(0.5, true), (0.5, false)];
-        assert_eq!(Separation::of(all_same).unwrap().auc, 0.5);
-        assert_eq!(Separation::of(vec![(0.9, true), (0.1, false)]).unwrap().auc, 1.0);
-        assert_eq!(Separation::of(vec![(0.9, true)]), None);
+        assert_eq!(Separation::measure(all_same).unwrap().auc, 0.5);
+        assert_eq!(Separation::measure(vec![(0.9, true), (0.1, false)]).unwrap().auc, 1.0);
+        assert_eq!(Separation::measure(vec![(0.9, true)]), None);
     }
 
     #[test]
     fn precision_is_quoted_only_of_enough_pairs() {
         let mut pairs: Vec<(f64, bool)> = (0..40).map(|at| (1.0 - f64::from(at) / 100.0, at < 30)).collect();
         pairs[5].1 = false;
-        let found = Separation::of(pairs.clone()).unwrap();
+        let found = Separation::measure(pairs.clone()).unwrap();
         assert!((found.recall_at_95 - 1.0).abs() < 0.04, "{found:?}");
-        assert_eq!(Separation::of(pairs[..10].to_vec()).unwrap().recall_at_90, 0.0);
+        assert_eq!(Separation::measure(pairs[..10].to_vec()).unwrap().recall_at_90, 0.0);
         assert_eq!(at_threshold(&pairs, 2.0), (None, 0.0));
     }
 

@@ -234,7 +234,7 @@ impl Candidate {
     pub fn digest(&self) -> Digest {
         let normal = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
         let (summary, detail) = (normal(self.summary.as_str()), normal(self.detail.as_str()));
-        Digest::of([self.category.name(), self.scope.name(), &summary, &detail])
+        Digest::hash_parts([self.category.name(), self.scope.name(), &summary, &detail])
     }
 }
 

@@ -57,7 +57,7 @@ impl Default for Immunity {
 }
 
 impl Immunity {
-    pub fn of(&self, category: Category) -> f32 {
+    pub fn for_category(&self, category: Category) -> f32 {
         match category {
             Category::Pattern => self.pattern,
             Category::Pitfall => self.pitfall,
@@ -177,7 +177,7 @@ fn due(entry: &LearningEntry, policy: &DecaySettings, now: Timestamp) -> Option<
 }
 
 fn is_immune(uses: &Uses, category: Category, policy: &DecaySettings) -> bool {
-    !is_unused(uses) && hit_rate(uses) >= policy.immunity_hit_rate.of(category)
+    !is_unused(uses) && hit_rate(uses) >= policy.immunity_hit_rate.for_category(category)
 }
 
 pub fn is_unused(uses: &Uses) -> bool {

@@ -110,7 +110,7 @@ impl TierSummary {
                 id: Text::from(record.id.as_str()),
                 at: record.at,
                 kind: Text::from(record.kind.as_str()),
-                text: Text::new(one_line(&told(record))),
+                text: Text::new(one_line(&describe_record(record))),
                 importance,
             });
         }
@@ -162,7 +162,7 @@ impl TierSummary {
     }
 }
 
-fn told(record: &Record) -> String {
+fn describe_record(record: &Record) -> String {
     let body = &record.body;
     let text = |name: &str| body[name].as_str().unwrap_or_default();
     match record.kind.as_str() {
@@ -189,7 +189,7 @@ impl Summaries {
     }
 
     /// Those of one span, oldest first.
-    pub fn of(&self, span: SummarySpan) -> impl Iterator<Item = &TierSummary> {
+    pub fn for_span(&self, span: SummarySpan) -> impl Iterator<Item = &TierSummary> {
         match span {
             SummarySpan::Day => self.days.values(),
             SummarySpan::Week => self.weeks.values(),

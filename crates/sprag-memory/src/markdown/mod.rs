@@ -61,7 +61,7 @@ pub fn notes(text: &str, is_known: impl Fn(&str) -> bool) -> String {
     let mut at = 0;
     for block in blocks(&text) {
         kept.push(beside(&text[at..block.from]));
-        let is_written = Digest::of([block.body]).to_string() == block.hash;
+        let is_written = Digest::hash_parts([block.body]).to_string() == block.hash;
         if !is_written && !is_known(block.id) {
             kept.push(text[block.from..block.to].to_owned());
         }
@@ -85,7 +85,7 @@ fn beside(text: &str) -> String {
 
 fn block(learning: &Learning) -> String {
     let body = body(learning);
-    format!("{body}{END}{} {} -->\n\n", learning.id, Digest::of([&body]))
+    format!("{body}{END}{} {} -->\n\n", learning.id, Digest::hash_parts([&body]))
 }
 
 fn body(learning: &Learning) -> String {
@@ -141,7 +141,7 @@ pub fn edited(text: &str) -> Vec<Edited> {
         return Vec::new();
     }
     blocks(&text)
-        .filter(|block| Digest::of([block.body]).to_string() != block.hash)
+        .filter(|block| Digest::hash_parts([block.body]).to_string() != block.hash)
         .map(|block| Edited { id: Text::from(block.id), said: read(block.body) })
         .collect()
 }

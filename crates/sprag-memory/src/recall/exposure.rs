@@ -80,7 +80,7 @@ impl Exposure {
             .collect()
     }
 
-    fn take(&mut self, id: &str, change: UsageChange) {
+    fn apply_change(&mut self, id: &str, change: UsageChange) {
         let at = self.shown.iter().position(|shown| shown.id.as_str() == id);
         match (change, at) {
             (UsageChange::Surfaced, None) => {
@@ -124,7 +124,7 @@ impl Projection for Exposures {
         };
         exposure.last = exposure.last.max(record.at);
         exposure.has_skipped |= record.kind == crate::records::SKIPPED;
-        changes.iter().for_each(|(id, change)| exposure.take(id, *change));
+        changes.iter().for_each(|(id, change)| exposure.apply_change(id, *change));
     }
 }
 

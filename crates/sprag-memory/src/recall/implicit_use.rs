@@ -41,7 +41,7 @@ struct UsedTerm {
 impl Terms {
     /// `idf` weighs a stem: [`idf`] from counts, or [`plain_idf`] where nobody counts.
     pub fn new(text: &str, idf: impl Fn(&str) -> f32) -> Terms {
-        let mut terms: Vec<UsedTerm> = StemSet::of([text])
+        let mut terms: Vec<UsedTerm> = StemSet::from_texts([text])
             .0
             .into_iter()
             .map(|stem| UsedTerm { weight: idf(&stem).clamp(0.0, 20.0), stem: Text::new(stem) })
@@ -52,7 +52,7 @@ impl Terms {
         Terms(terms)
     }
 
-    pub fn of(learning: &Learning) -> Terms {
+    pub fn from_learning(learning: &Learning) -> Terms {
         let it = &learning.candidate;
         let tags: Vec<&str> = it.tags.iter().map(Text::as_str).collect();
         Terms::new(&format!("{} {} {}", it.summary, it.detail, tags.join(" ")), plain_idf)
@@ -104,7 +104,7 @@ impl Trail {
 /// Which of the shown learnings one turn made use of, by their place: what the agent said, ran and wrote
 /// is in `done`.
 pub fn usage_of_turn(shown: &[Terms], done: &[&str], prompt: &str) -> Vec<usize> {
-    let (prompt, words) = (StemSet::of([prompt]), StemSet::of(done.iter().copied()));
+    let (prompt, words) = (StemSet::from_texts([prompt]), StemSet::from_texts(done.iter().copied()));
     let is_used = |terms: &&Terms| {
         let mut trail = Trail::begin(terms, &prompt);
         trail.note(terms, &words);
@@ -160,7 +160,7 @@ fn is_common(stem: &str) -> bool {
 pub struct StemSet(HashSet<String>);
 
 impl StemSet {
-    pub fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> StemSet {
+    pub fn from_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> StemSet {
         let mut words = StemSet::default();
         texts.into_iter().for_each(|text| words.add(text));
         words
@@ -284,9 +284,9 @@ mod tests {
     #[test]
     fn a_turn_may_come_in_pieces() {
         let terms = Terms::new(CACHE, plain_idf);
-        let mut trail = Trail::begin(&terms, &StemSet::of(["fix the resolver"]));
-        trail.note(&terms, &StemSet::of(["vim resolver.rs"]));
-        trail.note(&terms, &StemSet::of(["invalidate_cache()"]));
+        let mut trail = Trail::begin(&terms, &StemSet::from_texts(["fix the resolver"]));
+        trail.note(&terms, &StemSet::from_texts(["vim resolver.rs"]));
+        trail.note(&terms, &StemSet::from_texts(["invalidate_cache()"]));
         assert!(trail.is_implied(&terms), "{trail:?}");
         assert!(!Trail::begin(&terms, &StemSet::default()).is_implied(&terms));
         let kept = serde_json::to_string(&(trail, &terms)).unwrap();
@@ -315,11 +315,11 @@ mod tests {
         for (one, other) in
             [("caches", "cached"), ("retries", "retry"), ("parsing", "parsed"), ("boxes", "box")]
         {
-            assert_eq!(StemSet::of([one]), StemSet::of([other]));
+            assert_eq!(StemSet::from_texts([one]), StemSet::from_texts([other]));
         }
         assert_eq!(
-            StemSet::of(["HTTPServer retryCount"]),
-            StemSet::of(["httpserver retrycount HTTP server retry count"])
+            StemSet::from_texts(["HTTPServer retryCount"]),
+            StemSet::from_texts(["httpserver retrycount HTTP server retry count"])
         );
     }
 

@@ -137,7 +137,7 @@ impl Stats {
     }
 
     pub fn compared(&self) -> SessionComparison {
-        SessionComparison::of(self.sessions.values())
+        SessionComparison::from_totals(self.sessions.values())
     }
 
     fn week(&mut self, at: Timestamp) -> &mut Week {
@@ -157,10 +157,10 @@ impl Stats {
             .criteria_met
             .iter()
             .for_each(|criterion| *self.criteria.entry(*criterion).or_default() += 1);
-        let summary = StemSet::of([candidate.summary.as_str()]);
+        let summary = StemSet::from_texts([candidate.summary.as_str()]);
         let is_same = |rejection: &Rejection| {
             rejection.stage.as_str() != "duplicate"
-                && summary.overlap(&StemSet::of([rejection.summary.as_str()])) >= ALIKE
+                && summary.overlap(&StemSet::from_texts([rejection.summary.as_str()])) >= ALIKE
         };
         if let Some(found) = self.rejections.iter().position(is_same) {
             let rejection = self.rejections.remove(found);
@@ -222,7 +222,7 @@ impl Stats {
                 self.sessions.remove(&oldest);
             }
             self.week(record.at).sessions += 1;
-            self.sessions.insert(session.clone(), SessionTotals::begun(record.at));
+            self.sessions.insert(session.clone(), SessionTotals::new(record.at));
         }
         self.sessions.get_mut(session)
     }
@@ -236,7 +236,7 @@ impl Projection for Stats {
 
     fn apply(&mut self, record: &Record) {
         if let Some(run) = self.run(record) {
-            run.take(record);
+            run.add_record(record);
         }
         match record.kind.as_str() {
             records::ACCEPTED => {

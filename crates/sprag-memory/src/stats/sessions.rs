@@ -50,11 +50,11 @@ pub struct SessionMeans {
 }
 
 impl SessionTotals {
-    pub(super) fn begun(at: Timestamp) -> SessionTotals {
+    pub(super) fn new(at: Timestamp) -> SessionTotals {
         SessionTotals { started: at, ..SessionTotals::default() }
     }
 
-    pub(super) fn take(&mut self, record: &Record) {
+    pub(super) fn add_record(&mut self, record: &Record) {
         let body = &record.body;
         match record.kind.as_str() {
             records::SURFACED => self.is_informed = true,
@@ -79,15 +79,15 @@ impl SessionTotals {
 }
 
 impl SessionComparison {
-    pub(super) fn of<'a>(runs: impl Iterator<Item = &'a SessionTotals>) -> SessionComparison {
+    pub(super) fn from_totals<'a>(runs: impl Iterator<Item = &'a SessionTotals>) -> SessionComparison {
         let (with, without): (Vec<&SessionTotals>, Vec<&SessionTotals>) =
             runs.filter(|run| run.calls > 0).partition(|run| run.is_informed);
-        SessionComparison { with: SessionMeans::of(&with), without: SessionMeans::of(&without) }
+        SessionComparison { with: SessionMeans::from_totals(&with), without: SessionMeans::from_totals(&without) }
     }
 }
 
 impl SessionMeans {
-    fn of(runs: &[&SessionTotals]) -> SessionMeans {
+    fn from_totals(runs: &[&SessionTotals]) -> SessionMeans {
         let count = runs.len().max(1) as f32;
         let mean =
             |of: &dyn Fn(&SessionTotals) -> u32| runs.iter().map(|run| of(run)).sum::<u32>() as f32 / count;

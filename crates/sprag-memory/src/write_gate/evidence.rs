@@ -68,13 +68,13 @@ impl Cited {
 pub fn see(place: &str, content: Option<&[u8]>) -> Option<Evidence> {
     let kept = |digest, lines, first| Evidence { place: Text::from(place), digest, lines, first };
     match Cited::read(place) {
-        Cited::Commit(hash) => Some(kept(Digest::of(["commit", &hash]), None, None)),
-        Cited::File { lines: None, .. } => Some(kept(Digest::of([content?]), None, None)),
+        Cited::Commit(hash) => Some(kept(Digest::hash_parts(["commit", &hash]), None, None)),
+        Cited::File { lines: None, .. } => Some(kept(Digest::hash_parts([content?]), None, None)),
         Cited::File { lines: Some((from, to)), .. } => {
             let all = lines(content?);
             let block = all.get(from as usize - 1..(to as usize).min(all.len()))?;
             let first = block.first()?;
-            Some(kept(digest(block), u32::try_from(block.len()).ok(), Some(Digest::of([first]))))
+            Some(kept(digest(block), u32::try_from(block.len()).ok(), Some(Digest::hash_parts([first]))))
         }
     }
 }
@@ -89,7 +89,7 @@ pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
         return EvidenceState::Gone;
     };
     let (Some((from, _)), Some(count)) = (cited, evidence.lines) else {
-        let is_same = Digest::of([content]) == evidence.digest;
+        let is_same = Digest::hash_parts([content]) == evidence.digest;
         return if is_same { EvidenceState::Fresh } else { EvidenceState::Changed };
     };
     let (all, count) = (lines(content), count as usize);
@@ -98,7 +98,7 @@ pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
         return EvidenceState::Fresh;
     }
     // Only where its first line stands the block can be: others need not be hashed whole.
-    let may_start = |at: &usize| evidence.first.is_none_or(|first| Digest::of([all[*at]]) == first);
+    let may_start = |at: &usize| evidence.first.is_none_or(|first| Digest::hash_parts([all[*at]]) == first);
     match (0..all.len()).filter(may_start).take(WINDOWS).any(is_at) {
         true => EvidenceState::Moved,
         false => EvidenceState::Changed,
@@ -119,7 +119,7 @@ fn lines(content: &[u8]) -> Vec<&[u8]> {
 }
 
 fn digest(block: &[&[u8]]) -> Digest {
-    Digest::of(block)
+    Digest::hash_parts(block)
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ pub enum SimilarityKind {
 
 impl SimilarityKind {
     /// `None`: nothing to speak of.
-    pub fn of(score: f32, do_guards_differ: bool) -> Option<SimilarityKind> {
+    pub fn from_score(score: f32, do_guards_differ: bool) -> Option<SimilarityKind> {
         match score {
             score if score < SIMILAR => None,
             _ if do_guards_differ => Some(SimilarityKind::Guarded),
@@ -262,7 +262,8 @@ impl JudgedCandidate {
             (_, true) => Confidence::High,
             (false, false) => Confidence::Medium,
             (true, false) if asked.policy.mode == WriteGateMode::Strict => {
-                let wanted: Vec<String> = found.doubtful.iter().map(|&criterion| told(criterion)).collect();
+                let wanted: Vec<String> =
+                    found.doubtful.iter().map(|&criterion| describe(criterion)).collect();
                 let reason = format!("its text does not bear out what it claims: {}", wanted.join("; "));
                 return Some(CandidateFate::Rejected {
                     stage: WriteGateStep::Plausibility,
@@ -435,7 +436,7 @@ fn extend<T: Clone + PartialEq>(items: &mut Vec<T>, more: &[T], most: usize) {
     }
 }
 
-fn told(criterion: KeepReason) -> String {
+fn describe(criterion: KeepReason) -> String {
     format!("`{}`: {}", criterion.name(), plausibility::wanted(criterion))
 }
 

@@ -12,7 +12,7 @@ pub struct Plausibility {
 
 pub fn plausibility(candidate: &Candidate, was_asked_for: bool) -> Plausibility {
     let text = format!("{}\n{}", candidate.summary, candidate.detail);
-    let words = LowercaseWords::of(&text);
+    let words = LowercaseWords::parse(&text);
     let mut found = Plausibility::default();
     for &criterion in &candidate.criteria_met {
         let is_plausible = match criterion {
@@ -44,7 +44,7 @@ pub fn wanted(criterion: KeepReason) -> &'static str {
 /// Whether a user's prompt asks for something to be remembered.
 pub fn asks_to_remember(prompt: &str) -> bool {
     let prompt = &prompt[..prompt.char_indices().nth(20_000).map_or(prompt.len(), |(at, _)| at)];
-    let words = LowercaseWords::of(prompt);
+    let words = LowercaseWords::parse(prompt);
     let asked =
         words.0.windows(2).any(|pair| pair[1] == "remember" && !BEFORE_REMEMBER.contains(&pair[0].as_str()));
     asked
@@ -260,7 +260,7 @@ const PASSING: &[&str] = &[
 struct LowercaseWords(Vec<String>);
 
 impl LowercaseWords {
-    fn of(text: &str) -> LowercaseWords {
+    fn parse(text: &str) -> LowercaseWords {
         let text = text.to_lowercase().replace('’', "'");
         let is_word = |c: char| c.is_alphanumeric() || c == '\'' || c == '-' || c == '_';
         let words = text.split(|c: char| !is_word(c)).map(|word| word.trim_matches(['\'', '-']));
@@ -328,9 +328,9 @@ mod tests {
     #[test]
     fn words_are_whole_words() {
         // `because` has `use` in it, and `disuse` too.
-        let text = LowercaseWords::of("because of disuse");
+        let text = LowercaseWords::parse("because of disuse");
         assert!(text.has("because") && !text.has("use"));
-        assert!(LowercaseWords::of("Don’t forget: X").has("don't forget"));
+        assert!(LowercaseWords::parse("Don’t forget: X").has("don't forget"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn around(alike: Vec<SimilarScore>) -> CandidateFacts {
 }
 
 fn alike(candidate: usize, to: SimilarTo, score: f32, do_guards_differ: bool) -> SimilarScore {
-    let likeness = SimilarityKind::of(score, do_guards_differ).unwrap();
+    let likeness = SimilarityKind::from_score(score, do_guards_differ).unwrap();
     SimilarScore { candidate, to, summary: Text::from("an old statement"), score, likeness }
 }
 
@@ -112,7 +112,7 @@ fn the_same_is_rejected_the_similar_asked_about_and_guards_never_rejected() {
     assert!(matches!(found(0.7199, false), CandidateFate::Similar { .. }));
     assert!(matches!(found(0.49, false), CandidateFate::Similar { .. }));
     assert!(matches!(found(0.99, true), CandidateFate::Similar { .. }), "a number differs");
-    assert_eq!(SimilarityKind::of(0.4899, false), None);
+    assert_eq!(SimilarityKind::from_score(0.4899, false), None);
     assert_eq!(fate(&around(vec![]), None), kept());
 }
 

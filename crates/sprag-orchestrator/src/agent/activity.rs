@@ -59,10 +59,10 @@ impl ActivityReader {
     }
 
     /// The agent printed something.
-    pub(super) fn hear(&mut self, bytes: &[u8]) {
+    pub(super) fn on_output(&mut self, bytes: &[u8]) {
         let now = env::now();
         match &mut self.reader {
-            Some(reader) => reader.take(StreamSource::Printed, bytes, now),
+            Some(reader) => reader.feed(StreamSource::Printed, bytes, now),
             None => self.heard.at = Some(now),
         }
         self.is_stale = true;
@@ -75,7 +75,7 @@ impl ActivityReader {
     }
 
     /// Writes down what is new, when its time has come.
-    pub(super) fn look(&mut self, site: &SessionDir, disk: &dyn Disk) {
+    pub(super) fn write_if_due(&mut self, site: &SessionDir, disk: &dyn Disk) {
         let now = Instant::now();
         if now < self.next {
             return;
@@ -132,8 +132,8 @@ impl ActivityReader {
     fn read_on(&mut self) {
         let (Some(tail), Some(reader)) = (&mut self.tail, &mut self.reader) else { return };
         let session = reader.seen().client_session.as_ref().map(|id| id.to_string());
-        tail.take(session.as_deref(), |bytes| {
-            reader.take(StreamSource::Written, bytes, env::now());
+        tail.read_new(session.as_deref(), |bytes| {
+            reader.feed(StreamSource::Written, bytes, env::now());
             self.is_stale = true;
         });
     }

@@ -58,7 +58,7 @@ pub enum Supervised {
 pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Result<Supervised> {
     let site = SessionDir::at(dir);
     let queue = LocalQueue::around(&site, disk);
-    let Some((spawn, mut lease)) = queue.take(WorkerLimits { session: &site.id() })? else {
+    let Some((spawn, mut lease)) = queue.claim(WorkerLimits { session: &site.id() })? else {
         return Ok(Supervised::Taken);
     };
     taken();
@@ -201,8 +201,8 @@ fn keep(
         };
         let patience = until.saturating_duration_since(now).min(LOOK);
         wait(&streams, &handle, &words, eyes.patience(now).map_or(patience, |first| first.min(patience)))?;
-        streams.take(|said| eyes.hear(said));
-        eyes.look(site, disk);
+        streams.read_available(|said| eyes.on_output(said));
+        eyes.write_if_due(site, disk);
         match session_dir::heard(&words) {
             Some(SupervisorSignal::Interrupt) => process_tree::tell(agent, hears, Signal::INT),
             Some(SupervisorSignal::Stop) => is_told = true,
@@ -212,7 +212,7 @@ fn keep(
         is_told |= lease.renew()? == LeaseTerm::Lost;
     };
     process_tree::end_all(agent)?;
-    streams.take(|said| eyes.hear(said));
+    streams.read_available(|said| eyes.on_output(said));
     let by = ending.map_or(EndedBy::Itself, |ending| ending.by);
     let seen = eyes.close(site, disk, (by == EndedBy::Budget).then_some(AgentTrouble::Budget));
     Ok(SupervisorReport { ended, by, seen })
@@ -220,7 +220,7 @@ fn keep(
 
 /// Whatever is below it is no person. Its hooks would say so themselves, but not from behind a wall.
 fn remember(agent: Pid, disk: &dyn Disk) {
-    let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::look);
+    let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::find_process);
     if let (Some(user), Some((process, _))) = (UserLocations::find(&Env::Real), process) {
         human::remember(&user, disk, process).unwrap_or_default();
     }

@@ -25,23 +25,23 @@ pub struct AgentOutput {
 
 impl AgentOutput {
     /// From the first that is kept.
-    pub fn of(site: &SessionDir) -> AgentOutput {
+    pub fn new(site: &SessionDir) -> AgentOutput {
         AgentOutput {
             tails: [(Stream::Out, OutputTail::new(site.out())), (Stream::Err, OutputTail::new(site.err()))],
         }
     }
 
     /// All lines that are there by now.
-    pub fn take(&mut self, mut each: impl FnMut(Stream, &str)) -> io::Result<()> {
+    pub fn read_lines(&mut self, mut each: impl FnMut(Stream, &str)) -> io::Result<()> {
         for (stream, tail) in &mut self.tails {
-            tail.take(&mut |line| each(*stream, line))?;
+            tail.read_lines(&mut |line| each(*stream, line))?;
         }
         Ok(())
     }
 
     /// The same, and what was not ended: nothing comes after it.
     pub fn finish(mut self, mut each: impl FnMut(Stream, &str)) -> io::Result<()> {
-        self.take(&mut each)?;
+        self.read_lines(&mut each)?;
         for (stream, tail) in &mut self.tails {
             if !tail.begun.is_empty() {
                 each(*stream, &String::from_utf8_lossy(&tail.begun));
@@ -63,7 +63,7 @@ impl OutputTail {
         OutputTail { path, file: None, begun: Vec::new() }
     }
 
-    fn take(&mut self, each: &mut dyn FnMut(&str)) -> io::Result<()> {
+    fn read_lines(&mut self, each: &mut dyn FnMut(&str)) -> io::Result<()> {
         if self.file.is_none() {
             let file = open(&self.path)?;
             // What was put aside before is older than all that follows; put aside just now, it is what we hold.
@@ -132,7 +132,7 @@ mod tests {
 
     fn told(printed: &mut AgentOutput) -> Vec<String> {
         let mut lines = Vec::new();
-        printed.take(|stream, line| lines.push(format!("{stream:?} {line}"))).unwrap();
+        printed.read_lines(|stream, line| lines.push(format!("{stream:?} {line}"))).unwrap();
         lines
     }
 
@@ -140,7 +140,7 @@ mod tests {
     fn lines_are_told_once_and_whole_also_when_the_file_is_put_aside() {
         let dir = tempfile::tempdir().unwrap();
         let site = SessionDir::at(dir.path());
-        let mut printed = AgentOutput::of(&site);
+        let mut printed = AgentOutput::new(&site);
         assert_eq!(told(&mut printed), [""; 0]);
         let append = |path: &Path, text: &str| {
             let mut file = File::options().create(true).append(true).open(path).unwrap();
@@ -158,7 +158,7 @@ mod tests {
         printed.finish(|_, line| rest.push(line.to_owned())).unwrap();
         assert_eq!(rest, ["last"]);
         assert_eq!(
-            told(&mut AgentOutput::of(&site)),
+            told(&mut AgentOutput::new(&site)),
             ["Out one", "Out two", "Out three", "Err bad"],
             "who comes later sees both"
         );
@@ -170,7 +170,7 @@ mod tests {
         let site = SessionDir::at(dir.path());
         fs::write(site.out(), vec![b'x'; 10 * LINE + 5]).unwrap();
         let mut lengths = Vec::new();
-        AgentOutput::of(&site).finish(|_, line| lengths.push(line.len())).unwrap();
+        AgentOutput::new(&site).finish(|_, line| lengths.push(line.len())).unwrap();
         assert!(lengths.iter().all(|&length| length <= 2 * LINE));
         assert_eq!(lengths.iter().sum::<usize>(), 10 * LINE + 5);
     }

@@ -40,7 +40,7 @@ impl Streams {
     }
 
     /// Everything that is there by now; what is said on stdout is also handed on.
-    pub(super) fn take(&mut self, mut said: impl FnMut(&[u8])) {
+    pub(super) fn read_available(&mut self, mut said: impl FnMut(&[u8])) {
         drain(&mut self.out, &mut said);
         drain(&mut self.err, &mut |_| {});
     }

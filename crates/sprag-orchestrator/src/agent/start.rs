@@ -83,7 +83,7 @@ pub fn become_agent(
     {
         std::thread::yield_now();
     }
-    match within.map(|(site, port)| sandbox::enter(&SessionDir::at(site), port, argv)) {
+    match within.map(|(site, port)| sandbox::confine(&SessionDir::at(site), port, argv)) {
         None => exec::become_program(argv),
         Some(Ok(argv)) => exec::become_program(&argv),
         Some(Err(error)) => error,

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// The name of the server for the runs in this folder, as `tmux -L` takes it.
 pub fn server(run: &Path) -> String {
-    let digest = Digest::of([run.as_os_str().as_encoded_bytes()]).to_string();
+    let digest = Digest::hash_parts([run.as_os_str().as_encoded_bytes()]).to_string();
     let tail: String = digest.chars().rev().take(12).collect();
     format!("sprag-{tail}")
 }

@@ -28,7 +28,7 @@ impl TranscriptTail {
     }
 
     /// What was written since, once it is known whose talk it is. One that cannot be read says nothing.
-    pub(super) fn take(&mut self, session: Option<&str>, mut with: impl FnMut(&[u8])) {
+    pub(super) fn read_new(&mut self, session: Option<&str>, mut with: impl FnMut(&[u8])) {
         if self.file.is_none() {
             let session = self.talk.session.as_deref().or(session);
             // It is a name, and a client may say anything.
@@ -96,16 +96,16 @@ mod tests {
         fs::create_dir_all(dir.path().join("2025/01/01")).unwrap();
         let mut tail = TranscriptTail::new(TranscriptDir { dir: dir.path().to_owned(), session: None });
         let mut heard = Vec::new();
-        tail.take(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
+        tail.read_new(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
         fs::write(place.join("rollout-ffff-0000.jsonl"), "another\n").unwrap();
         let path = place.join("rollout-0123-abcd.jsonl");
         fs::write(&path, "one\n").unwrap();
-        tail.take(None, |bytes| heard.extend_from_slice(bytes));
-        tail.take(Some("../../etc"), |bytes| heard.extend_from_slice(bytes));
+        tail.read_new(None, |bytes| heard.extend_from_slice(bytes));
+        tail.read_new(Some("../../etc"), |bytes| heard.extend_from_slice(bytes));
         assert_eq!(heard, b"");
-        tail.take(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
+        tail.read_new(Some("0123-abcd"), |bytes| heard.extend_from_slice(bytes));
         File::options().append(true).open(&path).unwrap().write_all(b"two\n").unwrap();
-        tail.take(None, |bytes| heard.extend_from_slice(bytes));
+        tail.read_new(None, |bytes| heard.extend_from_slice(bytes));
         assert_eq!(heard, b"one\ntwo\n");
     }
 }

@@ -18,7 +18,7 @@ pub struct LocalQueue<'d> {
 
 impl<'d> LocalQueue<'d> {
     /// The queue of the runs in this folder.
-    pub fn of(run: &Path, disk: &'d dyn Disk) -> LocalQueue<'d> {
+    pub fn new(run: &Path, disk: &'d dyn Disk) -> LocalQueue<'d> {
         LocalQueue { folder: run.join("s"), disk }
     }
 
@@ -48,7 +48,7 @@ impl<'d> SessionQueue for LocalQueue<'d> {
         Ok(SessionOffer::Open)
     }
 
-    fn take(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, HeldSession<'d>)>> {
+    fn claim(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, HeldSession<'d>)>> {
         let site = self.site(caps.session);
         let Some(lock) = site.lock()? else { return Ok(None) };
         let spawn = site.spawn()?;
@@ -59,7 +59,7 @@ impl<'d> SessionQueue for LocalQueue<'d> {
         Ok(Some((spawn, HeldSession { site, lock, epoch, disk: self.disk })))
     }
 
-    fn look(&self, session: &str) -> io::Result<SessionProbe> {
+    fn probe(&self, session: &str) -> io::Result<SessionProbe> {
         self.site(session).probe()
     }
 }

@@ -72,10 +72,10 @@ pub trait SessionQueue {
     fn offer(&self, session: &str, spawn: &SpawnRequest) -> io::Result<SessionOffer>;
 
     /// What of it this worker can take on; `None`: somebody else has it, or who asked for it has no say any more.
-    fn take(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Self::Lease)>>;
+    fn claim(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Self::Lease)>>;
 
     /// How a session stands, for who asked for it.
-    fn look(&self, session: &str) -> io::Result<SessionProbe>;
+    fn probe(&self, session: &str) -> io::Result<SessionProbe>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +117,6 @@ pub enum LeaseTerm {
 impl RunLayout {
     /// Where sessions are asked for.
     pub fn queue<'d>(&self, disk: &'d dyn Disk) -> LocalQueue<'d> {
-        LocalQueue::of(&self.run, disk)
+        LocalQueue::new(&self.run, disk)
     }
 }

@@ -100,7 +100,7 @@ pub struct RunCleanReport {
 }
 
 /// What there is to be swept. While a daemon rules, what looks like it may be its own.
-pub fn look(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
+pub fn find_candidates(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
     match lock::ruler(place.run)? {
         Some(pid) => Err(NotRepaired::AtWork { pid }),
         None => found(place),

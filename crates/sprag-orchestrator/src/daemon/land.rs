@@ -40,7 +40,7 @@ pub enum LandRefusal {
 
 /// Moves the target of a plan to its trunk.
 pub fn land(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitError> {
-    let (from, to, checkout) = match look(root, trunk, target)? {
+    let (from, to, checkout) = match find_land_path(root, trunk, target)? {
         LandPath::Free { from, to, checkout } => (from, to, checkout),
         LandPath::None(landed) => return Ok(landed),
     };
@@ -58,7 +58,7 @@ pub fn land(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitEr
 
 /// What would come of it. Nothing is moved.
 pub fn would(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitError> {
-    Ok(match look(root, trunk, target)? {
+    Ok(match find_land_path(root, trunk, target)? {
         LandPath::Free { from, to, .. } => LandOutcome::Moved { from, to },
         LandPath::None(landed) => landed,
     })
@@ -75,7 +75,7 @@ enum LandPath {
     None(LandOutcome),
 }
 
-fn look(root: &Path, trunk: &str, target: &str) -> Result<LandPath, GitError> {
+fn find_land_path(root: &Path, trunk: &str, target: &str) -> Result<LandPath, GitError> {
     let missing = |name: &str| Ok(LandPath::None(LandOutcome::Missing { name: name.to_owned() }));
     let Some(to) = refs::resolve(root, trunk)? else { return missing(trunk) };
     let Some(from) = refs::resolve(root, target)? else { return missing(target) };

@@ -113,7 +113,7 @@ impl<'a> DaemonLoop<'a> {
         watch: &'a dyn Fn(&RunRecord, &Run, &[StageChange]),
     ) -> DaemonLoop<'a> {
         let (tell, news) = channel();
-        let lengths = DurationHistory::look(&ground.run, &ground.plan, log.timed());
+        let lengths = DurationHistory::read(&ground.run, &ground.plan, log.timed());
         listen(&ground, &tell);
         DaemonLoop {
             log,
@@ -164,7 +164,7 @@ impl<'a> DaemonLoop<'a> {
                 return Ok(self.end(RunEnd::Gone));
             }
             let now = env::now();
-            let world = self.look()?;
+            let world = self.observe()?;
             let actions = reconcile(self.log.run(), &world, now);
             let mut wake = None;
             let mut has_acted = false;
@@ -336,7 +336,7 @@ impl<'a> DaemonLoop<'a> {
         });
         let until = self.keeper.keep(&self.log, &self.ground.run, now).map_or(until, |due| due.min(until));
         match self.news.recv_timeout(until) {
-            Ok(news) => self.hear(news)?,
+            Ok(news) => self.handle_event(news)?,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         self.hear_all()
@@ -344,12 +344,12 @@ impl<'a> DaemonLoop<'a> {
 
     fn hear_all(&mut self) -> io::Result<()> {
         while let Ok(news) = self.news.try_recv() {
-            self.hear(news)?;
+            self.handle_event(news)?;
         }
         Ok(())
     }
 
-    fn hear(&mut self, news: LoopEvent) -> io::Result<()> {
+    fn handle_event(&mut self, news: LoopEvent) -> io::Result<()> {
         match news {
             LoopEvent::Outcome(key, outcome) => {
                 self.busy.remove(&key);
@@ -374,7 +374,7 @@ impl<'a> DaemonLoop<'a> {
         }
     }
 
-    fn look(&mut self) -> io::Result<Observed> {
+    fn observe(&mut self) -> io::Result<Observed> {
         let ground = self.ground.clone();
         let mut world = Observed {
             busy: self.busy.clone(),
@@ -405,7 +405,7 @@ impl<'a> DaemonLoop<'a> {
     /// What a session's folder tells; `None` where nobody has taken it on yet.
     fn session(&mut self, key: &EffectKey) -> io::Result<Option<AgentSession>> {
         let site = self.ground.site(key);
-        let probe = self.ground.queue(&RealDisk).look(&site.id())?;
+        let probe = self.ground.queue(&RealDisk).probe(&site.id())?;
         match &probe {
             SessionProbe::Running => {
                 self.watch_over(key);
@@ -434,7 +434,7 @@ impl<'a> DaemonLoop<'a> {
         let stage = self.log.run().sessions().get(key);
         let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
         let told =
-            spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.look(key, spec, seen, env::now()));
+            spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.check(key, spec, seen, env::now()));
         if let Some(told) = told {
             return told;
         }
@@ -444,7 +444,7 @@ impl<'a> DaemonLoop<'a> {
         let Some(worktree) = stage.map(|stage| self.ground.worktree(stage)) else {
             return AgentSign::Working;
         };
-        match self.vitals.look(key, site, seen.as_ref(), &worktree, env::now()) {
+        match self.vitals.check(key, site, seen.as_ref(), &worktree, env::now()) {
             Liveness::Working | Liveness::Suspect => AgentSign::Working,
             Liveness::Wedged => AgentSign::Wedged,
         }

@@ -68,7 +68,7 @@ impl From<io::Error> for NotRepaired {
 }
 
 /// What is left over. While a daemon rules, what looks like it may be its own.
-pub fn look(root: &Path, run: &Path) -> Result<Vec<RepairItem>, NotRepaired> {
+pub fn find_damage(root: &Path, run: &Path) -> Result<Vec<RepairItem>, NotRepaired> {
     if let Some(pid) = lock::ruler(run)? {
         return Err(NotRepaired::AtWork { pid });
     }
@@ -112,7 +112,7 @@ pub fn look(root: &Path, run: &Path) -> Result<Vec<RepairItem>, NotRepaired> {
 
 /// Clears away what can be, and gives what was.
 pub fn mend(root: &Path, run: &Path, disk: &dyn Disk) -> Result<Vec<RepairItem>, NotRepaired> {
-    let found = look(root, run)?;
+    let found = find_damage(root, run)?;
     // From here on nobody begins anything that would look like a left-over.
     let Some(_reign) = lock::begin(run, disk)? else {
         return Err(NotRepaired::AtWork { pid: lock::ruler(run)?.unwrap_or(0) });

@@ -31,7 +31,7 @@ pub(crate) struct CheckOwner<'a> {
 }
 
 impl CheckOwner<'_> {
-    pub(super) fn of(spec: &StageSpec) -> CheckOwner<'_> {
+    pub(super) fn from_spec(spec: &StageSpec) -> CheckOwner<'_> {
         CheckOwner { working_dir: &spec.working_dir, sandbox: &spec.sandbox, caches: &spec.caches }
     }
 }
@@ -49,7 +49,7 @@ impl Job {
         let worktree = self.ground.worktree(stage);
         let (head, tree) = refs::head_of(&worktree)?.unwrap_or_default();
         if of == CheckPhase::Before {
-            let red = self.looking(&worktree, CheckOwner::of(spec), &tree, disk, |place| {
+            let red = self.looking(&worktree, CheckOwner::from_spec(spec), &tree, disk, |place| {
                 stage_checks::commands(place, CheckKind::AfterStage, &spec.before_stage)
             });
             return Ok(match red.first() {
@@ -66,7 +66,7 @@ impl Job {
         if let Some(report) = self.out_of_bounds(&worktree, spec, &base, &head)? {
             return Ok(EffectOutcome::Red { report: Text::new(report) });
         }
-        let red = self.looking(&worktree, CheckOwner::of(spec), &tree, disk, |place| {
+        let red = self.looking(&worktree, CheckOwner::from_spec(spec), &tree, disk, |place| {
             stage_checks::verify(place, &spec.checks)
         });
         if !red.is_empty() {
@@ -100,7 +100,7 @@ impl Job {
         let trunk = self.ground.trunk();
         let paths = refs::changed(worktree, &trunk, head)?;
         let lines = refs::changed_lines(worktree, &trunk, head)?;
-        Ok(reviewer::wanted(spec, &Risk::of(paths.iter().map(String::as_str), lines, 0)))
+        Ok(reviewer::wanted(spec, &Risk::assess(paths.iter().map(String::as_str), lines, 0)))
     }
 
     /// What no check of the plan asks for, and every stage owes.

@@ -24,8 +24,8 @@ impl Job {
         let (ground, Some(mut told)) = (&self.ground, self.told.clone()) else { return Ok(None) };
         let worktree = ground.worktree(stage);
         told.place.worktree = worktree.display().to_string();
-        told.known = knowledge::look(&worktree, &told.spec, disk, env::now());
-        told.known.sandbox = vec![stage_rules::told(&told.spec, &ground.root)];
+        told.known = knowledge::collect(&worktree, &told.spec, disk, env::now());
+        told.known.sandbox = vec![stage_rules::describe(&told.spec, &ground.root)];
         told.notes = notes::of_stage(&ground.run, &ground.plan, stage)?;
         let carried = match &self.stage {
             Some(StageState::Ready(turn)) => {

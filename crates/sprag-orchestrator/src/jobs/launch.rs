@@ -59,10 +59,10 @@ impl Job {
         let own: Vec<Exit> =
             all.iter().filter(|(of, _)| of == stage.as_str()).map(|(_, exit)| exit.clone()).collect();
         let all: Vec<Exit> = all.into_iter().map(|(_, exit)| exit).collect();
-        let Some(left) = budget::left(&spec.budget, &own) else {
+        let Some(left) = budget::remaining(&spec.budget, &own) else {
             return Ok(failed(StageFailure::Budget, "the `budget` of the stage is used up"));
         };
-        let Some(of_run) = budget::left(&self.budget, &all) else {
+        let Some(of_run) = budget::remaining(&self.budget, &all) else {
             return Ok(failed(StageFailure::Budget, "the `budget` of the plan is used up"));
         };
         let left = left.and(of_run);

@@ -92,7 +92,7 @@ impl Job {
             stage_checks::commands(place, CheckKind::Gate, &self.gates)
         });
         for spec in &self.chain {
-            red.extend(self.looking(&path, CheckOwner::of(spec), tree, disk, |place| {
+            red.extend(self.looking(&path, CheckOwner::from_spec(spec), tree, disk, |place| {
                 stage_checks::all(place, &spec.checks)
             }));
         }

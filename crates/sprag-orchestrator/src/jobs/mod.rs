@@ -80,7 +80,7 @@ impl Job {
         let id = stage_of(run, &effect).cloned();
         let standing = id.as_ref().and_then(|id| run.standing(id));
         let is_telling = matches!(effect, Effect::WriteBrief { .. } | Effect::Salvage { .. });
-        let told = id.as_ref().filter(|_| is_telling).and_then(|id| BriefInput::of(run, id));
+        let told = id.as_ref().filter(|_| is_telling).and_then(|id| BriefInput::from_run(run, id));
         let head = match &effect {
             Effect::Gate { number, .. } => {
                 let entry = run.queue().entries().iter().find(|entry| entry.number == *number);
@@ -272,7 +272,7 @@ impl Job {
         for _ in 0..SPAWNS {
             let outcome = self.spawn(stage, disk)?;
             if outcome != EffectOutcome::Spawned
-                || self.ground.queue(disk).look(&site.id())? != SessionProbe::Nothing
+                || self.ground.queue(disk).probe(&site.id())? != SessionProbe::Nothing
             {
                 return Ok(outcome);
             }

@@ -65,7 +65,7 @@ pub(crate) fn damage(
         let more: Vec<Touched> = others.into_iter().filter(|it| !known.contains(&it.path)).collect();
         damaged.extend(protected_marks::marked(dir, sides.tip, &more)?);
     }
-    Ok((!damaged.is_empty()).then(|| told(&damaged, sides.base)))
+    Ok((!damaged.is_empty()).then(|| describe(&damaged, sides.base)))
 }
 
 /// Also the place itself, which could be a link to another one.
@@ -73,7 +73,7 @@ fn is_ours(path: &[u8]) -> bool {
     path.starts_with(OURS.as_bytes()) || path == OURS.trim_end_matches('/').as_bytes()
 }
 
-fn told(damaged: &[Touched], base: &str) -> String {
+fn describe(damaged: &[Touched], base: &str) -> String {
     let mut text = format!("{} protected files were changed, which no stage may do", damaged.len());
     for it in damaged.iter().take(SHOWN) {
         let (path, word) = (quoted(&String::from_utf8_lossy(&it.path)), word(&it.path));

@@ -114,7 +114,7 @@ impl Job {
     fn verdict_place(&self, spec: &StageSpec, base: &str, tree: &CommitId, by: ClientName) -> PathBuf {
         let model = spec.agent.model.as_ref().map(AsRef::as_ref).unwrap_or_default();
         let asked = asked_of_stage(spec);
-        let of = Digest::of([base, tree.0.as_str(), by.name(), model, spec.id.as_str(), &asked]);
+        let of = Digest::hash_parts([base, tree.0.as_str(), by.name(), model, spec.id.as_str(), &asked]);
         self.ground.run.join("passes").join("reviews").join(of.to_string())
     }
 
@@ -182,7 +182,7 @@ impl Job {
         })?;
         self.count(by, &ran, begun, disk).map_err(told)?;
         // Whoever did not end well may have been cut short.
-        match (review::left(&left, &token), &ran.ending) {
+        match (review::read_decision(&left, &token), &ran.ending) {
             (Some(decided), ProcessEnd::Code(0)) => Ok(decided),
             (_, ending) => Err(without_verdict(name, ending, &ran)),
         }
@@ -199,7 +199,7 @@ impl Job {
         let now = env::now();
         let seen = launchers::find(by).stream.map(|stream| {
             let mut reader = stream::StreamReader::new(stream, None);
-            reader.take(StreamSource::Printed, &ran.stdout, now);
+            reader.feed(StreamSource::Printed, &ran.stdout, now);
             reader.finish(now);
             Box::new(reader.seen().clone())
         });

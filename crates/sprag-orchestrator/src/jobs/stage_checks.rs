@@ -105,7 +105,7 @@ fn command(place: &CheckLocation<'_>, what: CheckKind, check: &StageCheck) -> Op
     if pass.as_ref().is_some_and(|pass| place.is_kept(pass)) {
         return None;
     }
-    let red = accept::command(what, check, &place.hear(&check.command, check.timeout, check.walls));
+    let red = accept::command(what, check, &place.run_command(&check.command, check.timeout, check.walls));
     if let (None, Some(pass)) = (&red, pass) {
         // One that cannot be kept costs time, nothing else.
         place.keep(&pass).unwrap_or_default();
@@ -114,7 +114,7 @@ fn command(place: &CheckLocation<'_>, what: CheckKind, check: &StageCheck) -> Op
 }
 
 fn dead_code(place: &CheckLocation<'_>, check: &DeadCode) -> Option<FailedCheck> {
-    accept::dead_code(check, &place.hear(&check.command, check.timeout, CheckSandbox::Up))
+    accept::dead_code(check, &place.run_command(&check.command, check.timeout, CheckSandbox::Up))
 }
 
 fn artifacts(place: &CheckLocation<'_>, globs: &[FileGlob]) -> Vec<FailedCheck> {
@@ -148,7 +148,7 @@ fn lacking(place: &CheckLocation<'_>, glob: &FileGlob, paths: &[String]) -> Opti
 }
 
 impl CheckLocation<'_> {
-    fn hear(&self, command: &ShellLine, timeout: Seconds, walls: CheckSandbox) -> CommandOutput {
+    fn run_command(&self, command: &ShellLine, timeout: Seconds, walls: CheckSandbox) -> CommandOutput {
         let (worktree, root) = (self.worktree.as_os_str(), self.root.as_os_str());
         let env = [
             (checks::VARIABLE, OsStr::new("1")),
@@ -199,7 +199,7 @@ impl CheckLocation<'_> {
             .chain([self.stage.as_str().as_bytes(), self.path.as_encoded_bytes(), &walls])
             .map(<[u8]>::to_vec)
             .collect::<Vec<_>>();
-        self.passes.join(Digest::of(of).to_string())
+        self.passes.join(Digest::hash_parts(of).to_string())
     }
 
     /// It says itself which tree it is about: a file that came to lie there says nothing.

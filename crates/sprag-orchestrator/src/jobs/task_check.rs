@@ -58,7 +58,7 @@ pub(crate) struct TaskChecks(Mutex<BTreeSet<StageId>>);
 
 impl TaskChecks {
     /// `None`: the stage has its turn already.
-    pub(crate) fn take(&self, stage: &StageId) -> Option<TaskCheckGuard<'_>> {
+    pub(crate) fn acquire(&self, stage: &StageId) -> Option<TaskCheckGuard<'_>> {
         self.now().insert(stage.clone()).then(|| TaskCheckGuard { of: self, stage: stage.clone() })
     }
 
@@ -99,10 +99,10 @@ mod tests {
     fn a_stage_has_one_turn_at_a_time_and_no_other_waits_for_it() {
         let checking = TaskChecks::default();
         let (a, b) = (StageId::new("a"), StageId::new("b"));
-        let first = checking.take(&a);
-        assert!(first.is_some() && checking.take(&a).is_none());
-        assert!(checking.take(&b).is_some());
+        let first = checking.acquire(&a);
+        assert!(first.is_some() && checking.acquire(&a).is_none());
+        assert!(checking.acquire(&b).is_some());
         drop(first);
-        assert!(checking.take(&a).is_some());
+        assert!(checking.acquire(&a).is_some());
     }
 }

@@ -26,7 +26,7 @@ enum NudgeChannel {
 }
 
 impl NudgeChannel {
-    fn of(client: &StageClient) -> NudgeChannel {
+    fn for_client(client: &StageClient) -> NudgeChannel {
         match client {
             StageClient::Known(known) if launchers::find(*known).governed != HookSupport::Nobody => {
                 NudgeChannel::Us
@@ -44,14 +44,14 @@ pub(crate) struct ContextMonitor {
 
 impl ContextMonitor {
     /// `None`: there is nothing to be told.
-    pub(crate) fn look(
+    pub(crate) fn check(
         &mut self,
         key: &EffectKey,
         spec: &StageSpec,
         seen: &AgentActivity,
         now: Timestamp,
     ) -> Option<AgentSign> {
-        self.found(key, spec.context_budget, NudgeChannel::of(&spec.agent.client), seen, now)
+        self.found(key, spec.context_budget, NudgeChannel::for_client(&spec.agent.client), seen, now)
     }
 
     fn found(
@@ -103,7 +103,7 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut filling = ContextMonitor::default();
         let mut look = |seen: &AgentActivity, now| {
-            filling.found(&key, 50, NudgeChannel::of(&StageClient::Known(ClientName::Claude)), seen, now)
+            filling.found(&key, 50, NudgeChannel::for_client(&StageClient::Known(ClientName::Claude)), seen, now)
         };
         let asked = |about, percent| Some(AgentSign::Filling { about, percent });
         assert_eq!(look(&AgentActivity::default(), now), None, "what is not known is not told");
@@ -124,7 +124,7 @@ mod tests {
         let client = StageClient::Command { command: vec![Text::new("x")], stream: None };
         let now = Timestamp::from_millis(0);
         let look = |tokens| {
-            ContextMonitor::default().found(&key, 50, NudgeChannel::of(&client), &seen(tokens, 1), now)
+            ContextMonitor::default().found(&key, 50, NudgeChannel::for_client(&client), &seen(tokens, 1), now)
         };
         assert_eq!((look(49), look(50)), (None, Some(AgentSign::Full)));
     }

@@ -21,7 +21,7 @@ pub(crate) struct DurationHistory {
 }
 
 impl DurationHistory {
-    pub(crate) fn look(run: &Path, plan: &str, now: &Timed) -> DurationHistory {
+    pub(crate) fn read(run: &Path, plan: &str, now: &Timed) -> DurationHistory {
         let mut before = Durations::default();
         earlier(run, plan).iter().for_each(|timed| before.saw(timed));
         let mut lengths = DurationHistory { earlier: before, all: Durations::default() };

@@ -33,7 +33,7 @@ struct Watched {
 
 impl HeartbeatMonitor {
     /// Whether a session lives that its supervisor still keeps.
-    pub(crate) fn look(
+    pub(crate) fn check(
         &mut self,
         key: &EffectKey,
         site: &SessionDir,
@@ -69,7 +69,7 @@ impl HeartbeatMonitor {
                 false => Tells::Nothing,
             },
         };
-        watched.watch.look(&signs, now)
+        watched.watch.update(&signs, now)
     }
 
     pub(crate) fn forget(&mut self, key: &EffectKey) {
@@ -126,7 +126,7 @@ mod tests {
         let mut vitals = HeartbeatMonitor::default();
         let key = EffectKey(sprag_base::text::Text::new("r/a/1/spawn.0"));
         let looks = (0..20).map(|look| start.plus_seconds(look * 30));
-        looks.map(|now| vitals.look(&key, &site, Some(&seen), worktree.path(), now)).collect()
+        looks.map(|now| vitals.check(&key, &site, Some(&seen), worktree.path(), now)).collect()
     }
 
     #[test]

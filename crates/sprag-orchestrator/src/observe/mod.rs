@@ -130,7 +130,7 @@ pub fn found(
     let root = ground.root.as_path();
     Ok(match effect {
         Effect::AddWorktree { stage, base } => worktree(ground, stage, base)?,
-        Effect::Spawn { .. } => match ground.queue(&RealDisk).look(&ground.site(key).id()) {
+        Effect::Spawn { .. } => match ground.queue(&RealDisk).probe(&ground.site(key).id()) {
             Ok(SessionProbe::Nothing) | Err(_) => EffectTrace::Nothing,
             Ok(SessionProbe::Running | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Session,
         },

@@ -30,7 +30,7 @@ pub fn ended(root: &Path, run: &Run, key: &EffectKey, probe: &SessionProbe) -> O
             Some(SessionOutcome::Failed { failure: StageFailure::Crash, progress: progress(root, run, key) })
         }
         SessionProbe::Ended(exit) => {
-            Some(SessionOutcome::of(exit, run.killed(key), progress(root, run, key)))
+            Some(SessionOutcome::from_exit(exit, run.killed(key), progress(root, run, key)))
         }
     }
 }

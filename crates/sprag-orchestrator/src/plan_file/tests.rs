@@ -36,7 +36,7 @@ fn told(text: &str) -> Vec<String> {
         Validated::Good { warnings, .. } => warnings,
         Validated::Bad { found } => found,
     };
-    found.problems.iter().map(|problem| problem.told("p.md")).collect()
+    found.problems.iter().map(|problem| problem.to_line("p.md")).collect()
 }
 
 fn good(text: &str) -> Plan {

@@ -44,7 +44,11 @@ pub fn offer(env: &Env, worktree: Option<&Path>) -> SandboxOffer {
 }
 
 /// Goes within the walls, as far as that is done from outside, and says what is to be started then.
-pub fn enter(site: &SessionDir, port: Option<u16>, argv: &[impl AsRef<OsStr>]) -> io::Result<Vec<OsString>> {
+pub fn confine(
+    site: &SessionDir,
+    port: Option<u16>,
+    argv: &[impl AsRef<OsStr>],
+) -> io::Result<Vec<OsString>> {
     let kept = site.walls()?;
     let confined = kept.confined.as_ref().ok_or_else(|| io::Error::other("its walls are not on record"))?;
     let ports = match (&confined.reach, confined.by) {
@@ -105,7 +109,7 @@ pub fn last_words(stderr: &[u8]) -> String {
 }
 
 /// How an agent is kept, in a few words for people and agents.
-pub fn told(confined: &SandboxPolicy) -> String {
+pub fn describe(confined: &SandboxPolicy) -> String {
     let network = match &confined.reach {
         NetworkAccess::Anybody => "the network is open".to_owned(),
         NetworkAccess::Nobody => "there is no network".to_owned(),

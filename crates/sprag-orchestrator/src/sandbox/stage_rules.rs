@@ -46,7 +46,7 @@ pub(crate) fn choice(spec: &StageSpec, root: &Path) -> SandboxChoice {
 }
 
 /// The same in a line for its agent.
-pub(crate) fn told(spec: &StageSpec, root: &Path) -> String {
+pub(crate) fn describe(spec: &StageSpec, root: &Path) -> String {
     match choice(spec, root) {
         SandboxChoice::Off => "You are not confined: the plan says so.".to_owned(),
         SandboxChoice::Bare { why } => format!("You are not confined: {why}."),
@@ -197,7 +197,8 @@ fn walls(
     for path in [grounds.references(), grounds.reference_logs()] {
         made(&path)?;
     }
-    fs::write(grounds.references().join(KEPT), "").map_err(|error| told(&grounds.references(), &error))?;
+    fs::write(grounds.references().join(KEPT), "")
+        .map_err(|error| told(&grounds.references(), &error))?;
     if wall == SandboxBackend::Landlock {
         // It cannot allow what is not there yet.
         (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;

@@ -223,7 +223,7 @@ impl SessionDir {
     }
 
     pub fn note_agent(&self, disk: &dyn Disk, pid: u32) -> io::Result<()> {
-        match processes::look(pid) {
+        match processes::find_process(pid) {
             Some((process, _)) => disk::replace_derived(disk, &self.dir.join("agent.json"), &json(&process)?),
             None => Ok(()),
         }

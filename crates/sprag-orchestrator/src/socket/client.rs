@@ -70,11 +70,11 @@ pub fn is_gone(error: &io::Error) -> bool {
 impl DaemonClient {
     pub fn ask(&mut self, request: &DaemonRequest) -> io::Result<DaemonReply> {
         protocol::write(&mut self.stream, request)?;
-        self.hear()?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        self.receive()?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// What is said next, to whoever subscribed; `None`: the daemon has ended.
-    pub fn hear(&mut self) -> io::Result<Option<DaemonReply>> {
+    pub fn receive(&mut self) -> io::Result<Option<DaemonReply>> {
         match protocol::read(&mut self.stream) {
             Ok(reply) => Ok(Some(reply)),
             Err(Unheard::Closed) => Ok(None),

@@ -20,7 +20,7 @@ pub struct Peer {
     pub session: Option<String>,
 }
 
-pub fn of(stream: &UnixStream, run: &Path) -> io::Result<Peer> {
+pub fn identify(stream: &UnixStream, run: &Path) -> io::Result<Peer> {
     let who = rustix::net::sockopt::socket_peercred(stream)?;
     let pid = u32::try_from(who.pid.as_raw_nonzero().get()).map_err(io::Error::other)?;
     Ok(Peer { is_of_this_user: who.uid == rustix::process::getuid(), session: session_of(run, pid) })
@@ -45,7 +45,7 @@ pub fn session_of(run: &Path, pid: u32) -> Option<String> {
 fn line_of(pid: u32) -> Vec<Process> {
     let mut line = Vec::new();
     let mut next = Some(pid);
-    while let Some((process, parent)) = next.and_then(processes::look) {
+    while let Some((process, parent)) = next.and_then(processes::find_process) {
         line.push(process);
         next = (parent >= 1 && line.len() < DEPTH).then_some(parent);
     }
@@ -74,8 +74,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let us = processes::this_process().unwrap();
         assert_eq!(session_of(dir.path(), us.pid), None);
-        let (_, parent) = processes::look(us.pid).unwrap();
-        let (parent, _) = processes::look(parent).unwrap();
+        let (_, parent) = processes::find_process(us.pid).unwrap();
+        let (parent, _) = processes::find_process(parent).unwrap();
         for (id, process) in [("other", Process { start: us.start + 1, ..us }), ("mine", parent)] {
             let folder = dir.path().join("s").join(id);
             fs::create_dir_all(&folder).unwrap();

@@ -9,7 +9,7 @@ use sprag_host::sys::disk::Disk;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::Run;
 use sprag_plan::run::amend::{NotAmended, amend};
-use sprag_plan::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, hear};
+use sprag_plan::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, accept_command};
 use sprag_plan::run::record::RunRecord;
 use sprag_plan::spec::Plan;
 use sprag_plan::stage::state::StageState;
@@ -92,7 +92,7 @@ pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<R
         LoopRequest::Say { stage, said } => {
             let stage = stage_of(run, speaker, stage.as_ref())
                 .ok_or_else(|| refused(&CommandRefusal::NoStage, ""))?;
-            hear(run, speaker, &stage, said).map_err(|why| refused(&why, stage.as_str()))
+            accept_command(run, speaker, &stage, said).map_err(|why| refused(&why, stage.as_str()))
         }
         LoopRequest::Amend { plan } => {
             amend(run, (**plan).clone(), speaker.name()).map_err(|why| not_amended(&why))

@@ -100,7 +100,7 @@ pub(crate) fn open(
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let hall = hall.clone();
-            let Some(seat) = PeerSeat::take(&hall, |hall| &hall.seats, SEATS) else {
+            let Some(seat) = PeerSeat::acquire(&hall, |hall| &hall.seats, SEATS) else {
                 refuse(&stream, "full", "too many are connected");
                 continue;
             };
@@ -131,7 +131,7 @@ struct PeerSeat {
 }
 
 impl PeerSeat {
-    fn take(hall: &Arc<ServerState>, of: fn(&ServerState) -> &AtomicUsize, most: usize) -> Option<PeerSeat> {
+    fn acquire(hall: &Arc<ServerState>, of: fn(&ServerState) -> &AtomicUsize, most: usize) -> Option<PeerSeat> {
         let seat = PeerSeat { hall: hall.clone(), of };
         (of(hall).fetch_add(1, Ordering::SeqCst) < most).then_some(seat)
     }
@@ -155,9 +155,9 @@ fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
     if stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE))).is_err() {
         return;
     }
-    let Ok(peer) = peer::of(stream, &hall.ground.run) else { return };
+    let Ok(peer) = peer::identify(stream, &hall.ground.run) else { return };
     let _seat = match &peer.session {
-        Some(_) => match PeerSeat::take(hall, |hall| &hall.agents, AGENTS) {
+        Some(_) => match PeerSeat::acquire(hall, |hall| &hall.agents, AGENTS) {
             Some(seat) => Some(seat),
             None => return refuse(stream, "full", "too many agents are connected"),
         },
@@ -298,7 +298,7 @@ fn answer(
             if let (StageCommand::Task { id }, Some(stage)) =
                 (&word, own_stage(hall, speaker, stage.as_ref()))
             {
-                let Some(_turn) = hall.checking.take(&stage) else {
+                let Some(_turn) = hall.checking.acquire(&stage) else {
                     let stage = stage.as_str();
                     return no("busy", &format!("a task of stage `{stage}` is being checked already"));
                 };
@@ -344,7 +344,7 @@ fn ask(hall: &ServerState, speaker: &CommandSender, ask: LoopRequest) -> DaemonR
 /// Tells somebody who watches, until they do not any more. One that does not read is left.
 fn push(stream: &UnixStream, hall: &ServerState, guest: &ConnectedPeer, to: Topic) {
     let mut version = 0;
-    let mut shown = hall.board.look();
+    let mut shown = hall.board.snapshot();
     while guest.watches.load(Ordering::SeqCst) {
         let began = Instant::now();
         let replies: Vec<DaemonReply> = match to {
@@ -362,10 +362,10 @@ fn push(stream: &UnixStream, hall: &ServerState, guest: &ConnectedPeer, to: Topi
         }
         hall.board.wait(version);
         hall.board.pause(PUSH.saturating_sub(began.elapsed()));
-        shown = hall.board.look();
+        shown = hall.board.snapshot();
     }
     guest.watches.store(false, Ordering::SeqCst);
-    if hall.board.look().is_closed {
+    if hall.board.snapshot().is_closed {
         stream.shutdown(Shutdown::Both).unwrap_or_default();
     }
 }

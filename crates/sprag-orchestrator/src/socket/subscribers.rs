@@ -74,7 +74,7 @@ impl Subscribers {
         self.changed.notify_all();
     }
 
-    pub(crate) fn look(&self) -> BoardSnapshot {
+    pub(crate) fn snapshot(&self) -> BoardSnapshot {
         self.lock().clone()
     }
 
@@ -133,13 +133,13 @@ mod tests {
     #[test]
     fn a_slow_reader_loses_the_oldest_lines_and_nothing_waits_for_it() {
         let board = Subscribers::default();
-        let before = board.look().version;
+        let before = board.snapshot().version;
         (0..LINES + 5).for_each(|n| board.say([n.to_string()]));
         let shown = board.wait(before);
         let lines: Vec<&String> = shown.since(before).collect();
         assert_eq!((lines.len(), lines[0].as_str()), (LINES, "5"));
         assert_eq!(shown.since(shown.version).count(), 0);
         board.close(Duration::ZERO);
-        assert!(board.wait(board.look().version).is_closed);
+        assert!(board.wait(board.snapshot().version).is_closed);
     }
 }

@@ -58,7 +58,7 @@ pub fn furnish(ground: &RunLayout, spec: &StageSpec, disk: &dyn Disk) -> Result<
 /// A stage is over: its ports are anybody's.
 pub fn leave(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
     // A lease that stays names a worktree that is gone, and counts for nothing.
-    ports::free(&leases(ground), &ground.worktree(stage), disk).unwrap_or_default();
+    ports::release(&leases(ground), &ground.worktree(stage), disk).unwrap_or_default();
 }
 
 /// Ports are the machine's, so they are leased for all clones of a user together.

@@ -35,7 +35,7 @@ pub(crate) fn lease(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<
     Ok(block)
 }
 
-pub(crate) fn free(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<()> {
+pub(crate) fn release(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<()> {
     let _alone = alone(dir, disk)?;
     for entry in fs::read_dir(dir)?.flatten() {
         let block = entry.file_name().to_str().and_then(|name| name.parse().ok());
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(lease(&dir, &a, &RealDisk).unwrap(), first);
         let second = lease(&dir, &b, &RealDisk).unwrap();
         assert!(second.abs_diff(first) >= BLOCK);
-        free(&dir, &a, &RealDisk).unwrap();
+        release(&dir, &a, &RealDisk).unwrap();
         assert_eq!(owner(&dir, first), None);
         // A worktree that is gone without a word has no ports.
         fs::remove_dir(&b).unwrap();
@@ -94,7 +94,7 @@ mod tests {
     fn a_block_that_somebody_listens_in_is_passed_over() {
         let temp = tempfile::tempdir().unwrap();
         let taken = lease(temp.path(), temp.path(), &RealDisk).unwrap();
-        free(temp.path(), temp.path(), &RealDisk).unwrap();
+        release(temp.path(), temp.path(), &RealDisk).unwrap();
         let _server = TcpListener::bind((Ipv4Addr::LOCALHOST, taken + 3)).unwrap();
         assert_ne!(lease(temp.path(), temp.path(), &RealDisk).unwrap(), taken);
     }

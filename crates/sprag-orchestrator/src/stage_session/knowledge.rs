@@ -26,7 +26,12 @@ const BYTES: u64 = 256 * 1024;
 const FILES: usize = 12;
 const MOST: usize = 50;
 
-pub(crate) fn look(worktree: &Path, spec: &StageSpec, disk: &dyn Disk, now: Timestamp) -> ProjectKnowledge {
+pub(crate) fn collect(
+    worktree: &Path,
+    spec: &StageSpec,
+    disk: &dyn Disk,
+    now: Timestamp,
+) -> ProjectKnowledge {
     ProjectKnowledge {
         knowledge: knowledge(worktree),
         learnings: learnings(worktree, spec, disk, now),

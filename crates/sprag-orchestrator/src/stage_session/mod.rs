@@ -53,18 +53,18 @@ pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<ContextNote> 
             None
         }
         Event::SessionStarted { source: StartSource::Compact | StartSource::Resume } => {
-            told(world, &StageId::new(stage)).ok().flatten()
+            context_note(world, &StageId::new(stage)).ok().flatten()
         }
         // Where every client that has hooks takes a word.
         Event::ToolFinished { .. } | Event::Prompted { .. } => {
             let session = world.env.text(crate::layout::SESSION_VARIABLE)?;
-            nudges::take(&world.places.store, world.disk, stage, &session)
+            nudges::take_pending(&world.places.store, world.disk, stage, &session)
         }
         _ => None,
     }
 }
 
-fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
+fn context_note(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
     let run = world.places.store.join("run");
     let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
     let path = brief_path(&run, &plan, stage);
@@ -84,7 +84,7 @@ fn told(world: &World<'_>, stage: &StageId) -> io::Result<Option<ContextNote>> {
 pub fn stage_now(run: &Path, stage: &StageId) -> io::Result<Option<(String, BriefInput)>> {
     let Some(active) = active::of_stage(run, stage)? else { return Ok(None) };
     let plan = active.plan().head.name.to_string();
-    let Some(mut told) = BriefInput::of(&active, stage) else { return Ok(None) };
+    let Some(mut told) = BriefInput::from_run(&active, stage) else { return Ok(None) };
     told.notes = notes::of_stage(run, &plan, stage)?;
     Ok(Some((plan, told)))
 }

@@ -31,7 +31,7 @@ pub(crate) fn leave(
 }
 
 /// Takes what there is for a session, the oldest name first. What was for others of the stage is too late for them.
-pub(crate) fn take(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<ContextNote> {
+pub(crate) fn take_pending(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<ContextNote> {
     let entries = fs::read_dir(journal::folder(store, stage)).ok()?.flatten();
     let is_one = |name: &String| name.starts_with(BEGIN);
     let named = entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(is_one);
@@ -63,8 +63,9 @@ mod tests {
         let leave = |site: &SessionDir, step: &str, text: &str| {
             leave(dir.path(), &RealDisk, "a", site, &key(step), text).unwrap();
         };
-        let take =
-            |stage: &str, session: &str| take(dir.path(), &RealDisk, stage, session).map(|it| it.to_string());
+        let take = |stage: &str, session: &str| {
+            take_pending(dir.path(), &RealDisk, stage, session).map(|it| it.to_string())
+        };
         assert_eq!(take("a", "r.a.1.spawn.0"), None);
         let ours = site("r.a.1.spawn.0");
         leave(&ours, "answer.0", "yes");
@@ -85,7 +86,7 @@ mod tests {
         let folder = journal::folder(dir.path(), "a");
         fs::create_dir_all(&folder).unwrap();
         std::os::unix::fs::symlink(&secret, folder.join("nudge.x.answer.0")).unwrap();
-        assert_eq!(take(dir.path(), &RealDisk, "a", "x"), None);
+        assert_eq!(take_pending(dir.path(), &RealDisk, "a", "x"), None);
         assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn path(log: &Path) -> PathBuf {
 
 impl Covers {
     /// So much of a log.
-    pub(crate) fn of(log: &Path, bytes: u64) -> io::Result<Covers> {
+    pub(crate) fn read(log: &Path, bytes: u64) -> io::Result<Covers> {
         let file = disk::open_regular(log)?;
         let size = COMPARED.min(bytes);
         Ok(Covers { bytes, first: part(&file, 0, size)?, last: part(&file, bytes - size, size)? })
@@ -69,14 +69,14 @@ impl Covers {
 fn part(file: &File, from: u64, size: u64) -> io::Result<String> {
     let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
     file.read_exact_at(&mut bytes, from)?;
-    Ok(Digest::of([&bytes]).to_string())
+    Ok(Digest::hash_parts([&bytes]).to_string())
 }
 
 /// `None`: there is none of this log.
 pub(crate) fn load(log: &Path, want: BoardPart) -> Option<CachedBoard> {
     let bytes = disk::read_regular(&path(log), LARGEST).ok()?;
     let (kept, rest): (BoardFile, &[u8]) = postcard::take_from_bytes(&bytes).ok()?;
-    let is_ours = kept.build == BUILD && Covers::of(log, kept.covers.bytes).ok()? == kept.covers;
+    let is_ours = kept.build == BUILD && Covers::read(log, kept.covers.bytes).ok()? == kept.covers;
     if !is_ours {
         return None;
     }

@@ -76,11 +76,11 @@ impl Follow {
         let (past, run) = (&mut self.past, &self.run);
         let seen =
             |key: &EffectKey| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
-        Some(RunBoard::of(self.timed.as_ref()?, seen, now))
+        Some(RunBoard::from_run(self.timed.as_ref()?, seen, now))
     }
 
     /// The last things that happened, the oldest first.
-    pub fn told(&self) -> impl Iterator<Item = &str> {
+    pub fn recent_events(&self) -> impl Iterator<Item = &str> {
         self.told.iter().map(String::as_str)
     }
 }

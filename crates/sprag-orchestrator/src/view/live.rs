@@ -42,7 +42,7 @@ pub enum LandedState {
 
 impl LandedState {
     /// Of the run of a board in this checkout.
-    pub fn look(root: Option<&Path>, board: &RunBoard) -> LandedState {
+    pub fn read(root: Option<&Path>, board: &RunBoard) -> LandedState {
         let (trunk, target) =
             (format!("refs/sprag/{}/trunk", board.plan), format!("refs/heads/{}", board.target));
         let missing = root.and_then(|root| refs::missing(root, &trunk, &target).ok()).flatten();

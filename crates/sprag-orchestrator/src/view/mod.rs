@@ -87,10 +87,10 @@ fn age(log: &Path) -> Option<Duration> {
 
 fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<RunBoard>> {
     let Some((timed, bytes)) = run_log::read_to_end(log)? else { return Ok(None) };
-    let board = RunBoard::of(&timed, |key| site_of(run, key).seen(), now);
+    let board = RunBoard::from_run(&timed, |key| site_of(run, key).seen(), now);
     if bytes > SHORT {
         // Whoever cannot write it down looks more slowly next time.
-        let covers = Covers::of(log, bytes);
+        let covers = Covers::read(log, bytes);
         covers
             .and_then(|covers| board::keep(log, &RealDisk, covers, None, board.clone()))
             .unwrap_or_default();
@@ -131,8 +131,8 @@ impl BoardWriter {
             let past = &mut self.past;
             let seen =
                 |key: &EffectKey| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
-            let board = RunBoard::of(log.timed(), seen, now);
-            let covers = Covers::of(log.path(), bytes);
+            let board = RunBoard::from_run(log.timed(), seen, now);
+            let covers = Covers::read(log.path(), bytes);
             // It is for those who look: a run goes on without it.
             covers
                 .and_then(|covers| {

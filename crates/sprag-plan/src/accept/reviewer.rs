@@ -45,7 +45,7 @@ pub fn wanted(spec: &StageSpec, change: &Risk) -> Option<StageReviewer> {
 }
 
 /// For people: who reviews, and when.
-pub fn told(spec: &StageSpec) -> String {
+pub fn describe(spec: &StageSpec) -> String {
     match (spec.verify, reviewer(spec)) {
         (verify, None) => verify.name().to_owned(),
         (Profile::Deep, Some(StageReviewer::Client(known))) => {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn people_are_told_who_reviews() {
-        let told = |client, verify| told(&spec(client, verify));
+        let told = |client, verify| describe(&spec(client, verify));
         assert_eq!(told(json!("codex"), "deep"), "deep, reviewed by another `codex`");
         assert_eq!(told(json!({"command": ["sh"]}), "deep"), "deep, reviewed by you");
         assert_eq!(told(json!({"command": ["sh"]}), "standard"), "standard");

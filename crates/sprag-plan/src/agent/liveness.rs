@@ -64,7 +64,7 @@ impl LivenessWatch {
         now.seconds_since(self.alive)
     }
 
-    pub fn look(&mut self, signs: &LifeSigns, now: Timestamp) -> Liveness {
+    pub fn update(&mut self, signs: &LifeSigns, now: Timestamp) -> Liveness {
         if self.is_busy(signs.cpu, now) {
             self.alive = now;
         }
@@ -121,7 +121,7 @@ mod tests {
         let mut last = Liveness::Working;
         let mut changes = Vec::new();
         for second in looks {
-            let now = watch.look(&signs(second), at(second));
+            let now = watch.update(&signs(second), at(second));
             if now != last {
                 changes.push((second, now));
                 last = now;
@@ -192,7 +192,7 @@ mod tests {
                 while looked + look < second {
                     looked += look;
                     let signs = LifeSigns { heard, cpu, changed, tells: Tells::Waits(wait) };
-                    prop_assert_ne!(watch.look(&signs, at(looked)), Liveness::Wedged);
+                    prop_assert_ne!(watch.update(&signs, at(looked)), Liveness::Wedged);
                 }
                 match kind {
                     0 => heard = Some(at(second)),
@@ -204,7 +204,7 @@ mod tests {
                     }
                 }
                 let signs = LifeSigns { heard, cpu, changed, tells: Tells::Waits(wait) };
-                prop_assert_ne!(watch.look(&signs, at(second)), Liveness::Wedged);
+                prop_assert_ne!(watch.update(&signs, at(second)), Liveness::Wedged);
             }
         }
 
@@ -215,7 +215,7 @@ mod tests {
             let wait = AgentWait { on: WaitTarget::Tool, until: at(last + declared) };
             let signs = LifeSigns { heard: Some(at(last)), cpu: 7, changed: None, tells: Tells::Waits(Some(wait)) };
             let mut second = last;
-            while watch.look(&signs, at(second)) != Liveness::Wedged {
+            while watch.update(&signs, at(second)) != Liveness::Wedged {
                 second += every;
                 prop_assert!(second <= last + declared.max(SILENCE) + every);
             }

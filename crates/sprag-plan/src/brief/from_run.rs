@@ -11,7 +11,7 @@ use crate::stage::state::StageState;
 
 impl BriefInput {
     /// `None`: the plan has no such stage.
-    pub fn of(run: &Run, id: &StageId) -> Option<BriefInput> {
+    pub fn from_run(run: &Run, id: &StageId) -> Option<BriefInput> {
         let plan = run.plan();
         let (spec, standing) = (plan.find(id.as_str())?, run.standing(id)?);
         let name = plan.head.name.as_str();

@@ -47,7 +47,7 @@ fn note(text: &str) -> StageNote {
 /// Whoever changes a word of these sections changes this list, and means it.
 #[test]
 fn the_first_section_is_the_same_bytes_for_every_stage_of_a_kind() {
-    let sums: Vec<String> = KINDS.iter().map(|kind| Sha256Sum::of(stable(*kind).as_bytes()).hex()).collect();
+    let sums: Vec<String> = KINDS.iter().map(|kind| Sha256Sum::hash_bytes(stable(*kind).as_bytes()).hex()).collect();
     for (kind, sum) in KINDS.iter().zip(&sums) {
         let (one, other) = (brief(*kind, &told("a")), brief(*kind, &told("quite-another")));
         assert_eq!(one.stable, other.stable);
@@ -172,7 +172,7 @@ fn what_there_is_to_do_is_told() {
 #[test]
 fn a_run_tells_what_there_is_to_do() {
     let mut run = testing::started(testing::plan(&[("a", "", "src/**"), ("b", "a", "docs/**")]));
-    let told = BriefInput::of(&run, &StageId::new("b")).unwrap();
+    let told = BriefInput::from_run(&run, &StageId::new("b")).unwrap();
     assert_eq!((told.needs.len(), told.task), (1, BriefTask::Assignment));
     assert_eq!(told.place.branch, "sprag/b/work");
     testing::begin(&mut run, "a");
@@ -184,9 +184,9 @@ fn a_run_tells_what_there_is_to_do() {
     for what in [started, failed] {
         run.apply(&RunRecord::Happened { stage: StageId::new("a"), what });
     }
-    let told = BriefInput::of(&run, &StageId::new("a")).unwrap();
+    let told = BriefInput::from_run(&run, &StageId::new("a")).unwrap();
     assert_eq!((told.attempt, told.task), (2, BriefTask::After { failure: StageFailure::Crash }));
-    assert!(BriefInput::of(&run, &StageId::new("nobody")).is_none());
+    assert!(BriefInput::from_run(&run, &StageId::new("nobody")).is_none());
 }
 
 proptest! {

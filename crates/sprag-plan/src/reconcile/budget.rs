@@ -41,8 +41,11 @@ pub fn until_nearly(budget: &RunBudget, earlier: &[Exit]) -> BudgetLeft {
         let used = all - left.min(all);
         Some((all / 10).saturating_mul(NEARLY).saturating_add(all % 10 * NEARLY / 10).saturating_sub(used))
     };
-    let left =
-        left(budget, earlier).unwrap_or(BudgetLeft { tokens: Some(0), micros: Some(0), seconds: Some(0) });
+    let left = remaining(budget, earlier).unwrap_or(BudgetLeft {
+        tokens: Some(0),
+        micros: Some(0),
+        seconds: Some(0),
+    });
     BudgetLeft {
         tokens: most(budget.tokens, left.tokens),
         micros: most(budget.cost.map(|cost| cost.millionths()), left.micros),
@@ -61,7 +64,7 @@ impl BudgetLeft {
 }
 
 /// `None`: nothing is left. `earlier` are the ends of all sessions it is for, the oldest first.
-pub fn left(budget: &RunBudget, earlier: &[Exit]) -> Option<BudgetLeft> {
+pub fn remaining(budget: &RunBudget, earlier: &[Exit]) -> Option<BudgetLeft> {
     // Where a person was asked, whoever starts again does so by their word, and with all of it.
     let is_asked =
         |exit: &&Exit| exit.seen.as_ref().is_some_and(|seen| seen.trouble == Some(AgentTrouble::Budget));
@@ -111,11 +114,11 @@ mod tests {
     #[test]
     fn what_earlier_agents_used_is_gone() {
         let budget = RunBudget { tokens: Some(100), ..RunBudget::UNBOUNDED };
-        let tokens = |earlier: &[Exit]| left(&budget, earlier).map(|left| left.tokens.unwrap());
+        let tokens = |earlier: &[Exit]| remaining(&budget, earlier).map(|left| left.tokens.unwrap());
         assert_eq!(tokens(&[]), Some(100));
         assert_eq!(tokens(&[exit(30, None), exit(40, None)]), Some(30));
         assert_eq!(tokens(&[exit(30, None), exit(70, None)]), None);
-        assert_eq!(left(&RunBudget::UNBOUNDED, &[exit(u64::MAX, None)]), Some(BudgetLeft::default()));
+        assert_eq!(remaining(&RunBudget::UNBOUNDED, &[exit(u64::MAX, None)]), Some(BudgetLeft::default()));
         let (run, stage) = (
             BudgetLeft { tokens: Some(7), ..BudgetLeft::default() },
             BudgetLeft { tokens: Some(9), micros: Some(1), seconds: None },
@@ -140,8 +143,8 @@ mod tests {
     fn whoever_was_asked_gives_all_of_it_again_unless_it_is_to_stop() {
         let over = [exit(120, Some(AgentTrouble::Budget)), exit(10, None)];
         let budget = RunBudget { tokens: Some(100), ..RunBudget::UNBOUNDED };
-        assert_eq!(left(&budget, &over).unwrap().tokens, Some(90));
+        assert_eq!(remaining(&budget, &over).unwrap().tokens, Some(90));
         let stops = RunBudget { on_exceed: BudgetAction::Stop, ..budget };
-        assert_eq!(left(&stops, &over), None);
+        assert_eq!(remaining(&stops, &over), None);
     }
 }

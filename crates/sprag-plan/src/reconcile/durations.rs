@@ -52,7 +52,7 @@ impl Durations {
     }
 
     /// What each stage of a plan is taken to take, in their order.
-    pub fn of(&self, plan: &Plan) -> Vec<u64> {
+    pub fn estimate_stages(&self, plan: &Plan) -> Vec<u64> {
         let of = |spec: &StageSpec| {
             let known = self.stages.get(&spec.id).or_else(|| self.kinds.get(name(spec.kind)));
             // Whatever takes no time at all is still before what builds on it.
@@ -82,13 +82,13 @@ mod tests {
         let run = started(stages);
         let a = run.plan().find("a").unwrap();
         let mut durations = Durations::default();
-        assert_eq!(durations.of(run.plan()), [UNKNOWN; 3]);
+        assert_eq!(durations.estimate_stages(run.plan()), [UNKNOWN; 3]);
         durations.took(a, 100);
-        assert_eq!(durations.of(run.plan()), [100, 100, UNKNOWN]);
+        assert_eq!(durations.estimate_stages(run.plan()), [100, 100, UNKNOWN]);
         durations.took(a, 200);
         durations.took(run.plan().find("b").unwrap(), 0);
-        assert_eq!(durations.of(run.plan()), [130, 1, UNKNOWN], "its own before that of its kind");
+        assert_eq!(durations.estimate_stages(run.plan()), [130, 1, UNKNOWN], "its own before that of its kind");
         (0..50).for_each(|_| durations.took(a, u64::MAX));
-        assert!(durations.of(run.plan())[0] > 1000);
+        assert!(durations.estimate_stages(run.plan())[0] > 1000);
     }
 }

@@ -372,7 +372,7 @@ impl Reconciler<'_> {
     /// What helps is somebody who takes the lock away, or lets us write there.
     fn stuck(&mut self) {
         if let Some(stuck) = self.run.stuck().filter(|stuck| !stuck.is_notified)
-            && let Some(told) = stuck.told()
+            && let Some(told) = stuck.message()
         {
             let (key, text) = (stuck.key(&self.run.id), Text::new(told));
             self.act(key, Effect::Notify { stage: StageId::new("-"), text });

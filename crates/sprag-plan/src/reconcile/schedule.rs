@@ -50,7 +50,7 @@ pub(crate) fn schedule(run: &Run, world: &Observed, now: Timestamp) -> Schedule 
 /// Everybody who could start as far as it goes by itself, the most urgent first.
 fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a StageSpec> {
     let plan = run.plan();
-    let ranks = plan.graph().ranks(&durations.of(plan));
+    let ranks = plan.graph().ranks(&durations.estimate_stages(plan));
     let active: Vec<usize> =
         (0..plan.stages().len()).filter(|at| has_place(run, &plan.stages()[*at])).collect();
     let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {

@@ -48,7 +48,7 @@ impl Run {
             let Some(standing) = self.standings.get_mut(id) else { continue };
             standing.reviewable = None;
             if standing.verified.is_some() && matches!(standing.stage, StageState::Review { .. }) {
-                self.happen(id, &StageEvent::Told(PersonAction::Verify));
+                self.apply_event(id, &StageEvent::Told(PersonAction::Verify));
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::stage::state::StageState;
 use crate::stage::{PersonAction, ReviewReason, StageEvent};
 
 /// Total: one that means nothing any more changes nothing.
-pub(crate) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageCommand) {
+pub(crate) fn apply(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageCommand) {
     let Some(standing) = run.standings.get_mut(id) else { return };
     let what = match said {
         StageCommand::Complete => match &standing.stage {
@@ -31,7 +31,7 @@ pub(crate) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageComma
         }
         StageCommand::Ask { question } => {
             let asked = StageEvent::Asked { question: question.clone() };
-            run.happen(id, &asked);
+            run.apply_event(id, &asked);
             if let Some(standing) = run.standings.get_mut(id) {
                 standing.is_asked = matches!(standing.stage, StageState::Asking { .. });
             }
@@ -102,7 +102,7 @@ pub(crate) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageComma
         StageCommand::Release => StageEvent::Told(PersonAction::Release),
         StageCommand::Retry => StageEvent::Told(PersonAction::Retry),
         StageCommand::Verify => {
-            run.happen(id, &StageEvent::Told(PersonAction::Verify));
+            run.apply_event(id, &StageEvent::Told(PersonAction::Verify));
             // Whoever asks for it wants to know, and not to be told what is known.
             run.standings
                 .get_mut(id)
@@ -111,7 +111,7 @@ pub(crate) fn take(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageComma
             return;
         }
     };
-    run.happen(id, &what);
+    run.apply_event(id, &what);
 }
 
 /// Takes the checks of a stage away that were given up, also from a plan that was changed since.

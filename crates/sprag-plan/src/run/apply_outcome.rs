@@ -15,7 +15,7 @@ use crate::stage::{Phase, ReviewReason, StageEvent, StageFailure};
 /// fills one by itself would do so for ever.
 const HANDOFFS: u32 = 10;
 
-pub(crate) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &EffectOutcome) {
+pub(crate) fn apply(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &EffectOutcome) {
     if stuck_ref::moves(effect) {
         run.stuck = StuckRef::after(run.stuck.take(), key, outcome);
     }
@@ -70,7 +70,7 @@ pub(crate) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &Ef
         Effect::Spawn { stage } => spawned(run, stage, (key, effect), outcome),
         Effect::Nudge { stage, session, about: NudgeTopic::Report, .. } => {
             if *outcome == EffectOutcome::Done {
-                run.happen(stage, &StageEvent::SentBack { session: session.clone() });
+                run.apply_event(stage, &StageEvent::SentBack { session: session.clone() });
             }
         }
         Effect::Nudge { stage, text, about: NudgeTopic::Answer, .. } => {
@@ -92,7 +92,7 @@ pub(crate) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &Ef
                 }
                 (StageState::HandingOff { .. }, EffectOutcome::Salvaged { carry }) => {
                     standing.handoffs += 1;
-                    run.happen(stage, &StageEvent::HandedOff { carry: carry.clone() });
+                    run.apply_event(stage, &StageEvent::HandedOff { carry: carry.clone() });
                 }
                 (StageState::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
                 (_, EffectOutcome::Salvaged { .. }) => standing.is_salvaged = true,
@@ -118,7 +118,7 @@ pub(crate) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &Ef
                 // Nobody can say what is wrong, so somebody has to look at it.
                 _ => run.queue.conflicted(*number, on, Vec::new()),
             };
-            run.left(left);
+            run.apply_queue_exits(left);
         }
         Effect::Gate { number, commit, .. } => {
             *run.tries.entry(*number).or_default() += 1;
@@ -131,14 +131,14 @@ pub(crate) fn take(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &Ef
                 other => CandidateResult::Red { report: why(other) },
             };
             let left = run.queue.checked(*number, commit, checked);
-            run.left(left);
+            run.apply_queue_exits(left);
         }
         Effect::Land { number, to, .. } => {
             *run.tries.entry(*number).or_default() += 1;
             // Where the trunk was somewhere else, it is put back and this is tried again.
             if *outcome == EffectOutcome::Done {
                 let left = run.queue.landed(*number, to);
-                run.left(left);
+                run.apply_queue_exits(left);
             }
         }
         Effect::Restore { .. } => run.restorations += 1,
@@ -166,7 +166,7 @@ fn blocked(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
         EffectOutcome::Failed { failure, .. } => *failure,
         _ => StageFailure::Setup,
     };
-    run.happen(stage, &StageEvent::Failed { failure, again: None });
+    run.apply_event(stage, &StageEvent::Failed { failure, again: None });
     if let (EffectOutcome::Failed { why, .. }, Some(standing)) = (outcome, run.standings.get_mut(stage))
         && matches!(standing.stage, StageState::Blocked { .. })
     {
@@ -200,7 +200,7 @@ fn spawned(run: &mut Run, stage: &StageId, (key, effect): (&EffectKey, &Effect),
         StageState::Conflicted { .. } => StageEvent::ResolverStarted { session },
         _ => StageEvent::Started { session, base },
     };
-    run.happen(stage, &what);
+    run.apply_event(stage, &what);
 }
 
 /// A claim was looked at.
@@ -246,7 +246,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
         EffectOutcome::Unreviewed { head, tree, why } => {
             standing.verified = Some(Verified { attempt, head: head.clone(), tree: tree.clone(), base });
             let why = why.clone();
-            run.happen(stage, &StageEvent::Raised { case: ReviewReason::Unreviewed });
+            run.apply_event(stage, &StageEvent::Raised { case: ReviewReason::Unreviewed });
             run.standings.get_mut(stage).into_iter().for_each(|standing| standing.why = Some(why.clone()));
             return;
         }
@@ -268,7 +268,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
         }
         other => StageEvent::Red { report: why(other) },
     };
-    run.happen(stage, &what);
+    run.apply_event(stage, &what);
 }
 
 fn why(outcome: &EffectOutcome) -> Text<4000> {

@@ -206,7 +206,7 @@ impl CommandSender {
 }
 
 /// What is to be written down of it.
-pub fn hear(
+pub fn accept_command(
     run: &Run,
     speaker: &CommandSender,
     stage: &StageId,

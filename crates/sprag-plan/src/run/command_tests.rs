@@ -129,7 +129,7 @@ fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
         let offered = meant(&run, &standing);
         for name in StageCommandKind::ALL {
             let told = format!("{name:?} of {:?}", standing.stage);
-            match hear(&run, &admin, &id, &said(name)) {
+            match accept_command(&run, &admin, &id, &said(name)) {
                 Ok(record) => {
                     assert!(offered.contains(&name), "not offered, and heard: {told}");
                     let mut after = run.clone();

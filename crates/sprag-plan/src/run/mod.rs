@@ -140,7 +140,7 @@ impl Run {
         match record {
             RunRecord::Started { .. } => {}
             RunRecord::Amended { plan, digest, .. } => self.amend(plan, digest),
-            RunRecord::Happened { stage, what } => self.happen(stage, what),
+            RunRecord::Happened { stage, what } => self.apply_event(stage, what),
             RunRecord::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
             RunRecord::Intent { key, epoch, effect } => {
                 self.epoch = self.epoch.max(*epoch);
@@ -149,11 +149,11 @@ impl Run {
                 if let Some(moves) = standing.map(|standing| standing.moves) {
                     self.since.entry(key.clone()).or_insert(moves);
                 }
-                self.begun(key, effect);
+                self.record_start(key, effect);
             }
             RunRecord::Outcome { key, outcome } => {
                 if let Some(effect) = self.open.remove(key) {
-                    apply_outcome::take(self, key, &effect, outcome);
+                    apply_outcome::apply(self, key, &effect, outcome);
                     self.since.remove(key);
                     self.outdated.remove(key);
                 }
@@ -168,7 +168,7 @@ impl Run {
             RunRecord::Nearly { of } => {
                 self.nearly.entry(of.clone()).or_insert(false);
             }
-            RunRecord::Said { stage, by, said } => apply_command::take(self, stage, by, said),
+            RunRecord::Said { stage, by, said } => apply_command::apply(self, stage, by, said),
         }
     }
 
@@ -339,11 +339,11 @@ impl Run {
         let near = overlaps(&scopes, self.plan.graph(), NEAR).pairs;
         self.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
         let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
-        ids.iter().for_each(|id| self.free(id));
+        ids.iter().for_each(|id| self.recheck_waiting(id));
     }
 
     /// Looks again at what a stage waits for.
-    fn free(&mut self, id: &StageId) {
+    fn recheck_waiting(&mut self, id: &StageId) {
         let Some(spec) = self.plan.find(id.as_str()) else { return };
         let is_done = |need: &StageId| {
             matches!(self.standings.get(need), Some(StageEntry { stage: StageState::Done { .. }, .. }))
@@ -354,16 +354,16 @@ impl Run {
             return;
         }
         if on.is_empty() {
-            self.happen(id, &StageEvent::Freed);
+            self.apply_event(id, &StageEvent::Freed);
         } else {
             standing.stage = StageState::Waiting { on };
         }
     }
 
-    fn happen(&mut self, id: &StageId, what: &StageEvent) {
+    fn apply_event(&mut self, id: &StageId, what: &StageEvent) {
         let merge = self.merging(id);
         let Some(standing) = self.standings.get_mut(id) else { return };
-        standing.heed(what);
+        standing.update_hold(what);
         let what = match (what, &standing.stage, &standing.verified) {
             // What was held back is let go, to where it would be if nobody had held it.
             (
@@ -391,7 +391,7 @@ impl Run {
         let Transition::To(to) = step(&standing.stage, &what) else { return };
         let is_done = matches!(to, StageState::Done { .. });
         let standing = self.standings.get_mut(id).expect("it was there above");
-        standing.enter(to, &what);
+        standing.enter_state(to, &what);
         if is_done {
             let place = self.plan.place(id.as_str());
             let wanted: Vec<StageId> = place
@@ -400,12 +400,12 @@ impl Run {
                 .iter()
                 .map(|place| self.plan.stages()[*place].id.clone())
                 .collect();
-            wanted.iter().for_each(|id| self.free(id));
+            wanted.iter().for_each(|id| self.recheck_waiting(id));
         }
     }
 
     /// What became of entries of the queue.
-    fn left(&mut self, left: Vec<QueueExit>) {
+    fn apply_queue_exits(&mut self, left: Vec<QueueExit>) {
         for left in left {
             let (whose, what) = match left {
                 QueueExit::Landed { whose, merged } => (whose, StageEvent::Landed { merged }),
@@ -416,7 +416,7 @@ impl Run {
             };
             match whose {
                 QueueOwner::Stage(stage) => {
-                    self.happen(&stage, &what);
+                    self.apply_event(&stage, &what);
                     self.resolved(&stage);
                 }
                 QueueOwner::Target => self.merged_foreign(what),
@@ -424,7 +424,7 @@ impl Run {
         }
     }
 
-    fn begun(&mut self, key: &EffectKey, effect: &Effect) {
+    fn record_start(&mut self, key: &EffectKey, effect: &Effect) {
         match effect {
             Effect::AddWorktree { stage, .. }
             | Effect::Setup { stage }

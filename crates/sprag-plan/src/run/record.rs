@@ -304,7 +304,7 @@ pub enum CommitProgress {
 impl SessionOutcome {
     /// What the exit that a supervisor has written down comes to. Limits, logins and full contexts show in what the
     /// client has said of itself; whoever was ended by us was not ended by them.
-    pub fn of(exit: &Exit, killed: Option<KillReason>, progress: CommitProgress) -> SessionOutcome {
+    pub fn from_exit(exit: &Exit, killed: Option<KillReason>, progress: CommitProgress) -> SessionOutcome {
         let failed = |failure| SessionOutcome::Failed { failure, progress };
         let trouble = exit.seen.as_ref().and_then(|seen| seen.trouble.as_ref());
         match (exit.by, &exit.ended, killed) {
@@ -393,7 +393,7 @@ mod tests {
                 failed(StageFailure::Sandbox),
             ),
         ] {
-            assert_eq!(SessionOutcome::of(&exit(ended, by), killed, CommitProgress::Nothing), comes_to);
+            assert_eq!(SessionOutcome::from_exit(&exit(ended, by), killed, CommitProgress::Nothing), comes_to);
         }
     }
 
@@ -425,7 +425,7 @@ mod tests {
             (AgentTrouble::Auth, EndedBy::Deadline, failed(StageFailure::Timeout)),
             (AgentTrouble::Auth, EndedBy::Told, SessionOutcome::Stopped),
         ] {
-            assert_eq!(SessionOutcome::of(&exit(trouble, by), None, CommitProgress::Nothing), comes_to);
+            assert_eq!(SessionOutcome::from_exit(&exit(trouble, by), None, CommitProgress::Nothing), comes_to);
         }
     }
 }

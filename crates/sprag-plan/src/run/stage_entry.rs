@@ -150,7 +150,7 @@ impl StageEntry {
     }
 
     /// What a person says about that which comes next holds whatever the stage is doing.
-    pub(super) fn heed(&mut self, what: &StageEvent) {
+    pub(super) fn update_hold(&mut self, what: &StageEvent) {
         match what {
             StageEvent::Told(PersonAction::Hold) => self.is_held = !self.stage.is_over(),
             StageEvent::Told(PersonAction::Release) => self.is_held = false,
@@ -159,7 +159,7 @@ impl StageEntry {
     }
 
     /// Takes the next state, and drops what belonged to the one before.
-    pub(super) fn enter(&mut self, to: StageState, what: &StageEvent) {
+    pub(super) fn enter_state(&mut self, to: StageState, what: &StageEvent) {
         if let StageEvent::Told(
             PersonAction::Retry
             | PersonAction::GoOn

@@ -30,7 +30,7 @@ impl StuckRef {
     }
 
     /// In words, once it has gone on for long enough to be told.
-    pub fn told(&self) -> Option<String> {
+    pub fn message(&self) -> Option<String> {
         (self.times >= OFTEN).then(|| {
             format!(
                 "a reference could not be moved {} times, and it is tried again: {}",
@@ -45,7 +45,7 @@ impl StuckRef {
             run,
             "-",
             0,
-            &format!("stuck.{}", sprag_base::digest::Digest::of([self.since.0.as_str()]).short()),
+            &format!("stuck.{}", sprag_base::digest::Digest::hash_parts([self.since.0.as_str()]).short()),
         )
     }
 
@@ -73,12 +73,12 @@ mod tests {
             EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("`x.lock` is there") };
         let once = StuckRef::after(None, &key("1"), &locked);
         assert_eq!(
-            (once.as_ref().unwrap().told(), StuckRef::patience(None), StuckRef::patience(once.as_ref())),
+            (once.as_ref().unwrap().message(), StuckRef::patience(None), StuckRef::patience(once.as_ref())),
             (None, 1, 2)
         );
         let thrice =
             StuckRef::after(StuckRef::after(once.clone(), &key("2"), &locked), &key("3"), &locked).unwrap();
-        assert!(thrice.told().unwrap().ends_with("`x.lock` is there"));
+        assert!(thrice.message().unwrap().ends_with("`x.lock` is there"));
         assert_eq!(
             thrice.key(&Text::new("r")),
             once.as_ref().unwrap().key(&Text::new("r")),

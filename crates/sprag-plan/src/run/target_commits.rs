@@ -79,7 +79,7 @@ impl Run {
     fn overtake(&mut self) {
         if let Some(id) = self.resolving() {
             self.queue.withdraw(&QueueOwner::Stage(id.clone()));
-            self.happen(&id, &StageEvent::Overtaken);
+            self.apply_event(&id, &StageEvent::Overtaken);
         }
     }
 

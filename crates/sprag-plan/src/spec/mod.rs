@@ -363,7 +363,7 @@ impl Plan {
     /// Of all that it says: the same digest is the same plan.
     pub fn digest(&self) -> Digest {
         let json = serde_json::to_vec(self).expect("a plan is plain data with text keys");
-        Digest::of([json])
+        Digest::hash_parts([json])
     }
 }
 

@@ -105,7 +105,7 @@ impl PlanProblem {
     }
 
     /// As it is printed: `file:line:col code sentence, fix`.
-    pub fn told(&self, file: &str) -> String {
+    pub fn to_line(&self, file: &str) -> String {
         format!("{file}:{}:{} {self}", self.at.line, self.at.column)
     }
 }

@@ -103,7 +103,7 @@ pub struct RowHistory {
 
 impl RunBoard {
     /// `past` is what was seen of an agent that is gone.
-    pub fn of(
+    pub fn from_run(
         timed: &Timed,
         mut past: impl FnMut(&EffectKey) -> Option<AgentActivity>,
         now: Timestamp,
@@ -144,7 +144,7 @@ impl RunBoard {
                 level: u32::try_from(level).unwrap_or(u32::MAX),
                 id: spec.id.clone(),
                 client: Text::new(spec.agent.client.word()),
-                state: StateLabel::of(&standing.stage),
+                state: StateLabel::from_state(&standing.stage),
                 attempt: standing.stage.attempt(),
                 merged,
                 why,
@@ -170,7 +170,7 @@ impl RunBoard {
             moved: timed.moved,
             target_held: run.target_held().map(|why| Text::new(sentences::target_held(why))),
             nearly: run.nearly().keys().cloned().collect(),
-            stuck: run.stuck().and_then(StuckRef::told).map(Text::new),
+            stuck: run.stuck().and_then(StuckRef::message).map(Text::new),
             rows,
             rest: HiddenRows::default(),
         }

@@ -35,7 +35,7 @@ pub enum WhereToLook {
 /// `None`: there is no such stage.
 pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
     let standing = run.standing(id)?;
-    let (mut what, mut look) = of(standing);
+    let (mut what, mut look) = describe_stage(standing);
     let open: Vec<String> = open_tasks(run, id).iter().map(|task| format!("`{task}`")).collect();
     if !open.is_empty() && !standing.stage.is_over() {
         what.push(format!("open tasks: {}", open.join(", ")));
@@ -57,7 +57,7 @@ pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
     Some(ReviewRequest { what, look, words })
 }
 
-fn of(standing: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
+fn describe_stage(standing: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
     let one = |line: String, look: &[WhereToLook]| (vec![line], look.to_vec());
     match &standing.stage {
         StageState::Waiting { on } => {

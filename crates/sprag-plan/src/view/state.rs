@@ -56,7 +56,7 @@ impl StateLabel {
         StateLabel::Done,
     ];
 
-    pub fn of(stage: &StageState) -> StateLabel {
+    pub fn from_state(stage: &StageState) -> StateLabel {
         match stage {
             StageState::Waiting { .. } => StateLabel::Waiting,
             StageState::Ready(turn) if turn.is_held => StateLabel::Held,

@@ -52,7 +52,7 @@ impl Story {
     }
 
     fn board(&self, past: &BTreeMap<EffectKey, AgentActivity>) -> RunBoard {
-        RunBoard::of(&self.timed, |key| past.get(key).cloned(), now().plus_seconds(self.seconds))
+        RunBoard::from_run(&self.timed, |key| past.get(key).cloned(), now().plus_seconds(self.seconds))
     }
 }
 
@@ -158,7 +158,7 @@ fn names_of_states_are_those_of_the_stages() {
     let mut story = Story::new(&[("a", "", "a/**")]);
     let name = |story: &Story| {
         let standing = story.timed.run().standing(&StageId::new("a")).unwrap();
-        (standing.stage.name(), StateLabel::of(&standing.stage).name())
+        (standing.stage.name(), StateLabel::from_state(&standing.stage).name())
     };
     assert_eq!(name(&story), ("ready", "ready"));
     story.happened("a", StageEvent::Told(PersonAction::Hold));

@@ -22,7 +22,7 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
         let mut watch = LivenessWatch::new(start);
         let mut signs = LifeSigns { heard: None, cpu: 0, changed: None, tells: Tells::Waits(None) };
         // The first look only says what to compare with.
-        watch.look(&signs, start);
+        watch.update(&signs, start);
         let mut now = 0;
         while now < 86_400 {
             let (next, from) = match chance.below(8) {
@@ -41,7 +41,7 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
             while looked + every < next {
                 looked += every;
                 looks += 1;
-                match watch.look(&signs, start.plus_seconds(looked)) {
+                match watch.update(&signs, start.plus_seconds(looked)) {
                     Liveness::Working => {}
                     Liveness::Suspect => suspects += 1,
                     Liveness::Wedged => panic!("seed {seed}: it lives, and is ended after {looked} s"),
@@ -56,7 +56,7 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
                 _ => {
                     signs.cpu += 1000 * every.unsigned_abs();
                     looks += 1;
-                    assert_ne!(watch.look(&signs, start.plus_seconds(now)), Liveness::Wedged, "seed {seed}");
+                    assert_ne!(watch.update(&signs, start.plus_seconds(now)), Liveness::Wedged, "seed {seed}");
                 }
             }
         }

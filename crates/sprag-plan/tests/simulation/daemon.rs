@@ -11,7 +11,7 @@ use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::reconcile::waiting::why;
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
-use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand, hear};
+use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand, accept_command};
 use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome};
 use sprag_plan::run::target_stage::is_base;
 use sprag_plan::run::waiting::WaitingReason;
@@ -320,7 +320,7 @@ impl Daemon {
             return;
         }
         let person = CommandSender::Person { name: Text::new("p"), role: CommandRole::User };
-        if let Ok(record) = hear(&self.run, &person, &id, &said) {
+        if let Ok(record) = accept_command(&self.run, &person, &id, &said) {
             self.anything += 1;
             self.write(record);
         }

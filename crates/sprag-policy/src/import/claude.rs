@@ -48,7 +48,7 @@ fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
             permissions.as_object().ok_or_else(|| broken("`permissions` is not an object"))?
         }
     };
-    let lines = LineNumbers::of(source.text);
+    let lines = LineNumbers::new(source.text);
     let mut found = Vec::new();
     for &(list, decision) in LISTS {
         match permissions.get(list) {
@@ -81,7 +81,7 @@ fn without_place(error: &str) -> String {
 struct LineNumbers<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> LineNumbers<'a> {
-    fn of(text: &'a str) -> LineNumbers<'a> {
+    fn new(text: &'a str) -> LineNumbers<'a> {
         let mut lines = BTreeMap::new();
         let (mut line, mut start) = (1, None);
         let mut is_escaped = false;

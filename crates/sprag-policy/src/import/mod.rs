@@ -239,7 +239,7 @@ fn script(text: &str) -> Script {
 fn unused(ids: &mut BTreeSet<String>, source: &str, about: &str, rule: &Rule) -> String {
     let id = format!("{source}-{}-{}", rule.decision.name(), slug(about));
     let id = match ids.contains(&id) {
-        true => format!("{id}-{}", Digest::of(&rule.any).short()),
+        true => format!("{id}-{}", Digest::hash_parts(&rule.any).short()),
         false => id,
     };
     ids.insert(id.clone());

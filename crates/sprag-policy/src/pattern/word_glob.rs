@@ -97,7 +97,7 @@ impl WordGlob {
             WordGlob::Signs(signs) if signs.contains(&WordGlobChar::Star) => {
                 run(signs, text.chars().map(Letter::Char), Holes::Closed)
             }
-            WordGlob::Signs(signs) => walk(signs, text),
+            WordGlob::Signs(signs) => is_match(signs, text),
         }
     }
 
@@ -149,7 +149,7 @@ pub(crate) fn letters(parts: &[Option<String>]) -> Vec<Letter> {
 }
 
 /// Known text against signs whose stars are all alike: only the last star has to be tried again.
-fn walk(signs: &[WordGlobChar], text: &str) -> bool {
+fn is_match(signs: &[WordGlobChar], text: &str) -> bool {
     let (mut at, mut rest) = (0, text.chars());
     let mut again: Option<(usize, std::str::Chars<'_>)> = None;
     loop {

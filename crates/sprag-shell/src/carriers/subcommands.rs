@@ -234,7 +234,7 @@ impl Evaluator {
             if row.enter.contains(&option.name.as_str())
                 && let Some(to) = &option.value
             {
-                self.state.enter(to);
+                self.state.change_dir(to);
             }
         }
         if name == "git" {

@@ -22,19 +22,19 @@ impl Evaluator {
                 match to.as_deref() {
                     None => {
                         let home = self.state.home.clone();
-                        self.state.enter(&home);
+                        self.state.change_dir(&home);
                     }
                     Some("-") => {
                         let previous = self.state.previous.take();
                         self.state.previous = std::mem::replace(&mut self.state.cwd, previous);
                     }
-                    Some(to) => self.state.enter(to),
+                    Some(to) => self.state.change_dir(to),
                 }
             }
             "pushd" => {
                 self.state.pushed.push(self.state.cwd.clone());
                 match operands().next().cloned() {
-                    Some(to) if !to.starts_with('+') => self.state.enter(&to),
+                    Some(to) if !to.starts_with('+') => self.state.change_dir(&to),
                     _ => self.state.cwd = None,
                 }
             }

@@ -295,7 +295,7 @@ impl Evaluator {
                     if let Some(to) = enter {
                         entered.get_or_insert_with(|| self.state.cwd.clone());
                         let previous = self.state.previous.clone();
-                        self.state.enter(&to);
+                        self.state.change_dir(&to);
                         self.state.previous = previous;
                     }
                     words = inner;

@@ -150,7 +150,7 @@ impl ShellState {
     }
 
     /// `cd` to a word that may have holes.
-    pub(crate) fn enter(&mut self, to: &str) {
+    pub(crate) fn change_dir(&mut self, to: &str) {
         let old = self.cwd.take();
         self.cwd = if crate::expand::unknown::is_known(to) { join(old.as_deref(), to) } else { None };
         // No system has a longer path: where that leads is not known.

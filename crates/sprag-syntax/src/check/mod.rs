@@ -137,7 +137,7 @@ impl LoadedTrees {
         self.known[side as usize].get_or_init(|| {
             let trees = self.side(side);
             let scopes =
-                trees.iter().map(|tree| Some(Scopes::of(tree.as_ref()?, &self.symbols))).collect::<Vec<_>>();
+                trees.iter().map(|tree| Some(Scopes::build(tree.as_ref()?, &self.symbols))).collect::<Vec<_>>();
             let forms = self.forms(side, &scopes, &QuickMap::default());
             SideNames { scopes, forms }
         })
@@ -263,7 +263,7 @@ fn check_vanishing(
         return Ok(NameVisibility::File);
     };
     let path = loaded.path_of(side, file).unwrap_or_default();
-    names::check_vanishing(&NamedFile::of(tree, &loaded.symbols, scopes, path), side, file, at)
+    names::check_vanishing(&NamedFile::new(tree, &loaded.symbols, scopes, path), side, file, at)
 }
 
 fn check_renames(
@@ -282,7 +282,7 @@ fn check_renames(
         .zip(scopes)
         .enumerate()
         .map(|(file, (tree, scopes))| {
-            Some(NamedFile::of(
+            Some(NamedFile::new(
                 tree.as_deref()?,
                 &loaded.symbols,
                 scopes.as_ref()?,

@@ -13,7 +13,7 @@ use crate::units::outline;
 /// More names are not told.
 const MANY: usize = 200;
 
-pub(crate) fn of(loaded: &LoadedTrees, steps: &[ProofStep]) -> ApiChange {
+pub(crate) fn compare(loaded: &LoadedTrees, steps: &[ProofStep]) -> ApiChange {
     let (before, after) = (public(loaded, ProofSide::Before), public(loaded, ProofSide::After));
     let (old, new): (HashSet<&String>, HashSet<&String>) = (before.iter().collect(), after.iter().collect());
     let mut added: Vec<String> =

@@ -16,7 +16,7 @@ use crate::reason::UnprovenReason;
 
 /// Tells whether a change keeps behaviour.
 pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
-    let unproven = |reason| ChangeJudgement::of(Classification::Unproven(reason), ApiChange::default());
+    let unproven = |reason| ChangeJudgement::without_proof(Classification::Unproven(reason), ApiChange::default());
     let paths = change.files.iter().flat_map(|file| [file.path_before, file.path_after]);
     if paths.flatten().any(|path| Lang::of_path(path).is_none()) {
         return unproven(UnprovenReason::Language);
@@ -44,7 +44,7 @@ pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
             Err(refused) => refusal = refusal.or_else(|| steps::reason(&refused)),
         }
     }
-    let api = api::of(&loaded, &[]);
+    let api = api::compare(&loaded, &[]);
     // A literal that came or went is a difference, whatever else was refused.
     let refusal = refusal.filter(|_| !witness::has_other_literals(&loaded));
     let verdict = match (refusal, witness::find(change, &loaded, &api)) {
@@ -52,7 +52,7 @@ pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
         (None, Some(witness)) => Classification::Changed(witness),
         (None, None) => Classification::Unproven(UnprovenReason::Ambiguous),
     };
-    ChangeJudgement::of(verdict, api)
+    ChangeJudgement::without_proof(verdict, api)
 }
 
 fn proved(
@@ -62,7 +62,7 @@ fn proved(
     replayed: ReplayResult,
     steps: Vec<ProofStep>,
 ) -> ChangeJudgement {
-    let api = api::of(loaded, &steps);
+    let api = api::compare(loaded, &steps);
     let proof = Proof {
         v: 1,
         rules: RULES.to_owned(),
@@ -78,7 +78,7 @@ fn proved(
         Ok(claims) => {
             ChangeJudgement { verdict: Classification::Proved(proof), level: Some(level), api, claims }
         }
-        Err(_) => ChangeJudgement::of(Classification::Unproven(UnprovenReason::Ambiguous), api),
+        Err(_) => ChangeJudgement::without_proof(Classification::Unproven(UnprovenReason::Ambiguous), api),
     }
 }
 

@@ -36,8 +36,8 @@ pub(crate) fn reason(refused: &ProofError) -> Option<UnprovenReason> {
 
 /// Lists of steps to try, one after the other.
 pub(crate) fn attempts(loaded: &LoadedTrees) -> Vec<Vec<ProofStep>> {
-    let before = SideNameSet::of(loaded, ProofSide::Before);
-    let after = SideNameSet::of(loaded, ProofSide::After);
+    let before = SideNameSet::collect(loaded, ProofSide::Before);
+    let after = SideNameSet::collect(loaded, ProofSide::After);
     let mut attempts = vec![Vec::new()];
     let mut add = |steps: Vec<ProofStep>| {
         if !attempts.contains(&steps) {
@@ -55,8 +55,8 @@ pub(crate) fn attempts(loaded: &LoadedTrees) -> Vec<Vec<ProofStep>> {
             continue;
         }
         // What is left may have been renamed besides.
-        let before = SideNameSet::of(&state, ProofSide::Before);
-        let after = SideNameSet::of(&state, ProofSide::After);
+        let before = SideNameSet::collect(&state, ProofSide::Before);
+        let after = SideNameSet::collect(&state, ProofSide::After);
         let renames = pair(&state, &before.beyond(&after), &after.beyond(&before));
         add(done.iter().cloned().chain(renames).collect());
         add(done);
@@ -121,7 +121,7 @@ struct SideName {
 }
 
 impl SideNameSet {
-    fn of(loaded: &LoadedTrees, side: ProofSide) -> SideNameSet {
+    fn collect(loaded: &LoadedTrees, side: ProofSide) -> SideNameSet {
         let mut places: QuickMap<Sym, usize> = QuickMap::default();
         let mut list: Vec<SideName> = Vec::new();
         for (file, tree) in loaded.side(side).iter().enumerate() {

@@ -146,5 +146,5 @@ fn excerpt(source: &[u8], tree: &SyntaxTree, id: NodeId) -> Excerpt {
     let node = tree.node(id);
     let text =
         String::from_utf8_lossy(source.get(node.start as usize..node.end as usize).unwrap_or_default());
-    Excerpt { line: LineStarts::of(source).at(node.start), text: text.chars().take(200).collect() }
+    Excerpt { line: LineStarts::new(source).at(node.start), text: text.chars().take(200).collect() }
 }

@@ -67,7 +67,7 @@ pub fn windows(
             if work > WORK {
                 return None;
             }
-            if let Some(owners) = owners.get(&(len, Sha256Sum::of(block))) {
+            if let Some(owners) = owners.get(&(len, Sha256Sum::hash_bytes(block))) {
                 found.push(BlockMatch { start, len, owners: owners.clone() });
             }
         }
@@ -85,7 +85,7 @@ mod tests {
         let text = b"zero\n}\nline1\nline2\nline3\n}\n";
         let here = lines(text);
         let block =
-            |text: &[u8], owner| KnownBlock { len: lines(text).len(), sum: Sha256Sum::of(text), owner };
+            |text: &[u8], owner| KnownBlock { len: lines(text).len(), sum: Sha256Sum::hash_bytes(text), owner };
         let wanted = [block(b"line1\nline2\nline3\n", 7), block(b"line2\n", 8), block(b"line9\nline1\n", 9)];
         let found = windows(&here, &[true; 6], &wanted, 3);
         assert_eq!(found, Some(vec![BlockMatch { start: 2, len: 3, owners: vec![7] }]));
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn all_who_wrote_such_a_block_are_told() {
         let text = b"line1\nline2\nline3\n";
-        let wanted = [1, 2].map(|owner| KnownBlock { len: 3, sum: Sha256Sum::of(text), owner });
+        let wanted = [1, 2].map(|owner| KnownBlock { len: 3, sum: Sha256Sum::hash_bytes(text), owner });
         assert_eq!(windows(&lines(text), &[true; 3], &wanted, 3).unwrap()[0].owners, [1, 2]);
     }
 }

@@ -111,7 +111,7 @@ pub fn digest(files: &[FileDiff], direction: Direction) -> Option<Digest> {
             }
         }
     }
-    (!files.is_empty()).then(|| Digest::of(parts))
+    (!files.is_empty()).then(|| Digest::hash_parts(parts))
 }
 
 fn name(file: &FileDiff) -> &str {

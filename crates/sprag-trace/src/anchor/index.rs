@@ -63,7 +63,7 @@ pub struct Anchors {
 
 impl Anchors {
     /// Of records in the order in which they were written.
-    pub fn of(records: impl IntoIterator<Item = AnchorRecord>) -> Anchors {
+    pub fn from_records(records: impl IntoIterator<Item = AnchorRecord>) -> Anchors {
         let sources: Vec<AnchorRecord> = records.into_iter().collect();
         let replaced = replaced(&sources);
         let mut anchors = Anchors::default();
@@ -151,7 +151,7 @@ impl Anchors {
         for &anchor in self.at.get(&place).into_iter().flatten() {
             let LineRange { start, end, content_hash, .. } = &self.all[anchor].range;
             let Some(block) = lines.get(*start as usize - 1..*end as usize) else { continue };
-            if Sha256Sum::of(&block.concat()) != *content_hash {
+            if Sha256Sum::hash_bytes(&block.concat()) != *content_hash {
                 continue;
             }
             for line in &mut said[*start as usize - 1..*end as usize] {

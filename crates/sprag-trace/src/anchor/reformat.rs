@@ -9,7 +9,7 @@ use crate::blocks;
 /// For each new line, the old lines it is made of; none where more than the layout changed.
 pub fn made_of(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<usize>> {
     let mut made = vec![Vec::new(); new.len()];
-    let (from, to) = (LineTokens::of(old), LineTokens::of(new));
+    let (from, to) = (LineTokens::tokenize(old), LineTokens::tokenize(new));
     if from.tokens.len() > MOST || to.tokens.len() > MOST {
         return made;
     }
@@ -79,7 +79,7 @@ struct LineTokens {
 }
 
 impl LineTokens {
-    fn of(lines: &[&[u8]]) -> LineTokens {
+    fn tokenize(lines: &[&[u8]]) -> LineTokens {
         let mut tokens: Vec<LineToken> = Vec::new();
         for (line, text) in lines.iter().enumerate() {
             let mut rest = *text;

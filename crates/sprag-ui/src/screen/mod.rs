@@ -248,7 +248,7 @@ fn urgent(view: &RunView<'_>, paint: Paint) -> Words<'static> {
 /// What there is to say of the chosen stage.
 fn about<'a>(view: &RunView<'_>, line: &ViewLine<'_>) -> Vec<Words<'a>> {
     let row = line.row;
-    let why = row.why.as_ref().map_or(row.state.name().to_owned(), |why| why.told(view.now));
+    let why = row.why.as_ref().map_or(row.state.name().to_owned(), |why| why.message(view.now));
     let mut first = why;
     if let Some(tool) = line.last_tool {
         first.push_str(&format!(" ({tool})"));

@@ -27,7 +27,7 @@ impl Failure {
     pub(crate) fn bad_plan(path: &Path, found: &ProblemList) -> Failure {
         let name = path.display().to_string();
         let errors = found.problems.iter().filter(|problem| problem.weight() == Severity::Error);
-        let told: Vec<String> = errors.map(|problem| problem.told(&name)).collect();
+        let told: Vec<String> = errors.map(|problem| problem.to_line(&name)).collect();
         Failure::new(ExitKind::No, "bad_plan", told.join("\n       "))
             .next(format!("sprag plan check {}", file_word(path)))
     }

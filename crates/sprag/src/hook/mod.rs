@@ -119,7 +119,7 @@ impl HookReply<'_> {
     fn finish(self) {
         if let Some((world, input, walked)) = self.rest {
             // Chores may be lost: whoever comes next does them.
-            sprag_host::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
+            sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked).unwrap_or_default();
         }
     }
 }
@@ -215,8 +215,8 @@ fn judge<'a>(
         return HookReply { text: "{}".to_owned(), warning: None, rest: None };
     }
     let mut walked = match args.is_dry_run {
-        true => pipeline::rehearse(&world, &input),
-        false => match pipeline::walk(&world, &input) {
+        true => pipeline::dry_run(&world, &input),
+        false => match pipeline::process_event(&world, &input) {
             Ok(walked) => walked,
             Err(error) => unwritten(&world, &input, &error),
         },
@@ -242,7 +242,7 @@ fn judge<'a>(
 /// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
 /// counted, and passes.
 fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> PipelineResult {
-    let mut walked = pipeline::rehearse(world, input);
+    let mut walked = pipeline::dry_run(world, input);
     let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
     if matches!(
         input.event,

@@ -118,7 +118,7 @@ fn obligation(files: &[Text<200>], how: &str, next: String) -> Obligation {
     };
     Obligation {
         duty: Duty::Commit,
-        digest: Digest::of(["commit"].into_iter().chain(files.iter().map(Text::as_str))),
+        digest: Digest::hash_parts(["commit"].into_iter().chain(files.iter().map(Text::as_str))),
         reason: Reason::new(
             "uncommitted",
             format!("what this session changed {how}: {}{more}", named.join(", ")),

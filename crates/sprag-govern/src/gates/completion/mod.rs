@@ -247,7 +247,7 @@ fn unchecked(policy: &Settings, session: &SessionId) -> Obligation {
         .collect();
     Obligation {
         duty: Duty::Verify,
-        digest: Digest::of(["unchecked"].into_iter().chain(names.iter().map(Text::as_str))),
+        digest: Digest::hash_parts(["unchecked"].into_iter().chain(names.iter().map(Text::as_str))),
         reason: Reason::new(
             "not_verified",
             "the work was said to be done while something still ran, and was never checked",
@@ -265,7 +265,7 @@ fn risk(changes: Option<&SessionChanges>, failures: u32) -> Risk {
         Size::Lines(lines) => u32::try_from(lines).unwrap_or(u32::MAX),
         Size::Unknown => 0,
     };
-    Risk::of(changes.paths.iter().map(String::as_str), lines, failures)
+    Risk::assess(changes.paths.iter().map(String::as_str), lines, failures)
 }
 
 impl Failing {
@@ -281,7 +281,7 @@ impl Failing {
         let session = shell_word(session.as_str());
         Obligation {
             duty: Duty::Verify,
-            digest: Digest::of(["verify", tree].into_iter().chain(named)),
+            digest: Digest::hash_parts(["verify", tree].into_iter().chain(named)),
             reason: Reason::new(
                 "verification_failed",
                 why,

@@ -177,7 +177,7 @@ impl RecallGate {
         if self.shown.is_empty() {
             return;
         }
-        let words = StemSet::of([text]);
+        let words = StemSet::from_texts([text]);
         self.shown.iter_mut().for_each(|seen| seen.trail = Trail::begin(&seen.terms, &words));
     }
 
@@ -188,7 +188,7 @@ impl RecallGate {
         }
         // What is run, and what is written.
         let members = call.input.as_object().into_iter().flat_map(|members| members.values());
-        self.note(&StemSet::of(members.filter_map(Value::as_str)));
+        self.note(&StemSet::from_texts(members.filter_map(Value::as_str)));
     }
 
     fn note(&mut self, words: &StemSet) {
@@ -200,7 +200,7 @@ impl RecallGate {
             return;
         }
         let message = stop.last_message.as_str();
-        self.note(&StemSet::of([message]));
+        self.note(&StemSet::from_texts([message]));
         self.cited_in(message, "cited in the answer", cx);
         let mut implied = Vec::new();
         for seen in
@@ -342,7 +342,7 @@ impl RecallGate {
             fate: fate.unwrap_or_default(),
             is_told: false,
             is_personal: found.is_personal,
-            trail: Trail::begin(&found.terms, &StemSet::of([asked])),
+            trail: Trail::begin(&found.terms, &StemSet::from_texts([asked])),
             terms: found.terms.clone(),
         });
     }

@@ -447,7 +447,7 @@ impl ReflectionGate {
             ["reflect", session.as_str(), &times].into_iter().chain(names.iter().map(String::as_str));
         Vote::Owe(Obligation {
             duty: Duty::Reflect,
-            digest: Digest::of(evidence),
+            digest: Digest::hash_parts(evidence),
             reason: Reason::new(
                 "reflection_due",
                 format!("reflect before you stop: {}{more}", sentences.join(", ")),
@@ -476,7 +476,7 @@ fn key(call: &ToolCall, input: &Input) -> Text<128> {
                 Actor::Main => "",
                 Actor::Subagent { id, .. } => id.as_str(),
             };
-            Text::new(Digest::of([actor, call.name.as_str(), &call.input.to_string()]).to_string())
+            Text::new(Digest::hash_parts([actor, call.name.as_str(), &call.input.to_string()]).to_string())
         }
     }
 }

@@ -41,13 +41,13 @@ pub struct ReviewCase {
 impl ReviewCase {
     /// A new verdict is something new to be held for; the same request is not.
     pub fn digest(&self, verdict: Option<&str>) -> Digest {
-        Digest::of(["review", self.id.as_str(), &self.round.to_string(), verdict.unwrap_or_default()])
+        Digest::hash_parts(["review", self.id.as_str(), &self.round.to_string(), verdict.unwrap_or_default()])
     }
 
     /// What called for it, as part of a sentence.
     pub fn trigger(&self) -> String {
         match (&self.gated, self.why) {
-            (Some(gated), _) => gated.told(),
+            (Some(gated), _) => gated.describe(),
             (None, ReviewTrigger::Asked) => "the user asked for it".to_owned(),
             (None, ReviewTrigger::Always) => "every session that worked is reviewed".to_owned(),
             (None, ReviewTrigger::Gated) => "a tool call waits for it".to_owned(),
@@ -98,7 +98,7 @@ impl GatedCall {
         GatedCall { tool: call.name.clone(), rule: Text::from(rule), input: StoredInput::new(&call.input) }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         format!("`{}` waits for it by rule `{}`", quoted(self.tool.as_str()), quoted(self.rule.as_str()))
     }
 }
@@ -226,7 +226,7 @@ impl ReviewerSeat {
 
     /// The reviewer's own stop, in the breaker's books.
     pub fn digest(&self) -> Digest {
-        Digest::of(["reviewer", &self.token.to_string()])
+        Digest::hash_parts(["reviewer", &self.token.to_string()])
     }
 
     /// Whether the session's own stop means that nothing will come of it any more. A process goes on by
@@ -312,7 +312,7 @@ pub fn is_token(text: &str) -> bool {
 }
 
 pub fn hash_of(token: &str) -> Digest {
-    Digest::of(["review token", token])
+    Digest::hash_parts(["review token", token])
 }
 
 #[cfg(test)]

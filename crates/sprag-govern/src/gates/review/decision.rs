@@ -28,7 +28,7 @@ impl ReviewGate {
         };
         match checked {
             Ok((by, tree)) => {
-                self.take(decided, by, tree, cx);
+                self.apply_decision(decided, by, tree, cx);
                 Vote::Pass
             }
             Err(reason) => Vote::Hold(reason),
@@ -84,7 +84,7 @@ impl ReviewGate {
         Ok((DecidedBy::Person, tree))
     }
 
-    fn take(
+    fn apply_decision(
         &mut self,
         decided: &ReviewDecision,
         by: DecidedBy,
@@ -174,7 +174,7 @@ fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, Settings>)
     let at = cx.input.at.to_string();
     let parts =
         [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
-    Text::new(Digest::of(parts).short())
+    Text::new(Digest::hash_parts(parts).short())
 }
 
 /// Reviews that were let go and are had now: of this session, or of this very tree.

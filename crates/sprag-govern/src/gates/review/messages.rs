@@ -247,5 +247,5 @@ pub(crate) fn not_begun() -> ContextNote {
 
 /// Seen apart from others: an unconfirmed approval is no open case.
 pub(crate) fn unconfirmed_digest(approval: &str) -> Digest {
-    Digest::of(["unconfirmed", approval])
+    Digest::hash_parts(["unconfirmed", approval])
 }

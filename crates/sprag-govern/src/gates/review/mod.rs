@@ -182,7 +182,7 @@ impl Gate for ReviewGate {
         }
     }
 
-    fn told(&mut self, digest: Digest) {
+    fn notify_held(&mut self, digest: Digest) {
         match &mut self.standing {
             ReviewState::Idle | ReviewState::Approved(_) => {}
             ReviewState::Wanted { case, .. } if case.digest(None) == digest => {
@@ -236,7 +236,7 @@ impl ReviewGate {
         self.rounds = self.rounds.saturating_add(1);
         let parts = [input.session.as_str(), &input.at.to_string(), &self.rounds.to_string()];
         ReviewCase {
-            id: Text::new(Digest::of(parts).short()),
+            id: Text::new(Digest::hash_parts(parts).short()),
             round: self.rounds,
             why,
             gated,
@@ -487,7 +487,7 @@ impl ReviewGate {
 /// Begins an attempt and gives the text of its template.
 fn begin(case: &mut ReviewCase, cx: &GateCx<'_, Settings>) -> String {
     case.attempts = case.attempts.saturating_add(1);
-    let seed = Digest::of([
+    let seed = Digest::hash_parts([
         cx.input.session.as_str(),
         case.id.as_str(),
         &case.round.to_string(),

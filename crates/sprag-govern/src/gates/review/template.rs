@@ -210,17 +210,17 @@ mod tests {
     #[test]
     fn the_choice_follows_the_weights_and_the_seed() {
         let mut policy = Settings::default();
-        assert_eq!(choose(&policy, Digest::of(["a"])).0, "v1");
+        assert_eq!(choose(&policy, Digest::hash_parts(["a"])).0, "v1");
         let weight = |text: &str| TemplateWeight::try_from(text.to_owned()).unwrap();
         policy.templates.weights = vec![weight("v1=1"), weight("v2=3"), weight("gone=100")];
-        let seeds = || (0..400u32).map(|n| Digest::of([n.to_le_bytes()]));
+        let seeds = || (0..400u32).map(|n| Digest::hash_parts([n.to_le_bytes()]));
         let second = seeds().filter(|seed| choose(&policy, *seed).0 == "v2").count();
         assert!((250..350).contains(&second), "{second}");
         assert!(seeds().all(|seed| choose(&policy, seed) == choose(&policy, seed)));
         policy.templates.active = "v2".to_owned();
         assert!(seeds().all(|seed| choose(&policy, seed).0 == "v2"));
         policy.texts = vec![Template::new("v2", "mine").unwrap()];
-        assert_eq!(choose(&policy, Digest::of(["a"])), ("v2", "mine"));
+        assert_eq!(choose(&policy, Digest::hash_parts(["a"])), ("v2", "mine"));
         for wrong in ["v1", "v1=x", "v1=-1", "=", ""] {
             assert!(TemplateWeight::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }

@@ -187,7 +187,7 @@ impl ScopeGate {
 
     /// Every change of such an intent is a person's to allow.
     fn ask_for(&mut self, call: &ToolCall, intent: &Intent, input: &Input) -> Vote {
-        match self.refused.take(digest_of(input, call), input.at) {
+        match self.refused.use_approval(digest_of(input, call), input.at) {
             ApprovalAnswer::Yes => Vote::Pass,
             ApprovalAnswer::No => Vote::Hold(messages::rejected(intent)),
             ApprovalAnswer::None if input.presence == Presence::Attended => {

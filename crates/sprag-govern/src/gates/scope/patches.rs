@@ -45,7 +45,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 pub(crate) fn wanted(command: &Command, by: &str, script: &Script, input: &Input) -> Vec<WriteTarget> {
-    let Some((patch, files)) = told(command, by) else { return vec![unknown(by)] };
+    let Some((patch, files)) = parse_arguments(command, by) else { return vec![unknown(by)] };
     let source = match (&command.stdin, files.is_empty()) {
         (StdinSource::Text(text), true) => return patch.wanted(text, input),
         (StdinSource::File(Word::Known(file)), true) => vec![file.clone()],
@@ -84,7 +84,7 @@ impl Patch {
 }
 
 /// How, and from which files, as far as the words tell.
-fn told(command: &Command, by: &str) -> Option<(Patch, Vec<String>)> {
+fn parse_arguments(command: &Command, by: &str) -> Option<(Patch, Vec<String>)> {
     let is_git = by != "patch";
     let (mut strip, mut files) = (is_git.then_some(1), Vec::new());
     let mut words = command.argv.iter().skip(if is_git { 2 } else { 1 });

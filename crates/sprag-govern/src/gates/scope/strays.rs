@@ -150,7 +150,7 @@ impl ScopeGate {
         let first = strays.first().map_or("PATH", String::as_str);
         Obligation {
             duty: Duty::Scope,
-            digest: Digest::of(strays),
+            digest: Digest::hash_parts(strays),
             reason: Reason::new(
                 "strayed",
                 format!("a command has changed what intent `{id}` does not own: {}{more}", named.join(", ")),

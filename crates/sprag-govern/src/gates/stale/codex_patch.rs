@@ -69,14 +69,14 @@ fn sections(text: &str) -> Vec<(&str, PatchSection<'_>)> {
         } else if mark("*** End Patch").is_some() {
             break;
         } else if let Some((_, section)) = found.last_mut() {
-            section.take(line);
+            section.add_line(line);
         }
     }
     found
 }
 
 impl<'a> PatchSection<'a> {
-    fn take(&mut self, line: &'a str) {
+    fn add_line(&mut self, line: &'a str) {
         match self {
             PatchSection::Add(lines) => lines.extend(line.strip_prefix('+')),
             PatchSection::Delete => {}
@@ -90,7 +90,7 @@ impl<'a> PatchSection<'a> {
                     if hunks.is_empty() {
                         hunks.push(PatchHunk::default());
                     }
-                    hunks.last_mut().expect("one was pushed").take(line);
+                    hunks.last_mut().expect("one was pushed").add_line(line);
                 }
             }
         }
@@ -98,7 +98,7 @@ impl<'a> PatchSection<'a> {
 }
 
 impl<'a> PatchHunk<'a> {
-    fn take(&mut self, line: &'a str) {
+    fn add_line(&mut self, line: &'a str) {
         match (line.strip_prefix('-'), line.strip_prefix('+')) {
             (Some(old), _) => self.old.push(old),
             (_, Some(new)) => self.new.push(new),

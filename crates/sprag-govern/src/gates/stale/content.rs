@@ -12,7 +12,7 @@ pub struct ContentHash([u8; 32]);
 pub type ShortHash = [u8; 12];
 
 impl ContentHash {
-    pub fn of(bytes: &[u8]) -> ContentHash {
+    pub fn hash_bytes(bytes: &[u8]) -> ContentHash {
         ContentHash(Sha256::digest(bytes).into())
     }
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_hash_survives_being_written_and_what_is_none_is_refused() {
-        let content = ContentHash::of(b"abc");
+        let content = ContentHash::hash_bytes(b"abc");
         assert_eq!(content.to_string(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(parse(&content.to_string()), Some(content));
         for text in ["", "ba78", &"g".repeat(64), &"ä".repeat(32)] {

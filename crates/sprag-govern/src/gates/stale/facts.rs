@@ -97,7 +97,7 @@ pub struct FileWriter {
 }
 
 impl FileWriter {
-    pub fn of(input: &Input) -> FileWriter {
+    pub fn from_input(input: &Input) -> FileWriter {
         let agent = match &input.actor {
             Actor::Main => None,
             Actor::Subagent { id, .. } => Some(id.clone()),

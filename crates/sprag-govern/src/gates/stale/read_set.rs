@@ -46,7 +46,7 @@ pub const ABSENT: ShortHash = [0; 12];
 impl ReadKey {
     /// `agent` is empty for the session's own.
     pub fn new(kind: &str, agent: &str, path: &str) -> ReadKey {
-        let [_, _, key @ ..] = Digest::of([kind, agent, path]).below(1 << 48).to_be_bytes();
+        let [_, _, key @ ..] = Digest::hash_parts([kind, agent, path]).below(1 << 48).to_be_bytes();
         ReadKey(key)
     }
 }
@@ -160,7 +160,7 @@ mod tests {
             set.put(ReadEntry::new(key(at), ABSENT, Coverage::Full));
         }
         assert!(set.get(key(0)).is_none() && set.get(key(1)).is_none() && set.get(key(2)).is_some());
-        let later = ContentHash::of(b"later").short();
+        let later = ContentHash::hash_bytes(b"later").short();
         set.put(ReadEntry::new(key(2), later, Coverage::Lines(3)));
         set.put(ReadEntry::new(key(0), later, Coverage::Full));
         assert_eq!(set.get(key(2)).unwrap().content, later, "it is the youngest but one now");

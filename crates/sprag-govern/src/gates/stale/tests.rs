@@ -40,8 +40,8 @@ struct At {
 
 fn text(text: &str) -> FileKind {
     FileKind::File(FileVersionFact {
-        content: Some(ContentHash::of(text.as_bytes())),
-        stamp: ContentHash::of(text.as_bytes()).short(),
+        content: Some(ContentHash::hash_bytes(text.as_bytes())),
+        stamp: ContentHash::hash_bytes(text.as_bytes()).short(),
         lines: u32::try_from(text.lines().count()).unwrap(),
         bytes: text.len() as u64,
         changed: Timestamp::from_millis(0),
@@ -167,7 +167,7 @@ fn what_was_seen_is_told_before_who_else_writes() {
 
 #[test]
 fn a_write_counts_as_seen_only_if_it_is_known_to_be_ones_own() {
-    let before = Some(ContentHash::of(b"one\n").short());
+    let before = Some(ContentHash::hash_bytes(b"one\n").short());
     for (fit, code) in [
         (EditFit::Planned, "pass"),
         (EditFit::Alone, "pass"),
@@ -188,7 +188,7 @@ fn a_write_counts_as_seen_only_if_it_is_known_to_be_ones_own() {
 fn a_write_whose_end_nobody_told_is_ones_own_by_what_it_was_to_be() {
     let mut play = Play::default();
     let own = |before: &str, manner: WriteManner| At {
-        own: Some(OwnWrite { before: Some(ContentHash::of(before.as_bytes()).short()), manner }),
+        own: Some(OwnWrite { before: Some(ContentHash::hash_bytes(before.as_bytes()).short()), manner }),
         ..at(text("two\n"))
     };
     play.reads(text("one\n"));

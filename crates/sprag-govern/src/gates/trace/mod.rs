@@ -140,13 +140,13 @@ fn note(cx: &GateCx<'_, Settings>) -> Vote {
     });
     match (seen, declared_refactor(cx.about)) {
         (Some(witness), Some(_)) if cx.policy.class_mismatch != Mismatch::Off => {
-            Vote::Note(Text::new(format!("class_mismatch: {}", told(witness))))
+            Vote::Note(Text::new(format!("class_mismatch: {}", describe_witness(witness))))
         }
         _ => Vote::Pass,
     }
 }
 
-fn told(witness: &BehaviourWitness) -> String {
+fn describe_witness(witness: &BehaviourWitness) -> String {
     let place = match witness.after.as_ref().or(witness.before.as_ref()) {
         Some(spot) => format!("`{}:{}`", quoted(witness.path.as_str()), spot.line),
         None => format!("`{}`", quoted(witness.path.as_str())),
@@ -169,10 +169,10 @@ fn owe(witness: &BehaviourWitness, chosen: &SelectedIntent, cx: &GateCx<'_, Sett
     );
     Obligation {
         duty: Duty::Trace,
-        digest: Digest::of([format!("{witness:?}")]),
+        digest: Digest::hash_parts([format!("{witness:?}")]),
         reason: Reason::new(
             "class_mismatch",
-            told(witness),
+            describe_witness(witness),
             format!("take it back, or say what it is: {select}"),
         ),
         items: vec![Text::from(witness.path.as_str())],

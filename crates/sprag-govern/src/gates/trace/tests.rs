@@ -105,7 +105,7 @@ fn only_what_the_session_did_is_for_its_intent() {
 fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
     let judged = |verdict| Answers {
         changed: Some(TraceFindings {
-            judged: Some(JudgedChange { digest: Digest::of(["x"]), verdict }),
+            judged: Some(JudgedChange { digest: Digest::hash_parts(["x"]), verdict }),
             ..TraceFindings::default()
         }),
         ..Answers::default()

@@ -114,7 +114,7 @@ impl IngestTask {
         let mut all = self.known.clone();
         for part in &self.parts {
             let end = ends.get(&part.number).copied().unwrap_or(part.from);
-            let covered = Covered::of(&part.name, &part.file, end)?;
+            let covered = Covered::for_source(&part.name, &part.file, end)?;
             match all.get_mut(usize::from(part.number)) {
                 Some(known) => *known = covered,
                 None => all.push(covered),

@@ -55,7 +55,7 @@ impl<'a> Loader<'a> {
     }
 
     /// On disk when this returns, except for the bad ones, which are given back.
-    pub fn take(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<BadLine>> {
+    pub fn load_lines(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<BadLine>> {
         let now = self.now;
         let (first, second) = lines.split_at(lines.len() / 2);
         let half = |lines: &[Vec<u8>]| lines.iter().map(|line| read(line, now)).collect::<Vec<_>>();

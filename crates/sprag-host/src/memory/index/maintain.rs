@@ -194,7 +194,7 @@ fn write(
         .collect();
     let mut rows: Vec<Vec<ColumnRow>> = std::mem::take(&mut columns.segments);
     for bytes in read.segments {
-        let own = enter(&bytes, &contents, &mut rows, &mut columns.early);
+        let own = build_rows(&bytes, &contents, &mut rows, &mut columns.early);
         rows.push(own);
         contents.push(SegmentContent::New(bytes));
     }
@@ -216,7 +216,7 @@ fn write(
 }
 
 /// The rows of a new segment. What was known under the same ids goes over to it.
-fn enter(
+fn build_rows(
     bytes: &[u8],
     old: &[SegmentContent],
     rows: &mut [Vec<ColumnRow>],

@@ -14,7 +14,7 @@ pub fn store(dir: &Path, pool: Option<&str>) -> Store {
         Some(pool) => {
             let plain: String =
                 pool.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
-            Store::at(dir.join("pools").join(format!("{plain}-{}", Digest::of([pool]))))
+            Store::at(dir.join("pools").join(format!("{plain}-{}", Digest::hash_parts([pool]))))
         }
     }
 }

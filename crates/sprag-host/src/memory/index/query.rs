@@ -74,7 +74,7 @@ impl Memory {
         Ok(Memory { libraries })
     }
 
-    pub fn of(libraries: Vec<(IndexReader, LearningOwner)>) -> Memory {
+    pub fn from_libraries(libraries: Vec<(IndexReader, LearningOwner)>) -> Memory {
         Memory { libraries }
     }
 
@@ -180,6 +180,6 @@ impl Memory {
     /// The text of what was found, also where it is no learning.
     pub fn document(&self, answer: &MemoryHit) -> Option<Document> {
         let (library, _) = &self.libraries[answer.spot.library];
-        Document::of(&library.record(&library.card(answer.spot.place)?).ok()?)
+        Document::from_record(&library.record(&library.card(answer.spot.place)?).ok()?)
     }
 }

@@ -94,7 +94,7 @@ impl IndexReader {
         let MappedIndex { manifest, segments, columns } = index.unwrap_or_default();
         let mut library = IndexReader {
             behind: IndexLag { is_broken: manifest.is_none() && !wanted.is_empty(), ..IndexLag::default() },
-            rows: segments.iter().map(SegmentRows::of).collect(),
+            rows: segments.iter().map(SegmentRows::from_mapped).collect(),
             segments,
             columns,
             tail: Vec::new(),
@@ -352,7 +352,7 @@ struct SegmentRows {
 
 impl SegmentRows {
     /// `None`: they are looked at where they are mapped.
-    fn of(mapped: &Mapped) -> Option<SegmentRows> {
+    fn from_mapped(mapped: &Mapped) -> Option<SegmentRows> {
         let segment = Segment::open(mapped).ok()?;
         if u64::from(segment.count()) * table::DIMS as u64 <= DENSE {
             return None;

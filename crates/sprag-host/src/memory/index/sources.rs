@@ -73,7 +73,7 @@ impl IndexSource {
 
 impl Covered {
     /// What is to be remembered of a source that was read so far.
-    pub fn of(name: &str, file: &File, length: u64) -> io::Result<Covered> {
+    pub fn for_source(name: &str, file: &File, length: u64) -> io::Result<Covered> {
         let found = file.metadata()?;
         let (first, last) = ends(file, length)?;
         Ok(Covered {
@@ -146,7 +146,7 @@ pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<SourceEv
         let mut start = 0;
         while let Some(end) = memchr::memchr(b'\n', &buffer[start..]) {
             let line = &buffer[start..start + end];
-            take(line, number, said.end, &mut said);
+            collect_line(line, number, said.end, &mut said);
             said.end += end as u64 + 1;
             start += end + 1;
         }
@@ -170,7 +170,7 @@ struct SourceLine<'a> {
     body: &'a RawValue,
 }
 
-fn take(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) {
+fn collect_line(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) {
     if !concerns(line) {
         return;
     }
@@ -195,7 +195,7 @@ fn take(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) {
         return;
     }
     let Ok(record) = Record::parse(line) else { return };
-    if let Some(document) = Document::of(&record) {
+    if let Some(document) = Document::from_record(&record) {
         said.drafts.push(DocumentDraft { document, origin: origin(record.at) });
     }
     for (id, change) in usage::changes(&record) {

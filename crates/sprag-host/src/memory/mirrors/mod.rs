@@ -89,7 +89,7 @@ pub enum MirrorOrder {
 
 impl MirrorOrder {
     /// What a backend should be told of a learning as it stands.
-    fn of(entry: &FoldEntry) -> MirrorOrder {
+    fn for_entry(entry: &FoldEntry) -> MirrorOrder {
         match entry.status() {
             LearningStatus::Active | LearningStatus::Stale => {
                 MirrorOrder::Write(Box::new(entry.learning.clone()))
@@ -102,7 +102,7 @@ impl MirrorOrder {
 
     fn digest(&self) -> Digest {
         // A learning is plain data with text keys.
-        Digest::of([serde_json::to_vec(self).unwrap_or_default()])
+        Digest::hash_parts([serde_json::to_vec(self).unwrap_or_default()])
     }
 
     fn about(&self) -> &str {
@@ -122,7 +122,7 @@ impl MirrorOrder {
 }
 
 impl<'a> MirrorContext<'a> {
-    pub fn of(world: &'a World<'_>) -> MirrorContext<'a> {
+    pub fn from_world(world: &'a World<'_>) -> MirrorContext<'a> {
         MirrorContext {
             worktree: world.places.worktree.clone(),
             store: world.store(),
@@ -190,7 +190,7 @@ fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> V
 
 /// Puts what was just logged into the outbox for every backend in use. Says whether there is anything.
 pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Result<bool> {
-    let site = MirrorContext::of(world);
+    let site = MirrorContext::from_world(world);
     let backends = in_use(&site);
     if backends.is_empty() || !records.iter().any(concerns) {
         return Ok(false);
@@ -241,7 +241,7 @@ pub fn mirror(world: &World<'_>, records: &[Record], now: Timestamp) -> Vec<Stri
 /// Delivers entries to one backend; each with whether it was taken. The first failure ends it: the others
 /// would only wait for the same.
 pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Timestamp) -> Delivered {
-    let site = MirrorContext::of(world);
+    let site = MirrorContext::from_world(world);
     let Some(backend) = in_use(&site).into_iter().find(|backend| backend.name == name) else {
         // Nobody mirrors there any more. If it comes back, a synchronisation finds what is missing.
         return Delivered { taken: entries.len(), trouble: None };
@@ -280,14 +280,14 @@ pub struct Delivered {
 
 /// What each backend in use should have and does not, as far as the log knows, and nobody has ordered yet.
 pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<MirrorOrder>)>> {
-    let backends = in_use(&MirrorContext::of(world));
+    let backends = in_use(&MirrorContext::from_world(world));
     if backends.is_empty() {
         return Ok(Vec::new());
     }
     let learnings = projections::load::<Learnings>(&world.store())?.state;
     let mirrored = projections::load::<Mirrored>(&world.store())?.state;
     let orders: Vec<MirrorOrder> =
-        learnings.all().filter(|entry| is_shared(&entry.learning)).map(MirrorOrder::of).collect();
+        learnings.all().filter(|entry| is_shared(&entry.learning)).map(MirrorOrder::for_entry).collect();
     let waiting = outbox::entries(&world.store());
     let missing = |name: &str| {
         let of_backend = waiting.iter().filter(|entry| entry.to == name);
@@ -309,7 +309,7 @@ pub fn foreign(
     dir: &Path,
     now: Timestamp,
 ) -> io::Result<(Store, Vec<String>)> {
-    let site = MirrorContext::of(world);
+    let site = MirrorContext::from_world(world);
     let known = projections::load::<Learnings>(&site.store)?.state;
     let (mut records, mut warnings) = (Vec::new(), Vec::new());
     for backend in in_use(&site) {

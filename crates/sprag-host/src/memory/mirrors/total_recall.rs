@@ -168,7 +168,7 @@ pub fn registers(folder: &Path) -> Vec<BackendHit> {
                 continue;
             }
             hits.push(BackendHit {
-                id: format!("{name}:{}", sprag_base::digest::Digest::of([said]).short()),
+                id: format!("{name}:{}", sprag_base::digest::Digest::hash_parts([said]).short()),
                 summary: one_line(said).chars().take(200).collect(),
                 detail: String::new(),
                 tags: vec![name.clone()],

@@ -144,7 +144,7 @@ impl BlameTracer<'_> {
     fn by_whole_file(&mut self, page: &mut CommitLines<'_>) {
         let anchors = &self.known.anchors;
         let mut said: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (revision, path) in anchors.with_after(Sha256Sum::of(&page.lines.concat())) {
+        for (revision, path) in anchors.with_after(Sha256Sum::hash_bytes(&page.lines.concat())) {
             for (at, it) in anchors.lines_at(revision, path, &page.lines).into_iter().enumerate() {
                 if let LineClaim::By(anchor) = it {
                     said.entry(at).or_default().push(anchor);
@@ -234,7 +234,7 @@ impl BlameTracer<'_> {
             .filter(|&at| page.open[at] && is_telling(page.bare[at]))
             .map(|at| page.bare[at])
             .collect();
-        let gone = Gone::of(&changes, &wanted);
+        let gone = Gone::from_diffs(&changes, &wanted);
         if gone.lines.is_empty() || gone.lines.len() > DELETED {
             return;
         }
@@ -353,7 +353,7 @@ struct Gone<'a> {
 }
 
 impl<'a> Gone<'a> {
-    fn of(changes: &'a [FileDiff], wanted: &HashSet<&[u8]>) -> Gone<'a> {
+    fn from_diffs(changes: &'a [FileDiff], wanted: &HashSet<&[u8]>) -> Gone<'a> {
         let mut gone = Gone::default();
         for file in changes {
             let Some(path) = &file.old else { continue };

@@ -49,7 +49,7 @@ impl<'a> History<'a> {
     }
 
     /// How long the next question may take. `None`: there is no time left.
-    fn left(&mut self) -> Option<Duration> {
+    fn remaining_time(&mut self) -> Option<Duration> {
         let left = self.until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
         self.ran_out |= left.is_none();
         Some(left?.min(PATIENCE))
@@ -60,7 +60,7 @@ impl<'a> History<'a> {
         if let Some(known) = self.blames.get(&key) {
             return known.clone();
         }
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         let at = if is_uncommitted(commit) { FileVersion::Worktree } else { FileVersion::Commit(commit) };
         let blamed = git::blame(self.places, at, path, left).map(Rc::new);
         self.blames.insert(key, blamed.clone());
@@ -72,7 +72,7 @@ impl<'a> History<'a> {
         if let Some(known) = self.texts.get(&key) {
             return known.clone();
         }
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         let text = match is_uncommitted(commit) {
             true => {
                 let file = open_regular(&self.places.worktree.as_ref()?.join(path));
@@ -89,7 +89,7 @@ impl<'a> History<'a> {
         if let Some(known) = self.commits.get(name) {
             return known.clone();
         }
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         let found = git::commits(self.places, &[name], RevisionWalk::Named, 1, left)?.pop().map(Rc::new);
         self.commits.insert(name.to_owned(), found.clone());
         found
@@ -97,12 +97,12 @@ impl<'a> History<'a> {
 
     /// Those of these commits that are still there.
     pub(super) fn existing(&mut self, names: &[&str]) -> Vec<String> {
-        let Some(left) = self.left() else { return Vec::new() };
+        let Some(left) = self.remaining_time() else { return Vec::new() };
         git::existing(self.places, names, left).unwrap_or_default()
     }
 
     pub(super) fn commits(&mut self, names: &[&str], walk: RevisionWalk, most: usize) -> Vec<Rc<CommitInfo>> {
-        let Some(left) = self.left() else { return Vec::new() };
+        let Some(left) = self.remaining_time() else { return Vec::new() };
         let found = git::commits(self.places, names, walk, most, left).unwrap_or_default();
         let found: Vec<Rc<CommitInfo>> = found.into_iter().map(Rc::new).collect();
         self.commits.extend(found.iter().map(|it| (it.name.clone(), Some(Rc::clone(it)))));
@@ -123,7 +123,7 @@ impl<'a> History<'a> {
             return known.clone();
         }
         if is_uncommitted(commit) {
-            let left = self.left()?;
+            let left = self.remaining_time()?;
             let diff = git::uncommitted(self.places, left).map(|diff| Rc::new(commit_diff::parse(&diff)));
             self.changes.insert(commit.to_owned(), diff.clone());
             return diff;
@@ -137,7 +137,7 @@ impl<'a> History<'a> {
         let new: Vec<&str> =
             commits.iter().copied().filter(|name| !self.changes.contains_key(*name)).collect();
         for names in new.chunks(100) {
-            let Some(left) = self.left() else { return };
+            let Some(left) = self.remaining_time() else { return };
             let said = git::changes(self.places, names, left);
             let mut found: HashMap<String, Vec<FileDiff>> =
                 said.iter().flat_map(|diff| commit_diff::parse_many(diff)).collect();
@@ -149,19 +149,19 @@ impl<'a> History<'a> {
     }
 
     pub(super) fn between(&mut self, from: &str, to: &str) -> Option<Rc<Vec<FileDiff>>> {
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         git::between(self.places, from, to, left).map(|diff| Rc::new(commit_diff::parse(&diff)))
     }
 
     /// The newest commit that two have in common.
     pub(super) fn base(&mut self, a: &str, b: &str) -> Option<String> {
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         git::base(self.places, a, b, left)
     }
 
     /// What is checked out has these commits, and not this one. `None`: they are too many.
     pub(super) fn since(&mut self, base: &str) -> Option<HashSet<String>> {
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         git::since(self.places, base, left)
     }
 
@@ -170,7 +170,7 @@ impl<'a> History<'a> {
     }
 
     pub(super) fn message(&mut self, commit: &str) -> Option<String> {
-        let left = self.left()?;
+        let left = self.remaining_time()?;
         git::message(self.places, commit, left)
     }
 }

@@ -43,7 +43,7 @@ impl KnownRecords {
             sources.extend(of_others(&project, own.lines().last().unwrap_or_default()));
         }
         let open = projections::load::<UncommittedLines>(&store).map(|it| it.state).unwrap_or_default();
-        Ok(KnownRecords { anchors: Anchors::of(sources), told: RewriteMap::load(places)?, open })
+        Ok(KnownRecords { anchors: Anchors::from_records(sources), told: RewriteMap::load(places)?, open })
     }
 }
 
@@ -65,6 +65,6 @@ fn of_others(project: &Path, own: &str) -> Vec<AnchorRecord> {
 fn source(line: &[u8], origin: &RecordOrigin) -> Option<AnchorRecord> {
     memchr::memmem::find(line, KIND.as_bytes())?;
     let record = Record::parse(line).ok()?;
-    let trace = TraceRecord::of(&record)?;
+    let trace = TraceRecord::from_record(&record)?;
     Some(AnchorRecord { record: Text::from(record.id), origin: origin.clone(), trace })
 }

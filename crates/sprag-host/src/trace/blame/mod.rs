@@ -161,7 +161,7 @@ impl<'a> BlameTracer<'a> {
             return;
         }
         let Some(pending) = self.known.open.get(&self.place, page.path) else { return };
-        if pending.after != Some(Sha256Sum::of(text)) {
+        if pending.after != Some(Sha256Sum::hash_bytes(text)) {
             return;
         }
         for owned in &pending.owned {
@@ -294,7 +294,7 @@ impl CommitLines<'_> {
 fn place_name(places: &Locations) -> String {
     let is_linked = places.git_dir != places.common;
     let linked = places.worktree.as_ref().filter(|_| is_linked);
-    linked.map(|root| Digest::of([root.as_os_str().as_encoded_bytes()]).short()).unwrap_or_default()
+    linked.map(|root| Digest::hash_parts([root.as_os_str().as_encoded_bytes()]).short()).unwrap_or_default()
 }
 
 /// For each line, all anchors whose block is around it.

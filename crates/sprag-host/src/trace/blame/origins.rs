@@ -73,7 +73,7 @@ impl LostHistory {
         }
         let parents: HashSet<&str> = lost.iter().flat_map(|it| &it.parents).map(String::as_str).collect();
         let heads = lost.iter().filter(|it| !parents.contains(it.name.as_str())).take(HEADS);
-        let heads = heads.map(|it| LostHead::of(history, &it.name)).collect();
+        let heads = heads.map(|it| LostHead::from_history(history, &it.name)).collect();
         LostHistory { recorded, lost, names, heads, digests: HashMap::new() }
     }
 
@@ -102,7 +102,7 @@ impl LostHistory {
         let changes = history.changes(commit).unwrap_or_default();
         let digest = commit_diff::digest(&changes, Direction::Forth);
         self.learn_digests(history);
-        let added = Added::of(&changes);
+        let added = Added::from_diffs(&changes);
         let mut found: HashMap<String, Kinship> = HashMap::new();
         let mut add = |name: &str, kinship: Kinship| {
             let known = found.entry(name.to_owned()).or_insert(kinship);
@@ -117,7 +117,7 @@ impl LostHistory {
             }
             // Scripts make several commits in a second.
             let is_same_author = other.authored == own.authored
-                && history.changes(&other.name).is_some_and(|there| added.is_akin(&Added::of(&there)));
+                && history.changes(&other.name).is_some_and(|there| added.is_akin(&Added::from_diffs(&there)));
             let is_like = other.tree == own.tree || is_same_author;
             // What comes before a commit is no copy of it, however like it is.
             let mut is_before =
@@ -146,7 +146,7 @@ impl LostHistory {
                 && commit_diff::digest(work, Direction::Forth) == digest
             {
                 Kinship::Squash
-            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::of(work)) {
+            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::from_diffs(work)) {
                 Kinship::Kin
             } else {
                 Kinship::Stranger
@@ -201,7 +201,7 @@ impl LostHistory {
 }
 
 impl LostHead {
-    fn of(history: &mut History<'_>, name: &str) -> LostHead {
+    fn from_history(history: &mut History<'_>, name: &str) -> LostHead {
         let base = history.places.head().and_then(|head| history.base(name, &head));
         let since = base.as_ref().and_then(|base| history.since(base));
         let work = base.as_ref().and_then(|base| history.between(base, name)).unwrap_or_default();
@@ -213,7 +213,7 @@ impl LostHead {
 struct Added<'a>(HashSet<&'a [u8]>);
 
 impl<'a> Added<'a> {
-    fn of(files: &'a [FileDiff]) -> Added<'a> {
+    fn from_diffs(files: &'a [FileDiff]) -> Added<'a> {
         let hunks = files.iter().flat_map(|file| &file.hunks);
         let lines = hunks.flat_map(|hunk| &hunk.added).map(|line| bare(line));
         Added(lines.filter(|line| is_telling(line)).collect())

@@ -106,7 +106,7 @@ fn files_of(
                 let files = all.entry(own).or_default();
                 if files.last().is_none_or(|file| file.path != path) {
                     let supersedes = vec![anchors.sources[own].record.clone()];
-                    let after = Some(Sha256Sum::of(&text));
+                    let after = Some(Sha256Sum::hash_bytes(&text));
                     files.push(TracedFile {
                         path: path.to_owned(),
                         after,

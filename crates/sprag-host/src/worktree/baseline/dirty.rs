@@ -56,11 +56,11 @@ enum DirtyBefore {
 }
 
 /// Looks at these files of a worktree.
-pub(crate) fn look(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
+pub(crate) fn read_entries(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
     let mut left = LeftOver { files: FILES, bytes: ALL_BYTES, lines: ALL_LINES };
     paths
         .iter()
-        .map(|path| DirtyEntry { path: written(path), was: left.look(&below(worktree, path)) })
+        .map(|path| DirtyEntry { path: written(path), was: left.read_entry(&below(worktree, path)) })
         .collect()
 }
 
@@ -83,7 +83,7 @@ struct LeftOver {
 }
 
 impl LeftOver {
-    fn look(&mut self, path: &Path) -> DirtyBefore {
+    fn read_entry(&mut self, path: &Path) -> DirtyBefore {
         let Ok(found) = fs::symlink_metadata(path) else {
             return DirtyBefore::Absent;
         };
@@ -208,7 +208,7 @@ impl DirtyNow {
         if found.is_symlink() {
             return match fs::read_link(path) {
                 Ok(target) => {
-                    DirtyNow::Opaque { digest: Digest::of([b"link", target.as_os_str().as_encoded_bytes()]) }
+                    DirtyNow::Opaque { digest: Digest::hash_parts([b"link", target.as_os_str().as_encoded_bytes()]) }
                 }
                 Err(_) => DirtyNow::Other,
             };
@@ -219,7 +219,7 @@ impl DirtyNow {
         let is_cut = text.len() as u64 > cap;
         text.truncate(usize::try_from(cap).unwrap_or(usize::MAX));
         let kind: &[u8] = if found.mode() & 0o100 == 0 { b"file" } else { b"program" };
-        let digest = Digest::of([kind, &text]);
+        let digest = Digest::hash_parts([kind, &text]);
         // As git tells: by the start of the file.
         match memchr::memchr(0, text.get(..8000).unwrap_or(&text)) {
             Some(_) => DirtyNow::Opaque { digest },

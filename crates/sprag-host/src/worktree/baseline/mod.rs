@@ -79,7 +79,7 @@ struct BaselineNote {
 
 /// Notes how things are, by one child. Two processes may do so at once; each has its own name, and
 /// whoever comes second calls [`drop_taken`].
-pub(crate) fn take(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::Result<BaselineName> {
+pub(crate) fn capture(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::Result<BaselineName> {
     let (Some(worktree), Some(git_dir)) = (&places.worktree, &places.git_dir) else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "not in a git repository"));
     };
@@ -88,7 +88,7 @@ pub(crate) fn take(places: &Locations, disk: &dyn Disk, session: &SessionId) -> 
     names.paths.retain(|path| !is_ours(path));
     let is_whole = names.is_whole && names.paths.len() <= NAMES;
     names.paths.truncate(NAMES);
-    let files = dirty::look(worktree, &names.paths);
+    let files = dirty::read_entries(worktree, &names.paths);
 
     let name = format!("{}.{:016x}", journal::stem(session), disk::random()?);
     let dir = dir(&places.store, &name);
@@ -167,7 +167,7 @@ pub(crate) fn since(places: &Locations, name: &str) -> Option<Since> {
         };
         all.add(path, became);
     }
-    Some(all.told())
+    Some(all.summarize())
 }
 
 /// The files of a repository within this one, which git names as a whole: scaffolders leave such.
@@ -211,7 +211,7 @@ impl BaselineDiff {
         self.by_path.insert(path, became.change);
     }
 
-    fn told(self) -> Since {
+    fn summarize(self) -> Since {
         let mut since = Since { is_whole: self.is_whole, ..Since::default() };
         for (path, change) in self.by_path {
             let path = String::from_utf8_lossy(&path).into_owned();

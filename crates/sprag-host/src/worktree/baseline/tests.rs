@@ -92,7 +92,7 @@ impl Repo {
 
     fn start(&self) -> Start<'_> {
         let places = self.places();
-        let taken = take(&places, &RealDisk, &SessionId::new("s-1")).unwrap();
+        let taken = capture(&places, &RealDisk, &SessionId::new("s-1")).unwrap();
         Start { repo: self, places, taken }
     }
 }
@@ -415,7 +415,7 @@ fn note_index(note: &[u8]) -> usize {
 fn a_session_is_forgotten_and_no_other() {
     let repo = Repo::new();
     let (places, store) = (repo.places(), Store::at(repo.places().store));
-    let take = |id: &str| take(&places, &RealDisk, &SessionId::new(id)).unwrap();
+    let take = |id: &str| capture(&places, &RealDisk, &SessionId::new(id)).unwrap();
     let (lost, kept) = (take("s"), take("s.0123456789abcdef"));
     take("s");
     drop_taken(&places, &RealDisk, &lost.name).unwrap();
@@ -435,13 +435,13 @@ fn sweeping_up_takes_it_with_the_journal() {
     let record = new_record::record("x", now, Some(&id), None, serde_json::json!({}));
     journal.commit(&RealDisk, vec![record], &Session::default()).unwrap();
     journal.unlock().unwrap();
-    take(&places, &RealDisk, &id).unwrap();
-    take(&places, &RealDisk, &SessionId::new("lost")).unwrap();
+    capture(&places, &RealDisk, &id).unwrap();
+    capture(&places, &RealDisk, &SessionId::new("lost")).unwrap();
     repo.append("a.txt", "four\n");
     crate::worktree::tree_hash::hash(&places, &RealDisk).unwrap();
 
     let sweep = |before| {
-        let found = clean::look(&places, before).unwrap();
+        let found = clean::plan_sweep(&places, before).unwrap();
         clean::sweep(&places, &RealDisk, &found, before, now).unwrap()
     };
     assert_eq!(sweep(Timestamp::from_millis(0)), CleanReport::default());
@@ -458,14 +458,14 @@ fn one_child_each() {
     if let Some(dir) = std::env::var_os("COUNTED_REPO") {
         if std::env::var_os("PATH").is_some_and(|path| path.is_empty()) {
             let places = Locations::find(Path::new(&dir), &Env::Given([].into())).unwrap();
-            assert!(take(&places, &RealDisk, &SessionId::new("s")).is_err());
+            assert!(capture(&places, &RealDisk, &SessionId::new("s")).is_err());
             let name = names(&Store::at(&places.store)).pop().unwrap();
             assert_eq!(since(&places, &name), None);
             assert_eq!(crate::worktree::tree_hash::hash(&places, &RealDisk), None);
             return;
         }
         let places = Locations::find(Path::new(&dir), &Env::Given([].into())).unwrap();
-        let taken = take(&places, &RealDisk, &SessionId::new("s")).unwrap();
+        let taken = capture(&places, &RealDisk, &SessionId::new("s")).unwrap();
         fs::write(Path::new(&dir).join("new"), "x\n").unwrap();
         assert_eq!(since(&places, &taken.name).unwrap().lines, 1);
         return;

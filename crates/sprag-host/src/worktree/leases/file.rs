@@ -58,7 +58,7 @@ pub(super) fn stat(path: &Path) -> FileKind {
 }
 
 /// Reads and hashes it. Of a large file whose stamp is known to the caller nothing is read.
-pub(crate) fn look(path: &Path, knows_stamp: impl FnOnce(ShortHash) -> bool) -> ReadFile {
+pub(crate) fn read_unless_known(path: &Path, knows_stamp: impl FnOnce(ShortHash) -> bool) -> ReadFile {
     let found = stat(path);
     let FileKind::File(stamped) = found else {
         return ReadFile { found, text: None };
@@ -79,7 +79,7 @@ fn read(path: &Path) -> io::Result<ReadFile> {
     let mut text = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
     (&file).take(LARGE + 1).read_to_end(&mut text)?;
     let lines = count_lines(&text, text.last().copied());
-    let version = version(&before, Some(ContentHash::of(&text)), lines);
+    let version = version(&before, Some(ContentHash::hash_bytes(&text)), lines);
     Ok(ReadFile { found: FileKind::File(version), text: (text.len() as u64 <= LARGE).then_some(text) })
 }
 
@@ -121,7 +121,7 @@ fn version(found: &Metadata, content: Option<ContentHash>, lines: u32) -> FileVe
         found.ctime_nsec().to_le_bytes(),
     ];
     // As text it is 32 digits; half of them tell any two stamps apart.
-    let stamp = Digest::of(stamp).to_string();
+    let stamp = Digest::hash_parts(stamp).to_string();
     let mut short: ShortHash = [0; 12];
     short.copy_from_slice(&stamp.as_bytes()[..12]);
     FileVersionFact {

@@ -183,7 +183,7 @@ pub(crate) struct LeasedPath {
 
 impl LeasedPath {
     /// `common` is the git directory of the clone. A file of another one is known by its whole path.
-    pub(super) fn of(real: &str, common: Option<&Path>) -> LeasedPath {
+    pub(super) fn resolve(real: &str, common: Option<&Path>) -> LeasedPath {
         let path = Path::new(real);
         let git = path.parent().and_then(locations::worktree_of);
         match git.filter(|(_, found)| Some(found.as_path()) == common) {
@@ -249,7 +249,7 @@ impl<'a> Ledger<'a> {
     /// What was kept, if it is that still.
     pub(super) fn kept(&self, content: ContentHash) -> Option<Vec<u8>> {
         let text = read_capped(open_regular(&self.kept_path(content)).ok()?, KEPT_BYTES + 1).ok()?;
-        (ContentHash::of(&text) == content).then_some(text)
+        (ContentHash::hash_bytes(&text) == content).then_some(text)
     }
 
     /// The same by the part of a hash that a session remembers.
@@ -284,14 +284,14 @@ impl<'a> Ledger<'a> {
             return None;
         }
         let name = Path::new(real).file_name()?.to_string_lossy().into_owned();
-        let stem = format!("{}-{}", now.millis(), Digest::of([real]).short());
+        let stem = format!("{}-{}", now.millis(), Digest::hash_parts([real]).short());
         let path = dir.join(format!("{stem}-{what}-{name}"));
         disk::replace_derived(self.disk, &path, text).ok()?;
         Some(path.to_string_lossy().into_owned())
     }
 
     fn page_path(&self, name: &LeasedPath) -> PathBuf {
-        self.dir.join(format!("{}.json", Digest::of([&name.path])))
+        self.dir.join(format!("{}.json", Digest::hash_parts([&name.path])))
     }
 
     fn kept_path(&self, content: ContentHash) -> PathBuf {

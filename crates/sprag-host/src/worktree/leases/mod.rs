@@ -52,7 +52,7 @@ pub(crate) fn before(
 ) -> Option<FileBefore> {
     let ledger = Ledger::to_look(world.disk, &world.places.store);
     let real = LinkResolver::default().path(path);
-    let name = LeasedPath::of(&real, world.places.common.as_deref());
+    let name = LeasedPath::resolve(&real, world.places.common.as_deref());
     let id = call_id(call);
     let page = ledger.page(&name);
     let is_it = |turn: &&WriteLease| turn.root == name.root && turn.session == *session && turn.call == id;
@@ -66,7 +66,7 @@ pub(crate) fn before(
 
 /// Looks at the files of a call. Those that it is about to write are claimed for it, those that it has written
 /// are let go.
-pub(crate) fn look(world: &World<'_>, input: &Input, session: &Session) -> Option<StaleFacts> {
+pub(crate) fn inspect_files(world: &World<'_>, input: &Input, session: &Session) -> Option<StaleFacts> {
     let (call, outcome) = match &input.event {
         Event::ToolRequested { call } => (call, None),
         Event::ToolFinished { call, outcome } => (call, Some(outcome)),
@@ -114,7 +114,7 @@ pub(crate) fn release(world: &World<'_>, input: &Input, facts: &Answers, ruling:
     let ledger = Ledger::open(world.disk, &world.places.store);
     let id = call_id(call);
     for file in ours {
-        let name = LeasedPath::of(&file.real, world.places.common.as_deref());
+        let name = LeasedPath::resolve(&file.real, world.places.common.as_deref());
         let mut page = ledger.page(&name);
         page.turns.retain(|turn| !(turn.done.is_none() && turn.session == input.session && turn.call == id));
         ledger.put(&name, &mut page);
@@ -158,14 +158,15 @@ struct LeaseContext<'a> {
 impl LeaseContext<'_> {
     /// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
     fn read(&self, touch: FileAccess, real: String) -> FileFacts {
-        let found = file::look(Path::new(&real), |_| false).found;
+        let found = file::read_unless_known(Path::new(&real), |_| false).found;
         plain(touch, real, found)
     }
 
     fn written(&self, touch: FileAccess, real: String, manner: WriteManner) -> FileFacts {
         let stale = &self.session.gates.stale;
-        let looked = file::look(Path::new(&real), |stamp| stale.knows_stamp(self.input, &real, stamp));
-        let name = LeasedPath::of(&real, self.world.places.common.as_deref());
+        let looked =
+            file::read_unless_known(Path::new(&real), |stamp| stale.knows_stamp(self.input, &real, stamp));
+        let name = LeasedPath::resolve(&real, self.world.places.common.as_deref());
         let mut page = self.ledger.page(&name);
         let mut file = plain(touch, real, looked.found);
         self.tell_writers(&mut file, &page, &name, &looked);
@@ -178,7 +179,7 @@ impl LeaseContext<'_> {
 
     /// Who wrote it, here and in other worktrees.
     fn tell_writers(&self, file: &mut FileFacts, page: &FilePage, name: &LeasedPath, looked: &ReadFile) {
-        let me = FileWriter::of(self.input);
+        let me = FileWriter::from_input(self.input);
         let now = self.now;
         let is_recent = |turn: &WriteLease| now.seconds_since(turn.at).abs() < guard::LIVE_SECONDS;
         let content = looked.content();
@@ -213,7 +214,7 @@ impl LeaseContext<'_> {
         manner: WriteManner,
         looked: &ReadFile,
     ) -> LeaseState {
-        let (me, now) = (FileWriter::of(self.input), self.now);
+        let (me, now) = (FileWriter::from_input(self.input), self.now);
         let theirs = page
             .turns
             .iter()
@@ -245,7 +246,7 @@ impl LeaseContext<'_> {
             manner,
             at: now,
             before,
-            planned: planned.as_deref().map(ContentHash::of),
+            planned: planned.as_deref().map(ContentHash::hash_bytes),
             done: None,
         });
         if self.ledger.put(name, page) { LeaseState::Ours } else { LeaseState::None }
@@ -260,7 +261,7 @@ impl LeaseContext<'_> {
         manner: WriteManner,
         looked: &ReadFile,
     ) -> WriteReport {
-        let (me, id) = (FileWriter::of(self.input), call_id(self.call));
+        let (me, id) = (FileWriter::from_input(self.input), call_id(self.call));
         let is_it = |turn: &WriteLease| {
             turn.root == name.root && turn.done.is_none() && turn.writer().is(&me) && turn.call == id
         };

@@ -61,7 +61,7 @@ impl Desk {
     fn asks(&self, session: &str, file: &str, seconds: i64) -> LeaseState {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let input = self.input(session, Event::ToolRequested { call }, seconds);
-        let seen = look(&self.world(), &input, &Session::default()).unwrap();
+        let seen = inspect_files(&self.world(), &input, &Session::default()).unwrap();
         seen.files[0].claim.clone()
     }
 
@@ -69,7 +69,8 @@ impl Desk {
     fn wrote(&self, session: &str, file: &str, seconds: i64) -> WriteReport {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
-        let seen = look(&self.world(), &self.input(session, event, seconds), &Session::default()).unwrap();
+        let seen =
+            inspect_files(&self.world(), &self.input(session, event, seconds), &Session::default()).unwrap();
         seen.files[0].wrote.clone().unwrap()
     }
 }
@@ -112,7 +113,7 @@ fn whoever_takes_too_long_is_told_what_was_written_before_it() {
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "late\n"}));
     fs::write(desk.root().join("a"), "late\n").unwrap();
     let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
-    let seen = look(&desk.world(), &desk.input("slow", event, 12), &Session::default()).unwrap();
+    let seen = inspect_files(&desk.world(), &desk.input("slow", event, 12), &Session::default()).unwrap();
     let Some(WriteReport { fit: EditFit::Shared { kept: Some(kept) }, .. }) = &seen.files[0].wrote else {
         panic!("{:?}", seen.files[0].wrote);
     };
@@ -136,7 +137,7 @@ fn what_a_file_was_like_is_known_after_it_was_written() {
     desk.asks("two", "a", 2);
     fs::write(&path, "other\n").unwrap();
     desk.wrote("two", "a", 3);
-    let was = FileBefore::File { hash: Some(ContentHash::of(b"new\n")), text: Some(b"new\n".to_vec()) };
+    let was = FileBefore::File { hash: Some(ContentHash::hash_bytes(b"new\n")), text: Some(b"new\n".to_vec()) };
     assert_eq!(before(&desk.world(), &SessionId::new("two"), &call, &text), Some(was));
     symlink(&path, desk.root().join("link")).unwrap();
     let link = desk.root().join("link").to_string_lossy().into_owned();
@@ -190,7 +191,7 @@ fn kept_contents_are_what_their_name_says_or_nothing() {
     let desk = Desk::new();
     fs::write(desk.root().join("a"), "old\n").unwrap();
     desk.asks("one", "a", 0);
-    let content = ContentHash::of(b"old\n");
+    let content = ContentHash::hash_bytes(b"old\n");
     let kept = desk.claims().join("kept").join(content.to_string());
     let ledger = Ledger::to_look(&RealDisk, &desk.world().places.store);
     assert_eq!(ledger.kept(content).as_deref(), Some(&b"old\n"[..]));
@@ -205,7 +206,7 @@ fn alone_a_read_is_not_looked_at_before_it_is_made() {
     let looked = |name: &str| {
         let call = desk.call(name, json!({"file_path": desk.root().join("a"), "command": "cat a"}));
         let input = desk.input("one", Event::ToolRequested { call }, 0);
-        let seen = look(&desk.world(), &input, &Session::default()).unwrap();
+        let seen = inspect_files(&desk.world(), &input, &Session::default()).unwrap();
         (seen.guard, seen.files.len())
     };
     assert_eq!([looked("Read"), looked("Bash")], [(GuardLevel::Off, 0); 2]);
@@ -254,7 +255,7 @@ fn a_pipe_is_told_from_a_file_without_being_opened() {
     for name in ["pipe", "link"] {
         let call = desk.call("Write", json!({"file_path": desk.root().join(name), "content": "x"}));
         let input = desk.input("one", Event::ToolRequested { call }, 0);
-        let seen = look(&desk.world(), &input, &Session::default()).unwrap();
+        let seen = inspect_files(&desk.world(), &input, &Session::default()).unwrap();
         assert_eq!(seen.files[0].found, FileKind::Odd, "{name}");
     }
 }
@@ -265,7 +266,7 @@ fn a_rehearsal_leaves_nothing_behind() {
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "x"}));
     let input = desk.input("one", Event::ToolRequested { call }, 0);
     let world = World::new(&desk.env, &ReadOnly, Locations::find(&desk.root(), &desk.env).unwrap());
-    pipeline::rehearse(&world, &input);
+    pipeline::dry_run(&world, &input);
     assert!(!desk.claims().exists());
 }
 

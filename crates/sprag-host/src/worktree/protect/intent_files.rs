@@ -109,7 +109,7 @@ pub(crate) fn remake(places: &Locations, path: &Path, bytes: &[u8], mode: u32) -
 /// a call that runs already.
 pub(crate) fn rewritten(world: &World<'_>, path: &Path) {
     let noted = locked(world, |kept| {
-        let (Some(dir), Ok(bytes)) = (path.parent().and_then(DirStamp::of), read_bytes(path)) else {
+        let (Some(dir), Ok(bytes)) = (path.parent().and_then(DirStamp::read), read_bytes(path)) else {
             return Ok(());
         };
         if kept.of.0.as_path() != world.places.worktree.as_deref().unwrap_or(Path::new("")) {

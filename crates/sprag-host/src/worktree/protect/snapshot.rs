@@ -88,7 +88,7 @@ pub(crate) struct DirStamp {
 
 impl DirStamp {
     /// Of a directory itself, and no link to one.
-    pub(crate) fn of(dir: &Path) -> Option<DirStamp> {
+    pub(crate) fn read(dir: &Path) -> Option<DirStamp> {
         let found = fs::symlink_metadata(dir).ok().filter(fs::Metadata::is_dir)?;
         Some(DirStamp { id: (found.dev(), found.ino()), changed: (found.ctime(), found.ctime_nsec()) })
     }
@@ -102,7 +102,7 @@ impl ProtectedSnapshot {
             fs::symlink_metadata(path).is_ok_and(|found| stamp.fits(&found, stamp.dir))
         };
         self.of == *of
-            && self.dirs.iter().all(|(dir, stamp)| DirStamp::of(dir) == *stamp)
+            && self.dirs.iter().all(|(dir, stamp)| DirStamp::read(dir) == *stamp)
             && self.files.iter().all(is_same)
     }
 }
@@ -191,7 +191,7 @@ fn mark(world: &World<'_>, input: &Input) -> PathBuf {
         }
         _ => String::new(),
     };
-    dir(world).join("open").join(Digest::of([input.session.as_str(), &call]).to_string())
+    dir(world).join("open").join(Digest::hash_parts([input.session.as_str(), &call]).to_string())
 }
 
 /// Whether a call of which nobody knows what it does is running.
@@ -250,7 +250,7 @@ fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String
     let (mut files, mut dirs) = (BTreeMap::new(), BTreeMap::new());
     for (path, _) in guarded(&world.places, &of.1) {
         if let Some(dir) = path.parent().filter(|dir| !dirs.contains_key(*dir)) {
-            dirs.insert(dir.to_path_buf(), DirStamp::of(dir));
+            dirs.insert(dir.to_path_buf(), DirStamp::read(dir));
         }
         // A link leads to a file that is somebody else's matter.
         let Some(found) = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
@@ -270,7 +270,7 @@ fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String
     }
     // A place for rules that is not there yet is one where rules may appear.
     for (_, dir) in rule_layers::dirs(&world.places) {
-        dirs.entry(dir.clone()).or_insert_with(|| DirStamp::of(&dir));
+        dirs.entry(dir.clone()).or_insert_with(|| DirStamp::read(&dir));
     }
     *kept = ProtectedSnapshot { of, files, dirs };
     Ok(())
@@ -307,7 +307,7 @@ fn undo(
         let is_new = found.is_some_and(|found| found.is_file()) && guard == GuardedPart::Whole;
         return left("it was not there before; look at it before it is used".to_owned()).filter(|_| is_new);
     };
-    let dir_id = path.parent().and_then(DirStamp::of).map(|dir| dir.id);
+    let dir_id = path.parent().and_then(DirStamp::read).map(|dir| dir.id);
     if found.as_ref().zip(dir_id).is_some_and(|(found, dir_id)| stamp.fits(found, dir_id)) {
         return None;
     }

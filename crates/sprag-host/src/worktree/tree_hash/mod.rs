@@ -121,7 +121,7 @@ pub fn hash_of_files(paths: &[String]) -> String {
     paths.sort();
     paths.dedup();
     let parts = paths.into_iter().flat_map(|path| [path.clone().into_bytes(), content(Path::new(path))]);
-    Digest::of(parts).to_string()
+    Digest::hash_parts(parts).to_string()
 }
 
 /// Larger files are known by their size and time.

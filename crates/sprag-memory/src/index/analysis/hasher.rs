@@ -9,7 +9,7 @@ pub(crate) type WordHashState = BuildHasherDefault<WordHasher>;
 pub(crate) struct WordHasher(u64);
 
 impl WordHasher {
-    pub(super) fn of(number: u128) -> u64 {
+    pub(super) fn hash_number(number: u128) -> u64 {
         let mut mix = WordHasher::default();
         mix.write_u128(number);
         mix.finish()

@@ -16,7 +16,7 @@ pub(crate) struct WordIds {
 
 impl WordIds {
     /// The number of a word, a new one if it was not seen before.
-    pub(crate) fn of(&mut self, word: &[u8]) -> u32 {
+    pub(crate) fn get_or_add(&mut self, word: &[u8]) -> u32 {
         let next = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let number = match short(word) {
             Some(key) => *self.short.entry(key).or_insert(next),
@@ -85,12 +85,12 @@ mod tests {
         #[test]
         fn every_word_has_one_number(words in proptest::collection::vec("[a-c\\x00]{0,20}", 0..60)) {
             let mut numbers = WordIds::default();
-            let given: Vec<u32> = words.iter().map(|word| numbers.of(word.as_bytes())).collect();
+            let given: Vec<u32> = words.iter().map(|word| numbers.get_or_add(word.as_bytes())).collect();
             let known: BTreeMap<&[u8], u32> =
                 words.iter().zip(&given).map(|(word, number)| (word.as_bytes(), *number)).collect();
             let found: Vec<(&[u8], u32)> = numbers.in_order().map(|(number, word)| (word, number)).collect();
             prop_assert_eq!(&found, &known.into_iter().collect::<Vec<_>>());
-            prop_assert_eq!(words.iter().map(|word| numbers.of(word.as_bytes())).collect::<Vec<_>>(), given);
+            prop_assert_eq!(words.iter().map(|word| numbers.get_or_add(word.as_bytes())).collect::<Vec<_>>(), given);
         }
 
         #[test]

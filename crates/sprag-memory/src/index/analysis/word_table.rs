@@ -125,7 +125,7 @@ impl WordTable {
     }
 
     fn home(&self, word: u128) -> usize {
-        WordHasher::of(word) as usize & (self.places.len() - 1)
+        WordHasher::hash_number(word) as usize & (self.places.len() - 1)
     }
 }
 

@@ -67,7 +67,7 @@ impl<'t> WordAnalysis<'t> {
         let is_plain = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         // To the end in any case: that way the processor looks at many at once.
         if !text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
-            return look(text, &self.table, field, all, |_| {});
+            return count_text(text, &self.table, field, all, |_| {});
         }
         let mut runs = AsciiRuns { text, at: 0 };
         let mut some: Vec<KnownWord<'_>> = Vec::with_capacity(AT_ONCE);
@@ -85,11 +85,11 @@ impl<'t> WordAnalysis<'t> {
 
     fn run(&mut self, run: KnownWord<'_>, field: usize, all: &mut Counting<'_>) -> u32 {
         if let Some(known) = self.words.get(run) {
-            return all.take(known, field);
+            return all.count_meaning(known, field);
         }
         match plain_name(run.text) {
             Some(name) => self.name(run.text, &name, field, all),
-            None => look(run.text, &self.table, field, all, |meaning| self.words.keep(run, meaning)),
+            None => count_text(run.text, &self.table, field, all, |meaning| self.words.keep(run, meaning)),
         }
     }
 
@@ -99,13 +99,13 @@ impl<'t> WordAnalysis<'t> {
         tokens::each_part(run, |part| {
             let word = KnownWord::new(part);
             if let Some(known) = self.parts.get(word) {
-                length += all.take(known, field);
+                length += all.count_meaning(known, field);
                 return;
             }
             let mut pieces = Vec::new();
             pieces::each(part, &self.table, |piece| pieces.push(piece));
             let meaning = WordMeaning { terms: &all.terms.of_part(part), names: &[], pieces: &pieces };
-            length += all.take(meaning, field);
+            length += all.count_meaning(meaning, field);
             self.parts.keep(word, meaning);
         });
         if field != TAGS {
@@ -117,7 +117,7 @@ impl<'t> WordAnalysis<'t> {
 }
 
 /// Counts any text, as it is without being known.
-fn look(
+fn count_text(
     text: &str,
     table: &Table<'_>,
     field: usize,
@@ -134,7 +134,7 @@ fn look(
     pieces::each(text, table, |piece| pieces.push(piece));
     let meaning = WordMeaning { terms: &terms, names: &names, pieces: &pieces };
     keep(meaning);
-    all.take(meaning, field)
+    all.count_meaning(meaning, field)
 }
 
 /// What is counted, and for which document.
@@ -147,7 +147,7 @@ struct Counting<'c> {
 
 impl Counting<'_> {
     /// How many terms there were.
-    fn take(&mut self, meaning: WordMeaning<'_>, field: usize) -> u32 {
+    fn count_meaning(&mut self, meaning: WordMeaning<'_>, field: usize) -> u32 {
         if field != TAGS {
             meaning.names.iter().for_each(|name| self.keys.count_once(*name, self.doc));
             self.pieces.extend_from_slice(meaning.pieces);

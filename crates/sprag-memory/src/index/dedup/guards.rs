@@ -103,20 +103,20 @@ const CONTRARIES: &[(&[&str], &[&str])] = &[
 ];
 
 impl Marks {
-    pub(super) fn of(text: &str) -> Marks {
+    pub(super) fn from_text(text: &str) -> Marks {
         let mut marks = Marks::default();
         let mut starts_sentence = true;
         for word in text.split_whitespace() {
             let bare =
                 word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_' | '-' | '~'));
             let bare = bare.trim_end_matches(['-', '/']);
-            marks.take(bare, starts_sentence);
+            marks.add_word(bare, starts_sentence);
             starts_sentence = word.ends_with(['.', '!', '?', ':']);
         }
         marks
     }
 
-    fn take(&mut self, word: &str, starts_sentence: bool) {
+    fn add_word(&mut self, word: &str, starts_sentence: bool) {
         if word.is_empty() {
             return;
         }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     fn differ(a: &str, b: &str) -> Option<Differs> {
-        let (a, b) = (Marks::of(a), Marks::of(b));
+        let (a, b) = (Marks::from_text(a), Marks::from_text(b));
         assert_eq!(a.differ(&b), b.differ(&a), "what differs does so both ways");
         a.differ(&b)
     }

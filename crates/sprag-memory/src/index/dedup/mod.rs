@@ -61,7 +61,7 @@ impl PreparedStatement {
             vector: table.embed(text),
             stems,
             triples: triples(text),
-            guards: guards::Marks::of(text),
+            guards: guards::Marks::from_text(text),
         }
     }
 

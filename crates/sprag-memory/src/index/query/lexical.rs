@@ -99,7 +99,7 @@ impl<'a> Lexical<'a> {
             docs.dedup();
             let mut docs: Vec<Scored> = docs.into_iter().map(|doc| (doc, 0.0)).collect();
             self.read(&corpus.shelves[shelf], shelf, &mut block, &mut docs, |first, scores| {
-                best.look(scores, &filtered[shelf], shelf, first);
+                best.scan(scores, &filtered[shelf], shelf, first);
             });
             scored.push(docs);
         }

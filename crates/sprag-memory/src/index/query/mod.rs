@@ -132,7 +132,7 @@ pub struct Signals {
 
 impl Signals {
     /// In a few words.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut told = format!("words {:.2}, meaning {:.2}", self.coverage, self.cosine);
         if self.files > 0.0 {
             told.push_str(&format!(", files {:.2}", self.files));

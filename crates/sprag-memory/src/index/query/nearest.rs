@@ -39,7 +39,7 @@ pub(crate) fn nearest(
             let run = if is_read { &read } else { run };
             let distances = &mut distances[..run.len() / SIGNS];
             breadth.distances(&question, run, distances);
-            near.look(distances, run, bits, (shelf, first as u32));
+            near.scan(distances, run, bits, (shelf, first as u32));
         }
     }
     near.chosen(corpus)
@@ -65,7 +65,7 @@ struct NearestDocument {
 
 impl Near {
     /// Documents that follow one another, from the first of them on.
-    fn look(&mut self, distances: &[u8], rows: &[u8], bits: &Bits, (shelf, first): (usize, u32)) {
+    fn scan(&mut self, distances: &[u8], rows: &[u8], bits: &Bits, (shelf, first): (usize, u32)) {
         let (rows, _) = rows.as_chunks::<SIGNS>();
         for (group, (distances, rows)) in
             (first..).step_by(GROUP).zip(distances.chunks(GROUP).zip(rows.chunks(GROUP)))
@@ -75,13 +75,13 @@ impl Near {
             }
             for (doc, (&distance, &signs)) in (group..).zip(distances.iter().zip(rows)) {
                 if distance <= self.last && bits.has(doc) {
-                    self.take(NearestDocument { distance, place: (shelf, doc), signs });
+                    self.add(NearestDocument { distance, place: (shelf, doc), signs });
                 }
             }
         }
     }
 
-    fn take(&mut self, found: NearestDocument) {
+    fn add(&mut self, found: NearestDocument) {
         self.counts[usize::from(found.distance)] += 1;
         self.found.push(found);
         self.within += 1;
@@ -128,7 +128,7 @@ mod tests {
             let rows: Vec<u8> = (0..distances.len() as u32).flat_map(signs).collect();
             let mut near = Near { most, last: FAR - 1, within: 0, counts: [0; 256], found: Vec::new() };
             for (at, (run, rows)) in distances.chunks(size).zip(rows.chunks(size * SIGNS)).enumerate() {
-                near.look(run, rows, &bits, (3, (at * size) as u32));
+                near.scan(run, rows, &bits, (3, (at * size) as u32));
             }
             let mut found = near.chosen(&Corpus::default());
             found.sort_unstable();

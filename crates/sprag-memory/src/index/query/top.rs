@@ -24,7 +24,7 @@ impl TopScores {
     }
 
     /// Takes what is good enough of documents that follow one another.
-    pub(super) fn look(&mut self, scores: &[f32], bits: &Bits, shelf: usize, first: u32) {
+    pub(super) fn scan(&mut self, scores: &[f32], bits: &Bits, shelf: usize, first: u32) {
         if self.most == 0 {
             return;
         }
@@ -88,7 +88,7 @@ mod tests {
             bits.keep(|doc| step == 1 || doc % step != 0);
             let mut best = TopScores::new(most);
             for (at, block) in scores.chunks(size).enumerate() {
-                best.look(block, &bits, 7, (at * size) as u32);
+                best.scan(block, &bits, 7, (at * size) as u32);
             }
             let mut found = best.chosen(&Corpus::default());
             found.sort_unstable_by(|a, b| b.2.total_cmp(&a.2));

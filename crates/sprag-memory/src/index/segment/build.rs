@@ -191,7 +191,7 @@ struct LastWord {
 
 impl Counted {
     pub(crate) fn number(&mut self, word: &[u8]) -> u32 {
-        let number = self.numbers.of(word);
+        let number = self.numbers.get_or_add(word);
         if self.last.len() <= number as usize {
             self.last.push(LastWord::default());
         }

@@ -22,7 +22,7 @@ impl<'a> ByteReader<'a> {
         Some(byte)
     }
 
-    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub fn read_bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
         self.at += count;
         Some(taken)
@@ -57,7 +57,7 @@ impl<'a> ByteReader<'a> {
     /// Bytes with their length before them.
     pub fn block(&mut self) -> Option<&'a [u8]> {
         let size = self.size()?;
-        self.take(size)
+        self.read_bytes(size)
     }
 
     pub fn text(&mut self) -> Option<&'a str> {

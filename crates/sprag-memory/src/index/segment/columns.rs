@@ -175,7 +175,7 @@ impl<'a> ColumnView<'a> {
     pub fn early(&self) -> Vec<(String, Uses)> {
         let mut early = Vec::new();
         let mut reader = ByteReader::new(self.bytes.get(self.end..).unwrap_or_default());
-        while let (Some(id), Some(row)) = (reader.text(), reader.take(ROW)) {
+        while let (Some(id), Some(row)) = (reader.text(), reader.read_bytes(ROW)) {
             early.push((id.to_owned(), Uses::from_row(row.try_into().expect("a row has its bytes"))));
         }
         early

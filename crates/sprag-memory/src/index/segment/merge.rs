@@ -53,7 +53,7 @@ fn in_order(segments: &[Segment<'_>]) -> Vec<SegmentDocument> {
     for (number, segment) in segments.iter().enumerate() {
         for doc in segment.docs() {
             let Some(card) = segment.card(doc) else { continue };
-            let known = latest.entry(IdKey::of(segment, doc)).or_insert((card.origin, number, doc));
+            let known = latest.entry(IdKey::for_document(segment, doc)).or_insert((card.origin, number, doc));
             if card.origin.rank() > known.0.rank() {
                 *known = (card.origin, number, doc);
             }
@@ -80,7 +80,7 @@ enum IdKey<'a> {
 }
 
 impl<'a> IdKey<'a> {
-    fn of(segment: &Segment<'a>, doc: u32) -> IdKey<'a> {
+    fn for_document(segment: &Segment<'a>, doc: u32) -> IdKey<'a> {
         match segment.id(doc) {
             Some(crate::index::segment::DocumentId::Text(text)) => IdKey::Text(text),
             Some(id) => {

@@ -351,7 +351,7 @@ fn read_id<'a>(reader: &mut ByteReader<'a>, flags: u8) -> Option<DocumentId<'a>>
     if flags & card::UUID == 0 {
         return reader.text().map(DocumentId::Text);
     }
-    let bytes = reader.take(16)?;
+    let bytes = reader.read_bytes(16)?;
     let mut text = [b'-'; 36];
     let mut at = 0;
     for (index, byte) in bytes.iter().enumerate() {
@@ -403,7 +403,7 @@ pub fn write_label(label: Option<DocumentLabel>) -> u16 {
 }
 
 fn read_label(bits: u16) -> Option<DocumentLabel> {
-    fn of<T: Copy>(all: &[T], bits: u16) -> Option<T> {
+    fn get_by_bits<T: Copy>(all: &[T], bits: u16) -> Option<T> {
         all.get(usize::from(bits & 7)).copied()
     }
     if bits & 1 == 0 {
@@ -411,8 +411,8 @@ fn read_label(bits: u16) -> Option<DocumentLabel> {
     }
     Some(DocumentLabel {
         category: Category::ALL.get(usize::from(bits >> 1 & 15)).copied()?,
-        scope: of(LearningScope::ALL, bits >> 5)?,
-        kind: of(LearningKind::ALL, bits >> 8)?,
-        readers: of(LearningReaders::ALL, bits >> 11)?,
+        scope: get_by_bits(LearningScope::ALL, bits >> 5)?,
+        kind: get_by_bits(LearningKind::ALL, bits >> 8)?,
+        readers: get_by_bits(LearningReaders::ALL, bits >> 11)?,
     })
 }

@@ -96,7 +96,7 @@ fn exit(code: i32) -> Exit {
 }
 
 fn take<Q: SessionQueue>(queue: &Q, session: &str) -> Option<Q::Lease> {
-    queue.take(WorkerLimits { session }).unwrap().map(|(_, lease)| lease)
+    queue.claim(WorkerLimits { session }).unwrap().map(|(_, lease)| lease)
 }
 
 fn a_log_is_read_in_order_from_anywhere(fleet: &impl Fleet) {
@@ -185,17 +185,17 @@ fn what_went_wrong_is_there_once_when_it_is_tried_again(fleet: &impl Fleet, trou
 fn what_is_offered_twice_is_taken_once(fleet: &impl Fleet) {
     let (asks, works) = (fleet.queue(), fleet.queue());
     let epoch = fleet.reign();
-    assert_eq!(asks.look("s").unwrap(), SessionProbe::Nothing);
+    assert_eq!(asks.probe("s").unwrap(), SessionProbe::Nothing);
     for _ in 0..2 {
         assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Open);
     }
-    let (taken, mut lease) = works.take(WorkerLimits { session: "s" }).unwrap().unwrap();
+    let (taken, mut lease) = works.claim(WorkerLimits { session: "s" }).unwrap().unwrap();
     assert_eq!((taken, lease.epoch()), (spawn(epoch), epoch));
     assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken, "it came twice, and late");
     assert!(take(&fleet.queue(), "s").is_none());
-    assert_eq!((asks.look("s").unwrap(), lease.renew().unwrap()), (SessionProbe::Running, LeaseTerm::Held));
+    assert_eq!((asks.probe("s").unwrap(), lease.renew().unwrap()), (SessionProbe::Running, LeaseTerm::Held));
     assert_eq!(lease.done(&exit(3)).unwrap(), LeaseTerm::Held);
-    assert_eq!(asks.look("s").unwrap(), SessionProbe::Ended(exit(3)));
+    assert_eq!(asks.probe("s").unwrap(), SessionProbe::Ended(exit(3)));
     assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken);
     assert!(take(&works, "s").is_none(), "a session is never run twice");
 }
@@ -220,7 +220,7 @@ fn of_takers_at_once_one_has_it(fleet: &impl Fleet) {
         drop(leases);
         let winners: Vec<i32> = taken.iter().collect();
         assert_eq!(winners.len(), 1, "{winners:?}");
-        assert_eq!(fleet.queue().look(&session).unwrap(), SessionProbe::Ended(exit(winners[0])));
+        assert_eq!(fleet.queue().probe(&session).unwrap(), SessionProbe::Ended(exit(winners[0])));
     }
 }
 
@@ -234,13 +234,13 @@ fn an_old_reign_has_no_say(fleet: &impl Fleet) {
     assert!(new > old);
     assert!(take(&queue, "asked").is_none(), "who asked for it is not there any more");
     assert_eq!(queue.offer("asked", &spawn(old)).unwrap(), SessionOffer::Old);
-    assert_eq!(queue.look("asked").unwrap(), SessionProbe::Nothing);
+    assert_eq!(queue.probe("asked").unwrap(), SessionProbe::Nothing);
     assert_eq!(queue.offer("asked", &spawn(new)).unwrap(), SessionOffer::Open);
     assert_eq!(take(&queue, "asked").unwrap().epoch(), new);
     // What was taken before goes on: whoever rules now finds it.
-    assert_eq!((queue.look("kept").unwrap(), kept.epoch()), (SessionProbe::Running, old));
+    assert_eq!((queue.probe("kept").unwrap(), kept.epoch()), (SessionProbe::Running, old));
     assert_eq!(kept.done(&exit(0)).unwrap(), LeaseTerm::Held);
-    assert_eq!(queue.look("kept").unwrap(), SessionProbe::Ended(exit(0)));
+    assert_eq!(queue.probe("kept").unwrap(), SessionProbe::Ended(exit(0)));
 }
 
 fn what_is_given_up_is_cut_short_and_nobody_elses(fleet: &impl Fleet) {
@@ -248,7 +248,7 @@ fn what_is_given_up_is_cut_short_and_nobody_elses(fleet: &impl Fleet) {
     let epoch = fleet.reign();
     queue.offer("s", &spawn(epoch)).unwrap();
     take(&queue, "s").unwrap().give_up();
-    assert_eq!(queue.look("s").unwrap(), SessionProbe::Died);
+    assert_eq!(queue.probe("s").unwrap(), SessionProbe::Died);
     assert_eq!(queue.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken);
     assert!(take(&queue, "s").is_none(), "what comes after it has another name");
 }
@@ -261,7 +261,7 @@ fn who_is_cut_off_is_told_so_and_not_heard(fleet: &impl Fleet) {
     fleet.cut_off("s");
     assert_eq!(lease.renew().unwrap(), LeaseTerm::Lost);
     assert_eq!(lease.done(&exit(0)).unwrap(), LeaseTerm::Lost);
-    let seen = queue.look("s").unwrap();
+    let seen = queue.probe("s").unwrap();
     assert!(matches!(seen, SessionProbe::Died | SessionProbe::Nothing), "{seen:?}");
 }
 
@@ -342,10 +342,10 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
         }
     }
     for (session, mut lease) in leases {
-        assert_eq!(queue.look(&session).unwrap(), SessionProbe::Running, "seed {seed}");
+        assert_eq!(queue.probe(&session).unwrap(), SessionProbe::Running, "seed {seed}");
         assert_eq!(lease.renew().unwrap(), LeaseTerm::Held, "seed {seed}");
     }
-    over.iter().for_each(|(session, end)| assert_eq!(queue.look(session).unwrap(), *end, "seed {seed}"));
+    over.iter().for_each(|(session, end)| assert_eq!(queue.probe(session).unwrap(), *end, "seed {seed}"));
     let (names, _) = read(&fleet.log(), "p", LogPosition::START);
     let sure: Vec<&String> = names.iter().filter(|name| !doubtful.contains(*name)).collect();
     assert_eq!(sure, acknowledged.iter().collect::<Vec<_>>(), "seed {seed}: all of them, once, in order");

@@ -32,7 +32,7 @@ impl Fleet for Machine {
     }
 
     fn queue(&self) -> impl SessionQueue {
-        LocalQueue::of(self.dir.path(), &RealDisk)
+        LocalQueue::new(self.dir.path(), &RealDisk)
     }
 
     fn reign(&self) -> u64 {

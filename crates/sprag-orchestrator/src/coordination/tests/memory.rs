@@ -127,7 +127,7 @@ impl SessionQueue for Network {
         }
     }
 
-    fn take(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Leased)>> {
+    fn claim(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Leased)>> {
         let mut kept = self.kept();
         let epoch = kept.epoch;
         let Some(session) = kept.sessions.get_mut(caps.session) else { return Ok(None) };
@@ -141,7 +141,7 @@ impl SessionQueue for Network {
         Ok(Some((spawn, lease)))
     }
 
-    fn look(&self, session: &str) -> io::Result<SessionProbe> {
+    fn probe(&self, session: &str) -> io::Result<SessionProbe> {
         Ok(match self.kept().sessions.get(session) {
             None | Some(Session::Open(_)) => SessionProbe::Nothing,
             Some(Session::Held) => SessionProbe::Running,

@@ -74,7 +74,7 @@ impl StreamReader {
     }
 
     /// Takes what came, in whatever pieces it comes.
-    pub fn take(&mut self, from: StreamSource, bytes: &[u8], now: Timestamp) {
+    pub fn feed(&mut self, from: StreamSource, bytes: &[u8], now: Timestamp) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = match piece.strip_suffix(b"\n") {
                 Some(text) => (text, true),

@@ -15,7 +15,7 @@ fn now() -> Timestamp {
 
 fn read(stream: StreamFormat, lines: &[Value]) -> AgentActivity {
     let mut reader = StreamReader::new(stream, None);
-    lines.iter().for_each(|line| reader.take(StreamSource::Printed, format!("{line}\n").as_bytes(), now()));
+    lines.iter().for_each(|line| reader.feed(StreamSource::Printed, format!("{line}\n").as_bytes(), now()));
     reader.seen().clone()
 }
 
@@ -117,7 +117,7 @@ fn how_much_fits_is_known_or_not_known() {
     let result = json!({"type": "result", "modelUsage": {"another": {"contextWindow": 400_000}}});
     assert_eq!(claude(&[init("another"), line.clone(), result]).context.unwrap().percent(), 25);
     let mut told = StreamReader::new(StreamFormat::Claude, Some(1_000_000));
-    told.take(StreamSource::Printed, format!("{}\n{line}\n", init("another")).as_bytes(), now());
+    told.feed(StreamSource::Printed, format!("{}\n{line}\n", init("another")).as_bytes(), now());
     assert_eq!(told.seen().context.unwrap().percent(), 10, "an earlier session knew");
 }
 
@@ -234,9 +234,9 @@ fn a_talk_with_codex_is_read_from_both_of_its_streams() {
 fn an_endless_line_is_dropped_and_the_next_one_read() {
     let mut reader = StreamReader::new(StreamFormat::Claude, None);
     let chunk = vec![b'x'; 1024 * 1024];
-    (0..20).for_each(|_| reader.take(StreamSource::Printed, &chunk, now()));
+    (0..20).for_each(|_| reader.feed(StreamSource::Printed, &chunk, now()));
     assert!(reader.printed.text.capacity() <= LINE);
-    reader.take(StreamSource::Printed, format!("\n{}", init("m")).as_bytes(), now());
+    reader.feed(StreamSource::Printed, format!("\n{}", init("m")).as_bytes(), now());
     assert_eq!(reader.seen().model, None, "it is not over yet");
     reader.finish(now());
     assert_eq!(reader.seen().model.as_ref().unwrap().as_str(), "m");
@@ -246,9 +246,9 @@ fn an_endless_line_is_dropped_and_the_next_one_read() {
 fn two_sources_do_not_cut_into_each_other() {
     let mut reader = StreamReader::new(StreamFormat::Codex, None);
     let written = json!({"type": "turn_context", "payload": {"model": "m"}}).to_string();
-    reader.take(StreamSource::Printed, b"{\"type\": \"thread.started\", ", now());
-    reader.take(StreamSource::Written, format!("{written}\n").as_bytes(), now());
-    reader.take(StreamSource::Printed, b"\"thread_id\": \"t-1\"}\n", now());
+    reader.feed(StreamSource::Printed, b"{\"type\": \"thread.started\", ", now());
+    reader.feed(StreamSource::Written, format!("{written}\n").as_bytes(), now());
+    reader.feed(StreamSource::Printed, b"\"thread_id\": \"t-1\"}\n", now());
     let seen = reader.seen();
     assert_eq!((seen.model.is_some(), seen.client_session.is_some()), (true, true));
 }
@@ -317,8 +317,8 @@ proptest! {
         for stream in [StreamFormat::Claude, StreamFormat::Codex] {
             let mut reader = StreamReader::new(stream, None);
             for line in &lines {
-                reader.take(StreamSource::Printed, &noise, now());
-                reader.take(StreamSource::Printed, format!("\n{line}\n").as_bytes(), now());
+                reader.feed(StreamSource::Printed, &noise, now());
+                reader.feed(StreamSource::Printed, format!("\n{line}\n").as_bytes(), now());
             }
             prop_assert!(reader.seen().context.is_none_or(|context| context.percent() <= 100));
         }
@@ -333,10 +333,10 @@ proptest! {
         cuts.sort_unstable();
         let mut from = 0;
         for cut in cuts {
-            reader.take(StreamSource::Printed, &text.as_bytes()[from..cut], now());
+            reader.feed(StreamSource::Printed, &text.as_bytes()[from..cut], now());
             from = cut;
         }
-        reader.take(StreamSource::Printed, &text.as_bytes()[from..], now());
+        reader.feed(StreamSource::Printed, &text.as_bytes()[from..], now());
         prop_assert_eq!(reader.seen(), &claude(&lines));
     }
 }

@@ -4,7 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::reconcile::observed::LoopMode;
-use crate::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, StageCommandKind, hear};
+use crate::run::command::{
+    CommandRefusal, CommandRole, CommandSender, StageCommand, StageCommandKind, accept_command,
+};
 use crate::run::record::ReviewDemand;
 use crate::spec::client::ClientName;
 use crate::spec::values::{Readable as _, Slug};
@@ -29,7 +31,7 @@ impl Story {
         stage: &str,
         said: StageCommand,
     ) -> Result<(), CommandRefusal> {
-        let record = hear(&self.run, who, &StageId::new(stage), &said)?;
+        let record = accept_command(&self.run, who, &StageId::new(stage), &said)?;
         self.write(record);
         Ok(())
     }

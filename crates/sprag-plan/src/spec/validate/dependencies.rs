@@ -15,7 +15,7 @@ use crate::spec::{StageKind, scope_overlap};
 /// Pairs of stages that are told.
 const OVERLAPS: usize = 200;
 
-pub(crate) fn look(reader: &mut PlanReader, stages: &[StageDraft], around: &ValidateInput<'_>) {
+pub(crate) fn check(reader: &mut PlanReader, stages: &[StageDraft], around: &ValidateInput<'_>) {
     let places = names(reader, stages, around);
     let needs = dependencies(reader, stages, &places);
     groups(reader, stages);

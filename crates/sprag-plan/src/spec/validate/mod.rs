@@ -110,7 +110,7 @@ fn root(reader: &mut PlanReader, draft: &PlanDraft, around: &ValidateInput<'_>) 
     let read: Vec<stage::StageDraft> =
         items.iter().filter_map(|item| stage::stage(reader, item, &usual)).collect();
     reader.whose.clear();
-    dependencies::look(reader, &read, around);
+    dependencies::check(reader, &read, around);
     // Which ids and dependencies there are was looked at above.
     Plan::new(head, read.into_iter().map(|read| read.spec).collect())
 }

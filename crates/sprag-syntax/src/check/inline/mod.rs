@@ -33,7 +33,7 @@ pub(crate) fn apply(
     let tree = trees.get(file).and_then(Option::as_deref).ok_or_else(|| escapes("no such file"))?;
     let edit = {
         let scopes = loaded.known(side).scopes[file].as_ref().ok_or_else(|| escapes("no such file"))?;
-        let seen = NamedFile::of(tree, &loaded.symbols, scopes, &path);
+        let seen = NamedFile::new(tree, &loaded.symbols, scopes, &path);
         let id = tree
             .walk(tree.root)
             .find(|id| tree.is_leaf(*id) && tree.sym(*id) == sym && tree.node(*id).start as usize == at)

@@ -32,7 +32,7 @@ pub(crate) struct NamedFile<'a> {
 }
 
 impl<'a> NamedFile<'a> {
-    pub(crate) fn of(
+    pub(crate) fn new(
         tree: &'a SyntaxTree,
         symbols: &'a Symbols,
         scopes: &'a Scopes,

@@ -101,7 +101,7 @@ pub(crate) struct DefinedNames {
 }
 
 impl DefinedNames {
-    pub(super) fn of(tree: &SyntaxTree, container: NodeId) -> DefinedNames {
+    pub(super) fn collect(tree: &SyntaxTree, container: NodeId) -> DefinedNames {
         let is_wrapped = tree.kids(container).iter().any(|kid| tree.kind(*kid) == "decorated_definition");
         let mut own = if is_wrapped { defined(tree, tree.root) } else { QuickSet::default() };
         if is_wrapped {

@@ -46,7 +46,7 @@ pub(crate) struct Scopes {
 }
 
 impl Scopes {
-    pub(crate) fn of(tree: &SyntaxTree, symbols: &Symbols) -> Scopes {
+    pub(crate) fn build(tree: &SyntaxTree, symbols: &Symbols) -> Scopes {
         let mut walk = ScopeWalk {
             tree,
             symbols,
@@ -401,7 +401,7 @@ mod tests {
         let mut symbols = Symbols::new();
         let tree = crate::tree::read(Lang::Rust, source.as_bytes(), &mut symbols, &mut usize::MAX.clone())
             .expect("the source is well formed");
-        let scopes = Scopes::of(&tree, &symbols);
+        let scopes = Scopes::build(&tree, &symbols);
         assert!(scopes.bindings.len() > locals);
         scopes.looks
     }

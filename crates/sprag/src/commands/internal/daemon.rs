@@ -40,7 +40,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> crate::commands::CommandResult 
     let watch = |record: &RunRecord, _: &Run, changes: &[StageChange]| {
         changes.iter().for_each(|it| write(&format!("{} {}", it.stage.as_str(), it.state)));
         if let RunRecord::TargetHeld { why } = record {
-            write(&target::told(why, &branch, &trunk));
+            write(&target::describe(why, &branch, &trunk));
         }
         if let RunRecord::Outcome { key, outcome: EffectOutcome::Failed { why, .. } } = record {
             write(&format!("`{}`: {why}", key.0));

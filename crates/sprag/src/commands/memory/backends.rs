@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
-    let site = MirrorContext::of(&world);
+    let site = MirrorContext::from_world(&world);
     let used = mirrors::in_use(&site);
     let waiting = outbox::waiting(&site.store);
     let mut rows = Vec::new();

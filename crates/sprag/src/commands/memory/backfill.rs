@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let read = already(&world.store())?;
     let past: Vec<PastSession> = paths
         .iter()
-        .filter_map(|path| look(path))
+        .filter_map(|path| read_session(path))
         .filter(|past| !read.contains(&past.key.to_string()))
         .take(args.limit)
         .collect();
@@ -151,14 +151,14 @@ fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, F
 }
 
 /// `None`: there is too little in it, or it is no transcript.
-fn look(path: &Path) -> Option<PastSession> {
+fn read_session(path: &Path) -> Option<PastSession> {
     let text = read_small(path, BYTES).ok()?;
     let turns = backfill::turns(&text);
     if backfill::user_turns(&turns) < TURNS {
         return None;
     }
     let name = path.file_stem()?.to_string_lossy().into_owned();
-    let key = Digest::of([name.as_bytes(), text.len().to_string().as_bytes()]);
+    let key = Digest::hash_parts([name.as_bytes(), text.len().to_string().as_bytes()]);
     let question = backfill::question(&turns);
     Some(PastSession {
         path: path.to_owned(),

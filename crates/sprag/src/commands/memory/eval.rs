@@ -150,14 +150,14 @@ impl Data {
 
     fn load(&self, dir: &Path, now: Timestamp) -> Result<HashMap<Option<String>, Memory>, Failure> {
         let mut loader = Loader::new(dir, &RealDisk, now);
-        loader.take(&self.corpus)?;
+        loader.load_lines(&self.corpus)?;
         loader.finish()?;
         let names = self.queries.iter().chain(&self.negatives).map(|asked| asked.pool.clone());
         let names: HashSet<Option<String>> = names.collect();
         let mut found = HashMap::new();
         for name in names {
             let library = IndexReader::open(&pools::store(dir, name.as_deref()), &[], TailRead::All)?;
-            found.insert(name, Memory::of(vec![(library, LearningOwner::Project)]));
+            found.insert(name, Memory::from_libraries(vec![(library, LearningOwner::Project)]));
         }
         Ok(found)
     }
@@ -189,7 +189,7 @@ impl Data {
             let hits = ask(asked).unwrap_or_default();
             let ids: Vec<String> = hits.iter().map(|hit| hit.id.clone()).collect();
             let key = self.key.get(&asked.id).cloned().unwrap_or_default();
-            ranks.extend(Rank::of(&ids, &key));
+            ranks.extend(Rank::measure(&ids, &key));
             answered.push(f64::from(u8::from(hits.first().is_some_and(|hit| hit.probability >= FLOOR))));
         }
         let of_ranks = |of: fn(&Rank) -> f64| figure(&ranks.iter().map(of).collect::<Vec<f64>>(), boot);
@@ -255,7 +255,7 @@ fn duplicates(of: &EvalSet, cx: &CommandCx) -> CommandResult {
             "name": name, "pairs": pairs.len(), "wrongly_rejected": rejected,
             "reject": {"precision": precision, "recall": recall},
         });
-        if let Some(found) = Separation::of(pairs) {
+        if let Some(found) = Separation::measure(pairs) {
             row["auc"] = json!(found.auc);
             row["recall_at_90"] = json!(found.recall_at_90);
             row["recall_at_95"] = json!(found.recall_at_95);

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ListArgs, cx: &CommandCx) -> CommandResult {
     found.sort_by(|a, b| (b.learning.at, &b.learning.id).cmp(&(a.learning.at, &a.learning.id)));
     show(
         args.json,
-        || json!({"learnings": found.iter().map(|entry| told(entry)).collect::<Vec<_>>()}),
+        || json!({"learnings": found.iter().map(|entry| to_json(entry)).collect::<Vec<_>>()}),
         || {
             if found.is_empty() {
                 output::line("no learnings");
@@ -65,7 +65,7 @@ pub(crate) fn show_one(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     show(
         args.json,
         || {
-            let mut learning = told(entry);
+            let mut learning = to_json(entry);
             learning["seen"] = json!(
                 states
                     .iter()
@@ -85,7 +85,7 @@ fn states(desk: &LearningsContext<'_>, entry: &LearningEntry) -> Vec<(String, Ev
 }
 
 /// A learning for programs: all of it, and what became of it.
-pub(super) fn told(entry: &LearningEntry) -> Value {
+pub(super) fn to_json(entry: &LearningEntry) -> Value {
     let mut told = json!(entry.learning);
     told["status"] = json!(entry.status());
     told["uses"] = json!(entry.uses);

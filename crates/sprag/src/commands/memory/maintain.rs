@@ -38,7 +38,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let mut done = Vec::new();
     for step in STEPS {
         bar.set_message(step.name);
-        done.push((*step, step.take(&world, mode, cx.now)?));
+        done.push((*step, step.execute(&world, mode, cx.now)?));
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -93,7 +93,7 @@ fn load(store: PathBuf, cx: &CommandCx) -> CommandResult {
             None => is_open = false,
         }
         if lines.len() >= loading::BATCH || !is_open {
-            for fault in loader.take(&lines)? {
+            for fault in loader.load_lines(&lines)? {
                 bad += 1;
                 let mut told = json!({ "error": fault.what });
                 if let Some(id) = fault.id {

@@ -94,7 +94,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let is_empty = hits.is_empty();
     show(
         args.json,
-        || json!({ "hits": hits.iter().map(told).collect::<Vec<_>>() }),
+        || json!({ "hits": hits.iter().map(to_json).collect::<Vec<_>>() }),
         || hits.iter().for_each(tell),
     )?;
     if is_empty && !args.json {
@@ -161,12 +161,12 @@ fn memory(args: &Args, foreign: &Path, cx: &CommandCx) -> Result<Memory, Failure
         warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
         libraries.push((IndexReader::open(&store, &[], TailRead::All)?, LearningOwner::Project));
     }
-    Ok(Memory::of(libraries))
+    Ok(Memory::from_libraries(libraries))
 }
 
 /// One pool of what `sprag memory load` was given.
 fn loaded(dir: &Path, pool: Option<&str>) -> Result<Memory, Failure> {
-    Ok(Memory::of(vec![(open(&pools::store(dir, pool), &[])?, LearningOwner::Project)]))
+    Ok(Memory::from_libraries(vec![(open(&pools::store(dir, pool), &[])?, LearningOwner::Project)]))
 }
 
 /// Brings the index up to date first if that is worth it: whoever runs a command has the time.
@@ -190,14 +190,14 @@ fn tell(hit: &MemoryHit) {
     let mark = if status == LearningStatus::Active { String::new() } else { format!(", {}", status.name()) };
     let summary = one_line(&hit.summary);
     output::line(format!("{}  {label}{mark}  {summary}", quoted(&hit.id)));
-    output::line(format!("  {:.2}: {}", hit.probability, hit.signals.told()));
+    output::line(format!("  {:.2}: {}", hit.probability, hit.signals.describe()));
 }
 
-fn told(hit: &MemoryHit) -> Value {
+fn to_json(hit: &MemoryHit) -> Value {
     let mut told = json!({
         "id": hit.id,
         "score": hit.probability,
-        "why": hit.signals.told(),
+        "why": hit.signals.describe(),
         "summary": hit.summary,
         "at": hit.at,
         "status": hit.uses.status.name(),
@@ -254,7 +254,7 @@ fn answer(asked: &SearchQuery, memory: &Memory, floor: f32, now: Timestamp) -> V
     let ids: Vec<&str> = hits.iter().map(|hit| hit.id.as_str()).collect();
     let told: Vec<Value> = hits
         .iter()
-        .map(|hit| json!({"id": hit.id, "score": hit.probability, "why": hit.signals.told()}))
+        .map(|hit| json!({"id": hit.id, "score": hit.probability, "why": hit.signals.describe()}))
         .collect();
     json!({"query_id": asked.id, "ids": ids, "hits": told})
 }

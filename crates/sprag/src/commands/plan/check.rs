@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                     Severity::Error => "",
                     Severity::Warning => "warning: ",
                 };
-                output::line(format!("{weight}{}", problem.told(&file)));
+                output::line(format!("{weight}{}", problem.to_line(&file)));
             }
             if found.more > 0 {
                 output::line(format!("and {} more", found.more));

@@ -103,7 +103,7 @@ fn one(stage: &StageSpec) {
         ("context", format!("{} %", stage.context_budget)),
         ("sandbox", stage.sandbox.confine.name().to_owned()),
         ("retries", stage.retries.to_string()),
-        ("verify", reviewer::told(stage)),
+        ("verify", reviewer::describe(stage)),
     ];
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
         output::line(format!("{name:<12} {value}"));

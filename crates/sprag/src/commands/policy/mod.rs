@@ -165,7 +165,7 @@ fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness, timed: bool) -> 
     match judge(&asked, rules, strictness) {
         Err(what) => bad(id, &what),
         Ok((judged, script, read)) => {
-            let mut answer = told(&judged, script.as_ref());
+            let mut answer = to_json(&judged, script.as_ref());
             if timed {
                 answer["read_ns"] = json!(u64::try_from(read.as_nanos()).unwrap_or(u64::MAX));
             }
@@ -217,7 +217,7 @@ fn judge(asked: &Value, rules: &RuleSet, strictness: Strictness) -> Result<RuleA
     Ok((judged, script, read))
 }
 
-fn told(judged: &RuleVerdict, script: Option<&Script>) -> Value {
+fn to_json(judged: &RuleVerdict, script: Option<&Script>) -> Value {
     let mut answer = json!({
         "verdict": judged.verdict.name(),
         "rule": judged.rule,
@@ -245,7 +245,7 @@ fn explain(cmd: &str, which: &PackArgs, json: bool, cx: &CommandCx) -> CommandRe
     }
     let script = Script::parse(cmd, &ShellStart { cwd, home });
     let judged = set(&rules, Strictness::Usual)?.judge(&Subject::script(&script, &ground));
-    show(json, || told(&judged, Some(&script)), || tell(&script, &judged, &rules, &cx.cwd))
+    show(json, || to_json(&judged, Some(&script)), || tell(&script, &judged, &rules, &cx.cwd))
 }
 
 fn tell(script: &Script, judged: &RuleVerdict, rules: &[Sourced], cwd: &Path) {

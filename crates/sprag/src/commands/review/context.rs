@@ -135,8 +135,8 @@ fn tell(context: &ReviewContext) {
             output::line(&gated.input.text);
         }
     }
-    told("prompts", &context.prompts, "text");
-    told("observations", &context.observations, "note");
+    print_rows("prompts", &context.prompts, "text");
+    print_rows("observations", &context.observations, "note");
     if !context.verdicts.is_empty() {
         output::heading("earlier verdicts");
     }
@@ -159,7 +159,7 @@ fn tell(context: &ReviewContext) {
     }
 }
 
-fn told(what: &str, rows: &[Value], key: &str) {
+fn print_rows(what: &str, rows: &[Value], key: &str) {
     if !rows.is_empty() {
         output::heading(what);
     }

@@ -34,7 +34,7 @@ pub(crate) fn stay(begun: StartedRun<'_>, manner: RunMode, is_json: bool) -> cra
         changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, is_json));
         if run.target_held() != held.borrow().as_ref() {
             held.replace(run.target_held().cloned());
-            let told = |why| target::told(why, ground.target_name(), &ground.trunk());
+            let told = |why| target::describe(why, ground.target_name(), &ground.trunk());
             run.target_held().into_iter().for_each(|why| output::note(told(why)));
         }
         if let RunRecord::Outcome { key, outcome: EffectOutcome::Failed { why, .. } } = record {
@@ -73,7 +73,7 @@ pub(crate) fn wait(ground: &RunLayout, is_json: bool) -> crate::commands::Comman
         Ok(mut client) => {
             client.ask(&DaemonRequest::Subscribe { to: Topic::Status })?;
             while rest.is_none() {
-                let Some(reply) = client.hear()? else { break };
+                let Some(reply) = client.receive()? else { break };
                 let DaemonReply::Status { status } = reply else { continue };
                 show(&status, &mut shown, is_json);
                 rest = match status["rest"].as_str() {

@@ -88,5 +88,5 @@ fn draw(run: &Run) {
 }
 
 fn state(run: &Run, stage: &StageSpec) -> StateLabel {
-    run.standing(&stage.id).map_or(StateLabel::Waiting, |standing| StateLabel::of(&standing.stage))
+    run.standing(&stage.id).map_or(StateLabel::Waiting, |standing| StateLabel::from_state(&standing.stage))
 }

@@ -35,13 +35,13 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         true => repair::mend(&root, &folder, &RealDisk).map_err(failed)?,
         false => Vec::new(),
     };
-    let left = repair::look(&root, &folder).map_err(failed)?;
+    let left = repair::find_damage(&root, &folder).map_err(failed)?;
     if args.json {
         let rows = |all: &[RepairItem]| all.iter().map(row).collect::<Vec<Value>>();
         output::json(json!({"mended": rows(&mended), "left": rows(&left)}));
     } else {
-        mended.iter().for_each(|damage| output::line(format!("cleared away: {}", told(damage))));
-        left.iter().for_each(|damage| output::line(told(damage)));
+        mended.iter().for_each(|damage| output::line(format!("cleared away: {}", describe(damage))));
+        left.iter().for_each(|damage| output::line(describe(damage)));
         if left.iter().any(RepairItem::can_be_mended) {
             output::next("sprag repair --fix");
         }
@@ -67,7 +67,7 @@ pub(crate) fn failed(reason: NotRepaired) -> Failure {
     }
 }
 
-fn told(damage: &RepairItem) -> String {
+fn describe(damage: &RepairItem) -> String {
     match damage {
         RepairItem::Socket { path } => format!("`{}` is the socket of a daemon that is gone", path.display()),
         RepairItem::Prunable { path } => format!("the folder of worktree `{}` is gone", path.display()),

@@ -25,11 +25,11 @@ pub(crate) struct SelectedRun {
 
 /// `None`: nothing was ever run here.
 pub(crate) fn find(cx: &CommandCx, plan: Option<&str>) -> Result<Option<SelectedRun>, Failure> {
-    look(cx, plan, BoardPart::All)
+    find_part(cx, plan, BoardPart::All)
 }
 
 /// The same, of which only so much is wanted.
-pub(crate) fn look(
+pub(crate) fn find_part(
     cx: &CommandCx,
     plan: Option<&str>,
     want: BoardPart,

@@ -3,7 +3,7 @@
 use sprag_plan::run::record::TargetHeld;
 
 /// Why the target is not moved on, and what helps.
-pub(crate) fn told(why: &TargetHeld, branch: &str, trunk: &str) -> String {
+pub(crate) fn describe(why: &TargetHeld, branch: &str, trunk: &str) -> String {
     let what = match why {
         TargetHeld::Rewritten { .. } => {
             format!("`{branch}` does not have any more what it had when the run began, and is left as it is")

@@ -45,7 +45,7 @@ pub(crate) fn say(
     match client::connect(&folder, role) {
         Ok(mut client) => {
             match client.ask(&DaemonRequest::Report { stage: stage.clone(), word: said }) {
-                Ok(reply) => told(reply, stage.as_deref()),
+                Ok(reply) => print_reply(reply, stage.as_deref()),
                 // It was killed before it could answer; what was said is written down or not.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(match is_agent {
                     true => Failure::agent_without_daemon(),
@@ -74,7 +74,7 @@ pub(crate) fn say(
     }
 }
 
-fn told(reply: DaemonReply, stage: Option<&str>) -> CommandResult {
+fn print_reply(reply: DaemonReply, stage: Option<&str>) -> CommandResult {
     match reply {
         DaemonReply::Refused { code, message } => Err(Failure::told_no(code, message, stage)),
         DaemonReply::Verdict(StageCheckResult::Green) => {

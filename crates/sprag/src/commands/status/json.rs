@@ -71,7 +71,7 @@ struct AgentJson<'a> {
 }
 
 impl<'a> RunJson<'a> {
-    pub(super) fn of(view: &'a RunView<'a>, beside: &'a LiveStatus, others: &'a [String]) -> RunJson<'a> {
+    pub(super) fn new(view: &'a RunView<'a>, beside: &'a LiveStatus, others: &'a [String]) -> RunJson<'a> {
         let board = view.board;
         let attention = view.attention.iter();
         RunJson {
@@ -120,7 +120,7 @@ impl Serialize for Stages<'_> {
                 tokens: line.used.map(|used| used.tokens),
                 cost_micros: line.used.and_then(|used| used.micros),
                 elapsed_seconds: line.elapsed,
-                why: row.why.as_ref().map(|why| why.told(self.0.now)),
+                why: row.why.as_ref().map(|why| why.message(self.0.now)),
                 session_id: row.agent.session().map(|key| key.0.as_str()),
             })?;
         }

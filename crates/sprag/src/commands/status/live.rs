@@ -43,7 +43,7 @@ pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
         let board = follow.board(now).or(before.take()).ok_or(io::ErrorKind::NotFound)?;
         before = Some(board.clone());
         let seen = view::seen(&dir, &board);
-        Ok(ScreenContent { board, seen, told: follow.told().map(str::to_owned).collect(), now })
+        Ok(ScreenContent { board, seen, told: follow.recent_events().map(str::to_owned).collect(), now })
     };
     let left =
         live(colours, |bell| watch(plans, bell), look).map_err(|error| Failure::screen_lost(&error))?;

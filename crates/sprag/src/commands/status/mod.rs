@@ -70,7 +70,7 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         return live::run(cx, args.plan.as_deref());
     }
     let want = if args.all || args.json { BoardPart::All } else { BoardPart::Telling };
-    let shown = selection::look(cx, args.plan.as_deref(), want)?;
+    let shown = selection::find_part(cx, args.plan.as_deref(), want)?;
     if args.compact {
         return compact(shown.as_ref(), cx);
     }
@@ -78,10 +78,10 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let status = gather(&world, cx)?;
     let seen = shown.as_ref().map(SelectedRun::seen).unwrap_or_default();
     let view = shown.as_ref().map(|shown| shown.view(&seen, cx.now));
-    let beside = shown.as_ref().map(|shown| LiveStatus::look(shown, &world)).unwrap_or_default();
+    let beside = shown.as_ref().map(|shown| LiveStatus::read(shown, &world)).unwrap_or_default();
     if args.json {
         let others = shown.as_ref().map_or(&[][..], |shown| &shown.others);
-        let run = view.as_ref().map(|view| json::RunJson::of(view, &beside, others));
+        let run = view.as_ref().map(|view| json::RunJson::new(view, &beside, others));
         let status = json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "warnings": status.warnings, "off": status.off});
         let status = status.as_object().cloned().unwrap_or_default();
         output::json_of(&StatusText { v: 1, status, run });
@@ -113,12 +113,12 @@ impl Default for LiveStatus {
 }
 
 impl LiveStatus {
-    fn look(shown: &SelectedRun, world: &World<'_>) -> LiveStatus {
+    fn read(shown: &SelectedRun, world: &World<'_>) -> LiveStatus {
         let board = &shown.board;
         let is_merged = board.rest.progress.done > 0 || board.rows.iter().any(|row| row.merged.is_some());
         // Git is asked only where there is something to be told.
         let landed = match is_merged {
-            true => LandedState::look(world.places.worktree.as_deref(), board),
+            true => LandedState::read(world.places.worktree.as_deref(), board),
             false => LandedState::Unknown,
         };
         let root = world.places.worktree.clone();

@@ -96,7 +96,7 @@ fn cells(view: &RunView<'_>, line: &ViewLine<'_>, reasons: Reasons) -> Vec<Strin
         if row.attempt == 0 { "-".to_owned() } else { row.attempt.to_string() },
     ];
     if reasons == Reasons::Told {
-        cells.push(one_line(&row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default()));
+        cells.push(one_line(&row.why.as_ref().map(|why| why.message(view.now)).unwrap_or_default()));
     }
     cells
 }

@@ -41,7 +41,7 @@ fn agents(view: &RunView<'_>) {
 fn agent(view: &RunView<'_>, line: &ViewLine<'_>) -> Option<Vec<String>> {
     let AgentView::AtWork { session } = &line.row.agent else { return None };
     let heard = line.heard.map(|at| u64::try_from(view.now.seconds_since(at)).unwrap_or(0));
-    let activity = line.row.why.as_ref().map_or(line.row.state.name().to_owned(), |why| why.told(view.now));
+    let activity = line.row.why.as_ref().map_or(line.row.state.name().to_owned(), |why| why.message(view.now));
     Some(vec![
         format!("  {}", line.row.id.as_str()),
         one_line(line.row.client.as_str()),
@@ -54,7 +54,7 @@ fn agent(view: &RunView<'_>, line: &ViewLine<'_>) -> Option<Vec<String>> {
 
 fn left_out(view: &RunView<'_>) {
     for line in view.lines.iter().filter(|line| line.row.state == StateLabel::Skipped) {
-        let why = line.row.why.as_ref().map(|why| why.told(view.now)).unwrap_or_default();
+        let why = line.row.why.as_ref().map(|why| why.message(view.now)).unwrap_or_default();
         output::line(format!("skipped: `{}`: {}", line.row.id.as_str(), one_line(&why)));
     }
 }

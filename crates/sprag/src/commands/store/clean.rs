@@ -33,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let before = cx.now.plus_seconds(-seconds(&args.before)?);
     let places = cx.places()?;
-    let found = clean::look(&places, before)?;
+    let found = clean::plan_sweep(&places, before)?;
     let salvage = if args.salvage { Salvage::Goes } else { Salvage::Stays };
     let aim = if args.dry_run { CleanAim::Say } else { CleanAim::Sweep };
     let runs = clean_runs::run(&places, before, salvage, aim)?;

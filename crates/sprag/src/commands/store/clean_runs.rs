@@ -41,7 +41,7 @@ pub(crate) fn run(
     let Some(root) = &places.worktree else { return Ok(RunCleaning::Found(CleanCandidates::default())) };
     let folder = places.store.join("run");
     let place = CleanScope { root, run: &folder, before, salvage };
-    let found = match clean::look(&place) {
+    let found = match clean::find_candidates(&place) {
         Err(NotRepaired::AtWork { pid }) => return Ok(RunCleaning::AtWork(pid)),
         found => found.map_err(failed)?,
     };
@@ -65,7 +65,7 @@ impl RunCleaning {
     pub(super) fn json(&self) -> Value {
         let rows = |all: &[Leftover]| all.iter().map(row).collect::<Vec<Value>>();
         let kept = |all: &[KeptLeftover]| {
-            all.iter().map(|it| json!({"what": told(it), "next": saving(it)})).collect::<Vec<Value>>()
+            all.iter().map(|it| json!({"what": describe(it), "next": saving(it)})).collect::<Vec<Value>>()
         };
         match self {
             RunCleaning::AtWork(pid) => json!({"at_work": pid}),
@@ -105,7 +105,7 @@ impl RunCleaning {
 
 fn keep(wanted: &[KeptLeftover]) {
     for it in wanted {
-        output::line(format!("kept: {}", told(it)));
+        output::line(format!("kept: {}", describe(it)));
         output::next(saving(it));
     }
 }
@@ -132,7 +132,7 @@ fn row(leftover: &Leftover) -> Value {
     }
 }
 
-fn told(wanted: &KeptLeftover) -> String {
+fn describe(wanted: &KeptLeftover) -> String {
     match wanted {
         KeptLeftover::Unfinished { plan } => format!("the run of plan `{plan}` is not over"),
         KeptLeftover::NotLanded { plan } => format!("what plan `{plan}` has merged is not on its target"),

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     show(
         args.json,
         || {
-            let told = wanted.clone().map(|at| told(at + 1, &lines[at], &known));
+            let told = wanted.clone().map(|at| to_json(at + 1, &lines[at], &known));
             json!({"file": path, "lines": told.collect::<Vec<_>>()})
         },
         || tell(wanted.clone(), &lines, &known),
@@ -103,7 +103,7 @@ fn span(text: Option<&str>, count: usize) -> Result<std::ops::Range<usize>, Fail
     read().ok_or_else(|| Failure::bad_lines(text, count))
 }
 
-fn told(number: usize, line: &BlamedLine, known: &KnownRecords) -> Value {
+fn to_json(number: usize, line: &BlamedLine, known: &KnownRecords) -> Value {
     let commit = Some(&line.commit).filter(|commit| !is_uncommitted(commit));
     let mut told = json!({"line": number, "commit": commit, "intent": null, "state": "lost"});
     match line.found {

@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
-    let records = args.which.of(&cx.world()?)?;
+    let records = args.which.select(&cx.world()?)?;
     if args.json {
         let records: Vec<_> = records.iter().map(selection::rendered).collect();
         return show(

@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
-    let mut records = args.which.of(&cx.world()?)?;
+    let mut records = args.which.select(&cx.world()?)?;
     let count = records.len();
     records.sort_by(|a, b| (b.record.at, &b.record.id).cmp(&(a.record.at, &a.record.id)));
     records.truncate(args.limit);

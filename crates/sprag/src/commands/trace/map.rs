@@ -70,7 +70,7 @@ fn rows(world: &World<'_>) -> Result<Vec<Row>, Failure> {
     };
     let standings: IntentHistories = sprag_host::intents::standings(world)?;
     let all = records::all(world)?;
-    let standing = CurrentRecords::of(&all);
+    let standing = CurrentRecords::from_records(&all);
     let mut done: BTreeMap<Text<64>, IntentWork> = BTreeMap::new();
     let mut linked = Vec::new();
     for found in all.iter().filter(|found| standing.is_any(found)) {

@@ -31,9 +31,9 @@ pub(crate) struct RecordArgs {
 
 impl RecordArgs {
     /// Those that are meant, in the order they were written.
-    pub(super) fn of(&self, world: &World<'_>) -> Result<Vec<AttributedRecord>, Failure> {
+    pub(super) fn select(&self, world: &World<'_>) -> Result<Vec<AttributedRecord>, Failure> {
         let all = records::all(world)?;
-        let standing = CurrentRecords::of(&all);
+        let standing = CurrentRecords::from_records(&all);
         Ok(all.into_iter().filter(|found| self.has(found, &standing)).collect())
     }
 

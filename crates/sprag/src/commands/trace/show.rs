@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
             count => Failure::ambiguous_trace(&args.id, count),
         });
     };
-    let is_standing = CurrentRecords::of(&all).is_any(one);
+    let is_standing = CurrentRecords::from_records(&all).is_any(one);
     show(
         args.json,
         || json!({"record": selection::rendered(one), "summary": selection::row(one), "superseded": !is_standing}),

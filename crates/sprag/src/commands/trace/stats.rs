@@ -48,7 +48,7 @@ impl Row {
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let all = records::all(&cx.world()?)?;
-    let standing = CurrentRecords::of(&all);
+    let standing = CurrentRecords::from_records(&all);
     let mut intents: BTreeMap<String, Row> = BTreeMap::new();
     let mut total = Row::default();
     let (mut verdicts, mut people) = (BTreeMap::new(), BTreeMap::new());

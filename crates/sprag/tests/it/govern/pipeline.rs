@@ -136,7 +136,7 @@ fn facts() -> impl Strategy<Value = Answers> {
                 let conflict = |path: &String| ConflictMarker {
                     path: Text::from(path.as_str()),
                     line: 1,
-                    digest: Digest::of([path]),
+                    digest: Digest::hash_parts([path]),
                 };
                 paths.iter().map(conflict).collect()
             }),

@@ -112,7 +112,7 @@ fn happenings() -> Vec<Happening> {
             facts.conflicts = Some(vec![ConflictMarker {
                 path: Text::from("a"),
                 line: 1,
-                digest: sprag_base::digest::Digest::of(["a"]),
+                digest: sprag_base::digest::Digest::hash_parts(["a"]),
             }]);
         }),
         stop_after("a stop with a question", "Shall I go on?", |facts| {

@@ -248,7 +248,7 @@ fn every_body_of_the_log_reads_as_its_type() {
             "learning.rated" => is_same::<LearningRating>(body),
             "learning.outcome" => is_same::<WorkOutcome>(body),
             "reflection.done" => is_same::<ReflectionSummary>(body),
-            "document.loaded" => is_same::<LoadedText>(body) && Document::of(&record).is_some(),
+            "document.loaded" => is_same::<LoadedText>(body) && Document::from_record(&record).is_some(),
             "episode" => is_same::<Episode>(body),
             "policy" => is_same::<FloorVersion>(body),
             "retroflect" => is_same::<BackfillRecord>(body),
@@ -256,7 +256,7 @@ fn every_body_of_the_log_reads_as_its_type() {
             "backend.acked" => is_same::<MirrorAck>(body),
             "debt.opened" => is_same::<Debt>(body),
             "trace.seen" | "trace.judged" | "trace.final" => {
-                is_same::<TraceRecord>(body) && TraceRecord::of(&record).is_some()
+                is_same::<TraceRecord>(body) && TraceRecord::from_record(&record).is_some()
             }
             "trace.rewritten" => reads::<Vec<(String, String)>>(&body["pairs"]).is_some(),
             "review.decided" => reads::<ReviewDecisionRecord>(body).is_some(),
@@ -428,10 +428,10 @@ fn the_chain_of_a_trace_holds_over_its_lines() {
     assert_eq!(story.len(), 8);
     let mut walk = ChainReader::default();
     for (_, line) in &story {
-        assert_eq!(walk.take(line.as_bytes()), Ok(()), "{line}");
+        assert_eq!(walk.read_line(line.as_bytes()), Ok(()), "{line}");
     }
     let mut changed = ChainReader::default();
-    let mut taken = story.iter().map(|(_, line)| changed.take(line.replace("call-1", "call-2").as_bytes()));
+    let mut taken = story.iter().map(|(_, line)| changed.read_line(line.replace("call-1", "call-2").as_bytes()));
     assert!(taken.any(|taken| taken.is_err()), "every byte counts");
 }
 

@@ -166,13 +166,13 @@ impl Run {
     fn play(&self, disk: &dyn Disk, session: &str, event: &Event) -> bool {
         let world = self.world(disk);
         let input = input(&self.sandbox, session, event.clone());
-        let Ok(walked) = pipeline::walk(&world, &input) else {
+        let Ok(walked) = pipeline::process_event(&world, &input) else {
             return false;
         };
         if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {
             self.sandbox.write("a.txt", CONFLICT);
         }
-        sprag_host::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
+        sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked).unwrap_or_default();
         true
     }
 

@@ -52,8 +52,8 @@ impl Run {
             let input = Input::new(sprag_host::sys::env::now(), SessionId::new("s"), event.clone());
             let input = input.within(&self.sandbox.project.display().to_string());
             let input = Input { presence: Presence::Headless, ..input };
-            if let Ok(walked) = pipeline::walk(&world, &input) {
-                sprag_host::upkeep::after_reply::chores(&world, &input, &walked).unwrap_or_default();
+            if let Ok(walked) = pipeline::process_event(&world, &input) {
+                sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked).unwrap_or_default();
                 return;
             }
         }
@@ -85,7 +85,7 @@ impl Run {
         let report = verify::verify(&world, || {}).unwrap();
         assert_eq!(report.problems, []);
         let all = records::all(&world).unwrap();
-        let standing = CurrentRecords::of(&all);
+        let standing = CurrentRecords::from_records(&all);
         let told = all.iter().filter(|found| standing.is_any(found)).map(|found| {
             let ranges = found.trace.files.iter().flat_map(|file| &file.ranges);
             let ranges: Vec<String> = ranges.map(|range| format!("{}-{}", range.start, range.end)).collect();

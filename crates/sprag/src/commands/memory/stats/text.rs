@@ -150,7 +150,7 @@ fn episodes(report: &StatsReport) {
     }
     output::line("");
     output::heading("worth a learning");
-    report.episodes.iter().for_each(|pattern| output::line(pattern.told()));
+    report.episodes.iter().for_each(|pattern| output::line(pattern.describe()));
     output::next("sprag reflect");
 }
 

@@ -141,7 +141,7 @@ impl<'a> LogPrinter<'a> {
         if !self.told.insert(session.clone()) {
             return Ok(());
         }
-        let printed = AgentOutput::of(&site_of(&self.shown.dir, session));
+        let printed = AgentOutput::new(&site_of(&self.shown.dir, session));
         printed.finish(|stream, line| self.printed(session, stream, line))
     }
 

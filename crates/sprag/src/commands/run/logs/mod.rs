@@ -94,11 +94,11 @@ fn follow_stage(shown: &SelectedRun, row: &StageRow, teller: &mut LogPrinter<'_>
     let site = site_of(&shown.dir, session);
     let plans = shown.dir.join("plans");
     let watch = FileWatch::new([site.dir(), plans.as_path()])?;
-    let mut printed = AgentOutput::of(&site);
+    let mut printed = AgentOutput::new(&site);
     loop {
         // Looked at before the last words are read: what is printed until then is there.
         let is_over = is_over(&site)?;
-        printed.take(|stream, line| teller.printed(session, stream, line))?;
+        printed.read_lines(|stream, line| teller.printed(session, stream, line))?;
         teller.go_on();
         if is_over {
             printed.finish(|stream, line| teller.printed(session, stream, line))?;

@@ -42,7 +42,7 @@ impl ClassifyLine {
     }
 }
 
-pub(crate) fn of(id: Option<Value>, judged: &ChangeJudgement) -> ClassifyLine {
+pub(crate) fn from_judgement(id: Option<Value>, judged: &ChangeJudgement) -> ClassifyLine {
     let (verdict, class) = match judged.verdict {
         Classification::Proved(_) => ("PROVED", "AST_REFACTOR"),
         Classification::Changed(_) => ("CHANGED", "INTENT_EVOLUTION"),

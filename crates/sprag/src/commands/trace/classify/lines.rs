@@ -133,7 +133,7 @@ fn answer_one(root: &Path, number: usize, line: InputLine, clock: Clock) -> Clas
             .collect(),
     };
     let judged = judge(&change);
-    let answer = answer::of(Some(wire.id), &judged);
+    let answer = answer::from_judgement(Some(wire.id), &judged);
     match clock {
         Clock::Told => answer.with_ms(start.elapsed().as_secs_f64() * 1000.0),
         Clock::Quiet => answer,
@@ -143,7 +143,7 @@ fn answer_one(root: &Path, number: usize, line: InputLine, clock: Clock) -> Clas
 /// A fault of ours is no answer: it proves nothing, and the next line is answered all the same.
 fn judge(change: &ChangeSet<'_>) -> ChangeJudgement {
     panic::catch_unwind(AssertUnwindSafe(|| classify(change, NodeBudget::COMMIT))).unwrap_or_else(|_| {
-        ChangeJudgement::of(Classification::Unproven(UnprovenReason::Ambiguous), ApiChange::default())
+        ChangeJudgement::without_proof(Classification::Unproven(UnprovenReason::Ambiguous), ApiChange::default())
     })
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let versions = git::versions(worktree, &range).ok_or_else(|| Failure::no_revision(&shown(&range)))?;
     let judged = lines::on_a_deep_stack(|| judge(&versions));
     let judged = settled(judged, worktree, &range, &versions);
-    show(args.json, || answer::of(None, &judged).into_value(), || tell(&range, &judged))
+    show(args.json, || answer::from_judgement(None, &judged).into_value(), || tell(&range, &judged))
 }
 
 /// What is proved must also hold for all that was not changed.

@@ -115,7 +115,7 @@ impl Play {
         let world = World::new(&self.env, disk, places);
         let input = Input::new(self.now, SessionId::new(format!("s-{who}")), event);
         let input = input.within(&self.sandbox.project.display().to_string());
-        pipeline::walk(&world, &input).map(|walked| walked.verdict.ruling).unwrap_or_default()
+        pipeline::process_event(&world, &input).map(|walked| walked.verdict.ruling).unwrap_or_default()
     }
 
     fn call(&mut self, tool: &str, input: Value) -> ToolCall {

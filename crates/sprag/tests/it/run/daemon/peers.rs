@@ -90,7 +90,7 @@ fn who_subscribes_is_told_when_something_changes() {
     assert_eq!(std::fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     let mut client = client::connect(&house.folder(), CommandRole::User).unwrap();
     assert_eq!(client.ask(&DaemonRequest::Subscribe { to: Topic::Status }).unwrap(), DaemonReply::Done);
-    let mut next = || match client.hear().unwrap() {
+    let mut next = || match client.receive().unwrap() {
         Some(DaemonReply::Status { status }) => {
             Some(status["stages"][0]["state"].as_str().unwrap().to_owned())
         }

@@ -240,7 +240,7 @@ impl Core {
                 mine.map(|(path, _)| ConflictMarker {
                     path: Text::from(path.as_str()),
                     line: 2,
-                    digest: Digest::of([path]),
+                    digest: Digest::hash_parts([path]),
                 })
                 .collect(),
             ),

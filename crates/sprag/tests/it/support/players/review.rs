@@ -23,7 +23,7 @@ fn reviewer() -> Actor {
 
 impl Core {
     pub(crate) fn tree(&self) -> String {
-        Digest::of(self.files.iter().flat_map(|(path, text)| [path, text])).to_string()
+        Digest::hash_parts(self.files.iter().flat_map(|(path, text)| [path, text])).to_string()
     }
 
     /// Takes the gated tools among the rules, as the configuration does.

@@ -239,7 +239,7 @@ impl Repository {
                     }
                 }
                 if !ranges.is_empty() {
-                    let after = Some(Sha256Sum::of(text.as_bytes()));
+                    let after = Some(Sha256Sum::hash_bytes(text.as_bytes()));
                     files.push(TracedFile { path: path.clone(), after, ranges, ..TracedFile::default() });
                 }
             }

@@ -93,7 +93,7 @@ fn file(path: &str, before: &[u8], text: &str) -> TracedFile {
         end: *unit.lines.end(),
         hash: Text::from(unit.hash.as_str()),
     });
-    let (units, after) = (units.collect(), Some(Sha256Sum::of(text.as_bytes())));
+    let (units, after) = (units.collect(), Some(Sha256Sum::hash_bytes(text.as_bytes())));
     TracedFile { path: path.to_owned(), after, ranges, units, ..TracedFile::default() }
 }
 
@@ -275,7 +275,7 @@ fn another_clone_may_speak_for_its_own_commits_and_against_nobody() {
     };
     // A line that has not the bytes it speaks of, one against our own record, and one that may be right.
     let mut wrong = file("a.rs", b"", BLOCK);
-    wrong.ranges[0].content_hash = Sha256Sum::of(b"something else");
+    wrong.ranges[0].content_hash = Sha256Sum::hash_bytes(b"something else");
     forge("forger", &ours, 3, file("a.rs", b"", BLOCK));
     forge("forger", &theirs, 3, TracedFile { path: "b.rs".to_owned(), ..wrong });
     assert_eq!(story.told("a.rs"), ["INT-1 blame"; 3]);
