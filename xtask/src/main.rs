@@ -16,7 +16,6 @@ mod process;
 mod program;
 mod recipe;
 mod recorded;
-mod rename;
 mod tidy;
 mod workspace;
 
@@ -48,11 +47,6 @@ const COMMANDS: &[Command] = &[
         name: "recorded",
         about: "send payloads recorded elsewhere through the hook",
         run: recorded::run,
-    },
-    Command {
-        name: "rename",
-        about: "move files and items by a table and follow every path to them",
-        run: rename::run,
     },
     Command { name: "tidy", about: "check what the compiler and the lints do not", run: tidy::run },
 ];

@@ -390,9 +390,6 @@ mod tests {
         let outcome = EffectOutcome::Failed { failure: StageFailure::Setup, why };
         let (stage, told) = record(&run, &RunRecord::Outcome { key, outcome });
         assert_eq!(stage, Some(StageId::new("a")));
-        assert_eq!(
-            told, "worktree: failed: fatal: 'x' [2J the end",
-            "nothing foreign moves a cursor"
-        );
+        assert_eq!(told, "worktree: failed: fatal: 'x' [2J the end", "nothing foreign moves a cursor");
     }
 }

@@ -64,9 +64,10 @@ impl ChangeJudgement {
                 let proof = Proof { world: NameSearchScope::Tree, ..proof };
                 ChangeJudgement { verdict: Classification::Proved(proof), ..self }
             }
-            Classification::Proved(_) => {
-                ChangeJudgement::without_proof(Classification::Unproven(UnprovenReason::RenameEscapes), self.api)
-            }
+            Classification::Proved(_) => ChangeJudgement::without_proof(
+                Classification::Unproven(UnprovenReason::RenameEscapes),
+                self.api,
+            ),
             _ => self,
         }
     }

@@ -197,7 +197,11 @@ fn file_name(tag: &str) -> String {
     let plain: String =
         tag.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     let is_whole = plain == tag && !plain.starts_with('-');
-    if is_whole { plain } else { format!("{}-{}", plain.trim_matches('-'), Digest::hash_parts([tag]).short()) }
+    if is_whole {
+        plain
+    } else {
+        format!("{}-{}", plain.trim_matches('-'), Digest::hash_parts([tag]).short())
+    }
 }
 
 /// Written if it is another text. A link in its place leads who knows where, and is left alone.

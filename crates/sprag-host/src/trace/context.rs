@@ -77,7 +77,8 @@ impl<'a> TraceContext<'a> {
             input,
             session,
             store: world.store(),
-            place: is_linked.then(|| Text::new(Digest::hash_parts([root.as_os_str().as_encoded_bytes()]).short())),
+            place: is_linked
+                .then(|| Text::new(Digest::hash_parts([root.as_os_str().as_encoded_bytes()]).short())),
             root: fs::canonicalize(root).ok()?,
             head: places.head().filter(|head| is_commit(head)).map(Text::new),
         })

@@ -55,7 +55,8 @@ impl FileContent {
             }
         }
         let stamp = format!("{} {} {}", found.len(), found.mtime(), found.mtime_nsec());
-        let sum = if found.len() <= HASHED_BYTES { hashed(path)? } else { Sha256Sum::hash_bytes(stamp.as_bytes()) };
+        let sum =
+            if found.len() <= HASHED_BYTES { hashed(path)? } else { Sha256Sum::hash_bytes(stamp.as_bytes()) };
         Some(FileContent::Here { form: FileForm::Large, sum, bytes: Vec::new() })
     }
 

@@ -62,7 +62,8 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
         for point in points {
             let category = category_of(section.title).or_else(|| category_of(above)).unwrap_or("domain");
             let detail = format!("{} in {}: {point}", section.title, source.name);
-            let origin = Digest::hash_parts([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
+            let origin =
+                Digest::hash_parts([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
             let draft = LearningDraft::new(origin.to_string(), category, &first_sentence(&point), &detail);
             read.drafts.push(draft.with("tags", json!([tag_of(section.title)])));
         }

@@ -48,7 +48,8 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
                 .unwrap_or_default()
                 .trim()
                 .to_owned();
-            let origin = Digest::hash_parts([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
+            let origin =
+                Digest::hash_parts([point.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")]);
             let category = category_of(register).unwrap_or("domain");
             let detail = format!("{register}, {}: {point}", section.title);
             let draft = LearningDraft::new(origin.to_string(), category, &first_sentence(&point), &detail);

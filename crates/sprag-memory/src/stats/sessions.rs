@@ -82,7 +82,10 @@ impl SessionComparison {
     pub(super) fn from_totals<'a>(runs: impl Iterator<Item = &'a SessionTotals>) -> SessionComparison {
         let (with, without): (Vec<&SessionTotals>, Vec<&SessionTotals>) =
             runs.filter(|run| run.calls > 0).partition(|run| run.is_informed);
-        SessionComparison { with: SessionMeans::from_totals(&with), without: SessionMeans::from_totals(&without) }
+        SessionComparison {
+            with: SessionMeans::from_totals(&with),
+            without: SessionMeans::from_totals(&without),
+        }
     }
 }
 

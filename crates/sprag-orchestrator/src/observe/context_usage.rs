@@ -103,7 +103,13 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut filling = ContextMonitor::default();
         let mut look = |seen: &AgentActivity, now| {
-            filling.found(&key, 50, NudgeChannel::for_client(&StageClient::Known(ClientName::Claude)), seen, now)
+            filling.found(
+                &key,
+                50,
+                NudgeChannel::for_client(&StageClient::Known(ClientName::Claude)),
+                seen,
+                now,
+            )
         };
         let asked = |about, percent| Some(AgentSign::Filling { about, percent });
         assert_eq!(look(&AgentActivity::default(), now), None, "what is not known is not told");
@@ -124,7 +130,13 @@ mod tests {
         let client = StageClient::Command { command: vec![Text::new("x")], stream: None };
         let now = Timestamp::from_millis(0);
         let look = |tokens| {
-            ContextMonitor::default().found(&key, 50, NudgeChannel::for_client(&client), &seen(tokens, 1), now)
+            ContextMonitor::default().found(
+                &key,
+                50,
+                NudgeChannel::for_client(&client),
+                &seen(tokens, 1),
+                now,
+            )
         };
         assert_eq!((look(49), look(50)), (None, Some(AgentSign::Full)));
     }

@@ -197,8 +197,7 @@ fn walls(
     for path in [grounds.references(), grounds.reference_logs()] {
         made(&path)?;
     }
-    fs::write(grounds.references().join(KEPT), "")
-        .map_err(|error| told(&grounds.references(), &error))?;
+    fs::write(grounds.references().join(KEPT), "").map_err(|error| told(&grounds.references(), &error))?;
     if wall == SandboxBackend::Landlock {
         // It cannot allow what is not there yet.
         (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;

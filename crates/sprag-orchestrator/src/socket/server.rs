@@ -131,7 +131,11 @@ struct PeerSeat {
 }
 
 impl PeerSeat {
-    fn acquire(hall: &Arc<ServerState>, of: fn(&ServerState) -> &AtomicUsize, most: usize) -> Option<PeerSeat> {
+    fn acquire(
+        hall: &Arc<ServerState>,
+        of: fn(&ServerState) -> &AtomicUsize,
+        most: usize,
+    ) -> Option<PeerSeat> {
         let seat = PeerSeat { hall: hall.clone(), of };
         (of(hall).fetch_add(1, Ordering::SeqCst) < most).then_some(seat)
     }

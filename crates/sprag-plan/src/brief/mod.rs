@@ -138,5 +138,9 @@ pub fn brief(kind: BriefKind, told: &BriefInput) -> WrittenBrief {
     let stable = stable(kind);
     let sections = [stable.clone(), project::semi_stable(told), stage::dynamic(told), recitation(told)];
     let text = sections.join("\n");
-    WrittenBrief { stable: Sha256Sum::hash_bytes(stable.as_bytes()), whole: Sha256Sum::hash_bytes(text.as_bytes()), text }
+    WrittenBrief {
+        stable: Sha256Sum::hash_bytes(stable.as_bytes()),
+        whole: Sha256Sum::hash_bytes(text.as_bytes()),
+        text,
+    }
 }

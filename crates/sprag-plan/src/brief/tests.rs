@@ -47,7 +47,8 @@ fn note(text: &str) -> StageNote {
 /// Whoever changes a word of these sections changes this list, and means it.
 #[test]
 fn the_first_section_is_the_same_bytes_for_every_stage_of_a_kind() {
-    let sums: Vec<String> = KINDS.iter().map(|kind| Sha256Sum::hash_bytes(stable(*kind).as_bytes()).hex()).collect();
+    let sums: Vec<String> =
+        KINDS.iter().map(|kind| Sha256Sum::hash_bytes(stable(*kind).as_bytes()).hex()).collect();
     for (kind, sum) in KINDS.iter().zip(&sums) {
         let (one, other) = (brief(*kind, &told("a")), brief(*kind, &told("quite-another")));
         assert_eq!(one.stable, other.stable);

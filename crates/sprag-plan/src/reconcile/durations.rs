@@ -87,7 +87,11 @@ mod tests {
         assert_eq!(durations.estimate_stages(run.plan()), [100, 100, UNKNOWN]);
         durations.took(a, 200);
         durations.took(run.plan().find("b").unwrap(), 0);
-        assert_eq!(durations.estimate_stages(run.plan()), [130, 1, UNKNOWN], "its own before that of its kind");
+        assert_eq!(
+            durations.estimate_stages(run.plan()),
+            [130, 1, UNKNOWN],
+            "its own before that of its kind"
+        );
         (0..50).for_each(|_| durations.took(a, u64::MAX));
         assert!(durations.estimate_stages(run.plan())[0] > 1000);
     }

@@ -393,7 +393,10 @@ mod tests {
                 failed(StageFailure::Sandbox),
             ),
         ] {
-            assert_eq!(SessionOutcome::from_exit(&exit(ended, by), killed, CommitProgress::Nothing), comes_to);
+            assert_eq!(
+                SessionOutcome::from_exit(&exit(ended, by), killed, CommitProgress::Nothing),
+                comes_to
+            );
         }
     }
 
@@ -425,7 +428,10 @@ mod tests {
             (AgentTrouble::Auth, EndedBy::Deadline, failed(StageFailure::Timeout)),
             (AgentTrouble::Auth, EndedBy::Told, SessionOutcome::Stopped),
         ] {
-            assert_eq!(SessionOutcome::from_exit(&exit(trouble, by), None, CommitProgress::Nothing), comes_to);
+            assert_eq!(
+                SessionOutcome::from_exit(&exit(trouble, by), None, CommitProgress::Nothing),
+                comes_to
+            );
         }
     }
 }

@@ -56,7 +56,11 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
                 _ => {
                     signs.cpu += 1000 * every.unsigned_abs();
                     looks += 1;
-                    assert_ne!(watch.update(&signs, start.plus_seconds(now)), Liveness::Wedged, "seed {seed}");
+                    assert_ne!(
+                        watch.update(&signs, start.plus_seconds(now)),
+                        Liveness::Wedged,
+                        "seed {seed}"
+                    );
                 }
             }
         }

@@ -136,8 +136,10 @@ impl LoadedTrees {
     pub(crate) fn known(&self, side: ProofSide) -> &SideNames {
         self.known[side as usize].get_or_init(|| {
             let trees = self.side(side);
-            let scopes =
-                trees.iter().map(|tree| Some(Scopes::build(tree.as_ref()?, &self.symbols))).collect::<Vec<_>>();
+            let scopes = trees
+                .iter()
+                .map(|tree| Some(Scopes::build(tree.as_ref()?, &self.symbols)))
+                .collect::<Vec<_>>();
             let forms = self.forms(side, &scopes, &QuickMap::default());
             SideNames { scopes, forms }
         })

@@ -16,7 +16,8 @@ use crate::reason::UnprovenReason;
 
 /// Tells whether a change keeps behaviour.
 pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
-    let unproven = |reason| ChangeJudgement::without_proof(Classification::Unproven(reason), ApiChange::default());
+    let unproven =
+        |reason| ChangeJudgement::without_proof(Classification::Unproven(reason), ApiChange::default());
     let paths = change.files.iter().flat_map(|file| [file.path_before, file.path_after]);
     if paths.flatten().any(|path| Lang::of_path(path).is_none()) {
         return unproven(UnprovenReason::Language);

@@ -84,8 +84,11 @@ mod tests {
     fn a_block_is_found_where_it_went_if_it_tells_enough() {
         let text = b"zero\n}\nline1\nline2\nline3\n}\n";
         let here = lines(text);
-        let block =
-            |text: &[u8], owner| KnownBlock { len: lines(text).len(), sum: Sha256Sum::hash_bytes(text), owner };
+        let block = |text: &[u8], owner| KnownBlock {
+            len: lines(text).len(),
+            sum: Sha256Sum::hash_bytes(text),
+            owner,
+        };
         let wanted = [block(b"line1\nline2\nline3\n", 7), block(b"line2\n", 8), block(b"line9\nline1\n", 9)];
         let found = windows(&here, &[true; 6], &wanted, 3);
         assert_eq!(found, Some(vec![BlockMatch { start: 2, len: 3, owners: vec![7] }]));

@@ -17,6 +17,7 @@ mod sleeps;
 mod type_names;
 mod unfinished;
 mod unwraps;
+mod walks;
 mod wire;
 
 pub const CHECKS: &[&Check] = &[
@@ -36,6 +37,7 @@ pub const CHECKS: &[&Check] = &[
     &length::CHECK,
     &licences::CHECK,
     &links::CHECK,
+    &walks::CHECK,
 ];
 
 /// Where rules about the product apply: not to this tool, whose trade is files and processes.

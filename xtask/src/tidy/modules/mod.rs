@@ -26,8 +26,6 @@ pub struct Item {
     pub kind: ItemKind,
     /// The index of its name among the tokens of the file.
     pub at: usize,
-    /// From its first attribute to its end.
-    pub tokens: Range<usize>,
     /// The tokens of its visibility; empty for a private item.
     pub visibility: Range<usize>,
     /// Names of variants with their tokens, if it is an enum.
@@ -80,25 +78,6 @@ pub struct PathUse {
 pub struct Resolved {
     /// The meaning after each segment, as far as it is known.
     pub steps: Vec<Meaning>,
-}
-
-impl Resolved {
-    /// The deepest module, and how many segments lead to it.
-    pub fn module(&self) -> Option<(&ModulePath, usize)> {
-        let last = self.steps.iter().rposition(|step| matches!(step, Meaning::Module(_)))?;
-        match &self.steps[last] {
-            Meaning::Module(path) => Some((path, last + 1)),
-            _ => None,
-        }
-    }
-
-    /// The item, and the index of its segment.
-    pub fn item(&self) -> Option<(&ModulePath, &str, usize)> {
-        self.steps.iter().enumerate().find_map(|(at, step)| match step {
-            Meaning::Item(module, name) => Some((module, name.as_str(), at)),
-            _ => None,
-        })
-    }
 }
 
 /// The meaning that counts at the end of a path, if a function and a module share a name.
@@ -207,10 +186,6 @@ impl<'a> Modules<'a> {
         let paths = self.of_file.get(&file)?;
         let around = paths.iter().filter(|path| self.modules[*path].body.contains(&token));
         around.min_by_key(|path| self.modules[*path].body.len())
-    }
-
-    pub fn close_of(&self, file: usize, open: usize) -> Option<usize> {
-        self.closing[file].get(&open).copied()
     }
 
     /// The meanings of a name at a place; several if a module and an item share it.

@@ -27,11 +27,6 @@ impl ModulePath {
         self.0.starts_with(&other.0)
     }
 
-    /// The last part.
-    pub fn name(&self) -> &str {
-        self.0.last().map(String::as_str).unwrap_or_default()
-    }
-
     /// The first module below the root of the crate.
     pub fn room(&self) -> Option<&str> {
         self.0.get(1).map(String::as_str)

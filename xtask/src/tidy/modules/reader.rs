@@ -79,14 +79,7 @@ impl Reader<'_> {
             }
             "macro_rules" => {
                 let end = self.end_at_body(at + 3);
-                self.push_item(
-                    self.text(at + 2).to_owned(),
-                    ItemKind::Macro,
-                    at + 2,
-                    start..end,
-                    visibility,
-                    body,
-                );
+                self.push_item(self.text(at + 2).to_owned(), ItemKind::Macro, at + 2, visibility, body);
                 return end;
             }
             _ if self.text(at + 1) == "!" => {
@@ -104,7 +97,7 @@ impl Reader<'_> {
             "type" | "const" | "static" => self.end_at_semicolon(at),
             _ => self.end_at_body(at),
         };
-        self.push_item(name.clone(), kind, name_at, start..end, visibility, body);
+        self.push_item(name.clone(), kind, name_at, visibility, body);
         let open = (at..end).find(|at| self.text(*at) == "{");
         match (keyword.as_str(), open) {
             ("mod", Some(open)) => inner.push((name, open + 1..self.close(open))),
@@ -125,19 +118,10 @@ impl Reader<'_> {
         name: String,
         kind: ItemKind,
         at: usize,
-        tokens: Range<usize>,
         visibility: Range<usize>,
         body: &Range<usize>,
     ) {
-        self.items.push(Item {
-            name,
-            kind,
-            at,
-            tokens,
-            visibility,
-            variants: Vec::new(),
-            scope: body.clone(),
-        });
+        self.items.push(Item { name, kind, at, visibility, variants: Vec::new(), scope: body.clone() });
     }
 
     /// Types that a macro makes from a list: each name in it that is not inside braces.
@@ -155,7 +139,7 @@ impl Reader<'_> {
                 }
                 name if is_name(name) => {
                     let name = name.to_owned();
-                    self.push_item(name, ItemKind::Type, at, at..at + 1, at..at, body);
+                    self.push_item(name, ItemKind::Type, at, at..at, body);
                     at += 1;
                 }
                 _ => at += 1,
@@ -183,7 +167,7 @@ impl Reader<'_> {
                 "struct" | "enum" | "trait" if !blocks.is_empty() && is_name(self.text(at + 1)) => {
                     let scope = blocks.last().cloned().expect("there is a block");
                     let name = self.text(at + 1).to_owned();
-                    self.push_item(name, ItemKind::Type, at + 1, at..at + 2, at..at, &scope);
+                    self.push_item(name, ItemKind::Type, at + 1, at..at, &scope);
                 }
                 _ => {}
             }

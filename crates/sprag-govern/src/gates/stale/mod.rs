@@ -413,6 +413,7 @@ fn as_note(notes: &[String]) -> Vote {
 
 /// What a call is known by, from its request to its end.
 pub fn call_id(call: &ToolCall) -> Text<128> {
-    let without_id = || Text::new(Digest::hash_parts([call.name.as_str(), call.summary().as_str()]).to_string());
+    let without_id =
+        || Text::new(Digest::hash_parts([call.name.as_str(), call.summary().as_str()]).to_string());
     call.id.clone().unwrap_or_else(without_id)
 }

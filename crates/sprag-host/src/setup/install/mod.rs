@@ -368,7 +368,9 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 fn kept_path(user: &UserLocations, path: &Path) -> PathBuf {
-    user.state.join("installed").join(format!("{}.json", Digest::hash_parts([path.as_os_str().as_encoded_bytes()])))
+    user.state
+        .join("installed")
+        .join(format!("{}.json", Digest::hash_parts([path.as_os_str().as_encoded_bytes()])))
 }
 
 fn kept(user: &UserLocations, path: &Path) -> Option<InstallUndo> {

@@ -117,7 +117,9 @@ impl LostHistory {
             }
             // Scripts make several commits in a second.
             let is_same_author = other.authored == own.authored
-                && history.changes(&other.name).is_some_and(|there| added.is_akin(&Added::from_diffs(&there)));
+                && history
+                    .changes(&other.name)
+                    .is_some_and(|there| added.is_akin(&Added::from_diffs(&there)));
             let is_like = other.tree == own.tree || is_same_author;
             // What comes before a commit is no copy of it, however like it is.
             let mut is_before =
@@ -146,7 +148,8 @@ impl LostHistory {
                 && commit_diff::digest(work, Direction::Forth) == digest
             {
                 Kinship::Squash
-            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::from_diffs(work)) {
+            } else if line.iter().any(|it| kin.contains(*it)) || added.is_mostly_in(&Added::from_diffs(work))
+            {
                 Kinship::Kin
             } else {
                 Kinship::Stranger

@@ -207,9 +207,9 @@ impl DirtyNow {
         };
         if found.is_symlink() {
             return match fs::read_link(path) {
-                Ok(target) => {
-                    DirtyNow::Opaque { digest: Digest::hash_parts([b"link", target.as_os_str().as_encoded_bytes()]) }
-                }
+                Ok(target) => DirtyNow::Opaque {
+                    digest: Digest::hash_parts([b"link", target.as_os_str().as_encoded_bytes()]),
+                },
                 Err(_) => DirtyNow::Other,
             };
         }

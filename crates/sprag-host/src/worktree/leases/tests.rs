@@ -137,7 +137,8 @@ fn what_a_file_was_like_is_known_after_it_was_written() {
     desk.asks("two", "a", 2);
     fs::write(&path, "other\n").unwrap();
     desk.wrote("two", "a", 3);
-    let was = FileBefore::File { hash: Some(ContentHash::hash_bytes(b"new\n")), text: Some(b"new\n".to_vec()) };
+    let was =
+        FileBefore::File { hash: Some(ContentHash::hash_bytes(b"new\n")), text: Some(b"new\n".to_vec()) };
     assert_eq!(before(&desk.world(), &SessionId::new("two"), &call, &text), Some(was));
     symlink(&path, desk.root().join("link")).unwrap();
     let link = desk.root().join("link").to_string_lossy().into_owned();

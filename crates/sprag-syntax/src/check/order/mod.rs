@@ -26,7 +26,8 @@ pub(crate) fn arrange(
     if tree.kind(id) == "class_body" && tree.lang.is_script() && has_odd_members(tree, id) {
         return None;
     }
-    let names = if tree.lang == Lang::Python { DefinedNames::collect(tree, id) } else { DefinedNames::default() };
+    let names =
+        if tree.lang == Lang::Python { DefinedNames::collect(tree, id) } else { DefinedNames::default() };
     let mut slots: Vec<OrderSlot> = Vec::new();
     let mut from = 0;
     for (at, kid) in kids.iter().enumerate() {

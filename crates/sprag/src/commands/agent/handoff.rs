@@ -83,7 +83,8 @@ fn write(args: &Args, cx: &CommandCx) -> CommandResult {
         return Err(Failure::empty_handoff());
     }
     let plan = active.plan().head.name.to_string();
-    let told = BriefInput::from_run(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
+    let told =
+        BriefInput::from_run(&active, &stage).ok_or_else(|| Failure::stage_not_run(stage.as_str(), &[]))?;
     let session = cx.env.text(sprag_orchestrator::layout::SESSION_VARIABLE).unwrap_or_default();
     let places = cx.places()?;
     let root = places.worktree.clone().ok_or_else(Failure::no_repository)?;

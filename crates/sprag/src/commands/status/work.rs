@@ -41,7 +41,8 @@ fn agents(view: &RunView<'_>) {
 fn agent(view: &RunView<'_>, line: &ViewLine<'_>) -> Option<Vec<String>> {
     let AgentView::AtWork { session } = &line.row.agent else { return None };
     let heard = line.heard.map(|at| u64::try_from(view.now.seconds_since(at)).unwrap_or(0));
-    let activity = line.row.why.as_ref().map_or(line.row.state.name().to_owned(), |why| why.message(view.now));
+    let activity =
+        line.row.why.as_ref().map_or(line.row.state.name().to_owned(), |why| why.message(view.now));
     Some(vec![
         format!("  {}", line.row.id.as_str()),
         one_line(line.row.client.as_str()),

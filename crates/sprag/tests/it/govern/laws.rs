@@ -66,7 +66,11 @@ fn facts() -> impl Strategy<Value = Answers> {
         conflicts: files.map(|files| {
             files
                 .into_iter()
-                .map(|path| ConflictMarker { digest: Digest::hash_parts([&path]), path: Text::from(path), line: 1 })
+                .map(|path| ConflictMarker {
+                    digest: Digest::hash_parts([&path]),
+                    path: Text::from(path),
+                    line: 1,
+                })
                 .collect()
         }),
         debts: Some(Vec::new()),

@@ -431,7 +431,8 @@ fn the_chain_of_a_trace_holds_over_its_lines() {
         assert_eq!(walk.read_line(line.as_bytes()), Ok(()), "{line}");
     }
     let mut changed = ChainReader::default();
-    let mut taken = story.iter().map(|(_, line)| changed.read_line(line.replace("call-1", "call-2").as_bytes()));
+    let mut taken =
+        story.iter().map(|(_, line)| changed.read_line(line.replace("call-1", "call-2").as_bytes()));
     assert!(taken.any(|taken| taken.is_err()), "every byte counts");
 }
 

@@ -116,7 +116,8 @@ impl Script {
 pub(crate) fn scripts() -> Vec<Script> {
     let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/stories");
     let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "txt")).collect();
     paths.sort();
     assert!(!paths.is_empty());
     paths.iter().map(|path| read_script(path)).collect()

@@ -143,7 +143,10 @@ fn answer_one(root: &Path, number: usize, line: InputLine, clock: Clock) -> Clas
 /// A fault of ours is no answer: it proves nothing, and the next line is answered all the same.
 fn judge(change: &ChangeSet<'_>) -> ChangeJudgement {
     panic::catch_unwind(AssertUnwindSafe(|| classify(change, NodeBudget::COMMIT))).unwrap_or_else(|_| {
-        ChangeJudgement::without_proof(Classification::Unproven(UnprovenReason::Ambiguous), ApiChange::default())
+        ChangeJudgement::without_proof(
+            Classification::Unproven(UnprovenReason::Ambiguous),
+            ApiChange::default(),
+        )
     })
 }
 
