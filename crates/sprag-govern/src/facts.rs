@@ -1,5 +1,5 @@
 //! What a gate asks the host, and what the host found out. A gate never looks for itself: it
-//! names its [`Needs`], the host gathers just those, and nothing is looked up for nobody.
+//! names its [`SharedNeeds`](crate::gates::needs::SharedNeeds), the host gathers just those, and nothing is looked up for nobody.
 
 use serde::{Deserialize, Serialize};
 

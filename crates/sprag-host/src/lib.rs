@@ -1,5 +1,5 @@
 //! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
-//! at [`hook`]: the walk of one hook call is a straight line through this crate.
+//! at [`pipeline`]: it takes one event from state to verdict.
 
 pub mod answers;
 pub mod checks;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 
-/// A learning that was kept. Body: [`crate::memory::learning::Learning`].
+/// A learning that was kept. Body: [`crate::learning::Learning`].
 pub const ACCEPTED: &str = "learning.accepted";
 /// The same learning, said otherwise. Body: the whole of it, under the id it has.
 pub const CORRECTED: &str = "learning.corrected";
@@ -34,9 +34,9 @@ pub const RATED: &str = "learning.rated";
 pub const OUTCOME: &str = "learning.outcome";
 /// What came of a reflection, for judging the sieve. Body: [`ReflectionSummary`].
 pub const REFLECTED: &str = "reflection.done";
-/// A question and what answers it. Body: [`crate::event::Answered`].
+/// A question and what answers it. Body: `AnswerReport` of the gates.
 pub const ANSWERED: &str = "qa.answered";
-/// A text to be found, which nobody claims to be a learning. Body: [`crate::memory::document::Loaded`].
+/// A text to be found, which nobody claims to be a learning. Body: [`crate::document::LoadedText`].
 pub const LOADED: &str = "document.loaded";
 
 /// What all records of the memory begin with; the rest of the log need not be read for it.

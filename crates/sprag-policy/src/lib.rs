@@ -1,5 +1,5 @@
 //! The rules of the permission policy: what may run, what must not, what needs a person or a
-//! review. Rules look at what a command would do, told by [`crate::shell`], never at its text.
+//! review. Rules look at what a command would do, told by [`sprag_shell`], never at its text.
 //!
 //! A rule names patterns ([`pattern`]); a [`RuleSet`] is the union of all rules and gives one
 //! answer, the strictest. Built-in rules come in [`packs`].

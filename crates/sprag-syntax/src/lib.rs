@@ -8,7 +8,7 @@
 //! - [`Lang::of_path`] tells the language.
 //!
 //! `prove/` searches and may be wrong; `check/` is what soundness rests on. They share the parser and the building
-//! of trees (`tree.rs`, `sugar.rs`), and `check/` never looks at `prove/`.
+//! of trees (`tree/`), and `check/` never looks at `prove/`.
 
 mod change;
 mod check;

@@ -1,4 +1,4 @@
-//! Asking git. The only file that starts it; most questions are answered by looking (`places.rs`).
+//! Asking git. The only file that starts it; most questions are answered by looking (`sys/locations.rs`).
 
 pub mod blobs;
 pub mod history;

@@ -10,6 +10,7 @@ use super::in_own_repository;
 pub struct Scratch(TempDir);
 
 impl Scratch {
+    #[expect(clippy::new_without_default, reason = "it makes a repository on disk, which no default does")]
     pub fn new() -> Scratch {
         let scratch = Scratch(tempfile::tempdir().expect("a test has a place for its files"));
         scratch.run(&["init", "-q", "-b", "main"]);

@@ -1,5 +1,5 @@
 //! A learning as it is kept: a statement in form, with where it comes from. What became of it since is
-//! no part of it but a fold of later records, see [`crate::memory::fold`].
+//! no part of it but a fold of later records, see [`crate::learnings`].
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 //! What the memory comes to: counts by week, what the write gate let through, how sessions with and without
-//! learnings went. A fold of the log and nothing else; what it means is told by [`crate::memory::insight`].
+//! learnings went. A fold of the log and nothing else; what it means is told by [`crate::stats::insight`].
 
 use std::collections::BTreeMap;
 

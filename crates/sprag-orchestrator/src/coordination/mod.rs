@@ -3,7 +3,7 @@
 //! Whatever takes their place has to hold what `tests/conformance.rs` asks of them; what fences is never the lease, but
 //! the reign and the attempt in an offer, the place in a log and the commit a reference is moved from.
 //!
-//! [`Files`]: super::log::Files
+//! [`Files`]: crate::run_log
 
 pub(crate) mod local;
 #[cfg(test)]

@@ -295,7 +295,7 @@ pub enum EmptyWork {
 }
 
 impl Plan {
-    /// By [`super::validate::validate`], which looks at all else, and from a record of it. `None`: no stage at
+    /// By [`validate::validate`], which looks at all else, and from a record of it. `None`: no stage at
     /// all, an id that is nobody's or two's, or a circle.
     pub(super) fn new(head: PlanHead, stages: Vec<StageSpec>) -> Option<Plan> {
         let named = stages.iter().enumerate().map(|(at, stage)| (stage.id.as_str().to_owned(), at));

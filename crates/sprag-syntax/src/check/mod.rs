@@ -1,5 +1,5 @@
 //! The checker: replays a proof on the sources. It believes nothing that the prover says, and enforces what makes a
-//! step keep behaviour: `names.rs` for renames, `inline.rs` for inlining, `moves.rs` for paths, `order.rs` and
+//! step keep behaviour: `names/` for renames, `inline/` for inlining, `moves/` for paths, `order/` and
 //! `scope.rs` through the canonical form that both sides must share.
 
 pub(crate) mod canon;

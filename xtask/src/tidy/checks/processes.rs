@@ -7,7 +7,7 @@ use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
 
 pub const CHECK: Check =
-    Check { name: "processes", about: "processes start in exec.rs, git only in git.rs", find };
+    Check { name: "processes", about: "processes start in sys/exec.rs, git only in git/mod.rs", find };
 
 const STARTS: &str = "crates/sprag-host/src/sys/exec.rs";
 const ASKS_GIT: &str = "crates/sprag-host/src/git/mod.rs";

@@ -35,7 +35,7 @@ impl Mirror for Markdown {
         self.dir.metadata().map(drop)
     }
 
-    // Whoever changes the log has it rendered when it is changed; see `learnings::after_change`.
+    // Whoever changes the log has it rendered when it is changed; see `memory::after_change`.
     fn write(&mut self, _: &Learning) -> io::Result<()> {
         self.ping()
     }
