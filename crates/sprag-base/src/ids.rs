@@ -1,4 +1,5 @@
 //! Names that several domains share.
+
 use serde::{Deserialize, Serialize};
 
 use crate::text::Text;

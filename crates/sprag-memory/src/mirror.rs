@@ -1,5 +1,6 @@
 //! Which backends learnings are mirrored to. The log is the original; a backend is a copy that others can
 //! read.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

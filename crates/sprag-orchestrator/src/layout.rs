@@ -1,4 +1,5 @@
 //! Paths of a run: its folder, its records, its socket, its worktrees.
+
 use std::path::{Path, PathBuf};
 
 use sprag_plan::ids::StageId;

@@ -1,5 +1,6 @@
 //! One daemon at a time. The lock is held for life and never removed, so two of them cannot hold two files of
 //! one name; and each reign has a number, by which those who were started in an earlier one are known.
+
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;

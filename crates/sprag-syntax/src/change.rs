@@ -1,4 +1,5 @@
 //! What is judged and what comes of it: plain data, the same for every caller.
+
 use std::collections::BTreeSet;
 
 use crate::proof::{NameSearchScope, Proof};

@@ -1,5 +1,6 @@
 //! The gates, in the order in which they are asked. A gate is one file of one shape: a state whose
 //! variants carry their data, a `Settings`, `impl Gate`, tests; and one line in the list below.
+
 pub mod needs;
 
 use serde::de::{DeserializeOwned, Deserializer};

@@ -1,5 +1,6 @@
 //! A question that was answered before need not be asked again: the agent is told the answer beside it. What
 //! the user answers is kept. Leave to do something is never given from memory.
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

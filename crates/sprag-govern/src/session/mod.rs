@@ -1,6 +1,7 @@
 //! The state of one client session: a fold of its journal. Every record may carry `set`, the
 //! parts that changed; a snapshot carries all of them. Parts this version does not know are kept
 //! as they are, so that an older program beside a newer one loses nothing.
+
 pub mod open_prompt;
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
 //! Finds out what the gates asked for, and nothing else.
+
 pub(crate) mod commit;
 mod permission;
 mod questions;

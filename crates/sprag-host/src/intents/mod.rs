@@ -1,4 +1,5 @@
 //! The intents as hooks need them: what is kept of their files, what the records say, what a call would change.
+
 pub mod completion;
 pub mod context;
 mod foreign_trace;

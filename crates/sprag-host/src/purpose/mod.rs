@@ -4,6 +4,7 @@
 //!
 //! The variable alone switches nothing off: it must name a run on record, whose process lives and is
 //! the one that, further up, started this hook.
+
 pub mod program;
 
 use std::path::PathBuf;

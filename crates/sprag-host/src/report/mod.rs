@@ -1,5 +1,6 @@
 //! What an agent tells us through a command. A report finds its session, goes through the same walk
 //! as a hook's event, and is left in the inbox where a sandbox does not let it.
+
 pub mod find_session;
 pub mod intent;
 pub mod lesson;

@@ -1,6 +1,7 @@
 //! The append-only files under everything. A line that was acknowledged is never lost: it is
 //! appended under a lock in one write, behind a line feed that seals whatever a killed process may
 //! have left half-written, and what must survive a power cut is synced before anyone hears of it.
+
 pub(crate) mod chain;
 pub mod clone;
 pub(crate) mod inbox;

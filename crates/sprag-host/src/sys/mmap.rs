@@ -1,5 +1,6 @@
 //! A file as bytes, without reading it: what is not looked at costs nothing. This is the one file with
 //! `unsafe` code in it.
+
 #![expect(unsafe_code, reason = "mapping a file is a promise about the file that no type can check")]
 
 use std::fs::File;

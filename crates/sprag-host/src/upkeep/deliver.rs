@@ -1,4 +1,5 @@
 //! What could not be delivered yet, all of it and not only the few that a hook tries.
+
 use std::io;
 
 use sprag_base::time::Timestamp;

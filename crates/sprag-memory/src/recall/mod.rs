@@ -1,5 +1,6 @@
 //! What is asked of the memory on an occasion, and what it answers. The question is put together here, from
 //! what the event says; the host adds what it alone can see, and finds.
+
 pub mod exposure;
 mod feedback;
 pub mod floor;

@@ -1,5 +1,6 @@
 //! The loop: looks at the world, asks the core what is to be done, writes it down and does it, until nothing is left
 //! that happens by itself. It waits for what happens and looks at nothing in between.
+
 pub mod clean;
 pub mod land;
 pub mod orphans;

@@ -1,5 +1,6 @@
 //! A review of what a stage did, by somebody who did not do it: a process of its client that reads exactly the tree that
 //! was found good. Nothing but a verdict that came with its token is one; what it says besides is only told.
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,5 @@
 //! Looking at the world: where the target is, and what became of effects whose doer did not live to tell.
+
 pub(crate) mod context_usage;
 pub(crate) mod durations;
 pub mod file_watch;

@@ -1,4 +1,5 @@
 //! The records of a run, on the disk before anything follows from them. Only the daemon of the present reign writes.
+
 pub mod active;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};

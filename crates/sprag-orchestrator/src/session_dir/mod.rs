@@ -1,5 +1,6 @@
 //! The folder of one session: what was asked for, who took it on, and how it ended. Each of these is there or
 //! not there, so a daemon that comes back finds out what was going on by looking.
+
 pub mod limits;
 use std::fs::{self, File};
 use std::io;

@@ -1,5 +1,6 @@
 //! Notes on their way into the memory. When a stage is merged, what its agents noted is handed in as candidates: the
 //! write gate decides, as it does for everybody, and each note is handed in once.
+
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! A stage's session whose context is made smaller, or that is taken up again: before, what it knows is written down;
 //! after, it is told where its brief is and what is open. Nothing of this is done, or costs anything, elsewhere.
+
 pub mod distill;
 pub mod handoffs;
 pub(crate) mod knowledge;

@@ -1,6 +1,7 @@
 //! The queue of what wants to be merged. Each entry becomes a candidate on top of the one before it, some of
 //! them ahead of time, and each candidate is checked as exactly the commit that would land. Only the first
 //! lands, only if it is green, and only on the trunk it was made for.
+
 use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;

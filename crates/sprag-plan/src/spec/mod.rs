@@ -1,5 +1,6 @@
 //! A plan that was checked: stages that build on each other without a circle, every value of it a good one. It is
 //! what a run freezes; whatever stands in a file is a draft until it has become this.
+
 pub mod checks;
 pub mod client;
 pub mod fields;

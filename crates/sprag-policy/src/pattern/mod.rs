@@ -18,6 +18,7 @@
 //! ```
 //!
 //! A brace or a space that is part of a word is written `\{` or `\ `.
+
 pub(crate) mod command;
 pub(crate) mod location;
 mod options;

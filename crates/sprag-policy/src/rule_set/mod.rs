@@ -1,4 +1,5 @@
 //! All rules at once: which of them a call meets, and the one answer that follows.
+
 pub(crate) mod shards;
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
 //! Patterns and rules against hand-made scripts: a word `?` is a hole, `?*` any number of words.
+
 #[cfg(test)]
 mod laws;
 

@@ -1,5 +1,6 @@
 //! Programs that run another program: one row each, saying how to step over what is theirs. What
 //! stays is the inner command; the carrier itself is only told.
+
 mod embedded;
 mod remote;
 mod script_files;

@@ -1,5 +1,6 @@
 //! The walk over a text: what is known at the point it has reached, and what it has found. Everything
 //! that bounds the work is counted here.
+
 pub(crate) mod builtins;
 pub(crate) mod output;
 mod redirect;

@@ -1,5 +1,6 @@
 //! From a raw word of the text to the words a program would be given: quotes, braces, `~`,
 //! variables and substitutions. Substitutions are walked on the way, because they run.
+
 mod arithmetic;
 mod braces;
 pub(crate) mod escapes;

@@ -1,5 +1,6 @@
 //! Code of other languages: which literal texts reach a call that starts a program or deletes
 //! files. A call with an unknown argument is a doubt; code without such calls runs nothing.
+
 mod calls;
 mod lexer;
 mod opens;

@@ -1,6 +1,7 @@
 //! From text to syntax tree. The parser is given only what it can take without recursing too deep,
 //! running too long or failing on a number; the rest, and what it rejects, is split by our own
 //! means, which is a doubt.
+
 mod heredocs;
 mod plain;
 mod recover;

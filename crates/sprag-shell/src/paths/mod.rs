@@ -1,5 +1,6 @@
 //! Paths that programs read and write, by a table of what their operands mean. Only what is plain
 //! from the words is told: a program not listed may still do either.
+
 pub mod options;
 mod read_only;
 mod verbs;

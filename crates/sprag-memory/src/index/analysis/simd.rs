@@ -1,6 +1,7 @@
 //! How much the processor does at once. Every one does what is written here; many do several times as much if
 //! they are told to, and whether one does is found out while the program runs. What comes of it is the same to
 //! the last bit.
+
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
 
 use crate::index::analysis::table::Vector;

@@ -1,6 +1,7 @@
 //! A piece of the index: bytes that are written once and only read. Opening one checks that its head is
 //! whole and that everything lies inside; what is read later is checked where it is read, so that
 //! damaged bytes give wrong answers at worst, and never an end of the program.
+
 pub(crate) mod assembly;
 pub mod bits;
 pub mod build;

@@ -1,4 +1,5 @@
 //! `sprag config`: every value with the layer it comes from.
+
 pub(crate) mod clients;
 pub(crate) mod completions;
 pub(crate) mod gates;

@@ -1,4 +1,5 @@
 //! `sprag memory`: texts beside the learnings, for trying the memory out and for measuring it.
+
 pub(crate) mod backends;
 pub(crate) mod backfill;
 mod change;

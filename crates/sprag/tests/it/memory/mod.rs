@@ -1,5 +1,6 @@
 //! Loading and searching as programs do it: in order, whatever is in a line, killed at any moment, many at
 //! once.
+
 mod imports;
 pub(crate) mod learnings;
 mod lessons;

@@ -1,5 +1,6 @@
 //! `sprag policy`: what people and programs are told of a command. The eighteen ways to write one are
 //! a story of their own: a gate sees through all of them.
+
 mod accepted_bypasses;
 mod fuzz_seeds;
 mod import;

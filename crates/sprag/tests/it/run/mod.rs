@@ -1,4 +1,5 @@
 //! Plans that are run: real git, real processes, agents that are small scripts.
+
 mod agents;
 mod briefs;
 mod daemon;

@@ -1,6 +1,7 @@
 //! Stories in data: each script in `stories/` is a list of `event | verdict`, and is played through
 //! the core alone, through the program as Claude Code and through the program as Codex. All three
 //! must tell the same story.
+
 pub(crate) mod scripts;
 
 use crate::stories::scripts::{Script, Step, scripts};

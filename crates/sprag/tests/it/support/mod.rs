@@ -1,4 +1,5 @@
 //! A throwaway home and repository, and the program run in them with an environment from nothing.
+
 pub(crate) mod desk;
 pub(crate) mod players;
 
