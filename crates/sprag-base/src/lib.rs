@@ -8,6 +8,7 @@ pub mod glob;
 pub mod ids;
 pub mod path;
 pub mod record;
+pub mod record_kinds;
 pub mod redact;
 pub mod settings;
 pub mod sha256;

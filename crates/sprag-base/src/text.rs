@@ -126,6 +126,11 @@ pub fn said(text: &str) -> String {
     one_line(text).replace('<', "‹").replace('>', "›").replace('"', "'")
 }
 
+/// Returns the items between our marks, with commas.
+pub fn quoted_list(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
+    items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
+}
+
 /// The last so many characters of a text.
 pub fn ending(text: &str, characters: usize) -> &str {
     let from = characters.checked_sub(1).and_then(|last| text.char_indices().rev().nth(last));

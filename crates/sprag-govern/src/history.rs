@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, REPORTER, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
+use sprag_intent::IntentRecord;
 
 use crate::obligation::OpenDebt;
 
@@ -111,6 +113,9 @@ pub fn sentence(record: &Record) -> Option<String> {
         Some(agent) => format!("sub-agent `{}`", one_line(agent.as_str())),
         None => "the agent".to_owned(),
     };
+    if let Some(record) = IntentRecord::read(record) {
+        return record.describe();
+    }
     let told = match record.kind.as_str() {
         "session.started" => format!("the session started ({}) in `{}`", text("source"), text("cwd")),
         "session.ended" => format!("the session ended ({})", text("why")),
@@ -164,9 +169,6 @@ pub fn sentence(record: &Record) -> Option<String> {
         "rejected" => format!("a person refused one call for good (`{}`)", text("code")),
         "selected" => format!("{who} works for intent `{}` ({})", text("intent"), text("class")),
         "done" => format!("{who} calls intent `{}` done", text("intent")),
-        // Told by what was reported.
-        "intent.selected" | "intent.done" => return None,
-        "intent.strayed" => format!("a command changed what no intent owns: {}", list(&body["paths"])),
         "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
         "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
         "debt.met" => format!("debts {} were met", list(&body["ids"])),

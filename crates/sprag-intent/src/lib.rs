@@ -3,6 +3,7 @@
 mod context;
 mod ignore;
 mod ownership;
+pub mod records;
 mod served;
 pub mod set;
 pub mod status;
@@ -17,9 +18,10 @@ use sprag_base::text::Text;
 pub use context::{Earlier, IntentContext, IntentSurroundings, context};
 pub use ignore::IgnoredIntents;
 pub use ownership::{Ownership, WILD, WriteReach};
+pub use records::IntentRecord;
 pub use served::{LinkState, Linked, ServedLink, link_state, links};
 pub use set::{Holder, IntentFileError, IntentFiles, IntentSet, ScopeFacts, ScopedPath};
-pub use status::{ACCEPTED, DONE, EXPANDED, IntentHistories, IntentHistory, REOPENED, SELECTED, STRAYED};
+pub use status::{IntentHistories, IntentHistory};
 
 /// What an agent says of the changes it is about to make. It is kept beside what is found out of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,17 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 
-use super::{Criterion, CriterionProof, Intent, IntentStatus};
-
-/// Record kinds of an intent's life.
-pub const SELECTED: &str = "intent.selected";
-pub const DONE: &str = "intent.done";
-pub const REOPENED: &str = "intent.reopened";
-pub const ACCEPTED: &str = "intent.accepted";
-pub const EXPANDED: &str = "intent.expanded";
-pub const STRAYED: &str = "intent.strayed";
+use super::{Criterion, CriterionProof, Intent, IntentRecord, IntentStatus};
 
 /// By the id of the intent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -91,35 +84,34 @@ impl Projection for IntentHistories {
     const KINDS: &'static [&'static str] = &["intent."];
 
     fn apply(&mut self, record: &Record) {
-        let text = |name: &str| record.body[name].as_str().map(Text::<64>::from);
-        let Some(id) = record.body["id"].as_str().filter(|id| Intent::is_id(id)) else { return };
-        let standing = self.of.entry(id.to_owned()).or_default();
-        match record.kind.as_str() {
-            SELECTED => {
+        let Some(record) = IntentRecord::read(record) else { return };
+        if !Intent::is_id(record.intent().as_str()) {
+            return;
+        }
+        let standing = self.of.entry(record.intent().to_string()).or_default();
+        match record {
+            IntentRecord::Selected(selected) => {
                 if standing.status != Some(IntentStatus::Done) {
                     standing.status = Some(IntentStatus::InProgress);
                 }
-                standing.seen.extend(text("fingerprint"));
+                standing.seen.insert(selected.fingerprint);
             }
-            DONE => standing.status = Some(IntentStatus::Done),
-            REOPENED => standing.status = Some(IntentStatus::InProgress),
-            ACCEPTED => {
-                let met = record.body["met"].as_array().into_iter().flatten();
-                standing.met.extend(met.filter_map(|met| serde_json::from_value::<Digest>(met.clone()).ok()));
-                if let Some(now) = text("fingerprint") {
+            IntentRecord::Done(_) => standing.status = Some(IntentStatus::Done),
+            IntentRecord::Reopened(_) => standing.status = Some(IntentStatus::InProgress),
+            IntentRecord::Accepted(accepted) => {
+                standing.met.extend(accepted.met);
+                if let Some(now) = accepted.fingerprint {
                     let before: Vec<Text<64>> =
                         standing.seen.iter().chain(standing.accepted.iter()).cloned().collect();
                     before.iter().for_each(|from| standing.carry(from, &now));
                     standing.accepted.insert(now);
                 }
             }
-            EXPANDED => {
-                if let (Some(from), Some(to)) = (text("before"), text("fingerprint")) {
-                    standing.carry(&from, &to);
-                    standing.accepted.insert(to);
-                }
+            IntentRecord::Expanded(expanded) => {
+                standing.carry(&expanded.before, &expanded.fingerprint);
+                standing.accepted.insert(expanded.fingerprint);
             }
-            _ => {}
+            IntentRecord::Strayed(_) => {}
         }
     }
 }

@@ -209,18 +209,26 @@ fn standings(records: &[(&str, serde_json::Value)]) -> IntentHistories {
 fn the_status_is_what_the_records_say() {
     let intent = draft("A").intent(IntentOrigin::Sprag);
     let status = |kinds: &[&str]| {
-        let records: Vec<_> =
-            kinds.iter().map(|kind| (*kind, json!({"id": "A", "fingerprint": intent.fingerprint}))).collect();
+        let records: Vec<_> = kinds
+            .iter()
+            .map(|kind| {
+                (*kind, json!({"id": "A", "fingerprint": intent.fingerprint, "class": "AST_REFACTOR"}))
+            })
+            .collect();
         standings(&records).status(&intent)
     };
     assert_eq!(status(&[]), IntentStatus::NotStarted);
-    assert_eq!(status(&[SELECTED]), IntentStatus::InProgress);
-    assert_eq!(status(&[SELECTED, DONE]), IntentStatus::Done);
-    assert_eq!(status(&[SELECTED, DONE, SELECTED]), IntentStatus::Done, "only a person opens it again");
-    assert_eq!(status(&[SELECTED, DONE, REOPENED]), IntentStatus::InProgress);
+    assert_eq!(status(&["intent.selected"]), IntentStatus::InProgress);
+    assert_eq!(status(&["intent.selected", "intent.done"]), IntentStatus::Done);
+    assert_eq!(
+        status(&["intent.selected", "intent.done", "intent.selected"]),
+        IntentStatus::Done,
+        "only a person opens it again"
+    );
+    assert_eq!(status(&["intent.selected", "intent.done", "intent.reopened"]), IntentStatus::InProgress);
     let done = Intent { status: IntentStatus::Done, ..intent.clone() };
     assert_eq!(IntentHistories::default().status(&done), IntentStatus::Done);
-    assert_eq!(standings(&[(REOPENED, json!({"id": "A"}))]).status(&done), IntentStatus::InProgress);
+    assert_eq!(standings(&[("intent.reopened", json!({"id": "A"}))]).status(&done), IntentStatus::InProgress);
 }
 
 #[test]
@@ -228,7 +236,7 @@ fn a_word_for_a_criterion_counts_for_what_was_read() {
     let mut draft = draft("A");
     let intent = draft.clone().intent(IntentOrigin::Sprag);
     assert_eq!(IntentHistories::default().unmet(&intent).len(), 1, "what has a check needs no word");
-    let met = standings(&[(ACCEPTED, json!({"id": "A", "met": [intent.criteria[0].digest]}))]);
+    let met = standings(&[("intent.accepted", json!({"id": "A", "met": [intent.criteria[0].digest]}))]);
     assert!(met.unmet(&intent).is_empty());
     draft.criteria[0].text = "works twice".to_owned();
     assert_eq!(met.unmet(&draft.intent(IntentOrigin::Sprag)).len(), 1);
@@ -242,14 +250,15 @@ fn a_link_is_as_good_as_what_it_was_made_for() {
     let link =
         |fingerprint: &Text<64>| ServedLink { intent: Text::from("A"), fingerprint: fingerprint.clone() };
     let set = IntentSet::new([vec![other, draft("B").intent(IntentOrigin::Sprag)]]);
-    let selected = (SELECTED, json!({"id": "A", "fingerprint": old}));
+    let selected = ("intent.selected", json!({"id": "A", "fingerprint": old, "class": "AST_REFACTOR"}));
     let state = |standings: &IntentHistories, link: &ServedLink| link_state(&set, standings, link);
     let chosen = standings(std::slice::from_ref(&selected));
     assert_eq!(state(&chosen, &link(&new)), LinkState::Covered);
     assert_eq!(state(&chosen, &link(&old)), LinkState::Suspect);
-    let accepted = standings(&[selected.clone(), (ACCEPTED, json!({"id": "A", "fingerprint": new}))]);
+    let accepted =
+        standings(&[selected.clone(), ("intent.accepted", json!({"id": "A", "fingerprint": new}))]);
     assert_eq!(state(&accepted, &link(&old)), LinkState::Covered);
-    let expanded = standings(&[(EXPANDED, json!({"id": "A", "before": old, "fingerprint": new}))]);
+    let expanded = standings(&[("intent.expanded", json!({"id": "A", "before": old, "fingerprint": new}))]);
     assert_eq!(state(&expanded, &link(&old)), LinkState::Covered);
     let gone = ServedLink { intent: Text::from("C"), fingerprint: new.clone() };
     assert_eq!(state(&chosen, &gone), LinkState::Orphaned);

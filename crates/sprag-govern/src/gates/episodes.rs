@@ -166,7 +166,7 @@ impl EpisodesGate {
         }
         let intent = cx.about.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
-        cx.log(EPISODE, json!(episode));
+        cx.log_raw(EPISODE, json!(episode));
         // A verification that was mended for an intent is offered as a lesson, once for each command.
         let is_check = matches!(episode.class, ErrorClass::Test | ErrorClass::Compile)
             && episode.outcome == episode::EpisodeOutcome::Fixed;

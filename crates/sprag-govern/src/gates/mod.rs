@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
+use sprag_base::record_kinds::TypedRecord;
 use sprag_base::settings::{SettingSection, lean};
 use sprag_memory::destination::Destination;
 
@@ -98,18 +99,26 @@ pub struct GateCx<'a, P> {
 
 impl<P> GateCx<'_, P> {
     /// Asks for a record that outlives the session.
-    pub fn log(&mut self, kind: &'static str, body: Value) {
-        self.keep(Destination::Project, kind, body);
+    pub fn log(&mut self, record: impl TypedRecord) {
+        self.log_raw(record.kind(), record.body());
+    }
+
+    pub fn log_raw(&mut self, kind: &'static str, body: Value) {
+        self.keep_raw(Destination::Project, kind, body);
     }
 
     /// The same, among the records of others.
-    pub fn keep(&mut self, place: Destination, kind: &'static str, body: Value) {
+    pub fn keep(&mut self, place: Destination, record: impl TypedRecord) {
+        self.keep_raw(place, record.kind(), record.body());
+    }
+
+    pub fn keep_raw(&mut self, place: Destination, kind: &'static str, body: Value) {
         self.effects.push(RecordEffect { place, kind, body });
     }
 
     pub fn debts(&mut self, kind: &'static str, ids: Vec<String>) {
         if !ids.is_empty() {
-            self.log(kind, json!({ "ids": ids }));
+            self.log_raw(kind, json!({ "ids": ids }));
         }
     }
 }

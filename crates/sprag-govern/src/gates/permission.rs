@@ -254,12 +254,12 @@ fn opinion(cx: &mut GateCx<'_, Settings>, call: Digest) -> Vote {
     match &facts.judgement {
         None | Some(JudgeResult::Unasked { .. }) => Vote::Pass,
         Some(JudgeResult::Failed { what, millis }) => {
-            cx.log(FAILED, json!({"call": call, "what": what, "ms": millis}));
+            cx.log_raw(FAILED, json!({"call": call, "what": what, "ms": millis}));
             Vote::Pass
         }
         Some(JudgeResult::Answered { answer, millis }) => {
             let JudgeAnswer { decision, confidence, reason } = answer;
-            cx.log(
+            cx.log_raw(
                 ANSWERED,
                 json!({
                     "call": call,

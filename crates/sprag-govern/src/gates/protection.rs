@@ -121,7 +121,7 @@ fn tell(cx: &mut GateCx<'_, Settings>) -> Vote {
             ProtectedDamage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
         }
     }
-    cx.log(DAMAGED, json!({ "files": facts.damage }));
+    cx.log_raw(DAMAGED, json!({ "files": facts.damage }));
     let told = told.join("; ");
     Vote::Note(Text::new(format!("that call changed files that guard the agent: {told}. Leave them alone")))
 }

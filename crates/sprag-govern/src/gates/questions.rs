@@ -87,7 +87,7 @@ auto = false
                 if call.asks_the_user() && cx.input.actor == Actor::Main =>
             {
                 let answers = answers(call);
-                answers.iter().for_each(|answered| cx.log(answers::ANSWERED, json!(answered)));
+                answers.iter().for_each(|answered| cx.log_raw(answers::ANSWERED, json!(answered)));
                 Vote::Pass
             }
             _ => Vote::Pass,

@@ -171,7 +171,7 @@ fn learning(importer: &MemoryImporter, draft: &LearningDraft, now: Timestamp) ->
 
 fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
-    new_record::record(kind, now, None, Some(by), json!(body))
+    new_record::record_raw(kind, now, None, Some(by), json!(body))
 }
 
 fn about(kind: &str, id: &str, how: &str, now: Timestamp) -> Record {

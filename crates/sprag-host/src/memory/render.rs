@@ -87,7 +87,7 @@ pub fn edits(
             Ok(said) => corrected.extend(correction(entry, said, worktree).map(|learning| {
                 let by =
                     sprag_base::record::RecordAuthor { client: Text::from("hand"), agent: None, role: None };
-                new_record::record(records::CORRECTED, now, None, Some(by), json!(learning))
+                new_record::record_raw(records::CORRECTED, now, None, Some(by), json!(learning))
             })),
             Err(what) => problems.push(format!("`{id}` in `{}`: {what}", dir.join("learnings.md").display())),
         }

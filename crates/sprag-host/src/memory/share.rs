@@ -98,7 +98,7 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
     let about = new.iter().flat_map(shared_log::ids).collect();
     known.extend(new.iter().cloned());
     let settling = shared_log::settling(&known, &about).into_iter().map(|(kind, body)| {
-        let mut record = new_record::record(kind, now, None, None, body);
+        let mut record = new_record::record_raw(kind, now, None, None, body);
         record.rest.insert(FROM.to_owned(), json!(SETTLED));
         record
     });

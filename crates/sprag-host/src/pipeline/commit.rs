@@ -38,8 +38,13 @@ pub(crate) fn commit(
             (Destination::Session, Vec::new()),
         ];
         for RecordEffect { place, kind, body } in steps.effects {
-            let record =
-                new_record::record(kind, input.at, Some(&input.session), Some(new_record::by(input)), body);
+            let record = new_record::record_raw(
+                kind,
+                input.at,
+                Some(&input.session),
+                Some(new_record::by(input)),
+                body,
+            );
             places
                 .iter_mut()
                 .filter(|(at, _)| *at == place)
@@ -68,7 +73,7 @@ pub(crate) fn commit(
 }
 
 pub(crate) fn warned(input: &Input, what: &str) -> Record {
-    new_record::record(
+    new_record::record_raw(
         "warned",
         input.at,
         Some(&input.session),

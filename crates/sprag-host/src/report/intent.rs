@@ -2,17 +2,16 @@
 
 use std::io;
 
-use serde_json::Value;
-
 use sprag_base::record::RecordAuthor;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_intent::IntentRecord;
 
 use crate::store::new_record;
 use crate::world::World;
 
 /// Writes down what a person has decided about an intent.
-pub fn record(world: &World<'_>, kind: &'static str, body: Value, now: Timestamp) -> io::Result<()> {
+pub fn record(world: &World<'_>, record: &IntentRecord, now: Timestamp) -> io::Result<()> {
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
-    world.store().log(world.disk, &[new_record::record(kind, now, None, Some(by), body)])
+    world.store().log(world.disk, &[new_record::record(record, now, None, Some(by))])
 }

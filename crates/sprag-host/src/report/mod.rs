@@ -126,7 +126,7 @@ fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timest
     let warned = mirrors::mirror(world, logged, now);
     let warned: Vec<Record> = warned
         .iter()
-        .map(|what| new_record::record("warned", now, Some(session), None, json!({ "what": what })))
+        .map(|what| new_record::record_raw("warned", now, Some(session), None, json!({ "what": what })))
         .collect();
     if !warned.is_empty() {
         world.store().log(world.disk, &warned).unwrap_or_default();

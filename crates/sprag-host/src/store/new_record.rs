@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Record, RecordAuthor};
+use sprag_base::record_kinds::TypedRecord;
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -34,6 +35,15 @@ pub fn new_token() -> Option<String> {
 }
 
 pub fn record(
+    record: &impl TypedRecord,
+    at: Timestamp,
+    session: Option<&SessionId>,
+    actor: Option<RecordAuthor>,
+) -> Record {
+    record_raw(record.kind(), at, session, actor, record.body())
+}
+
+pub fn record_raw(
     kind: &str,
     at: Timestamp,
     session: Option<&SessionId>,
@@ -74,14 +84,14 @@ mod tests {
         assert!(sprag_govern::gates::review::case::is_token(&token));
         assert_ne!(Some(&token), new_token().as_ref());
         let body = serde_json::json!({"notes": [format!("decide with --token {token}\nor `{token}`")]});
-        let record = record("x", Timestamp::from_millis(0), None, None, body);
+        let record = record_raw("x", Timestamp::from_millis(0), None, None, body);
         assert!(!record.body.to_string().contains(&token), "{}", record.body);
     }
 
     #[test]
     fn no_record_keeps_a_secret() {
         let body = serde_json::json!({"input": "login ghp_0123456789abcdefghij0123456789abcdef"});
-        let record = record("x", Timestamp::from_millis(0), None, None, body);
+        let record = record_raw("x", Timestamp::from_millis(0), None, None, body);
         assert_eq!(record.body["input"], "login [redacted:github_token]");
     }
 }

@@ -144,7 +144,7 @@ fn settle(
             Debt::new(owed.gate.as_str(), &owed.obligation, id, &session.about.root, DebtCause::Ended, now)
         })
         .map(|debt| serde_json::to_value(debt).map_err(io::Error::other))
-        .map(|body| Ok(new_record::record(DEBT_OPENED, now, Some(id), Some(by.clone()), body?)))
+        .map(|body| Ok(new_record::record_raw(DEBT_OPENED, now, Some(id), Some(by.clone()), body?)))
         .collect::<io::Result<_>>()?;
     store.log(disk, &debts)?;
     Ok(debts.len())

@@ -28,7 +28,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
         for due in found.archive.iter().take(most) {
             done.add(format!("`{}` {}: {}", due.id, one_line(due.summary.as_str()), due.why));
             let body = json!({"ids": [due.id], "how": format!("decay: {}", due.why)});
-            let mut record = new_record::record(records::ARCHIVED, now, None, Some(by()), body);
+            let mut record = new_record::record_raw(records::ARCHIVED, now, None, Some(by()), body);
             record.idem = Some(format!("decay {} {}", due.id, &now.to_string()[..10]));
             archived.push(record);
         }

@@ -47,7 +47,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
             }
             let learning = &entry.learning;
             done.add(format!("`{}` {}: {how}", learning.id, one_line(learning.candidate.summary.as_str())));
-            found.push(new_record::record(
+            found.push(new_record::record_raw(
                 kind,
                 now,
                 None,

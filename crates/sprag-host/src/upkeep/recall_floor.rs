@@ -27,7 +27,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     }
     if mode != UpkeepMode::Rehearsal && !next.is_empty() {
         let record = |version: &FloorVersion| {
-            let mut record = new_record::record(POLICY, now, None, Some(by()), json!(version));
+            let mut record = new_record::record_raw(POLICY, now, None, Some(by()), json!(version));
             record.idem =
                 Some(format!("policy {} {} {}", version.whom.role, version.whom.scope, version.version));
             record

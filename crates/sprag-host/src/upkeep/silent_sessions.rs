@@ -46,7 +46,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
         ));
         if mode != UpkeepMode::Rehearsal {
             let body = json!({"ids": ids, "how": "the end of the session was lost"});
-            let mut record = new_record::record(records::DISMISSED, now, Some(session), Some(by()), body);
+            let mut record = new_record::record_raw(records::DISMISSED, now, Some(session), Some(by()), body);
             record.idem = Some(format!("lost {}", session.as_str()));
             store.log(world.disk, &[record])?;
         }

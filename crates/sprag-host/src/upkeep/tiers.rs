@@ -47,7 +47,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     found.extend(longer);
     if mode != UpkeepMode::Rehearsal && !found.is_empty() {
         let record =
-            |summary: &TierSummary| new_record::record(SUMMARY, now, None, Some(by()), json!(summary));
+            |summary: &TierSummary| new_record::record_raw(SUMMARY, now, None, Some(by()), json!(summary));
         store.log(world.disk, &found.iter().map(record).collect::<Vec<_>>())?;
     }
     Ok(done)

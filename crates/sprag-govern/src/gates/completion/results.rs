@@ -81,7 +81,7 @@ impl CompletionGate {
         let offer = mended.first().map(|episode| lesson::offer(episode, &cx.input.session));
         if standing != self.standing || !cx.is_stop() {
             let body = record(is_passed, profile, tree.as_ref(), &findings);
-            cx.log(VERIFIED, body);
+            cx.log_raw(VERIFIED, body);
         }
         self.standing = standing;
         self.claimed &= !cx.is_stop();
@@ -93,7 +93,7 @@ impl CompletionGate {
             cx.debts(DEBT_MET, met);
         }
         for episode in mended {
-            cx.log(EPISODE, json!(episode));
+            cx.log_raw(EPISODE, json!(episode));
         }
         // Whoever stops is not asked to go on for a lesson; what helped is written down either way.
         match (cx.is_stop(), offer) {

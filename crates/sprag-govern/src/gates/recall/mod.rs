@@ -249,7 +249,7 @@ impl RecallGate {
                 let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
                 let new: BTreeSet<Text<64>> = ids.iter().filter(is_new).cloned().collect();
                 if !new.is_empty() {
-                    cx.log(records::REFERRED, json!({"ids": new, "how": how}));
+                    cx.log_raw(records::REFERRED, json!({"ids": new, "how": how}));
                 }
                 self.referred.extend(new);
                 let extra = self.referred.len().saturating_sub(REMEMBERED);
@@ -377,7 +377,7 @@ fn surfaced(
     let changed: Vec<Text<64>> = changed.collect();
     if !shown.is_empty() {
         let told = Surfaced { occasion: Text::from(occasion.name()), shown };
-        cx.keep(place, records::SURFACED, json!(told));
+        cx.keep_raw(place, records::SURFACED, json!(told));
     }
     tell(place, records::WENT_STALE, changed, "what it rests on has changed", cx);
 }
@@ -390,7 +390,7 @@ fn tell(
     cx: &mut GateCx<'_, Settings>,
 ) {
     if !ids.is_empty() {
-        cx.keep(place, kind, json!(AboutLearnings { ids, how: Text::from(how) }));
+        cx.keep_raw(place, kind, json!(AboutLearnings { ids, how: Text::from(how) }));
     }
 }
 

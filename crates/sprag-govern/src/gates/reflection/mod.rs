@@ -164,11 +164,11 @@ impl Gate for ReflectionGate {
             }
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Went { ids, is_success, what }) => {
-                cx.log(records::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
+                cx.log_raw(records::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
                 Vote::Pass
             }
             Event::Reported(Report::Answered(answered)) => {
-                cx.log(records::ANSWERED, json!(answered));
+                cx.log_raw(records::ANSWERED, json!(answered));
                 Vote::Pass
             }
             _ => Vote::Pass,
@@ -427,7 +427,7 @@ impl ReflectionGate {
             self.observers.remove(at);
         } else if !stop.last_message.is_empty() && !kind.as_str().ends_with("sprag-reviewer") {
             let note: Text<500> = Text::from(stop.last_message.as_str());
-            cx.log(OBSERVED, json!({"note": note, "from": "last message"}));
+            cx.log_raw(OBSERVED, json!({"note": note, "from": "last message"}));
         }
         Vote::Pass
     }

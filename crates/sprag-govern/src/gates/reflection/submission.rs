@@ -123,7 +123,7 @@ impl ReflectionGate {
             self.conclude(judged, id, around, &mut sieved, cx);
         }
         let Sieved { done, told, warnings, is_met } = sieved;
-        cx.log(records::REFLECTED, json!(done));
+        cx.log_raw(records::REFLECTED, json!(done));
         if !is_met {
             let (code, what) = match is_any_in_form {
                 true => ("not_kept", "no candidate is worth keeping as it is"),
@@ -166,17 +166,17 @@ impl ReflectionGate {
                     origin: origin(cx),
                     ..new
                 };
-                cx.keep(to, records::ACCEPTED, json!(learning));
+                cx.keep_raw(to, records::ACCEPTED, json!(learning));
                 if let Some(old) = supersedes {
                     let why = Text::from("replaced in a reflection");
-                    cx.keep(to, records::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
+                    cx.keep_raw(to, records::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
                 }
             }
             CandidateFate::Merged { into } => {
                 self.remember(candidate.digest(), &into.id);
                 sieved.kept(&into.id, &candidate);
                 let seen = merged_evidence(&into.seen, around.seen.get(&index));
-                cx.keep(to, records::CORRECTED, json!(Learning { seen, ..*into }));
+                cx.keep_raw(to, records::CORRECTED, json!(Learning { seen, ..*into }));
             }
             CandidateFate::Duplicate { of, reason } => {
                 if let DuplicateOf::Learning { id, status, place } = of {
@@ -185,7 +185,7 @@ impl ReflectionGate {
                     } else {
                         records::VERIFIED
                     };
-                    cx.keep(place, kind, json!({"ids": [&id], "how": "said again in a reflection"}));
+                    cx.keep_raw(place, kind, json!({"ids": [&id], "how": "said again in a reflection"}));
                     sieved.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
                 }
                 sieved.rejected(index, &candidate, WriteGateStep::Duplicate, reason, cx);
@@ -236,7 +236,7 @@ impl ReflectionGate {
                 format!("sprag skip REASON --session {}", cx.input.session.as_str()),
             ));
         }
-        cx.log(SKIPPED, json!({"why": reason, "decider": decider, "ticket": self.ticket()}));
+        cx.log_raw(SKIPPED, json!({"why": reason, "decider": decider, "ticket": self.ticket()}));
         self.standing = ReflectionState::Skipped { reason: reason.clone(), decider, at: cx.input.at };
         self.settle_debts(cx);
         Vote::Pass
@@ -316,7 +316,7 @@ impl Sieved {
             index: Some(number(index)),
             session: Some(cx.input.session.clone()),
         };
-        cx.keep(place(candidate.scope), records::REJECTED, json!(rejection));
+        cx.keep_raw(place(candidate.scope), records::REJECTED, json!(rejection));
     }
 
     fn out_of_form(&mut self, rejected: &RejectedCandidate, cx: &mut GateCx<'_, Settings>) {
@@ -331,7 +331,7 @@ impl Sieved {
             session: Some(cx.input.session.clone()),
         };
         let to = rejected.scope.map_or(Destination::Project, place);
-        cx.keep(to, records::REJECTED, json!(rejection));
+        cx.keep_raw(to, records::REJECTED, json!(rejection));
     }
 }
 

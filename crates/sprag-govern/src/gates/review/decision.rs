@@ -103,7 +103,7 @@ impl ReviewGate {
         close(&mut case, by.outcome(), cx);
         let id = id_of(&case, decided, cx);
         let name = by.name();
-        cx.log(
+        cx.log_raw(
             DECIDED,
             json!({
                 "id": id,

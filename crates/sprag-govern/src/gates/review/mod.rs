@@ -501,7 +501,7 @@ fn begin(case: &mut ReviewCase, cx: &GateCx<'_, Settings>) -> String {
 /// Every attempt that an agent has read of comes to one outcome.
 fn close(case: &mut ReviewCase, outcome: AttemptOutcome, cx: &mut GateCx<'_, Settings>) {
     if let Some(attempt) = case.attempt.take().filter(|attempt| attempt.is_told) {
-        cx.log(
+        cx.log_raw(
             ATTEMPT,
             json!({"template": attempt.template, "outcome": outcome, "since": attempt.at, "case": case.id}),
         );

@@ -78,7 +78,7 @@ impl ReviewGate {
             return;
         };
         // On record before the call is made: what is used up stays used up.
-        cx.log(USED, json!({"tool": call.name, "rule": rule, "review": approval.id, "tree": approval.tree}));
+        cx.log_raw(USED, json!({"tool": call.name, "rule": rule, "review": approval.id, "tree": approval.tree}));
         let left = approval.used(cx.policy.gates.approval_scope);
         self.standing = left.map_or(ReviewState::Idle, ReviewState::Approved);
     }

@@ -10,12 +10,12 @@ mod strays;
 mod targets;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::settings::SettingSection;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_intent::{
+use sprag_intent::records::FinishedIntent;
+use sprag_intent::{IntentRecord, 
     DeclaredClass, Holder, Intent, IntentFiles, IntentSet, IntentSharing, IntentStatus, ScopeFacts,
     SelectedIntent,
 };
@@ -249,10 +249,7 @@ impl ScopeGate {
             self.served.remove(0);
         }
         self.served.push(chosen.id.clone());
-        cx.log(
-            sprag_intent::SELECTED,
-            json!({"id": chosen.id, "fingerprint": chosen.fingerprint, "class": chosen.class}),
-        );
+        cx.log(IntentRecord::Selected(chosen.clone()));
         self.chosen = Some(chosen);
         Vote::Pass
     }
@@ -317,7 +314,8 @@ fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut GateCx<'_, Settings>) ->
     if !unmet.is_empty() {
         return Vote::Hold(messages::unmet(intent, &unmet));
     }
-    cx.log(sprag_intent::DONE, json!({"id": id, "fingerprint": fingerprint}));
+    let finished = FinishedIntent { id: id.clone(), fingerprint: fingerprint.clone() };
+    cx.log(IntentRecord::Done(finished));
     Vote::Pass
 }
 

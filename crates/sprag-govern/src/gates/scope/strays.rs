@@ -2,12 +2,12 @@
 //! and holds the stop while it is nobody's.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_intent::{Intent, IntentFiles, ScopeFacts, WriteReach};
+use sprag_intent::records::StrayedFiles;
+use sprag_intent::{Intent, IntentFiles, IntentRecord, ScopeFacts, WriteReach};
 use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 use sprag_shell::{Command, Script, Word};
 
@@ -122,7 +122,7 @@ impl ScopeGate {
         let items: Vec<Text<200>> = strays.iter().take(ITEMS).map(|path| Text::from(path.as_str())).collect();
         if items != self.strays {
             let id = self.chosen.as_ref().map(|chosen| chosen.id.clone()).unwrap_or_default();
-            cx.log(sprag_intent::STRAYED, json!({"id": id, "paths": items}));
+            cx.log(IntentRecord::Strayed(StrayedFiles { id, paths: items.clone() }));
             self.strays.clone_from(&items);
         }
         Vote::Owe(self.owe(&strays, items, cx.input))

@@ -91,7 +91,7 @@ fn of_call(call: &ToolCall) -> SharedNeeds {
 impl TraceGate {
     fn write(&mut self, changed: &TraceFindings, cx: &mut GateCx<'_, Settings>) {
         for (kind, trace) in &changed.traces {
-            cx.log(kind, json!(signed(trace.clone(), cx.about)));
+            cx.log_raw(kind, json!(signed(trace.clone(), cx.about)));
         }
         if changed.head.is_some() {
             self.head.clone_from(&changed.head);

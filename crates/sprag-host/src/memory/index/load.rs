@@ -181,7 +181,7 @@ fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
         Some(Value::Number(pool)) => Some(pool.to_string()),
         Some(_) => return Err(bad("`pool` is no string")),
     };
-    Ok(LoadedLine { pool, record: new_record::record(records::LOADED, now, None, None, json!(loaded)) })
+    Ok(LoadedLine { pool, record: new_record::record_raw(records::LOADED, now, None, None, json!(loaded)) })
 }
 
 /// A time, a day, or seconds since 1970.

@@ -265,7 +265,7 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Time
     });
     if !took.is_empty() {
         let body = json!(MirrorAck { backend: Text::from(name), took });
-        let acked = new_record::record(ACKED, now, None, None, body);
+        let acked = new_record::record_raw(ACKED, now, None, None, body);
         // Without it a synchronisation does once more what is done already.
         site.store.log(site.disk, &[acked]).unwrap_or_default();
     }
@@ -324,7 +324,7 @@ pub fn foreign(
                         tags: hit.tags,
                         ..LoadedText::default()
                     };
-                    records.push(new_record::record(records::LOADED, now, None, None, json!(loaded)));
+                    records.push(new_record::record_raw(records::LOADED, now, None, None, json!(loaded)));
                 }
             }
             Err(error) => warnings.push(format!("backend `{}`: {error}", backend.name)),

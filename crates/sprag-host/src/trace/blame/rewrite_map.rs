@@ -82,7 +82,7 @@ impl RewriteMap {
 pub fn note(store: &Store, disk: &dyn Disk, text: &str, now: Timestamp) -> io::Result<usize> {
     let pairs: Vec<(String, String)> = pairs(text).into_iter().take(PAIRS).collect();
     if !pairs.is_empty() {
-        let record = new_record::record(REWRITTEN, now, None, None, json!({ "pairs": pairs }));
+        let record = new_record::record_raw(REWRITTEN, now, None, None, json!({ "pairs": pairs }));
         store.log(disk, &[record])?;
     }
     Ok(pairs.len())

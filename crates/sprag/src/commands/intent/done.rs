@@ -9,7 +9,8 @@ use sprag_host::checks::session;
 use sprag_host::intents::completion::IntentCheckResult;
 use sprag_host::report::{self, ReportError};
 use sprag_host::world::World;
-use sprag_intent::{DONE, Intent, IntentStatus};
+use sprag_intent::records::FinishedIntent;
+use sprag_intent::{Intent, IntentRecord, IntentStatus};
 
 use super::{all, one, worktree};
 use crate::commands::{CommandCx, CommandResult, check_person, delivered, show};
@@ -67,8 +68,9 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 delivered(&report::send(&world, session, report, &cx.cwd, cx.now)?)?;
             }
             None => {
-                let body = json!({"id": intent.id, "fingerprint": intent.fingerprint});
-                sprag_host::report::intent::record(&world, DONE, body, cx.now)?;
+                let (id, fingerprint) = (intent.id.clone(), intent.fingerprint.clone());
+                let done = IntentRecord::Done(FinishedIntent { id, fingerprint });
+                sprag_host::report::intent::record(&world, &done, cx.now)?;
             }
         }
     }

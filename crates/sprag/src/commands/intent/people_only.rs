@@ -4,7 +4,8 @@ use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_host::intent_files;
-use sprag_intent::{ACCEPTED, CriterionProof, EXPANDED, IntentOrigin, IntentStatus, Ownership, REOPENED};
+use sprag_intent::records::{AcceptedIntent, ExpandedIntent, ReopenedIntent};
+use sprag_intent::{CriterionProof, IntentOrigin, IntentRecord, IntentStatus, Ownership};
 
 use super::{all, one, worktree};
 use crate::commands::{CommandCx, CommandResult, check_person, show};
@@ -27,7 +28,8 @@ pub(crate) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
     let set = all(&world)?;
     let intent = one(&set, &args.id)?;
     if sprag_host::intents::standings(&world)?.status(intent) == IntentStatus::Done {
-        sprag_host::report::intent::record(&world, REOPENED, json!({ "id": intent.id }), cx.now)?;
+        let reopened = IntentRecord::Reopened(ReopenedIntent { id: intent.id.clone() });
+        sprag_host::report::intent::record(&world, &reopened, cx.now)?;
     }
     show(
         args.json,
@@ -68,15 +70,14 @@ pub(crate) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
         .filter(|criterion| is_meant(criterion.key.as_str()))
         .map(|criterion| criterion.digest)
         .collect();
-    let mut body = json!({"id": intent.id, "met": met});
-    if args.criterion.is_empty() {
-        body["fingerprint"] = json!(intent.fingerprint);
-    }
-    sprag_host::report::intent::record(&world, ACCEPTED, body, cx.now)?;
+    let count = met.len();
+    let fingerprint = args.criterion.is_empty().then(|| intent.fingerprint.clone());
+    let accepted = IntentRecord::Accepted(AcceptedIntent { id: intent.id.clone(), met, fingerprint });
+    sprag_host::report::intent::record(&world, &accepted, cx.now)?;
     show(
         args.json,
-        || json!({"intent": intent.id, "met": met.len(), "links": args.criterion.is_empty()}),
-        || output::line(format!("accepted for intent `{}`: {} criteria", intent.id, met.len())),
+        || json!({"intent": intent.id, "met": count, "links": args.criterion.is_empty()}),
+        || output::line(format!("accepted for intent `{}`: {count} criteria", intent.id)),
     )
 }
 
@@ -111,13 +112,13 @@ pub(crate) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
     sprag_host::intents::rewrite(&world, &world.places, origin, &text)?;
     let after = all(&world)?;
     let after = one(&after, &args.id)?;
-    let body = json!({
-        "id": intent.id,
-        "before": intent.fingerprint,
-        "fingerprint": after.fingerprint,
-        "patterns": args.patterns,
+    let expanded = IntentRecord::Expanded(ExpandedIntent {
+        id: intent.id.clone(),
+        before: intent.fingerprint.clone(),
+        fingerprint: after.fingerprint.clone(),
+        patterns: args.patterns,
     });
-    sprag_host::report::intent::record(&world, EXPANDED, body, cx.now)?;
+    sprag_host::report::intent::record(&world, &expanded, cx.now)?;
     show(
         args.json,
         || json!({"intent": intent.id, "owned_scope": after.owned.globs(), "fingerprint": after.fingerprint}),

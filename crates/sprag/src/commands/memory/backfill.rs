@@ -145,7 +145,7 @@ fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, F
     };
     let body =
         BackfillRecord { transcript: past.key.clone(), candidates: u32::try_from(count).unwrap_or(u32::MAX) };
-    let record = new_record::record(backfill::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
+    let record = new_record::record_raw(backfill::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
     world.store().log(&RealDisk, &[record])?;
     Ok(json!({"session": past.session, "transcript": past.path, "came": came, "kept": count}))
 }

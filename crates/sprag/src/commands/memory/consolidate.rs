@@ -141,7 +141,8 @@ fn put(
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     for entry in group.iter().skip(1) {
         let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
-        let record = new_record::record(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
+        let record =
+            new_record::record_raw(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
         memory::write(world, place(entry.learning.candidate.scope), &[record], cx.now)?;
     }
     Ok(true)

@@ -212,7 +212,7 @@ impl<'a> LearningsContext<'a> {
             agent: None,
             role: Some(Text::from(role)),
         };
-        new_record::record(kind, self.cx.now, None, Some(by), body)
+        new_record::record_raw(kind, self.cx.now, None, Some(by), body)
     }
 
     /// Writes where the learning they are about is kept.

@@ -115,7 +115,10 @@ fn clear(id: &str, reason: &str, json: bool, cx: &CommandCx) -> CommandResult {
     }
     let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
-    store.log(&RealDisk, &[new_record::record(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)])?;
+    store.log(
+        &RealDisk,
+        &[new_record::record_raw(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)],
+    )?;
     show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
     Ok(CommandEnd::Done)
 }

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let records: Vec<_> = found
         .iter()
-        .map(|(kind, trace)| new_record::record(kind, cx.now, None, Some(by.clone()), json!(trace)))
+        .map(|(kind, trace)| new_record::record_raw(kind, cx.now, None, Some(by.clone()), json!(trace)))
         .collect();
     store.log(&RealDisk, &records)?;
     projections::refresh::<UncommittedLines>(&store, &RealDisk)?;
@@ -67,5 +67,8 @@ fn renewed(places: &Locations, cx: &CommandCx) -> Result<Vec<Record>, Failure> {
     });
     bar.finish_and_clear();
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
-    Ok(traces.iter().map(|it| new_record::record(FINAL, cx.now, None, Some(by.clone()), json!(it))).collect())
+    Ok(traces
+        .iter()
+        .map(|it| new_record::record_raw(FINAL, cx.now, None, Some(by.clone()), json!(it)))
+        .collect())
 }

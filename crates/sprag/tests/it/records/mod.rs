@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use sprag_base::record as log;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_govern::event::EventKind;
 use sprag_govern::gates::review::history::{ReviewDecisionRecord, Reviews};
 use sprag_govern::gates::{self, completion, reflection};
@@ -23,7 +24,7 @@ use sprag_govern::session::{Session, UnreadableParts};
 use sprag_host::store::journal;
 use sprag_host::sys::locations::Locations;
 use sprag_host::trace::blame::rewrite_map;
-use sprag_intent::{IntentHistories, IntentStatus};
+use sprag_intent::{IntentHistories, IntentRecord, IntentStatus};
 use sprag_memory::answers::AnsweredQuestions;
 use sprag_memory::backfill::{BackfillRecord, RETROFLECT};
 use sprag_memory::document::{Document, LoadedText};
@@ -42,10 +43,10 @@ use sprag_memory::{answers as qa, shared_log as union};
 use sprag_plan::notes::StageNote;
 use sprag_plan::run::Run;
 use sprag_plan::run::record::RunRecord;
+use sprag_trace as trace;
 use sprag_trace::TraceRecord;
 use sprag_trace::chain::ChainReader;
 use sprag_trace::uncommitted::UncommittedLines;
-use {sprag_intent as intent, sprag_trace as trace};
 
 const MEMORY: &str = include_str!("memory.jsonl");
 const INTENT: &str = include_str!("intent.jsonl");
@@ -219,6 +220,8 @@ fn every_kind_of_record_that_the_sources_name_has_a_line() {
     }
     let words = [EPISODE, POLICY, RETROFLECT, SUMMARY, completion::VERIFIED, reflection::OBSERVED, "warned"];
     named.extend(words.map(str::to_owned));
+    let typed = [IntentRecord::KINDS];
+    named.extend(typed.concat().into_iter().map(str::to_owned));
     let logged = logged();
     assert_eq!(kinds_of(&logged), named.iter().map(String::as_str).collect());
 }
@@ -389,17 +392,17 @@ fn every_record_of_an_intent_tells_what_became_of_it() {
         let standing = &standings["of"][body["id"].as_str().unwrap()];
         let now = body["fingerprint"].as_str().unwrap_or_default();
         match record.kind.as_str() {
-            intent::SELECTED => assert_eq!(standing["seen"], json!([now])),
-            intent::DONE => assert_eq!(standing["status"], json!(IntentStatus::Done)),
-            intent::REOPENED => assert_eq!(standing["status"], json!(IntentStatus::InProgress)),
-            intent::ACCEPTED => {
+            "intent.selected" => assert_eq!(standing["seen"], json!([now])),
+            "intent.done" => assert_eq!(standing["status"], json!(IntentStatus::Done)),
+            "intent.reopened" => assert_eq!(standing["status"], json!(IntentStatus::InProgress)),
+            "intent.accepted" => {
                 assert_eq!((&standing["accepted"], &standing["met"]), (&json!([now]), &body["met"]));
             }
-            intent::EXPANDED => {
+            "intent.expanded" => {
                 let before = body["before"].as_str().unwrap();
                 assert_eq!(standing["carried"], json!({ before: now }));
             }
-            kind => assert_eq!(kind, intent::STRAYED, "only the names of files are in it"),
+            kind => assert_eq!(kind, "intent.strayed", "only the names of files are in it"),
         }
     }
 }

@@ -179,7 +179,7 @@ fn revert(world: &World<'_>, json: bool, cx: &CommandCx) -> CommandResult {
     }
     let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
     let record = |version: &FloorVersion| {
-        new_record::record(floor::POLICY, cx.now, None, Some(by.clone()), json!(version))
+        new_record::record_raw(floor::POLICY, cx.now, None, Some(by.clone()), json!(version))
     };
     store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
     projections::refresh::<FloorVersions>(&store, &RealDisk)?;

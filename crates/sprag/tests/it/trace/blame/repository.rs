@@ -251,7 +251,7 @@ impl Repository {
 
     pub(super) fn log(&mut self, trace: TraceRecord) -> String {
         let now = Timestamp::from_millis(1_790_000_000_000);
-        let record = new_record::record(FINAL, now, None, None, json!(trace));
+        let record = new_record::record_raw(FINAL, now, None, None, json!(trace));
         self.append(&record);
         record.id
     }

@@ -99,7 +99,7 @@ fn file(path: &str, before: &[u8], text: &str) -> TracedFile {
 
 fn record(revision: &str, number: usize, file: TracedFile) -> Vec<u8> {
     let now = Timestamp::from_millis(1_790_000_000_000);
-    new_record::record(FINAL, now, None, None, json!(trace(revision, number, vec![file]))).line()
+    new_record::record_raw(FINAL, now, None, None, json!(trace(revision, number, vec![file]))).line()
 }
 
 fn append(path: &std::path::Path, line: &[u8]) {
