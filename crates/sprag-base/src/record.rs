@@ -46,6 +46,13 @@ pub struct RecordAuthor {
     pub role: Option<Text<128>>,
 }
 
+impl RecordAuthor {
+    /// Returns the author of what somebody told us through the command line.
+    pub fn reporter() -> RecordAuthor {
+        RecordAuthor { client: Text::from(REPORTER), agent: None, role: None }
+    }
+}
+
 impl Record {
     /// Nobody's yet, and without a name: whoever writes it gives it both.
     pub fn new(kind: &str, at: Timestamp, body: Value) -> Record {

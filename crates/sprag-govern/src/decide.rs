@@ -2,6 +2,7 @@
 //! and event into state, verdict and effects. Everything a client ever hears comes out of here.
 
 use sprag_base::digest::Digest;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_memory::destination::Destination;
 use sprag_policy::call::{ToolCall, ToolEffect as Does, ToolOutcome};
@@ -12,8 +13,9 @@ use crate::event::{
 };
 use crate::gates::needs::{Answers, SharedNeeds};
 use crate::gates::{self, OnFault, RecordEffect};
-use crate::obligation::{DEBT_OPENED, Debt, DebtCause, Obligation};
+use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
+use crate::records::debt::DebtRecord;
 use crate::session::{OwedDuty, ReleasedDuty, Session};
 use crate::session_facts::{Process, SessionFacts};
 use crate::settings::GovernSettings;
@@ -434,9 +436,6 @@ fn open_debt(
     effects: &mut Vec<RecordEffect>,
 ) {
     let debt = Debt::new(gate, owed, &input.session, &input.root, cause, input.at);
-    effects.push(RecordEffect {
-        place: Destination::Project,
-        kind: DEBT_OPENED,
-        body: serde_json::to_value(debt).expect("a debt is plain data with text keys"),
-    });
+    let opened = DebtRecord::Opened(debt);
+    effects.push(RecordEffect { place: Destination::Project, kind: opened.kind(), body: opened.body() });
 }

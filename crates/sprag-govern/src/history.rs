@@ -11,6 +11,7 @@ use sprag_base::time::Timestamp;
 use sprag_intent::IntentRecord;
 
 use crate::obligation::OpenDebt;
+use crate::records::debt::DebtRecord;
 
 /// `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,6 +117,9 @@ pub fn sentence(record: &Record) -> Option<String> {
     if let Some(record) = IntentRecord::read(record) {
         return record.describe();
     }
+    if let Some(record) = DebtRecord::read(record) {
+        return Some(record.describe());
+    }
     let told = match record.kind.as_str() {
         "session.started" => format!("the session started ({}) in `{}`", text("source"), text("cwd")),
         "session.ended" => format!("the session ended ({})", text("why")),
@@ -169,10 +173,6 @@ pub fn sentence(record: &Record) -> Option<String> {
         "rejected" => format!("a person refused one call for good (`{}`)", text("code")),
         "selected" => format!("{who} works for intent `{}` ({})", text("intent"), text("class")),
         "done" => format!("{who} calls intent `{}` done", text("intent")),
-        "debt.opened" => format!("debt `{}` was opened: {}", text("id"), text("why")),
-        "debt.shown" => format!("debts {} were shown", list(&body["ids"])),
-        "debt.met" => format!("debts {} were met", list(&body["ids"])),
-        "debt.cleared" => format!("debts {} were cleared: {}", list(&body["ids"]), text("reason")),
         "verification.asked" => format!("{who} had the checks run"),
         "verified" => verified(body),
         "warned" => format!("sprag warned: {}", text("what")),

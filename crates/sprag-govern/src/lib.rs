@@ -13,6 +13,7 @@ pub mod history;
 pub mod judge;
 pub mod obligation;
 pub mod reason;
+pub mod records;
 pub mod report;
 pub mod session;
 pub mod session_facts;

@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::reason::Reason;
+use crate::records::debt::{ClearedDebts, DebtIds, DebtRecord};
 
 /// Something owed before a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,12 +109,6 @@ impl Debt {
     }
 }
 
-/// Record kinds of a debt's life.
-pub const DEBT_OPENED: &str = "debt.opened";
-pub const DEBT_SHOWN: &str = "debt.shown";
-pub const DEBT_MET: &str = "debt.met";
-pub const DEBT_CLEARED: &str = "debt.cleared";
-
 /// The open debts of a clone, folded from its log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Debts {
@@ -142,22 +138,24 @@ impl Projection for Debts {
     const KINDS: &'static [&'static str] = &["debt."];
 
     fn apply(&mut self, record: &Record) {
-        let names = |id: &Text<32>| {
-            record.body["ids"].as_array().is_some_and(|ids| ids.iter().any(|named| named == id.as_str()))
-        };
-        match record.kind.as_str() {
-            DEBT_OPENED => {
-                if let Ok(debt) = serde_json::from_value::<Debt>(record.body.clone())
-                    && !self.open.iter().any(|open| open.debt.id == debt.id)
-                {
+        match DebtRecord::read(record) {
+            Some(DebtRecord::Opened(debt)) => {
+                if !self.open.iter().any(|open| open.debt.id == debt.id) {
                     self.open.push(OpenDebt { debt, shown: false });
                 }
             }
-            DEBT_SHOWN => {
-                self.open.iter_mut().filter(|open| names(&open.debt.id)).for_each(|open| open.shown = true)
+            Some(DebtRecord::Shown(DebtIds { ids })) => {
+                let shown = self.open.iter_mut().filter(|open| names(&ids, open));
+                shown.for_each(|open| open.shown = true);
             }
-            DEBT_MET | DEBT_CLEARED => self.open.retain(|open| !names(&open.debt.id)),
-            _ => {}
+            Some(DebtRecord::Met(DebtIds { ids }) | DebtRecord::Cleared(ClearedDebts { ids, .. })) => {
+                self.open.retain(|open| !names(&ids, open));
+            }
+            None => {}
         }
     }
+}
+
+fn names(ids: &[String], open: &OpenDebt) -> bool {
+    ids.iter().any(|id| id == open.debt.id.as_str())
 }

@@ -12,7 +12,8 @@ use crate::event::Event;
 use crate::facts::ConflictMarker;
 use crate::gates::needs::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx};
-use crate::obligation::{DEBT_MET, Duty, Obligation, OpenDebt};
+use crate::obligation::{Duty, Obligation, OpenDebt};
+use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
@@ -139,7 +140,7 @@ impl IntegrityGate {
             true => IntegrityGate::Sound,
             false => IntegrityGate::Conflicted { files: files(&found) },
         };
-        cx.debts(DEBT_MET, met);
+        cx.debts(DebtRecord::Met, met);
         vote
     }
 }

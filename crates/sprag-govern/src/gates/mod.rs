@@ -5,7 +5,7 @@ pub mod needs;
 
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
@@ -16,6 +16,7 @@ use sprag_memory::destination::Destination;
 use crate::event::{EventKind, Input};
 use crate::gates::needs::{Answers, SharedNeeds};
 use crate::obligation::Obligation;
+use crate::records::debt::{DebtIds, DebtRecord};
 use crate::session_facts::{SessionFacts, part, read_json_into};
 use crate::verdict::Vote;
 
@@ -116,9 +117,9 @@ impl<P> GateCx<'_, P> {
         self.effects.push(RecordEffect { place, kind, body });
     }
 
-    pub fn debts(&mut self, kind: &'static str, ids: Vec<String>) {
+    pub fn debts(&mut self, record: fn(DebtIds) -> DebtRecord, ids: Vec<String>) {
         if !ids.is_empty() {
-            self.log_raw(kind, json!({ "ids": ids }));
+            self.log(record(DebtIds { ids }));
         }
     }
 }

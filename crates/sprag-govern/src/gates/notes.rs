@@ -9,7 +9,8 @@ use sprag_base::text::{Text, one_line};
 use crate::event::{Event, StartSource};
 use crate::gates::needs::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx};
-use crate::obligation::{DEBT_SHOWN, Debt};
+use crate::obligation::Debt;
+use crate::records::debt::DebtRecord;
 use crate::verdict::Vote;
 
 /// Lines a session start may cost.
@@ -73,7 +74,7 @@ debts = true
             _ => format!("and {more} more, left open by earlier sessions; see `sprag debt list`"),
         });
         let ids = unshown.iter().map(|debt| debt.id.to_string()).collect();
-        cx.debts(DEBT_SHOWN, ids);
+        cx.debts(DebtRecord::Shown, ids);
         Vote::Note(Text::new(lines.join("\n")))
     }
 }

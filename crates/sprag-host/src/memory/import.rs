@@ -170,7 +170,7 @@ fn learning(importer: &MemoryImporter, draft: &LearningDraft, now: Timestamp) ->
 }
 
 fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     new_record::record_raw(kind, now, None, Some(by), json!(body))
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 
 use sprag_base::record::RecordAuthor;
-use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_intent::IntentRecord;
 
@@ -12,6 +11,6 @@ use crate::world::World;
 
 /// Writes down what a person has decided about an intent.
 pub fn record(world: &World<'_>, record: &IntentRecord, now: Timestamp) -> io::Result<()> {
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     world.store().log(world.disk, &[new_record::record(record, now, None, Some(by))])
 }

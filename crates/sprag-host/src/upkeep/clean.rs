@@ -8,9 +8,9 @@ use std::{fs, io};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Record, RecordAuthor};
-use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::obligation::{DEBT_OPENED, Debt, DebtCause};
+use sprag_govern::obligation::{Debt, DebtCause};
+use sprag_govern::records::debt::DebtRecord;
 use sprag_govern::session::Session;
 
 use crate::store::journal::{self, Journal};
@@ -134,7 +134,7 @@ fn settle(
     session: &Session,
     now: Timestamp,
 ) -> io::Result<usize> {
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     let debts: Vec<Record> = session
         .stops
         .owed
@@ -143,9 +143,8 @@ fn settle(
         .map(|owed| {
             Debt::new(owed.gate.as_str(), &owed.obligation, id, &session.about.root, DebtCause::Ended, now)
         })
-        .map(|debt| serde_json::to_value(debt).map_err(io::Error::other))
-        .map(|body| Ok(new_record::record_raw(DEBT_OPENED, now, Some(id), Some(by.clone()), body?)))
-        .collect::<io::Result<_>>()?;
+        .map(|debt| new_record::record(&DebtRecord::Opened(debt), now, Some(id), Some(by.clone())))
+        .collect();
     store.log(disk, &debts)?;
     Ok(debts.len())
 }

@@ -5,7 +5,6 @@ use std::fs::{self, File};
 use std::io;
 
 use sprag_base::record::RecordAuthor;
-use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_memory::learnings::Learnings;
 
@@ -142,5 +141,5 @@ fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
 
 /// Whose doing these records are.
 fn by() -> RecordAuthor {
-    RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None }
+    RecordAuthor::reporter()
 }

@@ -58,7 +58,7 @@ fn sessions_with_learnings_are_set_beside_those_without() {
 #[test]
 fn a_command_about_a_session_begins_none() {
     let mut record = told("session.started", "s", day(0), json!({}));
-    record.actor = Some(RecordAuthor { client: Text::from(REPORTER), agent: None, role: None });
+    record.actor = Some(RecordAuthor::reporter());
     assert_eq!(fold(&[record]).weeks(1, day(0))[0].sessions, 0);
 }
 

@@ -8,7 +8,8 @@ use sprag_base::text::{Text, one_line, quoted, shell_word};
 use super::{CommitGate, NAMED, Settings, applies};
 use crate::gates::needs::SharedNeeds;
 use crate::gates::{Ask, GateCx};
-use crate::obligation::{DEBT_MET, Duty, Obligation};
+use crate::obligation::{Duty, Obligation};
+use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
 use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
@@ -44,7 +45,7 @@ impl CommitGate {
         let files: Vec<Text<200>> = own.map(Text::from).collect();
         let stashed = self.stashed(&changed, cx.facts.stash.as_ref());
         let met = met(uncommitted, cx);
-        cx.debts(DEBT_MET, met);
+        cx.debts(DebtRecord::Met, met);
         *self = match (files.is_empty(), stashed.is_empty()) {
             (true, true) => CommitGate::Clean,
             (false, true) => CommitGate::Uncommitted { files: bounded(files), stash: cx.facts.stash.clone() },

@@ -10,7 +10,8 @@ use sprag_memory::lesson;
 
 use super::{BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Settings, Unmet};
 use crate::gates::GateCx;
-use crate::obligation::{DEBT_MET, Debt, Duty};
+use crate::obligation::{Debt, Duty};
+use crate::records::debt::DebtRecord;
 use crate::verdict::Vote;
 
 /// Kept of every verification.
@@ -90,7 +91,7 @@ impl CompletionGate {
         }
         if is_passed {
             let met = met(&findings, cx);
-            cx.debts(DEBT_MET, met);
+            cx.debts(DebtRecord::Met, met);
         }
         for episode in mended {
             cx.log_raw(EPISODE, json!(episode));

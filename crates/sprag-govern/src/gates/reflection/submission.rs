@@ -23,7 +23,8 @@ use sprag_memory::write_gate::{
 use super::{ReflectionGate, ReflectionState, Settings};
 use crate::event::Actor;
 use crate::gates::GateCx;
-use crate::obligation::{DEBT_MET, Duty};
+use crate::obligation::Duty;
+use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
 use crate::report::Decider;
 use crate::verdict::Vote;
@@ -257,7 +258,7 @@ impl ReflectionGate {
         let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
         let met = debts.filter(|debt| debt.duty == Duty::Reflect && debt.session == cx.input.session);
         let met = met.map(|debt| debt.id.to_string()).collect();
-        cx.debts(DEBT_MET, met);
+        cx.debts(DebtRecord::Met, met);
     }
 }
 

@@ -12,7 +12,8 @@ use crate::gates::review::case::{
 };
 use crate::gates::review::settings::Settings;
 use crate::gates::review::{DECIDED, ReviewGate, ReviewState, close, messages};
-use crate::obligation::{DEBT_MET, Duty};
+use crate::obligation::Duty;
+use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
 use crate::report::{ReviewDecision, ReviewResult};
 use crate::verdict::Vote;
@@ -119,7 +120,7 @@ impl ReviewGate {
         self.standing = match decided.word {
             ReviewResult::Complete => {
                 let met = met(&tree, cx);
-                cx.debts(DEBT_MET, met);
+                cx.debts(DebtRecord::Met, met);
                 ReviewState::Approved(Approval {
                     id,
                     tree,

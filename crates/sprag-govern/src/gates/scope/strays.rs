@@ -15,7 +15,8 @@ use super::{ScopeGate, Settings, check};
 use crate::approval::digest_of;
 use crate::event::{Event, Input};
 use crate::gates::GateCx;
-use crate::obligation::{DEBT_MET, Duty, Obligation};
+use crate::obligation::{Duty, Obligation};
+use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
 use crate::verdict::Vote;
 
@@ -176,7 +177,7 @@ fn met(cx: &mut GateCx<'_, Settings>, strays: &[String]) {
         .filter(|debt| debt.session == cx.input.session && !debt.items.iter().any(is_astray))
         .map(|debt| debt.id.to_string())
         .collect();
-    cx.debts(DEBT_MET, met);
+    cx.debts(DebtRecord::Met, met);
 }
 
 /// Whether git is among it and brings in what others have made.

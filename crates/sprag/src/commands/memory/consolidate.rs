@@ -138,7 +138,7 @@ fn put(
         came.lines("refused").iter().for_each(output::line);
         return Ok(false);
     };
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     for entry in group.iter().skip(1) {
         let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
         let record =

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use sprag_base::record::RecordAuthor;
 use sprag_base::text::{Text, shell_word};
-use sprag_govern::obligation::{DEBT_CLEARED, Debt, Debts, Duty};
+use sprag_govern::obligation::{Debt, Debts, Duty};
+use sprag_govern::records::debt::{ClearedDebts, DebtRecord};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
 
@@ -113,11 +114,11 @@ fn clear(id: &str, reason: &str, json: bool, cx: &CommandCx) -> CommandResult {
     if matches!(debt.duty, Duty::Review | Duty::Verify) {
         check_person(&world.places)?;
     }
-    let body = json!({"ids": [id], "reason": Text::<1000>::from(reason)});
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let cleared = ClearedDebts { ids: vec![id.to_owned()], reason: Text::from(reason) };
+    let by = RecordAuthor::reporter();
     store.log(
         &RealDisk,
-        &[new_record::record_raw(DEBT_CLEARED, cx.now, Some(&debt.session), Some(by), body)],
+        &[new_record::record(&DebtRecord::Cleared(cleared), cx.now, Some(&debt.session), Some(by))],
     )?;
     show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
     Ok(CommandEnd::Done)

@@ -4,7 +4,6 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Record, RecordAuthor};
-use sprag_base::text::Text;
 use sprag_govern::event::{Event, Input};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     projections::refresh::<UncommittedLines>(&store, &RealDisk)?;
     let input = Input::new(cx.now, SessionId::new(sprag_base::record::REPORTER), Event::Tick);
     let found = trace::commits(&world, &input).map(|changed| changed.traces).unwrap_or_default();
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     let records: Vec<_> = found
         .iter()
         .map(|(kind, trace)| new_record::record_raw(kind, cx.now, None, Some(by.clone()), json!(trace)))
@@ -66,7 +65,7 @@ fn renewed(places: &Locations, cx: &CommandCx) -> Result<Vec<Record>, Failure> {
         bar.set_position(at as u64);
     });
     bar.finish_and_clear();
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     Ok(traces
         .iter()
         .map(|it| new_record::record_raw(FINAL, cx.now, None, Some(by.clone()), json!(it)))

@@ -14,7 +14,6 @@ use sprag_govern::decide;
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
 use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, SessionChanges, Size};
 use sprag_govern::gates::needs::Answers;
-use sprag_govern::obligation::DEBT_OPENED;
 use sprag_govern::report::{Decider, Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::trackers::Ticket;
@@ -240,7 +239,7 @@ proptest! {
             }
 
             for (gate, items) in &before {
-                let is_debt = step.effects.iter().any(|effect| effect.kind == DEBT_OPENED && effect.body["gate"] == gate.as_str());
+                let is_debt = step.effects.iter().any(|effect| effect.kind == "debt.opened" && effect.body["gate"] == gate.as_str());
                 let is_discharged = is_report && !is_held;
                 let is_mended = match gate.as_str() {
                     "integrity" => facts.conflicts.is_some(),

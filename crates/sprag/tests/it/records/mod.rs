@@ -20,6 +20,7 @@ use sprag_govern::gates::{self, completion, reflection};
 use sprag_govern::history::{self, SessionList};
 use sprag_govern::judge::Reliability;
 use sprag_govern::obligation::{Debt, Debts};
+use sprag_govern::records::debt::DebtRecord;
 use sprag_govern::session::{Session, UnreadableParts};
 use sprag_host::store::journal;
 use sprag_host::sys::locations::Locations;
@@ -220,7 +221,7 @@ fn every_kind_of_record_that_the_sources_name_has_a_line() {
     }
     let words = [EPISODE, POLICY, RETROFLECT, SUMMARY, completion::VERIFIED, reflection::OBSERVED, "warned"];
     named.extend(words.map(str::to_owned));
-    let typed = [IntentRecord::KINDS];
+    let typed = [IntentRecord::KINDS, DebtRecord::KINDS];
     named.extend(typed.concat().into_iter().map(str::to_owned));
     let logged = logged();
     assert_eq!(kinds_of(&logged), named.iter().map(String::as_str).collect());

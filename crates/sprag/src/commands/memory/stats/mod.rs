@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use sprag_base::record::RecordAuthor;
-use sprag_base::text::Text;
 use sprag_host::config::{self, Layer, Resolved};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
@@ -177,7 +176,7 @@ fn revert(world: &World<'_>, json: bool, cx: &CommandCx) -> CommandResult {
     if reverted.is_empty() {
         return Err(Failure::nothing_to_revert());
     }
-    let by = RecordAuthor { client: Text::from(sprag_base::record::REPORTER), agent: None, role: None };
+    let by = RecordAuthor::reporter();
     let record = |version: &FloorVersion| {
         new_record::record_raw(floor::POLICY, cx.now, None, Some(by.clone()), json!(version))
     };

@@ -1,0 +1,3 @@
+//! The records of this crate, by type: debts, gates and the events of a session's journal.
+
+pub mod debt;
