@@ -5,12 +5,10 @@
 //! A clone has two books. What is provisional is one; what is final is another, because that one is also
 //! copied into a file that is committed, line by line, and has to hold together there on its own.
 
-use serde_json::Value;
-
 use sprag_base::record::Record;
 use sprag_base::sha256::Sha256Sum;
 
-use super::{FINAL, JUDGED, SEEN};
+use super::records::{chain_link, set_chain_link};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChainName {
@@ -23,8 +21,8 @@ impl ChainName {
 
     pub fn from_kind(kind: &str) -> Option<ChainName> {
         match kind {
-            SEEN | JUDGED => Some(ChainName::Provisional),
-            FINAL => Some(ChainName::Final),
+            "trace.seen" | "trace.judged" => Some(ChainName::Provisional),
+            "trace.final" => Some(ChainName::Final),
             _ => None,
         }
     }
@@ -64,12 +62,7 @@ impl ChainHeads {
         let Some(book) = ChainName::from_kind(&record.kind) else {
             return record.line();
         };
-        if let Value::Object(body) = &mut record.body {
-            body.remove("prev");
-            if let Some(prev) = self.get(book) {
-                body.insert("prev".to_owned(), Value::String(prev.to_string()));
-            }
-        }
+        set_chain_link(record, self.get(book));
         let line = record.line();
         self.set(book, Some(sum_of(&line)));
         line
@@ -130,17 +123,8 @@ impl ChainReader {
             return Ok(());
         };
         let wanted = self.heads.get(book);
-        let prev = match record.body.get("prev") {
-            None => None,
-            Some(prev) => match prev.as_str().and_then(Sha256Sum::parse) {
-                Some(prev) => Some(prev),
-                None => {
-                    return Err(BrokenChain {
-                        id: record.id,
-                        why: ChainFault::Unreadable { line: self.line },
-                    });
-                }
-            },
+        let Ok(prev) = chain_link(&record) else {
+            return Err(BrokenChain { id: record.id, why: ChainFault::Unreadable { line: self.line } });
         };
         if prev != wanted {
             return Err(BrokenChain { id: record.id, why: ChainFault::Behind { line: self.line } });
@@ -182,7 +166,7 @@ mod tests {
     fn book(count: usize) -> (Vec<Vec<u8>>, ChainHeads) {
         let mut heads = ChainHeads::default();
         let lines = (0..count).map(|n| {
-            let kind = [SEEN, FINAL, "learning.kept"][n % 3];
+            let kind = ["trace.seen", "trace.final", "learning.kept"][n % 3];
             let mut record = Record::new(kind, Timestamp::from_millis(n as i64), json!({"n": n}));
             record.id = format!("id-{n}");
             heads.link(&mut record)

@@ -182,11 +182,12 @@ pub fn model_id(client: &str, model: &str) -> Text<250> {
 
 #[cfg(test)]
 mod tests {
+    use sprag_base::record_kinds::TypedRecord as _;
     use sprag_base::sha256::Sha256Sum;
     use sprag_base::time::Timestamp;
 
     use super::*;
-    use crate::{FINAL, ServedIntent, TracedUnit};
+    use crate::{ChangeRecord, ServedIntent, TracedUnit};
 
     #[test]
     fn a_record_has_what_the_form_wants_and_nothing_else() {
@@ -228,7 +229,7 @@ mod tests {
             is_cut: false,
             prev: Some(Sha256Sum::hash_bytes(b"z")),
         };
-        let mut record = Record::new(FINAL, Timestamp::from_millis(0), json!(trace));
+        let mut record = ChangeRecord::Final(trace).record(Timestamp::from_millis(0));
         record.id = "0b8f6a34-5a0e-7c11-8c5e-3d1f0a9e7b23".to_owned();
         record.session = Some(SessionId::new("odd id"));
         let out = render(&record, &ExportTool { name: "sprag", version: "0.1.0" }).unwrap();

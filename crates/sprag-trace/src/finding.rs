@@ -3,14 +3,13 @@
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
-use super::{RecordedClassification, TraceRecord};
+use super::{ChangeRecord, RecordedClassification};
 
 /// What there is to be written down of changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceFindings {
-    /// In their order, each with the kind of its record. Whose intent they serve is not the host's to say,
-    /// but of what others have written.
-    pub traces: Vec<(&'static str, TraceRecord)>,
+    /// In their order. Whose intent they serve is not the host's to say, but of what others have written.
+    pub traces: Vec<ChangeRecord>,
     /// What was checked out when it was looked at.
     pub head: Option<Text<64>>,
     /// All that the session has changed and not committed.

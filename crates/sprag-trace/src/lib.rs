@@ -2,8 +2,8 @@
 //! lines by the hash of their bytes and never holds a line, so that it may be shown to anybody and is
 //! still good when the lines have moved.
 //!
-//! What is not committed yet is [`Finality::Provisional`]: a call wrote it ([`SEEN`]), or a stop looked at
-//! all of it ([`JUDGED`]). A commit makes it [`FINAL`]. Nothing is edited: a later record says which ones
+//! What is not committed yet is [`Finality::Provisional`]: a call wrote it ([`ChangeRecord::Seen`]), or a
+//! stop looked at all of it ([`ChangeRecord::Judged`]). A commit makes it [`ChangeRecord::Final`]. Nothing is edited: a later record says which ones
 //! it supersedes, file by file.
 
 pub mod anchor;
@@ -11,6 +11,7 @@ pub mod blocks;
 pub mod chain;
 pub mod export;
 pub mod finding;
+pub mod records;
 pub mod uncommitted;
 
 use serde::{Deserialize, Serialize};
@@ -18,18 +19,14 @@ use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_intent::{DeclaredClass, SelectedIntent};
 
-/// A change from one state of files to the next, as it was seen.
-pub const SEEN: &str = "trace.seen";
-/// All that a session has changed and not committed, judged as a whole.
-pub const JUDGED: &str = "trace.judged";
-/// What a commit has of it.
-pub const FINAL: &str = "trace.final";
+pub use records::ChangeRecord;
 
-/// What all of these kinds begin with.
+/// The start of all kinds of [`ChangeRecord`]: a reader passes over lines without it.
 pub const KIND: &str = "trace.";
 
 /// Bounds of one record: what is beyond them is said to be missing.
@@ -284,10 +281,7 @@ pub struct TracedUnit {
 impl TraceRecord {
     /// Reads a record of one of these kinds. `None`: it is none, or of a shape that is not known.
     pub fn from_record(record: &Record) -> Option<TraceRecord> {
-        if !is_trace(&record.kind) {
-            return None;
-        }
-        TraceRecord::deserialize(&record.body).ok()
+        ChangeRecord::read(record)?.into_change()
     }
 
     /// The session whose work it is.
@@ -302,13 +296,11 @@ impl TraceRecord {
 }
 
 pub fn is_trace(kind: &str) -> bool {
-    [SEEN, JUDGED, FINAL].contains(&kind)
+    chain::ChainName::from_kind(kind).is_some()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use sprag_base::sha256::Sha256Sum;
     use sprag_base::time::Timestamp;
 
@@ -333,7 +325,7 @@ mod tests {
             is_cut: false,
             prev: None,
         };
-        let record = Record::new(FINAL, Timestamp::from_millis(0), json!(trace));
+        let record = ChangeRecord::Final(trace.clone()).record(Timestamp::from_millis(0));
         assert_eq!(TraceRecord::from_record(&record), Some(trace));
         assert_eq!(TraceRecord::from_record(&Record { kind: "learning.x".to_owned(), ..record }), None);
     }

@@ -8,14 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_intent::DeclaredClass;
 
-use super::{
-    Contributor, FINAL, Finality, JUDGED, KIND, LineRange, SEEN, ServedIntent, TraceRecord, TracedFile,
-};
+use super::{ChangeRecord, Contributor, Finality, KIND, LineRange, ServedIntent, TraceRecord, TracedFile};
 
 /// Files that are followed in one worktree, and records of one file.
 const PATHS: usize = 5_000;
@@ -176,11 +175,11 @@ impl Projection for UncommittedLines {
     const KINDS: &'static [&'static str] = &[KIND];
 
     fn apply(&mut self, record: &Record) {
-        match (record.kind.as_str(), TraceRecord::from_record(record)) {
-            (SEEN, Some(trace)) => self.see(record, &trace),
-            (JUDGED, Some(trace)) => self.judge(record, &trace),
-            (FINAL, Some(trace)) => self.settle(&trace),
-            _ => {}
+        match ChangeRecord::read(record) {
+            Some(ChangeRecord::Seen(trace)) => self.see(record, &trace),
+            Some(ChangeRecord::Judged(trace)) => self.judge(record, &trace),
+            Some(ChangeRecord::Final(trace)) => self.settle(&trace),
+            Some(ChangeRecord::Rewritten(_)) | None => {}
         }
     }
 }
@@ -292,7 +291,6 @@ fn moved(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
     use crate::{ChangeSource, RecordedClassification, blocks};
@@ -321,7 +319,7 @@ mod tests {
             is_cut: false,
             prev: None,
         };
-        let mut record = Record::new(SEEN, Timestamp::from_millis(0), json!(trace));
+        let mut record = ChangeRecord::Seen(trace).record(Timestamp::from_millis(0));
         record.id = id.to_owned();
         record
     }

@@ -3,7 +3,7 @@
 use sprag_base::text::Text;
 use sprag_policy::call::ToolCall;
 use sprag_trace::finding::TraceFindings;
-use sprag_trace::{ChangeSource, Contributor, SEEN};
+use sprag_trace::{ChangeRecord, ChangeSource, Contributor};
 
 use super::context::{FileChange, TraceContext};
 use super::file_state::FileContent;
@@ -50,7 +50,7 @@ pub(crate) fn trace_call(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFin
     let found = ground.trace(ChangeSource::Found, Contributor::UNKNOWN, &found);
     let made = if made.is_empty() { None } else { ground.trace(source, ground.agent(), &made) };
     TraceFindings {
-        traces: found.into_iter().chain(made).map(|trace| (SEEN, trace)).collect(),
+        traces: found.into_iter().chain(made).map(ChangeRecord::Seen).collect(),
         ..TraceFindings::default()
     }
 }

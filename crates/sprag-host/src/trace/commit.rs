@@ -7,7 +7,7 @@ use sprag_base::text::Text;
 use sprag_trace::finding::TraceFindings;
 use sprag_trace::uncommitted::{LineAuthor, Pending, UncommittedLines};
 use sprag_trace::{
-    ChangeSource, FILES, FINAL, FileForm, Finality, RecordedClassification, TraceRecord, TracedFile,
+    ChangeRecord, ChangeSource, FILES, FileForm, Finality, RecordedClassification, TraceRecord, TracedFile,
 };
 
 use super::author::{self, parts};
@@ -31,7 +31,7 @@ pub(crate) fn after_call(ground: &TraceContext<'_>) -> Option<TraceFindings> {
 pub(crate) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
     let traces = settled(ground, &open(&ground.store));
     TraceFindings {
-        traces: traces.into_iter().map(|trace| (FINAL, trace)).collect(),
+        traces: traces.into_iter().map(ChangeRecord::Final).collect(),
         head: ground.head.clone(),
         judged: None,
     }

@@ -6,7 +6,8 @@ use std::io;
 
 use sprag_base::record::Record;
 use sprag_base::text::Text;
-use sprag_trace::{FINAL, KIND, TraceRecord};
+use sprag_trace::chain::ChainName;
+use sprag_trace::{KIND, TraceRecord};
 
 use crate::store::journal::lines_of;
 use crate::store::projections::each_line;
@@ -52,7 +53,7 @@ pub fn all(world: &World<'_>) -> io::Result<Vec<AttributedRecord>> {
         let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
         found.extend(
             records
-                .filter(|record| record.kind == FINAL)
+                .filter(|record| ChainName::from_kind(&record.kind) == Some(ChainName::Final))
                 .filter_map(|it| attribute_record(it, origin.clone())),
         );
     }

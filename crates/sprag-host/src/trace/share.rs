@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use sprag_base::record::Record;
-use sprag_trace::{FINAL, chain};
+use sprag_trace::chain::{self, ChainName};
 
 use crate::store::journal::lines_of;
 use crate::store::projections::each_line;
@@ -51,5 +51,7 @@ pub fn lines(store: &Store) -> io::Result<Vec<Vec<u8>>> {
 }
 
 pub fn is_final(line: &[u8]) -> bool {
-    chain::mentions_trace(line) && Record::parse(line).is_ok_and(|record| record.kind == FINAL)
+    chain::mentions_trace(line)
+        && Record::parse(line)
+            .is_ok_and(|record| ChainName::from_kind(&record.kind) == Some(ChainName::Final))
 }

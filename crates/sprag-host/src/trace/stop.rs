@@ -7,12 +7,13 @@ use std::path::Path;
 
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection as _, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_trace::finding::{JudgedChange, TraceFindings};
 use sprag_trace::uncommitted::{LineAuthor, UncommittedLines};
 use sprag_trace::{
-    ChangeSource, Contributor, ContributorKind, FILES, FINAL, Finality, JUDGED, SEEN, ServedIntent,
-    TraceRecord, TracedFile, blocks,
+    ChangeRecord, ChangeSource, Contributor, ContributorKind, FILES, Finality, TraceRecord, TracedFile,
+    blocks,
 };
 
 use super::author::{self, parts};
@@ -29,33 +30,21 @@ const BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) fn trace_stop(ground: &TraceContext<'_>) -> TraceFindings {
     let mut open = open(&ground.store);
-    let mut traces: Vec<(&'static str, TraceRecord)> = Vec::new();
+    let mut traces: Vec<ChangeRecord> = Vec::new();
     let is_first = ground.session.gates.trace.head.is_none();
     if is_first || commit::has_moved(ground) {
-        traces.extend(commit::settled(ground, &open).into_iter().map(|trace| (FINAL, trace)));
+        traces.extend(commit::settled(ground, &open).into_iter().map(ChangeRecord::Final));
     }
-    for trace in strays(ground, &open) {
-        traces.push((SEEN, trace));
-    }
+    traces.extend(strays(ground, &open).into_iter().map(ChangeRecord::Seen));
     // What is judged is all of it, with what was only found now.
-    for (kind, trace) in &traces {
-        open.apply(&Record {
-            session: Some(ground.input.session.clone()),
-            ..Record::new(kind, ground.input.at, serde_json::json!(signed(trace, ground)))
-        });
+    for trace in &traces {
+        // As the gate will sign it.
+        let signed = trace.clone().signed(ground.session.about.intent.as_ref());
+        let session = Some(ground.input.session.clone());
+        open.apply(&Record { session, ..signed.record(ground.input.at) });
     }
     let judged = judged(ground, &open, &mut traces);
     TraceFindings { traces, head: ground.head.clone(), judged }
-}
-
-/// As the gate will sign it.
-fn signed(trace: &TraceRecord, ground: &TraceContext<'_>) -> TraceRecord {
-    let mut trace = trace.clone();
-    if let (ChangeSource::Command, Some(chosen)) = (&trace.source, &ground.session.about.intent) {
-        trace.intent = Some(ServedIntent::from(chosen));
-        trace.declared = Some(chosen.class);
-    }
-    trace
 }
 
 /// What is not as the last record of it says.
@@ -204,7 +193,7 @@ impl Dirty {
 fn judged(
     ground: &TraceContext<'_>,
     open: &UncommittedLines,
-    traces: &mut Vec<(&'static str, TraceRecord)>,
+    traces: &mut Vec<ChangeRecord>,
 ) -> Option<JudgedChange> {
     let session = &ground.input.session;
     let is_own = |author: &LineAuthor| author.session.as_ref() == Some(session);
@@ -251,7 +240,8 @@ fn judged(
             current = Some(verdict.clone());
         }
         let stage = Finality::Provisional { base: ground.head.clone() };
-        traces.push((JUDGED, commit::of_author(ground, author, files, stage, ChangeSource::Stop, verdict)));
+        let judged = commit::of_author(ground, author, files, stage, ChangeSource::Stop, verdict);
+        traces.push(ChangeRecord::Judged(judged));
     }
     let verdict = current.unwrap_or_else(|| sprag_trace::RecordedClassification::unproven("bad_input"));
     Some(JudgedChange { digest, verdict })

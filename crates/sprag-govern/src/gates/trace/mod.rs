@@ -6,7 +6,6 @@ mod settings;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::settings::SettingSection;
@@ -14,9 +13,7 @@ use sprag_base::text::{Text, quoted, shell_word};
 use sprag_intent::{DeclaredClass, SelectedIntent};
 use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 use sprag_trace::finding::TraceFindings;
-use sprag_trace::{
-    BehaviourWitness, ChangeSource, RecordedClassification, ServedIntent, TraceRecord as Record,
-};
+use sprag_trace::{BehaviourWitness, ChangeRecord, ChangeSource, RecordedClassification};
 
 use crate::event::Event;
 use crate::gates::needs::SharedNeeds;
@@ -90,8 +87,8 @@ fn of_call(call: &ToolCall) -> SharedNeeds {
 
 impl TraceGate {
     fn write(&mut self, changed: &TraceFindings, cx: &mut GateCx<'_, Settings>) {
-        for (kind, trace) in &changed.traces {
-            cx.log_raw(kind, json!(signed(trace.clone(), cx.about)));
+        for change in &changed.traces {
+            cx.log(change.clone().signed(cx.about.intent.as_ref()));
         }
         if changed.head.is_some() {
             self.head.clone_from(&changed.head);
@@ -116,23 +113,13 @@ impl TraceGate {
     }
 }
 
-/// What a session itself has done is for the intent it serves; of everything else the record says so already.
-fn signed(mut trace: Record, about: &SessionFacts) -> Record {
-    if let (ChangeSource::Call { .. } | ChangeSource::Command, Some(chosen)) = (&trace.source, &about.intent)
-    {
-        trace.intent = Some(ServedIntent::from(chosen));
-        trace.declared = Some(chosen.class);
-    }
-    trace
-}
-
 fn declared_refactor(about: &SessionFacts) -> Option<&SelectedIntent> {
     about.intent.as_ref().filter(|chosen| chosen.class == DeclaredClass::Refactor)
 }
 
 /// Right after a write it is only said: the whole of it may still be one.
 fn note(cx: &GateCx<'_, Settings>) -> Vote {
-    let seen = cx.facts.changed.iter().flat_map(|changed| &changed.traces).find_map(|(_, trace)| {
+    let seen = cx.facts.changed.iter().flat_map(|changed| &changed.traces).filter_map(ChangeRecord::change).find_map(|trace| {
         match (&trace.source, &trace.verdict) {
             (ChangeSource::Call { .. }, RecordedClassification::Changed { witness }) => Some(witness),
             _ => None,

@@ -4,7 +4,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_policy::call::{InputCompleteness, ToolRow};
 use sprag_trace::finding::JudgedChange;
-use sprag_trace::{Contributor, FilePosition, Finality, SEEN};
+use sprag_trace::{Contributor, FilePosition, Finality, TraceRecord};
 
 use super::*;
 use crate::event::{Input, StopRequest};
@@ -37,8 +37,8 @@ fn witness() -> BehaviourWitness {
     BehaviourWitness { path: Text::from("a.rs"), unit: None, before: spot("x + 1"), after: spot("x - 1") }
 }
 
-fn trace(source: ChangeSource, verdict: RecordedClassification) -> Record {
-    Record {
+fn trace(source: ChangeSource, verdict: RecordedClassification) -> TraceRecord {
+    TraceRecord {
         stage: Finality::Provisional { base: None },
         source,
         place: None,
@@ -86,9 +86,9 @@ fn only_what_the_session_did_is_for_its_intent() {
     let call = ChangeSource::Call { tool: Text::from("Edit"), id: None };
     let unproven = || RecordedClassification::unproven("language");
     let traces = vec![
-        (SEEN, trace(call, unproven())),
-        (SEEN, trace(ChangeSource::Command, unproven())),
-        (SEEN, trace(ChangeSource::Found, unproven())),
+        ChangeRecord::Seen(trace(call, unproven())),
+        ChangeRecord::Seen(trace(ChangeSource::Command, unproven())),
+        ChangeRecord::Seen(trace(ChangeSource::Found, unproven())),
     ];
     let changed = TraceFindings { traces, ..TraceFindings::default() };
     let facts = Answers { changed: Some(changed), ..Answers::default() };
@@ -133,7 +133,7 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
 #[test]
 fn right_after_a_write_it_is_only_noted() {
     let call = ChangeSource::Call { tool: Text::from("Edit"), id: None };
-    let traces = vec![(SEEN, trace(call, RecordedClassification::Changed { witness: witness() }))];
+    let traces = vec![ChangeRecord::Seen(trace(call, RecordedClassification::Changed { witness: witness() }))];
     let facts =
         Answers { changed: Some(TraceFindings { traces, ..TraceFindings::default() }), ..Answers::default() };
     let input = finished("Edit", json!({"file_path": "a"}));

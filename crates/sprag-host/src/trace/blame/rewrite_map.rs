@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use serde::Deserialize;
-use serde_json::json;
-
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::time::Timestamp;
+use sprag_trace::ChangeRecord;
+use sprag_trace::records::RewrittenCommits;
 
 use crate::store::projections::each_line;
 use crate::store::{Store, new_record};
@@ -16,8 +16,8 @@ use crate::sys::disk::{Disk, open_regular};
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
-/// The kind of record in which a hook's words are kept.
-pub const REWRITTEN: &str = "trace.rewritten";
+/// The kind of record in which a hook's words are kept: lines without it need not be parsed.
+const REWRITTEN: &[u8] = b"trace.rewritten";
 /// Pairs of one rewrite that are kept.
 const PAIRS: usize = 10_000;
 const MAP_BYTES: u64 = 64 * 1024 * 1024;
@@ -28,22 +28,16 @@ pub struct RewriteMap {
     sources: HashMap<String, Vec<String>>,
 }
 
-#[derive(Deserialize)]
-struct Body {
-    pairs: Vec<(String, String)>,
-}
-
 impl RewriteMap {
     pub fn load(places: &Locations) -> io::Result<RewriteMap> {
         let mut told = RewriteMap::default();
         for path in Store::at(&places.store).log_files() {
             each_line(&path, 0, |line| {
-                if memchr::memmem::find(line, REWRITTEN.as_bytes()).is_some()
+                if memchr::memmem::find(line, REWRITTEN).is_some()
                     && let Ok(record) = Record::parse(line)
-                    && record.kind == REWRITTEN
-                    && let Ok(body) = Body::deserialize(&record.body)
+                    && let Some(ChangeRecord::Rewritten(rewritten)) = ChangeRecord::read(&record)
                 {
-                    body.pairs.into_iter().for_each(|(old, new)| told.add(old, new));
+                    rewritten.pairs.into_iter().for_each(|(old, new)| told.add(old, new));
                 }
             })?;
         }
@@ -81,11 +75,12 @@ impl RewriteMap {
 /// Writes down what a hook says: lines of an old name and a new one. Gives back how many there were.
 pub fn note(store: &Store, disk: &dyn Disk, text: &str, now: Timestamp) -> io::Result<usize> {
     let pairs: Vec<(String, String)> = pairs(text).into_iter().take(PAIRS).collect();
-    if !pairs.is_empty() {
-        let record = new_record::record_raw(REWRITTEN, now, None, None, json!({ "pairs": pairs }));
-        store.log(disk, &[record])?;
+    let count = pairs.len();
+    if count > 0 {
+        let rewritten = ChangeRecord::Rewritten(RewrittenCommits { pairs });
+        store.log(disk, &[new_record::record(&rewritten, now, None, None)])?;
     }
-    Ok(pairs.len())
+    Ok(count)
 }
 
 fn pairs(text: &str) -> Vec<(String, String)> {

@@ -10,7 +10,7 @@ use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::locations::Locations;
 use sprag_host::trace;
 use sprag_host::trace::blame::{KnownRecords, renew};
-use sprag_trace::FINAL;
+use sprag_trace::ChangeRecord;
 use sprag_trace::uncommitted::UncommittedLines;
 
 use crate::commands::{CommandCx, CommandResult, show};
@@ -32,10 +32,8 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let input = Input::new(cx.now, SessionId::new(sprag_base::record::REPORTER), Event::Tick);
     let found = trace::commits(&world, &input).map(|changed| changed.traces).unwrap_or_default();
     let by = RecordAuthor::reporter();
-    let records: Vec<_> = found
-        .iter()
-        .map(|(kind, trace)| new_record::record_raw(kind, cx.now, None, Some(by.clone()), json!(trace)))
-        .collect();
+    let records: Vec<_> =
+        found.iter().map(|change| new_record::record(change, cx.now, None, Some(by.clone()))).collect();
     store.log(&RealDisk, &records)?;
     projections::refresh::<UncommittedLines>(&store, &RealDisk)?;
     let rewritten = renewed(&world.places, cx)?;
@@ -67,7 +65,7 @@ fn renewed(places: &Locations, cx: &CommandCx) -> Result<Vec<Record>, Failure> {
     bar.finish_and_clear();
     let by = RecordAuthor::reporter();
     Ok(traces
-        .iter()
-        .map(|it| new_record::record_raw(FINAL, cx.now, None, Some(by.clone()), json!(it)))
+        .into_iter()
+        .map(|it| new_record::record(&ChangeRecord::Final(it), cx.now, None, Some(by.clone())))
         .collect())
 }

@@ -44,8 +44,7 @@ use sprag_memory::{answers as qa, shared_log as union};
 use sprag_plan::notes::StageNote;
 use sprag_plan::run::Run;
 use sprag_plan::run::record::RunRecord;
-use sprag_trace as trace;
-use sprag_trace::TraceRecord;
+use sprag_trace::{ChangeRecord, TraceRecord};
 use sprag_trace::chain::ChainReader;
 use sprag_trace::uncommitted::UncommittedLines;
 
@@ -221,7 +220,7 @@ fn every_kind_of_record_that_the_sources_name_has_a_line() {
     }
     let words = [EPISODE, POLICY, RETROFLECT, SUMMARY, completion::VERIFIED, reflection::OBSERVED, "warned"];
     named.extend(words.map(str::to_owned));
-    let typed = [IntentRecord::KINDS, DebtRecord::KINDS];
+    let typed = [IntentRecord::KINDS, DebtRecord::KINDS, ChangeRecord::KINDS];
     named.extend(typed.concat().into_iter().map(str::to_owned));
     let logged = logged();
     assert_eq!(kinds_of(&logged), named.iter().map(String::as_str).collect());
@@ -371,7 +370,7 @@ fn every_record_changes_the_folds_that_it_is_for() {
     for (kind, first, folds) in FOLDED {
         let before: Vec<Record> = all.iter().filter(|record| record.kind == *first).cloned().collect();
         // One story has all its lines here. Of the others the lines before are missing.
-        let is_later = [trace::JUDGED, trace::FINAL].contains(kind);
+        let is_later = ["trace.judged", "trace.final"].contains(kind);
         let records = all.iter().filter(|record| record.kind == *kind && (!is_later || is_of_story(record)));
         // A check that passes by itself teaches nothing, and the fold leaves it out.
         for record in records.filter(|record| *kind != EPISODE || record.body["outcome"] != "passed") {
@@ -449,8 +448,7 @@ fn a_rewritten_commit_is_followed_to_the_one_it_was() {
     let places = Locations { worktree: None, git_dir: None, common: None, store, user: None };
     let told = rewrite_map::RewriteMap::load(&places).unwrap();
     let records = parsed(TRACE);
-    let pairs =
-        records.iter().filter(|record| record.kind == rewrite_map::REWRITTEN).map(|it| &it.body["pairs"]);
+    let pairs = records.iter().filter(|record| record.kind == "trace.rewritten").map(|it| &it.body["pairs"]);
     for pair in pairs.flat_map(|pairs| pairs.as_array().unwrap()) {
         let [old, new] = [&pair[0], &pair[1]].map(|name| name.as_str().unwrap());
         assert_eq!(told.sources_of(new), [old]);

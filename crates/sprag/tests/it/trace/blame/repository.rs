@@ -12,7 +12,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::store::new_record;
 use sprag_trace::{
-    ChangeSource, Contributor, ContributorKind, FINAL, Finality, RecordedClassification, ServedIntent,
+    ChangeRecord, ChangeSource, Contributor, ContributorKind, Finality, RecordedClassification, ServedIntent,
     TraceRecord, TracedFile, blocks,
 };
 
@@ -251,7 +251,7 @@ impl Repository {
 
     pub(super) fn log(&mut self, trace: TraceRecord) -> String {
         let now = Timestamp::from_millis(1_790_000_000_000);
-        let record = new_record::record_raw(FINAL, now, None, None, json!(trace));
+        let record = new_record::record(&ChangeRecord::Final(trace), now, None, None);
         self.append(&record);
         record.id
     }

@@ -10,7 +10,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::store::new_record;
 use sprag_syntax::Lang;
-use sprag_trace::{FINAL, TracedFile, TracedUnit, blocks};
+use sprag_trace::{ChangeRecord, TracedFile, TracedUnit, blocks};
 
 use super::repository::{intent, trace};
 use crate::support::Sandbox;
@@ -99,7 +99,7 @@ fn file(path: &str, before: &[u8], text: &str) -> TracedFile {
 
 fn record(revision: &str, number: usize, file: TracedFile) -> Vec<u8> {
     let now = Timestamp::from_millis(1_790_000_000_000);
-    new_record::record_raw(FINAL, now, None, None, json!(trace(revision, number, vec![file]))).line()
+    new_record::record(&ChangeRecord::Final(trace(revision, number, vec![file])), now, None, None).line()
 }
 
 fn append(path: &std::path::Path, line: &[u8]) {
