@@ -287,9 +287,10 @@ impl TextBlock {
             let start =
                 bytes[low..middle].iter().rposition(|&byte| byte == b'\n').map_or(low, |at| low + at + 1);
             let length = bytes[start..].iter().position(|&byte| byte == b'\n').unwrap_or(bytes.len() - start);
-            match bytes[start..start + length] < *line.as_bytes() {
-                true => low = start + length + 1,
-                false => high = start,
+            if bytes[start..start + length] < *line.as_bytes() {
+                low = start + length + 1
+            } else {
+                high = start
             }
         }
         low

@@ -57,10 +57,7 @@ fn python_string(text: &str) -> Option<String> {
         _ => 1,
     };
     let inner = rest.get(quote..rest.len().checked_sub(quote)?)?;
-    let inner = match prefix.contains('r') {
-        true => inner.to_owned(),
-        false => unquoted(inner),
-    };
+    let inner = if prefix.contains('r') { inner.to_owned() } else { unquoted(inner) };
     Some(format!("{prefix}'{inner}"))
 }
 

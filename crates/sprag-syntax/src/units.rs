@@ -165,13 +165,12 @@ fn spelled(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> Vec<u8> {
         out.extend_from_slice(tree.kind(node).as_bytes());
         out.push(b'\x01');
         out.extend_from_slice(tree.field(node).as_bytes());
-        match tree.is_leaf(node) {
-            true => {
-                out.push(b'=');
-                out.extend_from_slice(symbols.text(tree.sym(node)).as_bytes());
-                out.push(0);
-            }
-            false => out.extend_from_slice(&(tree.kids(node).len() as u32).to_le_bytes()),
+        if tree.is_leaf(node) {
+            out.push(b'=');
+            out.extend_from_slice(symbols.text(tree.sym(node)).as_bytes());
+            out.push(0);
+        } else {
+            out.extend_from_slice(&(tree.kids(node).len() as u32).to_le_bytes())
         }
     }
     out

@@ -29,9 +29,10 @@ pub(crate) fn note_next(command: impl AsRef<str>) {
 
 /// A line that stands out where there is colour.
 pub(crate) fn heading(text: &str) {
-    match has_colour() {
-        true => writeln!(io::stdout().lock(), "\x1b[1m{}\x1b[0m", shown(text)).unwrap_or_default(),
-        false => line(text),
+    if has_colour() {
+        writeln!(io::stdout().lock(), "\x1b[1m{}\x1b[0m", shown(text)).unwrap_or_default()
+    } else {
+        line(text)
     }
 }
 
@@ -72,9 +73,10 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) {
         for (at, cell) in row.iter().enumerate() {
             let is_last = at + 1 == row.len();
             let left = room.saturating_sub(text.chars().count()).max(20);
-            match is_last {
-                true => text.push_str(&cut(cell, left)),
-                false => text.push_str(&format!("{cell:<width$}  ", width = widths[at])),
+            if is_last {
+                text.push_str(&cut(cell, left))
+            } else {
+                text.push_str(&format!("{cell:<width$}  ", width = widths[at]))
             }
         }
         line(text.trim_end());
@@ -137,9 +139,10 @@ pub(crate) fn confirm(question: &str) -> bool {
 
 /// Progress of long work, on stderr and only where somebody watches.
 pub(crate) fn progress(length: u64, what: &str) -> indicatif::ProgressBar {
-    let bar = match io::stderr().is_terminal() {
-        true => indicatif::ProgressBar::new(length),
-        false => indicatif::ProgressBar::hidden(),
+    let bar = if io::stderr().is_terminal() {
+        indicatif::ProgressBar::new(length)
+    } else {
+        indicatif::ProgressBar::hidden()
     };
     let style = indicatif::ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}")
         .expect("the template is a constant");

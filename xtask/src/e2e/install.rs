@@ -80,9 +80,10 @@ fn package(name: &str, version: &str, prefix: &Path) -> Result<PathBuf, Missing>
         let said = errors.take(2).collect::<Vec<_>>().join("; ");
         return Err(Missing(format!("npm install {package}: {:?}: {said}", finished.ending)));
     }
-    match is_present(name, version, &modules) {
-        true => Ok(modules),
-        false => Err(Missing(format!("{package} is not in `{}`", modules.display()))),
+    if is_present(name, version, &modules) {
+        Ok(modules)
+    } else {
+        Err(Missing(format!("{package} is not in `{}`", modules.display())))
     }
 }
 

@@ -183,9 +183,8 @@ fn literal(word: &str) -> CommandWords<String> {
     if word.contains('*') {
         return Err(format!("the `*` in `{word}` is meant as such, and a pattern has no way to say so"));
     }
-    starred(word).and_then(|word| match word.is_empty() {
-        true => Err("an empty word cannot be part of a pattern".to_owned()),
-        false => Ok(word),
+    starred(word).and_then(|word| {
+        if word.is_empty() { Err("an empty word cannot be part of a pattern".to_owned()) } else { Ok(word) }
     })
 }
 
@@ -221,9 +220,8 @@ fn product(sequences: &[Vec<String>]) -> CommandWords<Vec<String>> {
         if all.len() * forms.len() > MOST {
             return Err(format!("it would take more than {MOST} patterns"));
         }
-        let joined = |start: &String, form: &String| match start.is_empty() {
-            true => form.clone(),
-            false => format!("{start} {form}"),
+        let joined = |start: &String, form: &String| {
+            if start.is_empty() { form.clone() } else { format!("{start} {form}") }
         };
         all = all.iter().flat_map(|start| forms.iter().map(move |form| joined(start, form))).collect();
     }
@@ -239,8 +237,9 @@ pub(crate) fn shell_line(words: &[String]) -> String {
 
 fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

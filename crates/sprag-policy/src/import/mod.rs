@@ -238,10 +238,7 @@ fn script(text: &str) -> Script {
 /// `claude-deny-bash-git-push`; where that is taken, with a digest of what it finds.
 fn unused(ids: &mut BTreeSet<String>, source: &str, about: &str, rule: &Rule) -> String {
     let id = format!("{source}-{}-{}", rule.decision.name(), slug(about));
-    let id = match ids.contains(&id) {
-        true => format!("{id}-{}", Digest::hash_parts(&rule.any).short()),
-        false => id,
-    };
+    let id = if ids.contains(&id) { format!("{id}-{}", Digest::hash_parts(&rule.any).short()) } else { id };
     ids.insert(id.clone());
     id
 }

@@ -91,10 +91,12 @@ pub(crate) fn of_path(
 }
 
 fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase, &'p str), String> {
-    let base = || match source.base.contains(['*', '{', '}', '[', ']', '\\']) || !source.base.starts_with('/')
-    {
-        true => Err(format!("no pattern can name the directory `{}` it is relative to", source.base)),
-        false => Ok(ImportPathBase::Dir(source.base.trim_end_matches('/').to_owned())),
+    let base = || {
+        if source.base.contains(['*', '{', '}', '[', ']', '\\']) || !source.base.starts_with('/') {
+            Err(format!("no pattern can name the directory `{}` it is relative to", source.base))
+        } else {
+            Ok(ImportPathBase::Dir(source.base.trim_end_matches('/').to_owned()))
+        }
     };
     Ok(if let Some(rest) = path.strip_prefix("//") {
         (ImportPathBase::Root, rest)
@@ -116,9 +118,12 @@ fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase,
 }
 
 fn placed(anchor: &ImportPathBase, tail: &str, is_deep: bool, decision: Decision) -> Vec<String> {
-    let below = |dir: &str| match is_deep {
-        true => vec![format!("{dir}/{tail}"), format!("{dir}/**/{tail}")],
-        false => vec![format!("{dir}/{tail}")],
+    let below = |dir: &str| {
+        if is_deep {
+            vec![format!("{dir}/{tail}"), format!("{dir}/**/{tail}")]
+        } else {
+            vec![format!("{dir}/{tail}")]
+        }
     };
     match anchor {
         ImportPathBase::Root => below(""),

@@ -152,10 +152,7 @@ fn tokens(text: &str) -> Result<Vec<PlacedToken>, UnreadableText> {
         let token = match c {
             '\n' => {
                 (line_start, is_first) = (at, true);
-                match open.is_empty() {
-                    true => StarlarkToken::Newline,
-                    false => continue,
-                }
+                if open.is_empty() { StarlarkToken::Newline } else { continue }
             }
             '\u{feff}' if start == 0 => {
                 line_start = at;

@@ -271,10 +271,10 @@ fn globbed(text: &str) -> Vec<Letter> {
             '[' => rest.as_str().contains(']') && rest.any(|c| c == ']'),
             _ => false,
         };
-        match glob {
-            true if letters.last() == Some(&Letter::Hole) => {}
-            true => letters.push(Letter::Hole),
-            false => letters.push(Letter::Char(c)),
+        if !glob {
+            letters.push(Letter::Char(c));
+        } else if letters.last() != Some(&Letter::Hole) {
+            letters.push(Letter::Hole);
         }
     }
     letters

@@ -195,9 +195,10 @@ impl Emit<'_> {
                 self.text(sym, out);
             }
             IdentifierUse::Text => {
-                let sym = match is_name(self.tree.kind(id)) {
-                    true => self.renames.get(&sym).copied().unwrap_or(sym),
-                    false => sym,
+                let sym = if is_name(self.tree.kind(id)) {
+                    self.renames.get(&sym).copied().unwrap_or(sym)
+                } else {
+                    sym
                 };
                 self.text(sym, out);
             }

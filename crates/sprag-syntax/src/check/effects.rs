@@ -151,9 +151,10 @@ pub(crate) fn may_move_into(seen: &NamedFile<'_>, within: NodeId, place: NodeId,
                 continue;
             }
             let passed = passed_effect(seen, above, *kid);
-            let allowed = match is_lone {
-                true => may_pass(tree.lang, moved, passed),
-                false => passed <= ExprEffect::Local && moved < ExprEffect::Assignment,
+            let allowed = if is_lone {
+                may_pass(tree.lang, moved, passed)
+            } else {
+                passed <= ExprEffect::Local && moved < ExprEffect::Assignment
             };
             if !allowed {
                 return false;
@@ -208,13 +209,12 @@ fn is_settled(seen: &NamedFile<'_>, id: NodeId) -> bool {
         matches!(tree.field(other), "name" | "alias" | "pattern")
             || tree.kind(seen.parent(other)).contains("import")
     };
-    match same().any(is_function) {
-        true => same().all(|other| is_function(other) || !(is_declared(other) || is_assigned(seen, other))),
+    if same().any(is_function) {
+        same().all(|other| is_function(other) || !(is_declared(other) || is_assigned(seen, other)))
+    } else {
         // What is imported may change while the other module runs.
-        false => {
-            (tree.lang != Lang::Go || is_predeclared(seen.text(id)))
-                && !same().any(|other| is_declared(other) || is_assigned(seen, other))
-        }
+        (tree.lang != Lang::Go || is_predeclared(seen.text(id)))
+            && !same().any(|other| is_declared(other) || is_assigned(seen, other))
     }
 }
 

@@ -194,9 +194,10 @@ pub fn check(change: &ChangeSet<'_>, proof: &Proof) -> Result<Claims, ProofError
         other => return Err(refused(format!("level `{other}` is unknown"))),
     };
     let ReplayResult { root, claims } = replay(&loaded, level, &proof.steps)?;
-    match root == proof.before_root && root == proof.after_root {
-        true => Ok(claims),
-        false => Err(refused("the roots are others")),
+    if root == proof.before_root && root == proof.after_root {
+        Ok(claims)
+    } else {
+        Err(refused("the roots are others"))
     }
 }
 
@@ -240,12 +241,11 @@ pub(crate) fn replay(
     let roots =
         |forms: &[Option<Canon>]| root(forms.iter().map(|form| form.as_ref().map(|form| form.digest)));
     let renamed;
-    let left = match renames.is_empty() {
-        true => &before.forms,
-        false => {
-            renamed = inlined.forms(ProofSide::Before, &before.scopes, &renames);
-            &renamed
-        }
+    let left = if renames.is_empty() {
+        &before.forms
+    } else {
+        renamed = inlined.forms(ProofSide::Before, &before.scopes, &renames);
+        &renamed
     };
     let root = equal(roots(left), roots(&after.forms))?;
     check_locals(left, &after.forms)?;
@@ -344,8 +344,5 @@ fn root(digests: impl Iterator<Item = Option<[u8; 32]>>) -> String {
 }
 
 fn equal(before: String, after: String) -> Result<String, ProofError> {
-    match before == after {
-        true => Ok(before),
-        false => Err(refused("the roots differ")),
-    }
+    if before == after { Ok(before) } else { Err(refused("the roots differ")) }
 }

@@ -35,9 +35,10 @@ pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
     }
     let mut refusal = None;
     for attempt in steps::attempts(&loaded) {
-        let level = match attempt.iter().any(|step| matches!(step, ProofStep::Inline { .. })) {
-            true => ProofLevel::L3,
-            false => ProofLevel::L2,
+        let level = if attempt.iter().any(|step| matches!(step, ProofStep::Inline { .. })) {
+            ProofLevel::L3
+        } else {
+            ProofLevel::L2
         };
         let steps: Vec<ProofStep> = moves.iter().cloned().chain(attempt).collect();
         match replay(&loaded, level, &steps) {

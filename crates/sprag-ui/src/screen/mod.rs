@@ -90,10 +90,7 @@ fn fitting<const N: usize>(texts: [String; N], area: Rect) -> String {
 
 /// A frame where there is room for one.
 fn framed(area: Rect, title: &str) -> Block<'_> {
-    match area.height >= 3 {
-        true => Block::new().borders(Borders::ALL).title(title),
-        false => Block::new(),
-    }
+    if area.height >= 3 { Block::new().borders(Borders::ALL).title(title) } else { Block::new() }
 }
 
 fn header(frame: &mut Frame<'_>, area: Rect, view: &RunView<'_>, paint: Paint) {

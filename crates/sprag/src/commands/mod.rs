@@ -167,9 +167,10 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
         // As a shell tells it of a program that a signal has ended.
         Ok(CommandEnd::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         Err(failure) => {
-            match wants_json {
-                true => output::json(failure.json()),
-                false => output::note(failure.text()),
+            if wants_json {
+                output::json(failure.json())
+            } else {
+                output::note(failure.text())
             }
             failure.kind as u8
         }

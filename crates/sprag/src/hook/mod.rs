@@ -214,12 +214,13 @@ fn judge<'a>(
     if world.config.off.applies(&world.places.store, input.at).is_some() {
         return HookReply { text: "{}".to_owned(), warning: None, rest: None };
     }
-    let mut walked = match args.is_dry_run {
-        true => pipeline::dry_run(&world, &input),
-        false => match pipeline::process_event(&world, &input) {
+    let mut walked = if args.is_dry_run {
+        pipeline::dry_run(&world, &input)
+    } else {
+        match pipeline::process_event(&world, &input) {
             Ok(walked) => walked,
             Err(error) => unwritten(&world, &input, &error),
-        },
+        }
     };
     if matches!(input.event, Event::SessionStarted { .. }) {
         walked.warnings.extend(world.config.warnings.iter().cloned());

@@ -47,10 +47,13 @@ pub(crate) fn apply(
                 Err("something asks for names")
             }
             IdentifierUse::Free if is_global(&seen, id) => Err("it is everybody's"),
-            IdentifierUse::Free | IdentifierUse::Text => match function::is_function(&seen, id) {
-                true => function::plan(&seen, id),
-                false => constant::plan(&seen, id),
-            },
+            IdentifierUse::Free | IdentifierUse::Text => {
+                if function::is_function(&seen, id) {
+                    function::plan(&seen, id)
+                } else {
+                    constant::plan(&seen, id)
+                }
+            }
             IdentifierUse::Named(_) => Err("its name counts"),
         };
         edit.map_err(escapes)?
@@ -218,10 +221,7 @@ impl NodeEdit {
             changed |= made != [kid];
             new.extend(made);
         }
-        match changed {
-            true => vec![tree.with_kids(id, &new)],
-            false => vec![id],
-        }
+        if changed { vec![tree.with_kids(id, &new)] } else { vec![id] }
     }
 }
 

@@ -113,9 +113,10 @@ fn is_the_same_there(
         || (tree.kind(value) == "unary_expression" && tree.has_token(value, "*"));
     let takes_address =
         matches!(tree.kind(parent), "unary_expression" | "selector_expression" | "slice_expression");
-    match tree.lang == Lang::Go && is_variable && takes_address {
-        true => Err("a variable is no copy of itself"),
-        false => Ok(()),
+    if tree.lang == Lang::Go && is_variable && takes_address {
+        Err("a variable is no copy of itself")
+    } else {
+        Ok(())
     }
 }
 
@@ -200,9 +201,10 @@ fn typed(
                 matches!(tree.kind(value), "lambda_expression" | "method_reference" | "array_initializer");
             let in_lambda =
                 seen.enclosing(statement, FUNCTIONS).is_some_and(|id| tree.kind(id) == "lambda_expression");
-            match is_returned && !is_poly && !in_lambda && (is_inferred || is_same() == Some(true)) {
-                true => Ok(()),
-                false => Err("its type may count"),
+            if is_returned && !is_poly && !in_lambda && (is_inferred || is_same() == Some(true)) {
+                Ok(())
+            } else {
+                Err("its type may count")
             }
         }
         Lang::Rust => {
@@ -218,17 +220,15 @@ fn typed(
                             | "index_expression"
                     ) || (tree.kind(id) == "call_expression" && !is_constructor(seen, id))
                 });
-            match is_returned || is_tail {
-                true => Ok(()),
-                false => Err("values may be dropped at another time"),
-            }
+            if is_returned || is_tail { Ok(()) } else { Err("values may be dropped at another time") }
         }
         // A constant without a type takes that of its place.
         Lang::Go if moved == ExprEffect::Nothing && !is_returned => Err("its type may count"),
         Lang::Go => {
-            match is_returned || (tree.kind(value) == "call_expression" || is_local_value(seen, value)) {
-                true => Ok(()),
-                false => Err("its type may count"),
+            if is_returned || (tree.kind(value) == "call_expression" || is_local_value(seen, value)) {
+                Ok(())
+            } else {
+                Err("its type may count")
             }
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx | Lang::Python => {
@@ -237,10 +237,7 @@ fn typed(
                 tree.kind(value),
                 "arrow_function" | "function_expression" | "class" | "generator_function"
             );
-            match takes_name {
-                true => Err("the value takes its name"),
-                false => Ok(()),
-            }
+            if takes_name { Err("the value takes its name") } else { Ok(()) }
         }
     }
 }

@@ -70,9 +70,10 @@ pub(crate) fn check_paths(loaded: &LoadedTrees, file: usize) -> Result<(), Proof
     if neighbours::know(loaded, file, before, after) {
         return Err(refused("another file looks for it in its old place"));
     }
-    match says_where(left, &loaded.symbols) || says_where(right, &loaded.symbols) {
-        true => Err(refused("a moved file that refers to its neighbours")),
-        false => Ok(()),
+    if says_where(left, &loaded.symbols) || says_where(right, &loaded.symbols) {
+        Err(refused("a moved file that refers to its neighbours"))
+    } else {
+        Ok(())
     }
 }
 
@@ -108,10 +109,7 @@ pub(crate) fn place(loaded: &LoadedTrees, file: usize) -> ItemPlacement {
     let are_excerpts = trees
         .iter()
         .all(|tree| tree.as_ref().is_some_and(|tree| tree.lang == Lang::Java && is_excerpt(tree)));
-    match stems[0] != stems[1] && are_excerpts {
-        true => ItemPlacement::Other,
-        false => ItemPlacement::Same,
-    }
+    if stems[0] != stems[1] && are_excerpts { ItemPlacement::Other } else { ItemPlacement::Same }
 }
 
 /// A method that locks nothing and overrides nothing.

@@ -72,9 +72,10 @@ pub(crate) fn declares(
             let class_is_plain = owner.is_some_and(|owner| !has_annotation(seen, owner));
             // The names of an object's fields are what serialisers write.
             let is_own = has_modifier(seen, field, "private") && has_modifier(seen, field, "static");
-            match is_own && !has_annotation(seen, field) && class_is_plain {
-                true => found(Declares::Field, owner),
-                false => Err("a field that others may see"),
+            if is_own && !has_annotation(seen, field) && class_is_plain {
+                found(Declares::Field, owner)
+            } else {
+                Err("a field that others may see")
             }
         }
         (
@@ -100,9 +101,10 @@ pub(crate) fn reach(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
         Lang::Python => false,
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             let is_member = matches!(tree.kind(node), "method_definition" | "field_definition");
-            match is_member || tree.kind(node) == "public_field_definition" {
-                true => seen.text(id).starts_with('#') || has_modifier(seen, node, "private"),
-                false => !is_exported(seen, id),
+            if is_member || tree.kind(node) == "public_field_definition" {
+                seen.text(id).starts_with('#') || has_modifier(seen, node, "private")
+            } else {
+                !is_exported(seen, id)
             }
         }
     };
@@ -170,10 +172,7 @@ fn script(
         | "abstract_class_declaration" => {
             let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator")
                 || tree.kids(seen.parent(node)).iter().any(|kid| tree.kind(*kid) == "decorator");
-            match is_decorated {
-                true => Err("a decorator knows it by that name"),
-                false => found(Declares::Top, None),
-            }
+            if is_decorated { Err("a decorator knows it by that name") } else { found(Declares::Top, None) }
         }
         "variable_declarator" => found(Declares::Top, None),
         "enum_declaration" | "internal_module" | "module" => Err("it may be merged with another of its name"),
@@ -200,9 +199,10 @@ fn script(
                 });
             let is_protected = has_modifier(seen, node, "protected");
             let is_own = is_hidden || is_private && !is_extended || !has_heritage && !is_protected;
-            match is_own && !is_decorated && !is_accessor && is_plain_class {
-                true => found(Declares::Method, Some(owner)),
-                false => Err("a class further up may know it by that name"),
+            if is_own && !is_decorated && !is_accessor && is_plain_class {
+                found(Declares::Method, Some(owner))
+            } else {
+                Err("a class further up may know it by that name")
             }
         }
         "public_field_definition" | "field_definition" => {
@@ -210,9 +210,10 @@ fn script(
             // Only these are hidden from whatever lists the fields of an object.
             let is_hidden = seen.text(id).starts_with('#');
             let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
-            match is_hidden && !is_decorated {
-                true => found(Declares::Field, owner),
-                false => Err("a field that others may see"),
+            if is_hidden && !is_decorated {
+                found(Declares::Field, owner)
+            } else {
+                Err("a field that others may see")
             }
         }
         _ => Ok(None),
@@ -249,14 +250,15 @@ fn python_function(
         Some(owner) if tree.kind(owner) == "class_definition" => {
             let is_plain = tree.child(owner, "superclasses").is_none()
                 && tree.kind(seen.parent(owner)) != "decorated_definition";
-            match is_plain {
-                true => Ok(Some(Declaration {
+            if is_plain {
+                Ok(Some(Declaration {
                     file,
                     kind: Declares::Method,
                     owner: Some(owner),
                     shape: RuntimeShape::Function,
-                })),
-                false => Err("a class further up may know it by that name"),
+                }))
+            } else {
+                Err("a class further up may know it by that name")
             }
         }
         // A local: its scope takes care of it.
@@ -283,14 +285,15 @@ fn java_method(seen: &NamedFile<'_>, file: usize, node: NodeId) -> Result<Option
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase()))
     });
     let is_final = has_modifier(seen, node, "final") || has_modifier(seen, owner, "final");
-    match is_own || marks_overrides(seen, owner) || is_final && !has_supers && !is_property {
-        true => Ok(Some(Declaration {
+    if is_own || marks_overrides(seen, owner) || is_final && !has_supers && !is_property {
+        Ok(Some(Declaration {
             file,
             kind: Declares::Method,
             owner: Some(owner),
             shape: RuntimeShape::Function,
-        })),
-        false => Err("a class further up may know it by that name"),
+        }))
+    } else {
+        Err("a class further up may know it by that name")
     }
 }
 
@@ -415,13 +418,14 @@ fn attributes_allow(seen: &NamedFile<'_>, node: NodeId) -> Result<(), &'static s
             return Err("an attribute may know it by that name");
         }
     }
-    match tree.has_token(node, "extern")
+    if tree.has_token(node, "extern")
         || tree
             .kids(node)
             .iter()
             .any(|kid| tree.walk(*kid).take(4).any(|id| tree.kind(id) == "extern_modifier"))
     {
-        true => Err("it is linked by that name"),
-        false => Ok(()),
+        Err("it is linked by that name")
+    } else {
+        Ok(())
     }
 }

@@ -202,9 +202,10 @@ pub(crate) fn check_rename(
     let (mut uses, mut handed) = (0, Handed::Never);
     for (file, seen) in seen.iter().enumerate() {
         let Some(seen) = seen else { continue };
-        let imports = match imports::is_imported(loaded, seen, from_sym, &declaration) {
-            true => Imports::Ours,
-            false => Imports::Others,
+        let imports = if imports::is_imported(loaded, seen, from_sym, &declaration) {
+            Imports::Ours
+        } else {
+            Imports::Others
         };
         for id in occurrences(seen, from_sym) {
             match whose(loaded, seen, file, id, &declaration, imports).map_err(escapes)? {
@@ -262,13 +263,13 @@ pub(crate) fn check_vanishing(
         (ProofSide::After, Ok(Some(of))) => reflection::lists(seen, of.kind),
         (ProofSide::After, Err(_)) => false,
     };
-    match is_missed {
-        true => {
-            Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))))
-        }
-        false if side == ProofSide::Before => Ok(declarations::reach(seen, id)),
-        false => Ok(declarations::reach_of_new(seen, id)),
+    if is_missed {
+        return Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))));
     }
+    Ok(match side {
+        ProofSide::Before => declarations::reach(seen, id),
+        ProofSide::After => declarations::reach_of_new(seen, id),
+    })
 }
 
 /// A member that only its class can name.

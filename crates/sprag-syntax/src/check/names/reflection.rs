@@ -44,16 +44,17 @@ pub(crate) fn asks(seen: &NamedFile<'_>, of: &Declaration, handed: Handed) -> bo
     if of.shape == RuntimeShape::Erased {
         return false;
     }
-    tree.walk(tree.root).any(|id| match tree.is_leaf(id) {
-        true => match tree.lang {
-            Lang::Python => python(seen, id, of, handed),
-            Lang::JavaScript | Lang::TypeScript | Lang::Tsx => script(seen, id, of, handed),
-            Lang::Java => is_reflection(seen.text(id)) && has_classes(tree, seen.symbols),
-            Lang::Go => matches!(seen.text(id), "MethodByName" | "FuncForPC" | "CallersFrames"),
-            Lang::Rust => matches!(seen.text(id), "type_name" | "type_name_of_val"),
-        },
-        // A member by a computed name may be any of them.
-        false => {
+    tree.walk(tree.root).any(|id| {
+        if tree.is_leaf(id) {
+            match tree.lang {
+                Lang::Python => python(seen, id, of, handed),
+                Lang::JavaScript | Lang::TypeScript | Lang::Tsx => script(seen, id, of, handed),
+                Lang::Java => is_reflection(seen.text(id)) && has_classes(tree, seen.symbols),
+                Lang::Go => matches!(seen.text(id), "MethodByName" | "FuncForPC" | "CallersFrames"),
+                Lang::Rust => matches!(seen.text(id), "type_name" | "type_name_of_val"),
+            }
+        } else {
+            // A member by a computed name may be any of them.
             tree.lang.is_script()
                 && of.kind == Declares::Method
                 && tree.kind(id) == "subscript_expression"
@@ -159,14 +160,15 @@ fn is_reflection(name: &str) -> bool {
 
 /// Whether a file of Java has to do with classes as objects.
 pub(crate) fn has_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
-    tree.walk(tree.root).any(|id| match tree.is_leaf(id) {
-        true => {
+    tree.walk(tree.root).any(|id| {
+        if tree.is_leaf(id) {
             matches!(
                 symbols.text(tree.sym(id)),
                 "getClass" | "reflect" | "MethodHandles" | "Class" | "StackTraceElement"
             )
+        } else {
+            tree.kind(id) == "class_literal"
         }
-        false => tree.kind(id) == "class_literal",
     })
 }
 

@@ -62,9 +62,10 @@ impl ScopeWalk<'_> {
             }
             "range_clause" | "receive_statement" => {
                 self.fields(id, &["right"]);
-                match self.tree.has_token(id, ":=") {
-                    true => self.fields_as_targets(id, "left"),
-                    false => self.fields(id, &["left"]),
+                if self.tree.has_token(id, ":=") {
+                    self.fields_as_targets(id, "left")
+                } else {
+                    self.fields(id, &["left"])
                 }
             }
             "var_spec" | "const_spec" => {

@@ -159,10 +159,11 @@ impl ScopeWalk<'_> {
             "identifier" => {
                 let is_constant = self.constants.contains(&self.tree.sym(id))
                     || self.symbols.text(self.tree.sym(id)).starts_with(|c: char| c.is_uppercase());
-                match is_constant {
-                    true => self.uses[id as usize] = IdentifierUse::Free,
+                if is_constant {
+                    self.uses[id as usize] = IdentifierUse::Free
+                } else {
                     // One name of several alternatives is one local.
-                    false => self.rust_bind(id),
+                    self.rust_bind(id)
                 }
             }
             "shorthand_field_identifier" => {
@@ -238,10 +239,7 @@ impl ScopeWalk<'_> {
                         && !is_short
                         && !matches!(after, Some(":" | "=" | "!" | "{" | "|"))
                         && before != Some("|");
-                    match is_plain {
-                        true => self.reference(*kid),
-                        false => self.named_reference(*kid),
-                    }
+                    if is_plain { self.reference(*kid) } else { self.named_reference(*kid) }
                 }
                 "string_literal" | "raw_string_literal" => self.captures(*kid),
                 _ => {}

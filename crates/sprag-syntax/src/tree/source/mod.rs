@@ -55,9 +55,10 @@ pub(crate) fn parse<'a>(
     parser.set_language(grammar.language).map_err(|_| UnprovenReason::Language)?;
     let edited = like.map(|like| edited(like, text));
     let tree = parser.parse(text, edited.as_ref()).ok_or(UnprovenReason::ParseError)?;
-    match tree.root_node().has_error() {
-        true => Err(UnprovenReason::ParseError),
-        false => Ok(ParsedSource { text, tree }),
+    if tree.root_node().has_error() {
+        Err(UnprovenReason::ParseError)
+    } else {
+        Ok(ParsedSource { text, tree })
     }
 }
 

@@ -92,9 +92,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let decided = decided(args, summary, token);
     let word = decided.word;
     let report = Report::Decided(decided);
-    let delivery = match is_hidden {
-        true => report::leave(&world, &session, report, cx.now)?,
-        false => report::send(&world, &session, report, &cx.cwd, cx.now)?,
+    let delivery = if is_hidden {
+        report::leave(&world, &session, report, cx.now)?
+    } else {
+        report::send(&world, &session, report, &cx.cwd, cx.now)?
     };
     let how = delivered(&delivery)?;
     tell(json, word, &session, how)

@@ -101,10 +101,7 @@ fn places(cx: &CommandCx) -> Locations {
 
 fn resolved(cx: &CommandCx) -> Result<Resolved, Failure> {
     let resolved = config::load(&places(cx), &cx.env);
-    match resolved.problems.is_empty() {
-        true => Ok(resolved),
-        false => Err(Failure::config(&resolved.problems)),
-    }
+    if resolved.problems.is_empty() { Ok(resolved) } else { Err(Failure::config(&resolved.problems)) }
 }
 
 fn show_all(json: bool, cx: &CommandCx) -> CommandResult {

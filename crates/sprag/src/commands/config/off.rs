@@ -29,11 +29,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     check_person(&places)?;
     let mut off = switches::read_off(user);
     let span = SwitchOff { since: cx.now, until };
-    match args.here {
-        true => {
-            off.here.insert(places.store.clone(), span);
-        }
-        false => off.everywhere = Some(span),
+    if args.here {
+        off.here.insert(places.store.clone(), span);
+    } else {
+        off.everywhere = Some(span)
     }
     switches::write_off(user, &RealDisk, &off)?;
     let place = if args.here { "in this repository" } else { "everywhere" };

@@ -46,9 +46,10 @@ pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
         return Err(Failure::intent_exists(&args.id));
     }
     let path = IntentOrigin::Sprag.path();
-    let text = match root.join(path).exists() {
-        true => intent_files::text_of(&root, IntentOrigin::Sprag)?,
-        false => String::new(),
+    let text = if root.join(path).exists() {
+        intent_files::text_of(&root, IntentOrigin::Sprag)?
+    } else {
+        String::new()
     };
     let new = intent_files::edit::with_intent(&text, &args.id, &args.name, &args.scope)
         .ok_or_else(|| Failure::not_editable(path))?;

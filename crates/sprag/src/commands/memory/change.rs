@@ -28,11 +28,11 @@ pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
         .filter(|cited| !seen.iter().any(|seen| seen.place == **cited))
         .map(ToString::to_string)
         .collect();
-    let record = match seen == old.seen {
-        true => desk
-            .record(records::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command"))),
+    let record = if seen == old.seen {
+        desk.record(records::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command")))
+    } else {
         // What it rests on reads otherwise now, and that is fine.
-        false => desk.record(records::CORRECTED, json!(Learning { seen, ..old.clone() })),
+        desk.record(records::CORRECTED, json!(Learning { seen, ..old.clone() }))
     };
     desk.write(place, &[record])?;
     show(

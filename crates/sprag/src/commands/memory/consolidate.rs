@@ -61,9 +61,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 output::line(format!("group {}", at + 1));
                 group.iter().for_each(|entry| output::line(format!("  {}", line(entry))));
             }
-            match groups.is_empty() {
-                true => output::line("no two learnings seem to say the same"),
-                false => output::next("sprag consolidate --apply"),
+            if groups.is_empty() {
+                output::line("no two learnings seem to say the same")
+            } else {
+                output::next("sprag consolidate --apply")
             }
         },
     )

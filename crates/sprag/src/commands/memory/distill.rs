@@ -41,12 +41,11 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
         all.not_kept += came.not_kept;
     }
     memory::maintain(&world, cx.now)?;
-    let commit = match args.commit {
-        true if sprag_host::store::clone::project_dir(&world.places).is_some() => {
-            worktrees::commit_below(&worktree, ".sprag", "Knowledge of what was noted")
-                .map_err(StartError::from)?
-        }
-        _ => None,
+    let commit = if args.commit && sprag_host::store::clone::project_dir(&world.places).is_some() {
+        worktrees::commit_below(&worktree, ".sprag", "Knowledge of what was noted")
+            .map_err(StartError::from)?
+    } else {
+        None
     };
     show(
         args.json,

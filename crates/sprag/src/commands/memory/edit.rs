@@ -18,10 +18,7 @@ pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     let desk = LearningsContext::open(cx)?;
     let (place, entry) = desk.find(&args.id)?;
     let now = json!(entry.learning.candidate);
-    let said = match io::stdin().is_terminal() {
-        true => with_editor(&now, cx)?,
-        false => from_stdin(now)?,
-    };
+    let said = if io::stdin().is_terminal() { with_editor(&now, cx)? } else { from_stdin(now)? };
     let said = Candidate::read(&said).map_err(|faults| Failure::bad_learning(&faults))?;
     let worktree = desk.world.places.worktree.clone().unwrap_or_default();
     let id = &entry.learning.id;
@@ -33,9 +30,12 @@ pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     show(
         args.json,
         || json!({ "corrected": changed }),
-        || match changed.is_empty() {
-            true => output::line(format!("nothing has changed in `{id}`")),
-            false => output::line(format!("corrected `{id}`")),
+        || {
+            if changed.is_empty() {
+                output::line(format!("nothing has changed in `{id}`"))
+            } else {
+                output::line(format!("corrected `{id}`"))
+            }
         },
     )
 }

@@ -77,26 +77,23 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let mut changes = Vec::new();
     for client in &chosen {
         let path = settings_path(client, &args, places.as_ref(), cx)?;
-        match args.remove {
-            true => {
-                changes.push(install::plan_removal(&path, client, user.as_ref())?);
-                changes.extend(install::reviewer_agent::plan_removal(&path, client, user.as_ref())?);
-                if let Some((path, form)) = server_file(client, &path, places.as_ref()) {
-                    changes.push(install::mcp_entry::plan_removal(&path, form, user.as_ref())?);
-                }
+        if args.remove {
+            changes.push(install::plan_removal(&path, client, user.as_ref())?);
+            changes.extend(install::reviewer_agent::plan_removal(&path, client, user.as_ref())?);
+            if let Some((path, form)) = server_file(client, &path, places.as_ref()) {
+                changes.push(install::mcp_entry::plan_removal(&path, form, user.as_ref())?);
             }
-            false => {
-                let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
-                let wanted = WantedSettings { client, program: &program, permissions, on_failure };
-                changes.push(install::plan(&path, &wanted)?);
-                if !args.hooks_only {
-                    changes.extend(install::reviewer_agent::plan(&path, client, user.as_ref())?);
-                }
-                if args.mcp {
-                    let file = server_file(client, &path, places.as_ref());
-                    let (path, form) = file.ok_or_else(|| Failure::not_in_git("a list of servers"))?;
-                    changes.push(install::mcp_entry::plan(&path, form, &program)?);
-                }
+        } else {
+            let on_failure = if args.fail_closed { OnFailure::Block } else { OnFailure::Pass };
+            let wanted = WantedSettings { client, program: &program, permissions, on_failure };
+            changes.push(install::plan(&path, &wanted)?);
+            if !args.hooks_only {
+                changes.extend(install::reviewer_agent::plan(&path, client, user.as_ref())?);
+            }
+            if args.mcp {
+                let file = server_file(client, &path, places.as_ref());
+                let (path, form) = file.ok_or_else(|| Failure::not_in_git("a list of servers"))?;
+                changes.push(install::mcp_entry::plan(&path, form, &program)?);
             }
         }
     }
@@ -197,18 +194,21 @@ fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
     let is_asked = !args.permissions && !args.yes && !args.dry_run && !args.remove && !args.json && has_rules;
     let question =
         format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
-    match args.permissions || (is_asked && output::confirm(&question)) {
-        true if args.mcp => Permissions::OfferWithTools,
-        true => Permissions::Offer,
-        false => Permissions::Leave,
+    if !args.permissions && !(is_asked && output::confirm(&question)) {
+        Permissions::Leave
+    } else if args.mcp {
+        Permissions::OfferWithTools
+    } else {
+        Permissions::Offer
     }
 }
 
 fn tell(args: &Args, changes: &[SettingsChange], program: &str, is_on_path: bool) {
     for change in changes {
-        match change.is_nothing() {
-            true => output::line(format!("`{}` is as it should be", change.path.display())),
-            false => output::line(change.diff().trim_end()),
+        if change.is_nothing() {
+            output::line(format!("`{}` is as it should be", change.path.display()))
+        } else {
+            output::line(change.diff().trim_end())
         }
     }
     if !is_on_path && !args.remove {

@@ -117,9 +117,10 @@ impl LiveStatus {
         let board = &shown.board;
         let is_merged = board.rest.progress.done > 0 || board.rows.iter().any(|row| row.merged.is_some());
         // Git is asked only where there is something to be told.
-        let landed = match is_merged {
-            true => LandedState::read(world.places.worktree.as_deref(), board),
-            false => LandedState::Unknown,
+        let landed = if is_merged {
+            LandedState::read(world.places.worktree.as_deref(), board)
+        } else {
+            LandedState::Unknown
         };
         let root = world.places.worktree.clone();
         LiveStatus { runner: beside::runner(&shown.dir, board.plan.as_str()), landed, root }

@@ -22,9 +22,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let store = cx.world()?.store();
     let bar = output::progress(store.log_files().len() as u64, "replaying the log");
-    let report = match args.dry_run {
-        true => migrate::dry_run(&store, || bar.inc(1))?,
-        false => migrate::migrate(&store, &RealDisk, cx.now, || bar.inc(1))?,
+    let report = if args.dry_run {
+        migrate::dry_run(&store, || bar.inc(1))?
+    } else {
+        migrate::migrate(&store, &RealDisk, cx.now, || bar.inc(1))?
     };
     bar.finish_and_clear();
     show(args.json, || data(&report, args.dry_run), || tell(&report, args.dry_run))

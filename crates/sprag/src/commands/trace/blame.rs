@@ -134,9 +134,10 @@ fn tell(wanted: std::ops::Range<usize>, lines: &[BlamedLine], known: &KnownRecor
         return;
     }
     let words = |line: &BlamedLine| -> [String; 4] {
-        let commit = match is_uncommitted(&line.commit) {
-            true => "uncommitted".to_owned(),
-            false => line.commit.chars().take(12).collect(),
+        let commit = if is_uncommitted(&line.commit) {
+            "uncommitted".to_owned()
+        } else {
+            line.commit.chars().take(12).collect()
         };
         match line.found {
             LineOrigin::Lost(lost) => ["lost".to_owned(), String::new(), commit, lost.why().to_owned()],

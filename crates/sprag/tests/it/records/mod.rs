@@ -44,9 +44,9 @@ use sprag_memory::{answers as qa, shared_log as union};
 use sprag_plan::notes::StageNote;
 use sprag_plan::run::Run;
 use sprag_plan::run::record::RunRecord;
-use sprag_trace::{ChangeRecord, TraceRecord};
 use sprag_trace::chain::ChainReader;
 use sprag_trace::uncommitted::UncommittedLines;
+use sprag_trace::{ChangeRecord, TraceRecord};
 
 const MEMORY: &str = include_str!("memory.jsonl");
 const INTENT: &str = include_str!("intent.jsonl");

@@ -170,9 +170,10 @@ pub(crate) fn check_names(
         }
         IdentifierUse::Named(_) | IdentifierUse::Text => false,
     };
-    match tree.walk(body).any(|id| tree.is_leaf(id) && clashes(id)) {
-        true => Err("a name would be captured"),
-        false => Ok(()),
+    if tree.walk(body).any(|id| tree.is_leaf(id) && clashes(id)) {
+        Err("a name would be captured")
+    } else {
+        Ok(())
     }
 }
 
@@ -215,10 +216,7 @@ pub(crate) fn given(seen: &NamedFile<'_>, call: NodeId, body: NodeId) -> Result<
         IdentifierUse::Named(binding) => binding == local,
         _ => false,
     });
-    match is_shape && !asks {
-        true => Ok(ReturnedCall { statement, name, local }),
-        false => Err(NO),
-    }
+    if is_shape && !asks { Ok(ReturnedCall { statement, name, local }) } else { Err(NO) }
 }
 
 /// The lone declaration of a local of a script, and its value.

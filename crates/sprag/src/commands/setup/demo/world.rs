@@ -48,13 +48,14 @@ impl DemoWorld {
         let ran = git::in_own_repository(&self.project, args).map_err(|error| {
             Failure::demo(format!("git cannot be started: {error}")).next("git --version")
         })?;
-        match ran.succeeded() {
-            true => Ok(String::from_utf8_lossy(&ran.stdout).into_owned()),
-            false => Err(Failure::demo(format!(
+        if ran.succeeded() {
+            Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+        } else {
+            Err(Failure::demo(format!(
                 "`git {}` failed: {}",
                 args.join(" "),
                 String::from_utf8_lossy(&ran.stderr)
-            ))),
+            )))
         }
     }
 
@@ -184,10 +185,7 @@ impl DemoWorld {
         {
             output::line(format!("    {:<8} {line}", ""));
         }
-        match ran.succeeded() {
-            true => Ok(()),
-            false => Err(Failure::demo(format!("`sprag {}` failed", args[0]))),
-        }
+        if ran.succeeded() { Ok(()) } else { Err(Failure::demo(format!("`sprag {}` failed", args[0]))) }
     }
 
     /// Lets a command of ours speak for itself.
