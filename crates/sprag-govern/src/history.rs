@@ -9,6 +9,7 @@ use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_intent::IntentRecord;
+use sprag_memory::records::MemoryRecord;
 
 use crate::obligation::OpenDebt;
 use crate::records::debt::DebtRecord;
@@ -120,6 +121,9 @@ pub fn sentence(record: &Record) -> Option<String> {
     if let Some(record) = DebtRecord::read(record) {
         return Some(record.describe());
     }
+    if let Some(record) = MemoryRecord::read(record) {
+        return record.describe();
+    }
     let told = match record.kind.as_str() {
         "session.started" => format!("the session started ({}) in `{}`", text("source"), text("cwd")),
         "session.ended" => format!("the session ended ({})", text("why")),
@@ -146,29 +150,8 @@ pub fn sentence(record: &Record) -> Option<String> {
         }
         "review.used" => format!("an approval let `{}` pass rule `{}`", text("tool"), text("rule")),
         "reflected" => "what was learned was handed in".to_owned(),
-        "learning.accepted" => format!("learned `{}`: {}", text("id"), text("summary")),
-        "learning.referred" | "referred" => {
-            format!("learnings {} were of use: {}", list(&body["ids"]), text("how"))
-        }
-        "learning.surfaced" => {
-            let shown = body["shown"].as_array().into_iter().flatten();
-            let ids: Vec<Value> = shown.map(|shown| shown["id"].clone()).collect();
-            format!("learnings {} were shown", list(&Value::Array(ids)))
-        }
-        "learning.implied" => format!("learnings {} seem to have been of use", list(&body["ids"])),
-        "learning.dismissed" => format!("learnings {} were shown in vain", list(&body["ids"])),
-        "episode" => format!("`{}` works after {}: {}", text("command"), text("error"), text("fix")),
-        "qa.answered" => format!("the question \"{}\" has an answer: {}", text("question"), text("answer")),
-        "retroflect" => "the session was read again for what it taught".to_owned(),
+        "referred" => format!("learnings {} were of use: {}", list(&body["ids"]), text("how")),
         "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
-        "learning.corrected" => format!("learning `{}` was said otherwise: {}", text("id"), text("summary")),
-        "learning.rejected" => format!("not kept ({}): {}", text("stage"), text("reason")),
-        "learning.superseded" => format!("learning `{}` was replaced by `{}`", text("id"), text("by")),
-        "learning.archived" => format!("learnings {} were archived", list(&body["ids"])),
-        "learning.restored" => format!("learnings {} were restored", list(&body["ids"])),
-        "learning.verified" => format!("learnings {} were found to be true", list(&body["ids"])),
-        "learning.stale" => format!("what learnings {} rest on has changed", list(&body["ids"])),
-        "reflection.skipped" | "reflection.done" => return None,
         "approved" => format!("a person let one refused call through (`{}`)", text("code")),
         "rejected" => format!("a person refused one call for good (`{}`)", text("code")),
         "selected" => format!("{who} works for intent `{}` ({})", text("intent"), text("class")),

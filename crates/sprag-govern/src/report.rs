@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_intent::DeclaredClass;
+use sprag_memory::answers::AnsweredQuestion;
+use sprag_memory::records::Decider;
 use sprag_memory::write_gate::SimilarResolution;
 
 /// What somebody told us through a command of ours.
@@ -90,21 +92,15 @@ pub struct AnswerReport {
     pub confidence: f32,
 }
 
-/// Who says that there is nothing to learn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Decider {
-    Agent,
-    User,
-    Auto,
-}
-
-impl Decider {
-    pub fn name(self) -> &'static str {
-        match self {
-            Decider::Agent => "agent",
-            Decider::User => "user",
-            Decider::Auto => "auto",
+impl From<&AnswerReport> for AnsweredQuestion {
+    fn from(report: &AnswerReport) -> AnsweredQuestion {
+        AnsweredQuestion {
+            question: report.question.clone(),
+            answer: report.answer.clone(),
+            source: report.source.clone(),
+            confidence: report.confidence,
+            ttl_days: None,
+            evidence: Vec::new(),
         }
     }
 }

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::learning::Evidence;
-
-pub const ANSWERED: &str = "qa.answered";
+use crate::records::MemoryRecord;
 
 /// Two questions at least so alike are one.
 pub const SAME: f32 = 0.72;
@@ -34,15 +34,12 @@ pub struct AnsweredQuestion {
     pub source: Text<300>,
     /// From 0 to 1.
     pub confidence: f32,
-    #[serde(default = "ttl")]
-    pub ttl_days: u32,
+    /// How long it holds; [`TTL_DAYS`] where nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_days: Option<u32>,
     /// What it rests on, and what that was like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-}
-
-fn ttl() -> u32 {
-    TTL_DAYS
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,7 +52,7 @@ pub struct KnownAnswer {
 impl KnownAnswer {
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         let days = now.seconds_since(self.at) / 86_400;
-        days < i64::from(self.answered.ttl_days.min(3650))
+        days < i64::from(self.answered.ttl_days.unwrap_or(TTL_DAYS).min(3650))
     }
 }
 
@@ -74,13 +71,10 @@ impl AnsweredQuestions {
 impl Projection for AnsweredQuestions {
     const NAME: &'static str = "answers";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &[ANSWERED];
+    const KINDS: &'static [&'static str] = &["qa.answered"];
 
     fn apply(&mut self, record: &Record) {
-        let Ok(answered) = serde_json::from_value::<AnsweredQuestion>(record.body.clone()) else { return };
-        if record.kind != ANSWERED {
-            return;
-        }
+        let Some(MemoryRecord::Answered(answered)) = MemoryRecord::read(record) else { return };
         let question = plain(answered.question.as_str());
         self.kept.retain(|kept| plain(kept.answered.question.as_str()) != question);
         if self.kept.len() >= ANSWERS {
@@ -228,7 +222,7 @@ mod tests {
         let mut answers = AnsweredQuestions::default();
         for answer in ["sqlite", "postgres"] {
             let body = json!({"question": ASKED, "answer": answer, "source": "user", "confidence": 0.9});
-            answers.apply(&Record::new(ANSWERED, day(0), body));
+            answers.apply(&Record::new("qa.answered", day(0), body));
         }
         let kept: Vec<&str> = answers.iter().map(|kept| kept.answered.answer.as_str()).collect();
         assert_eq!(kept, ["postgres"]);

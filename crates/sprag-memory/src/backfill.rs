@@ -7,9 +7,6 @@ use serde_json::{Value, json};
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
 
-/// The record that a transcript was read. Body: [`BackfillRecord`].
-pub const RETROFLECT: &str = "retroflect";
-
 /// Turns of a user below which there is nothing to be learned.
 pub const TURNS: usize = 3;
 /// Candidates of one session.

@@ -2,9 +2,10 @@
 //! alone: whoever writes has no choice left, and what is personal cannot end up in a project.
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 
 use crate::learning::{Learning, LearningReaders, LearningScope};
-use crate::records;
+use crate::records::MemoryRecord;
 
 /// Whose records something is written into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,13 +29,13 @@ pub fn place(scope: LearningScope) -> Destination {
 
 /// Records that say what is known, as opposed to how it was used: other clones want to hear of these.
 const CONTENT: &[&str] = &[
-    records::ACCEPTED,
-    records::CORRECTED,
-    records::SUPERSEDED,
-    records::ARCHIVED,
-    records::RESTORED,
-    records::VERIFIED,
-    records::WENT_STALE,
+    "learning.accepted",
+    "learning.corrected",
+    "learning.superseded",
+    "learning.archived",
+    "learning.restored",
+    "learning.verified",
+    "learning.stale",
 ];
 
 pub fn is_content(kind: &str) -> bool {
@@ -44,11 +45,13 @@ pub fn is_content(kind: &str) -> bool {
 /// Whether other clones of the project may have this record, going by what it says of itself. Records
 /// about a learning follow that learning, which is the caller's to know.
 pub fn is_shareable(record: &Record) -> bool {
-    match record.kind.as_str() {
-        records::ACCEPTED | records::CORRECTED => serde_json::from_value::<Learning>(record.body.clone())
-            .is_ok_and(|learning| is_for_all(&learning)),
-        kind => is_content(kind),
-    }
+    is_content(&record.kind)
+        && match MemoryRecord::read(record) {
+            Some(MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning)) => {
+                is_for_all(&learning)
+            }
+            told => told.is_some(),
+        }
 }
 
 /// For everybody who works on the project.
@@ -75,7 +78,7 @@ mod tests {
         let at = Timestamp::from_millis(0);
         let learning =
             Learning { readers, ..Learning::new("l-1", candidate, &SessionId::new("s"), None, at) };
-        Record::new(records::ACCEPTED, at, json!(learning))
+        Record::new("learning.accepted", at, json!(learning))
     }
 
     #[test]
@@ -84,8 +87,8 @@ mod tests {
         assert!(!is_shareable(&accepted("personal", None)) && !is_shareable(&accepted("ephemeral", None)));
         assert!(!is_shareable(&accepted("project", Some(LearningReaders::Private))));
         let at = Timestamp::from_millis(0);
-        assert!(is_shareable(&Record::new(records::ARCHIVED, at, json!({"ids": ["l-1"]}))));
-        for kind in [records::SURFACED, records::REJECTED, records::REFERRED, "observed"] {
+        assert!(is_shareable(&Record::new("learning.archived", at, json!({"ids": ["l-1"]}))));
+        for kind in ["learning.surfaced", "learning.rejected", "learning.referred", "observed"] {
             assert!(!is_shareable(&Record::new(kind, at, json!({}))), "{kind}");
         }
     }

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::time::Timestamp;
 
 use crate::learning::{Category, Learning, LearningKind, LearningReaders, LearningScope};
-use crate::records;
+use crate::records::MemoryRecord;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
@@ -73,15 +74,16 @@ pub fn split(text: &str) -> (&str, &str) {
 impl Document {
     /// The text a record brings, if it is one that does. A learning that has lost its form is none.
     pub fn from_record(record: &Record) -> Option<Document> {
-        match record.kind.as_str() {
-            records::ACCEPTED | records::CORRECTED => {
-                serde_json::from_value::<Learning>(record.body.clone()).ok().map(Document::from)
+        Document::from_memory(MemoryRecord::read(record)?, record.at)
+    }
+
+    /// The same of a record that was read, with its time.
+    pub fn from_memory(record: MemoryRecord, at: Timestamp) -> Option<Document> {
+        match record {
+            MemoryRecord::Loaded(loaded) => {
+                Some(Document::loaded(loaded, at)).filter(|document| !document.id.is_empty())
             }
-            records::LOADED => {
-                let loaded = serde_json::from_value::<LoadedText>(record.body.clone()).ok()?;
-                Some(Document::loaded(loaded, record.at)).filter(|document| !document.id.is_empty())
-            }
-            _ => None,
+            record => record.into_learning().map(Document::from),
         }
     }
 

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line, quoted};
 use sprag_base::time::Timestamp;
 
-pub const EPISODE: &str = "episode";
+use crate::records::MemoryRecord;
 
 /// So many alike are no accident.
 pub const ALIKE: u32 = 3;
@@ -283,13 +284,10 @@ impl FailurePattern {
 impl Projection for FailurePatterns {
     const NAME: &'static str = "episodes";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &[EPISODE];
+    const KINDS: &'static [&'static str] = &["episode"];
 
     fn apply(&mut self, record: &Record) {
-        let episode = || serde_json::from_value::<Episode>(record.body.clone()).ok();
-        let Some(episode) = Some(record).filter(|it| it.kind == EPISODE).and_then(|_| episode()) else {
-            return;
-        };
+        let Some(MemoryRecord::Episode(episode)) = MemoryRecord::read(record) else { return };
         // What passed by itself teaches nothing.
         if episode.outcome == EpisodeOutcome::Passed {
             return;
@@ -316,7 +314,6 @@ impl Projection for FailurePatterns {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 
@@ -370,7 +367,7 @@ mod tests {
             tries: 2,
             confidence: 0.8,
         };
-        Record::new(EPISODE, Timestamp::from_millis(0), json!(episode))
+        MemoryRecord::Episode(episode).record(Timestamp::from_millis(0))
     }
 
     #[test]

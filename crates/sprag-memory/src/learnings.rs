@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::learning::{Learning, LearningStatus};
-use crate::records::{self, Rejection, Superseded};
+use crate::records::{MemoryRecord, Rejection};
 use crate::usage::{self, Uses};
 
 /// Rejections remembered, newest last.
@@ -87,37 +88,28 @@ impl Projection for Learnings {
     const KINDS: &'static [&'static str] = &["learning."];
 
     fn apply(&mut self, record: &Record) {
-        match record.kind.as_str() {
-            records::ACCEPTED => {
-                if let Ok(learning) = serde_json::from_value(record.body.clone()) {
-                    self.keep(learning);
-                }
+        let Some(told) = MemoryRecord::read(record) else { return };
+        let changes = usage::changes(&told);
+        match told {
+            MemoryRecord::Accepted(learning) => self.keep(*learning),
+            MemoryRecord::Corrected(learning) => self.correct(*learning),
+            MemoryRecord::Rejected(rejection) => {
+                self.rejections.push((record.at, rejection));
+                let extra = self.rejections.len().saturating_sub(REJECTIONS);
+                self.rejections.drain(..extra);
             }
-            records::CORRECTED => {
-                if let Ok(learning) = serde_json::from_value(record.body.clone()) {
-                    self.correct(learning);
-                }
-            }
-            records::REJECTED => {
-                if let Ok(rejection) = serde_json::from_value(record.body.clone()) {
-                    self.rejections.push((record.at, rejection));
-                    let extra = self.rejections.len().saturating_sub(REJECTIONS);
-                    self.rejections.drain(..extra);
+            MemoryRecord::Superseded(superseded) => {
+                if let Some(entry) = self.entries.get_mut(superseded.id.as_str()) {
+                    entry.superseded_by = Some(superseded.by);
                 }
             }
             _ => {}
         }
-        for (id, change) in usage::changes(record) {
+        for (id, change) in changes {
             match self.entries.get_mut(&id) {
                 Some(entry) => entry.uses.apply(change, record.at),
                 None => self.early.entry(id).or_default().apply(change, record.at),
             }
-        }
-        if record.kind == records::SUPERSEDED
-            && let Ok(superseded) = serde_json::from_value::<Superseded>(record.body.clone())
-            && let Some(entry) = self.entries.get_mut(superseded.id.as_str())
-        {
-            entry.superseded_by = Some(superseded.by);
         }
     }
 }

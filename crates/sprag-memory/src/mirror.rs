@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_base::text::Text;
 
+use crate::destination;
 use crate::learning::Learning;
-use crate::{destination, records};
+use crate::records::MemoryRecord;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MirrorSettings {
@@ -61,9 +63,6 @@ pub fn is_shared(learning: &Learning) -> bool {
     destination::is_for_all(learning)
 }
 
-/// A backend has taken something over. Body: [`MirrorAck`].
-pub const ACKED: &str = "backend.acked";
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MirrorAck {
     pub backend: Text<32>,
@@ -89,9 +88,7 @@ impl Projection for Mirrored {
     const KINDS: &'static [&'static str] = &["backend."];
 
     fn apply(&mut self, record: &Record) {
-        if record.kind == ACKED
-            && let Ok(acked) = serde_json::from_value::<MirrorAck>(record.body.clone())
-        {
+        if let Some(MemoryRecord::Acked(acked)) = MemoryRecord::read(record) {
             let took = self.by_backend.entry(acked.backend.to_string()).or_default();
             took.extend(acked.took.into_iter().map(|(id, digest)| (id.to_string(), digest)));
         }
@@ -151,6 +148,12 @@ seconds = 10
 
 /// Whether a record is one that backends want to hear of.
 pub fn concerns(record: &Record) -> bool {
-    [records::ACCEPTED, records::CORRECTED, records::SUPERSEDED, records::ARCHIVED, records::RESTORED]
-        .contains(&record.kind.as_str())
+    matches!(
+        record.kind.as_str(),
+        "learning.accepted"
+            | "learning.corrected"
+            | "learning.superseded"
+            | "learning.archived"
+            | "learning.restored"
+    )
 }

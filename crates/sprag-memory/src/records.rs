@@ -6,38 +6,134 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
-use sprag_base::text::Text;
+use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
+use sprag_base::records;
+use sprag_base::text::{Text, one_line, quoted_list};
 
-/// A learning that was kept. Body: [`crate::learning::Learning`].
-pub const ACCEPTED: &str = "learning.accepted";
-/// The same learning, said otherwise. Body: the whole of it, under the id it has.
-pub const CORRECTED: &str = "learning.corrected";
-/// A candidate that was not kept. Body: [`Rejection`].
-pub const REJECTED: &str = "learning.rejected";
-/// Body: [`Superseded`].
-pub const SUPERSEDED: &str = "learning.superseded";
-/// Body of these five: [`LearningIds`].
-pub const ARCHIVED: &str = "learning.archived";
-pub const RESTORED: &str = "learning.restored";
-pub const VERIFIED: &str = "learning.verified";
-pub const WENT_STALE: &str = "learning.stale";
-pub const REFERRED: &str = "learning.referred";
-/// Its words turned up in what the agent did. Body: [`LearningIds`].
-pub const IMPLIED: &str = "learning.implied";
-/// Shown and of no use, once for each session. Body: [`LearningIds`].
-pub const DISMISSED: &str = "learning.dismissed";
-/// Shown to a session. Body: [`Surfaced`].
-pub const SURFACED: &str = "learning.surfaced";
-/// Body: [`LearningRating`].
-pub const RATED: &str = "learning.rated";
-/// Whether work that used it went well. Body: [`WorkOutcome`].
-pub const OUTCOME: &str = "learning.outcome";
-/// What came of a reflection, for judging the sieve. Body: [`ReflectionSummary`].
-pub const REFLECTED: &str = "reflection.done";
-/// A question and what answers it. Body: `AnswerReport` of the gates.
-pub const ANSWERED: &str = "qa.answered";
-/// A text to be found, which nobody claims to be a learning. Body: [`crate::document::LoadedText`].
-pub const LOADED: &str = "document.loaded";
+use crate::answers::AnsweredQuestion;
+use crate::backfill::BackfillRecord;
+use crate::document::LoadedText;
+use crate::episode::Episode;
+use crate::learning::Learning;
+use crate::lifecycle::tiers::TierSummary;
+use crate::mirror::MirrorAck;
+use crate::recall::floor::FloorVersion;
+
+records! {
+    /// Records of the memory.
+    pub enum MemoryRecord {
+        /// A learning that was kept.
+        Accepted(Box<Learning>) = "learning.accepted",
+        /// The same learning in other words, under the id it has.
+        Corrected(Box<Learning>) = "learning.corrected",
+        /// A candidate that was not kept.
+        Rejected(Rejection) = "learning.rejected",
+        Superseded(Superseded) = "learning.superseded",
+        Archived(LearningIds) = "learning.archived",
+        Restored(LearningIds) = "learning.restored",
+        Verified(LearningIds) = "learning.verified",
+        /// The lines that it rests on have changed.
+        WentStale(LearningIds) = "learning.stale",
+        /// Somebody said that it was of use.
+        Referred(LearningIds) = "learning.referred",
+        /// Its words turned up in what the agent did.
+        Implied(LearningIds) = "learning.implied",
+        /// Shown and of no use, once for each session.
+        Dismissed(LearningIds) = "learning.dismissed",
+        /// Shown to a session.
+        Surfaced(Surfaced) = "learning.surfaced",
+        Rated(LearningRating) = "learning.rated",
+        /// Whether work that used it went well.
+        Outcome(WorkOutcome) = "learning.outcome",
+        /// One reflection in numbers, for judging the write gate.
+        Reflected(ReflectionSummary) = "reflection.done",
+        Skipped(SkippedReflection) = "reflection.skipped",
+        /// A question and its answer.
+        Answered(AnsweredQuestion) = "qa.answered",
+        /// A text to be found that nobody claims to be a learning.
+        Loaded(LoadedText) = "document.loaded",
+        Episode(Episode) = "episode",
+        /// A transcript that was read.
+        Retroflected(BackfillRecord) = "retroflect",
+        Summary(TierSummary) = "summary",
+        /// A version of the recall floor.
+        Floor(FloorVersion) = "policy",
+        /// A backend has taken something over.
+        Acked(MirrorAck) = "backend.acked",
+    }
+}
+
+impl MemoryRecord {
+    pub fn into_learning(self) -> Option<Learning> {
+        match self {
+            MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning) => Some(*learning),
+            _ => None,
+        }
+    }
+
+    /// Returns the ids of a record that says one thing of several learnings.
+    pub fn ids_mut(&mut self) -> Option<&mut Vec<Text<64>>> {
+        match self {
+            MemoryRecord::Archived(about)
+            | MemoryRecord::Restored(about)
+            | MemoryRecord::Verified(about)
+            | MemoryRecord::WentStale(about)
+            | MemoryRecord::Referred(about)
+            | MemoryRecord::Implied(about)
+            | MemoryRecord::Dismissed(about) => Some(&mut about.ids),
+            _ => None,
+        }
+    }
+
+    /// Returns a sentence for `sprag explain`, or nothing for a record that only repeats a report.
+    pub fn describe(&self) -> Option<String> {
+        let line = |text: &str| one_line(text);
+        let ids = |about: &LearningIds| quoted_list(&about.ids);
+        Some(match self {
+            MemoryRecord::Accepted(learning) => {
+                format!("learned `{}`: {}", learning.id, line(learning.candidate.summary.as_str()))
+            }
+            MemoryRecord::Corrected(learning) => {
+                let summary = line(learning.candidate.summary.as_str());
+                format!("learning `{}` was said otherwise: {summary}", learning.id)
+            }
+            MemoryRecord::Rejected(rejection) => {
+                format!("not kept ({}): {}", line(rejection.stage.as_str()), line(rejection.reason.as_str()))
+            }
+            MemoryRecord::Superseded(it) => format!("learning `{}` was replaced by `{}`", it.id, it.by),
+            MemoryRecord::Archived(about) => format!("learnings {} were archived", ids(about)),
+            MemoryRecord::Restored(about) => format!("learnings {} were restored", ids(about)),
+            MemoryRecord::Verified(about) => format!("learnings {} were found to be true", ids(about)),
+            MemoryRecord::WentStale(about) => format!("what learnings {} rest on has changed", ids(about)),
+            MemoryRecord::Referred(about) => {
+                format!("learnings {} were of use: {}", ids(about), line(about.how.as_str()))
+            }
+            MemoryRecord::Implied(about) => format!("learnings {} seem to have been of use", ids(about)),
+            MemoryRecord::Dismissed(about) => format!("learnings {} were shown in vain", ids(about)),
+            MemoryRecord::Surfaced(surfaced) => {
+                let shown = quoted_list(surfaced.shown.iter().map(|shown| &shown.id));
+                format!("learnings {shown} were shown")
+            }
+            MemoryRecord::Answered(it) => {
+                let (question, answer) = (line(it.question.as_str()), line(it.answer.as_str()));
+                format!("the question \"{question}\" has an answer: {answer}")
+            }
+            MemoryRecord::Episode(it) => {
+                let (command, error) = (line(it.command.as_str()), line(it.error.as_str()));
+                format!("`{command}` works after {error}: {}", line(it.fix.as_str()))
+            }
+            MemoryRecord::Retroflected(_) => "the session was read again for what it taught".to_owned(),
+            MemoryRecord::Reflected(_) | MemoryRecord::Skipped(_) => return None,
+            MemoryRecord::Rated(_)
+            | MemoryRecord::Outcome(_)
+            | MemoryRecord::Loaded(_)
+            | MemoryRecord::Summary(_)
+            | MemoryRecord::Floor(_)
+            | MemoryRecord::Acked(_) => format!("`{}`", self.kind()),
+        })
+    }
+}
 
 /// What all records of the memory begin with; the rest of the log need not be read for it.
 pub const PREFIXES: &[&str] = &["learning.", "document."];
@@ -128,11 +224,11 @@ pub struct ShownRecord {
     pub id: Text<64>,
     /// How likely it was thought to be of use.
     pub score: f32,
-    /// The signals that spoke for it.
-    #[serde(default)]
-    pub why: Text<200>,
-    #[serde(default)]
-    pub tokens: u32,
+    /// The signals that spoke for it; nothing of what another program showed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Text<200>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,4 +247,60 @@ pub struct WorkOutcome {
     pub what: Text<500>,
 }
 
-pub const SKIPPED: &str = "reflection.skipped";
+/// Somebody said that there is nothing to learn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkippedReflection {
+    pub why: Text<500>,
+    pub decider: Decider,
+    /// The ticket that was worked on.
+    pub ticket: Option<SkippedTicket>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedTicket {
+    pub id: Text<128>,
+    pub tracker: Text<16>,
+}
+
+/// Who says that there is nothing to learn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decider {
+    #[default]
+    Agent,
+    User,
+    Auto,
+}
+
+impl Decider {
+    pub fn name(self) -> &'static str {
+        match self {
+            Decider::Agent => "agent",
+            Decider::User => "user",
+            Decider::Auto => "auto",
+        }
+    }
+}
+
+/// A record of a session's journal or of its gates, as far as the memory counts it. Those records are of a
+/// crate above this one; a member that a record does not have is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct SessionStep {
+    pub(crate) tool: Option<Text<64>>,
+    pub(crate) input: String,
+    pub(crate) error: String,
+    pub(crate) outcome: Text<16>,
+    pub(crate) author: Text<16>,
+    pub(crate) text: String,
+    pub(crate) note: String,
+    pub(crate) status: Text<16>,
+    pub(crate) verdict: Text<16>,
+}
+
+impl SessionStep {
+    pub(crate) fn read(record: &Record) -> SessionStep {
+        SessionStep::deserialize(&record.body).unwrap_or_default()
+    }
+}

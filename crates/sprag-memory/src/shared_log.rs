@@ -4,17 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use sprag_base::record::{Projection as _, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::destination::{is_content, is_for_all};
-use crate::learning::{Learning, LearningStatus};
+use crate::learning::LearningStatus;
 use crate::learnings::Learnings;
-use crate::records::{self, LearningIds, Superseded};
+use crate::records::{LearningIds, MemoryRecord, Superseded};
 
 /// The member of a record that says which clone it came from.
 pub const FROM: &str = "from";
@@ -32,21 +33,20 @@ pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
     {
         return None;
     }
-    let body = match record.kind.as_str() {
-        records::ACCEPTED | records::CORRECTED => {
-            let learning = serde_json::from_value::<Learning>(record.body.clone()).ok()?;
-            (is_id(learning.id.as_str()) && is_for_all(&learning)).then(|| json!(learning))?
+    let mut said = MemoryRecord::read(record)?;
+    let is_in_form = match &mut said {
+        MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning) => {
+            is_id(learning.id.as_str()) && is_for_all(learning)
         }
-        records::SUPERSEDED => {
-            let it = serde_json::from_value::<Superseded>(record.body.clone()).ok()?;
-            (is_id(it.id.as_str()) && is_id(it.by.as_str())).then(|| json!(it))?
-        }
-        _ => {
-            let it = serde_json::from_value::<LearningIds>(record.body.clone()).ok()?;
-            (!it.ids.is_empty() && it.ids.iter().all(|id| is_id(id.as_str()))).then(|| json!(it))?
+        MemoryRecord::Superseded(it) => is_id(it.id.as_str()) && is_id(it.by.as_str()),
+        about => {
+            about.ids_mut().is_some_and(|ids| !ids.is_empty() && ids.iter().all(|id| is_id(id.as_str())))
         }
     };
-    let mut taken = Record::new(&record.kind, record.at, redact::value(body).into_inner());
+    if !is_in_form {
+        return None;
+    }
+    let mut taken = Record::new(&record.kind, record.at, redact::value(said.body()).into_inner());
     taken.id.clone_from(&record.id);
     taken.session.clone_from(&record.session);
     taken.actor.clone_from(&record.actor);
@@ -57,14 +57,16 @@ pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
 /// Leaves out of what is new what no honest clone writes: a second text under the name of a learning that is
 /// there, and one said to be superseded by what nobody has.
 pub fn retain_honest(known: &[Record], new: &mut Vec<Record>) {
-    let accepted = |record: &Record| {
-        let id = record.body["id"].as_str().filter(|_| record.kind == records::ACCEPTED);
-        id.map(str::to_owned)
+    let accepted = |record: &Record| match MemoryRecord::read(record) {
+        Some(MemoryRecord::Accepted(learning)) => Some(learning.id),
+        _ => None,
     };
-    let mut there: BTreeSet<String> = known.iter().filter_map(accepted).collect();
+    let mut there: BTreeSet<Text<64>> = known.iter().filter_map(accepted).collect();
     new.retain(|record| accepted(record).is_none_or(|id| there.insert(id)));
-    let is_there = |id: &Value| id.as_str().is_some_and(|id| there.contains(id));
-    new.retain(|record| record.kind != records::SUPERSEDED || is_there(&record.body["by"]));
+    new.retain(|record| match MemoryRecord::read(record) {
+        Some(MemoryRecord::Superseded(superseded)) => there.contains(&superseded.by),
+        _ => true,
+    });
 }
 
 /// Whether a record came from another clone, or sets right what did.
@@ -78,15 +80,20 @@ fn is_id(text: &str) -> bool {
 
 /// Learnings a record is about.
 pub fn ids(record: &Record) -> Vec<String> {
-    let body = &record.body;
-    let one = body["id"].as_str().map(str::to_owned);
-    let many = body["ids"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-    one.into_iter().chain(many).collect()
+    let ids = match MemoryRecord::read(record) {
+        Some(MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning)) => vec![learning.id],
+        Some(MemoryRecord::Superseded(superseded)) => vec![superseded.id],
+        Some(MemoryRecord::Rated(rating)) => vec![rating.id],
+        Some(MemoryRecord::Outcome(outcome)) => outcome.ids,
+        Some(mut told) => told.ids_mut().map(std::mem::take).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    ids.iter().map(ToString::to_string).collect()
 }
 
 /// What has to be added to records in the order they came, so that these learnings are as if all had come
 /// in the order they were made.
-pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<(&'static str, Value)> {
+pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<MemoryRecord> {
     let concerned: Vec<&Record> =
         records.iter().filter(|record| ids(record).iter().any(|id| about.contains(id))).collect();
     let is_settling = |record: &Record| record.rest.get(FROM).is_some_and(|from| from == SETTLED);
@@ -103,23 +110,23 @@ pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<(&'static s
         let (Some(now), Some(right)) = (is.get(id), wanted.get(id)) else { continue };
         let mut status = now.status();
         if now.learning != right.learning {
-            settled.push((records::CORRECTED, json!(right.learning)));
+            settled.push(MemoryRecord::Corrected(Box::new(right.learning.clone())));
             status = if status == LearningStatus::Superseded { status } else { LearningStatus::Active };
         }
-        let about = || json!(LearningIds { ids: vec![Text::from(id.as_str())], how: Text::default() });
+        let about = || LearningIds { ids: vec![Text::from(id.as_str())], how: Text::default() };
         if status != right.status() {
             match right.status() {
-                LearningStatus::Active => settled.push((records::RESTORED, about())),
-                LearningStatus::Archived => settled.push((records::ARCHIVED, about())),
+                LearningStatus::Active => settled.push(MemoryRecord::Restored(about())),
+                LearningStatus::Archived => settled.push(MemoryRecord::Archived(about())),
                 LearningStatus::Stale => {
-                    settled.extend([(records::RESTORED, about()), (records::WENT_STALE, about())])
+                    settled.extend([MemoryRecord::Restored(about()), MemoryRecord::WentStale(about())])
                 }
                 LearningStatus::Superseded => {}
             }
         }
         if let Some(by) = right.superseded_by.clone().filter(|by| now.superseded_by.as_ref() != Some(by)) {
             let id = Text::from(id.as_str());
-            settled.push((records::SUPERSEDED, json!(Superseded { id, by, why: Text::default() })));
+            settled.push(MemoryRecord::Superseded(Superseded { id, by, why: Text::default() }));
         }
     }
     settled
@@ -128,11 +135,12 @@ pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<(&'static s
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use sprag_base::ids::SessionId;
 
     use super::*;
-    use crate::learning::Candidate;
+    use crate::learning::{Candidate, Learning};
 
     const LEARNINGS: [&str; 3] = ["learning-a", "learning-b", "learning-c"];
 
@@ -148,12 +156,12 @@ mod tests {
     fn made(at: usize, id: &str, what: usize) -> Record {
         let about = json!({"ids": [id]});
         let (kind, body) = match what {
-            0 => (records::CORRECTED, learning(id, &at.to_string())),
-            1 => (records::ARCHIVED, about),
-            2 => (records::RESTORED, about),
-            3 => (records::WENT_STALE, about),
-            4 => (records::VERIFIED, about),
-            _ => (records::SUPERSEDED, json!({"id": id, "by": format!("learning-{at}")})),
+            0 => ("learning.corrected", learning(id, &at.to_string())),
+            1 => ("learning.archived", about),
+            2 => ("learning.restored", about),
+            3 => ("learning.stale", about),
+            4 => ("learning.verified", about),
+            _ => ("learning.superseded", json!({"id": id, "by": format!("learning-{at}")})),
         };
         Record { id: format!("record-{at:04}"), ..Record::new(kind, Timestamp::from_millis(at as i64), body) }
     }
@@ -162,8 +170,8 @@ mod tests {
         let about = new.iter().flat_map(ids).collect();
         log.extend(new);
         let next = log.len();
-        for (at, (kind, body)) in settling(log, &about).into_iter().enumerate() {
-            let mut record = Record::new(kind, Timestamp::from_millis(1_000_000), body);
+        for (at, settled) in settling(log, &about).into_iter().enumerate() {
+            let mut record = settled.record(Timestamp::from_millis(1_000_000));
             record.id = format!("settled-{next}-{at}");
             record.rest.insert(FROM.to_owned(), json!(SETTLED));
             log.push(record);
@@ -189,7 +197,7 @@ mod tests {
         ) {
             let accepted = LEARNINGS.iter().enumerate().map(|(at, id)| {
                 let body = learning(id, "0");
-                Record { id: format!("accepted-{at}"), ..Record::new(records::ACCEPTED, Timestamp::from_millis(-1), body) }
+                Record { id: format!("accepted-{at}"), ..Record::new("learning.accepted", Timestamp::from_millis(-1), body) }
             });
             let changes = steps.iter().enumerate().map(|(at, (id, what))| made(at, LEARNINGS[*id], *what));
             let all: Vec<Record> = accepted.chain(changes).collect();
@@ -218,23 +226,23 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let record =
             |kind: &str, body: Value| Record { id: "record-0001".to_owned(), ..Record::new(kind, now, body) };
-        let good = taken(&record(records::ACCEPTED, learning("learning-a", "1")), "c", now).unwrap();
+        let good = taken(&record("learning.accepted", learning("learning-a", "1")), "c", now).unwrap();
         assert!(is_foreign(&good) && good.rest[FROM] == "c");
         let mut personal = learning("learning-a", "1");
         personal["scope"] = json!("personal");
-        assert_eq!(taken(&record(records::ACCEPTED, personal), "c", now), None);
+        assert_eq!(taken(&record("learning.accepted", personal), "c", now), None);
         let mut shapeless = learning("learning-a", "1");
         shapeless["tags"] = json!([]);
-        assert_eq!(taken(&record(records::ACCEPTED, shapeless), "c", now), None);
+        assert_eq!(taken(&record("learning.accepted", shapeless), "c", now), None);
         assert_eq!(
-            taken(&record(records::SURFACED, json!({})), "c", now),
+            taken(&record("learning.surfaced", json!({})), "c", now),
             None,
             "how others use it is theirs"
         );
-        assert_eq!(taken(&record(records::ARCHIVED, json!({"ids": ["../../x"]})), "c", now), None);
+        assert_eq!(taken(&record("learning.archived", json!({"ids": ["../../x"]})), "c", now), None);
         let future = Record {
             at: now.plus_seconds(90_000),
-            ..record(records::ARCHIVED, json!({"ids": ["learning-a"]}))
+            ..record("learning.archived", json!({"ids": ["learning-a"]}))
         };
         assert_eq!(taken(&future, "c", now), None);
     }

@@ -1,14 +1,13 @@
 //! What became of a learning since it was kept: whether it still counts, how often it was shown and how
 //! often that was of use. A fold of records, small enough to stand beside an index as a row of bytes.
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use sprag_base::record::Record;
+use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::learning::LearningStatus;
-use crate::records::{self, LearningIds, LearningRating, Superseded, Surfaced, WorkOutcome};
+use crate::records::{LearningIds, MemoryRecord};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {
@@ -171,48 +170,26 @@ pub fn minutes(at: Timestamp) -> u32 {
 
 /// Whom a record is about, and what it says of them. Records that keep or correct a learning are the
 /// reader's own matter; they count here as far as they touch an older one.
-pub fn changes(record: &Record) -> Vec<(String, UsageChange)> {
-    match record.kind.as_str() {
-        records::CORRECTED => {
-            let id = record.body["id"].as_str();
-            id.map(|id| (id.to_owned(), UsageChange::Corrected)).into_iter().collect()
+pub fn changes(record: &MemoryRecord) -> Vec<(String, UsageChange)> {
+    let all = |ids: &[Text<64>], change: UsageChange| ids.iter().map(|id| (id.to_string(), change)).collect();
+    let about = |about: &LearningIds, change: UsageChange| all(&about.ids, change);
+    match record {
+        MemoryRecord::Corrected(learning) => vec![(learning.id.to_string(), UsageChange::Corrected)],
+        MemoryRecord::Superseded(it) => vec![(it.id.to_string(), UsageChange::Superseded)],
+        MemoryRecord::Archived(ids) => about(ids, UsageChange::Archived),
+        MemoryRecord::Restored(ids) => about(ids, UsageChange::Restored),
+        MemoryRecord::Verified(ids) => about(ids, UsageChange::Verified),
+        MemoryRecord::WentStale(ids) => about(ids, UsageChange::Stale),
+        MemoryRecord::Referred(ids) => about(ids, UsageChange::Referred),
+        MemoryRecord::Implied(ids) => about(ids, UsageChange::Implied),
+        MemoryRecord::Dismissed(ids) => about(ids, UsageChange::Dismissed),
+        MemoryRecord::Surfaced(it) => {
+            it.shown.iter().map(|shown| (shown.id.to_string(), UsageChange::Surfaced)).collect()
         }
-        records::SUPERSEDED => body::<Superseded>(record)
-            .map(|it| (it.id.to_string(), UsageChange::Superseded))
-            .into_iter()
-            .collect(),
-        records::ARCHIVED => about(record, UsageChange::Archived),
-        records::RESTORED => about(record, UsageChange::Restored),
-        records::VERIFIED => about(record, UsageChange::Verified),
-        records::WENT_STALE => about(record, UsageChange::Stale),
-        records::REFERRED => about(record, UsageChange::Referred),
-        records::IMPLIED => about(record, UsageChange::Implied),
-        records::DISMISSED => about(record, UsageChange::Dismissed),
-        records::SURFACED => {
-            let shown = body::<Surfaced>(record).map(|it| it.shown).unwrap_or_default();
-            shown.into_iter().map(|shown| (shown.id.to_string(), UsageChange::Surfaced)).collect()
-        }
-        records::RATED => body::<LearningRating>(record)
-            .map(|it| (it.id.to_string(), UsageChange::Rated { is_useful: it.is_useful }))
-            .into_iter()
-            .collect(),
-        records::OUTCOME => {
-            let went = body::<WorkOutcome>(record);
-            let change = |is_success| UsageChange::Outcome { is_success };
-            went.map(|it| it.ids.iter().map(|id| (id.to_string(), change(it.is_success))).collect())
-                .unwrap_or_default()
-        }
+        MemoryRecord::Rated(it) => vec![(it.id.to_string(), UsageChange::Rated { is_useful: it.is_useful })],
+        MemoryRecord::Outcome(it) => all(&it.ids, UsageChange::Outcome { is_success: it.is_success }),
         _ => Vec::new(),
     }
-}
-
-fn about(record: &Record, change: UsageChange) -> Vec<(String, UsageChange)> {
-    let about = body::<LearningIds>(record).unwrap_or_default();
-    about.ids.into_iter().map(|id| (id.to_string(), change)).collect()
-}
-
-fn body<T: DeserializeOwned>(record: &Record) -> Option<T> {
-    serde_json::from_value(record.body.clone()).ok()
 }
 
 #[cfg(test)]

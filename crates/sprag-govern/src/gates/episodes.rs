@@ -2,15 +2,15 @@
 //! wall is told what helped the last time; once it is no accident any more, that it is worth a learning.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted, said, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_memory::episode::{self, ALIKE, EPISODE, Episode, ErrorClass};
+use sprag_memory::episode::{self, ALIKE, Episode, ErrorClass};
 use sprag_memory::lesson;
+use sprag_memory::records::MemoryRecord;
 use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 
 use crate::event::Event;
@@ -166,7 +166,7 @@ impl EpisodesGate {
         }
         let intent = cx.about.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
-        cx.log_raw(EPISODE, json!(episode));
+        cx.log(MemoryRecord::Episode(episode.clone()));
         // A verification that was mended for an intent is offered as a lesson, once for each command.
         let is_check = matches!(episode.class, ErrorClass::Test | ErrorClass::Compile)
             && episode.outcome == episode::EpisodeOutcome::Fixed;
@@ -237,7 +237,7 @@ fn below(path: &str, root: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use sprag_base::ids::SessionId;
     use sprag_base::record::{Projection as _, Record};
@@ -343,7 +343,7 @@ mod tests {
         story.ran("make", Some("error: no rule on line 1"));
         story.edited("/w/Makefile");
         story.ran("make", None);
-        let record = Record::new(EPISODE, Timestamp::from_millis(0), story.bodies()[0].clone());
+        let record = Record::new("episode", Timestamp::from_millis(0), story.bodies()[0].clone());
         story.patterns.apply(&record);
         let Vote::Note(note) = story.ran("make", Some("error: no rule on line 7")) else {
             panic!("nothing was said")

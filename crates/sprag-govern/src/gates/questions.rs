@@ -2,7 +2,7 @@
 //! the user answers is kept. Leave to do something is never given from memory.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use sprag_base::digest::Digest;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
@@ -10,6 +10,7 @@ use sprag_base::text::{Text, said};
 use sprag_memory::answers::{
     self, AnsweredQuestion, KnownAnswer, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission,
 };
+use sprag_memory::records::MemoryRecord;
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::event::{Actor, Event};
@@ -87,7 +88,7 @@ auto = false
                 if call.asks_the_user() && cx.input.actor == Actor::Main =>
             {
                 let answers = answers(call);
-                answers.iter().for_each(|answered| cx.log_raw(answers::ANSWERED, json!(answered)));
+                answers.into_iter().for_each(|answered| cx.log(MemoryRecord::Answered(answered)));
                 Vote::Pass
             }
             _ => Vote::Pass,
@@ -167,7 +168,7 @@ pub fn answers(call: &ToolCall) -> Vec<AnsweredQuestion> {
             answer: Text::new(answer),
             source: Text::from("user"),
             confidence: USERS_WORD,
-            ttl_days: TTL_DAYS,
+            ttl_days: Some(TTL_DAYS),
             evidence: Vec::new(),
         })
     };
@@ -180,7 +181,7 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
-    use sprag_memory::answers::{self, Match};
+    use sprag_memory::answers::Match;
     use sprag_policy::call::{InputCompleteness, ToolCall};
 
     use super::*;
@@ -264,7 +265,7 @@ mod tests {
         story.told(Event::ToolFinished { call, outcome: ToolOutcome::Ok }, &[]);
         assert_eq!(
             (story.logged[0].kind, &story.logged[0].body["answer"]),
-            (answers::ANSWERED, &json!("sqlite"))
+            ("qa.answered", &json!("sqlite"))
         );
     }
 

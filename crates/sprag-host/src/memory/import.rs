@@ -5,8 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use serde_json::json;
-
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::{Text, one_line};
@@ -16,7 +14,7 @@ use sprag_memory::import::{
     ImportText, ImportedFate, ImportedMemory, ImportedUse, ImportedUseKind, LearningDraft, MemoryImporter,
 };
 use sprag_memory::learning::{Learning, LearningOrigin, LearningScope};
-use sprag_memory::records;
+use sprag_memory::records::{LearningIds, MemoryRecord, ShownRecord, Surfaced};
 
 use crate::memory;
 use crate::store::{Store, new_record};
@@ -116,10 +114,13 @@ pub fn plan(
         match learning(importer, draft, now) {
             Ok(learning) => {
                 let (id, place) = (learning.id.to_string(), place(learning.candidate.scope));
-                let kept = Record { idem: Some(idem.clone()), ..record(records::ACCEPTED, &learning, now) };
+                let kept = Record {
+                    idem: Some(idem.clone()),
+                    ..record(MemoryRecord::Accepted(Box::new(learning.clone())), now)
+                };
                 plan.records.push((place, kept));
                 if draft.fate == ImportedFate::Archived {
-                    let archived = about(records::ARCHIVED, &id, "it was, where it comes from", now);
+                    let archived = about(MemoryRecord::Archived, &id, "it was, where it comes from", now);
                     plan.records.push((place, archived));
                 }
                 known.insert(idem);
@@ -169,26 +170,25 @@ fn learning(importer: &MemoryImporter, draft: &LearningDraft, now: Timestamp) ->
     Ok(learning)
 }
 
-fn record(kind: &str, body: &impl serde::Serialize, now: Timestamp) -> Record {
-    let by = RecordAuthor::reporter();
-    new_record::record_raw(kind, now, None, Some(by), json!(body))
+fn record(record: MemoryRecord, now: Timestamp) -> Record {
+    new_record::record(&record, now, None, Some(RecordAuthor::reporter()))
 }
 
-fn about(kind: &str, id: &str, how: &str, now: Timestamp) -> Record {
-    record(kind, &json!({"ids": [id], "how": how}), now)
+fn about(kind: fn(LearningIds) -> MemoryRecord, id: &str, how: &str, now: Timestamp) -> Record {
+    record(kind(LearningIds { ids: vec![Text::from(id)], how: Text::from(how) }), now)
 }
 
 fn use_record(used: &ImportedUse, id: &str, now: Timestamp) -> Record {
     let how = used.at.map_or("imported".to_owned(), |at| format!("imported, of {at}"));
     match used.what {
         ImportedUseKind::Surfaced => {
-            let shown = json!([{"id": id, "score": 0.0}]);
-            record(records::SURFACED, &json!({"occasion": "imported", "shown": shown}), now)
+            let shown = vec![ShownRecord { id: Text::from(id), score: 0.0, why: None, tokens: None }];
+            record(MemoryRecord::Surfaced(Surfaced { occasion: Text::from("imported"), shown }), now)
         }
-        ImportedUseKind::Referred => about(records::REFERRED, id, &how, now),
-        ImportedUseKind::Dismissed => about(records::DISMISSED, id, &how, now),
-        ImportedUseKind::Archived => about(records::ARCHIVED, id, &how, now),
-        ImportedUseKind::Restored => about(records::RESTORED, id, &how, now),
+        ImportedUseKind::Referred => about(MemoryRecord::Referred, id, &how, now),
+        ImportedUseKind::Dismissed => about(MemoryRecord::Dismissed, id, &how, now),
+        ImportedUseKind::Archived => about(MemoryRecord::Archived, id, &how, now),
+        ImportedUseKind::Restored => about(MemoryRecord::Restored, id, &how, now),
     }
 }
 

@@ -8,9 +8,11 @@ use std::path::Path;
 use std::{fs, io};
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_memory::destination::is_for_all;
 use sprag_memory::learnings::Learnings;
-use sprag_memory::{lesson, records, shared_log};
+use sprag_memory::records::MemoryRecord;
+use sprag_memory::{lesson, shared_log};
 
 use crate::store::clone::project_dir;
 use crate::store::projections::{self, each_line};
@@ -75,10 +77,10 @@ fn own_ids(store: &Store) -> io::Result<BTreeSet<String>> {
         each_line(&path, 0, |line| {
             if memchr::memmem::find(line, b"\"learning.accepted\"").is_some()
                 && let Ok(record) = Record::parse(line)
-                && record.kind == records::ACCEPTED
                 && !shared_log::is_foreign(&record)
+                && let Some(MemoryRecord::Accepted(learning)) = MemoryRecord::read(&record)
             {
-                own.extend(record.body["id"].as_str().map(str::to_owned));
+                own.insert(learning.id.to_string());
             }
         })?;
     }

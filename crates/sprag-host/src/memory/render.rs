@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::{fs, io};
 
-use serde_json::json;
-
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::text::Text;
@@ -15,7 +13,7 @@ use sprag_memory::destination::is_for_all;
 use sprag_memory::learning::{Candidate, Category, Learning, LearningKind, LearningStatus};
 use sprag_memory::learnings::{LearningEntry, Learnings};
 use sprag_memory::markdown::{self, Edited};
-use sprag_memory::records;
+use sprag_memory::records::MemoryRecord;
 
 use crate::memory::evidence;
 use crate::store::new_record;
@@ -87,7 +85,7 @@ pub fn edits(
             Ok(said) => corrected.extend(correction(entry, said, worktree).map(|learning| {
                 let by =
                     sprag_base::record::RecordAuthor { client: Text::from("hand"), agent: None, role: None };
-                new_record::record_raw(records::CORRECTED, now, None, Some(by), json!(learning))
+                new_record::record(&MemoryRecord::Corrected(Box::new(learning)), now, None, Some(by))
             })),
             Err(what) => problems.push(format!("`{id}` in `{}`: {what}", dir.join("learnings.md").display())),
         }

@@ -9,10 +9,11 @@ use std::{fs, io};
 use serde_json::json;
 
 use sprag_base::record::{self, Record};
+use sprag_base::record_kinds::TypedRecord as _;
+use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_memory::destination::{is_content, is_for_all, is_shareable};
-use sprag_memory::learning::Learning;
-use sprag_memory::records;
+use sprag_memory::records::MemoryRecord;
 use sprag_memory::shared_log::{self, FROM, SETTLED};
 
 use crate::store::clone::{clone_id, own_file};
@@ -29,7 +30,7 @@ const BYTES: u64 = 64 * 1024 * 1024;
 /// Appends to the file of this clone what it does not have yet. Gives back how many records that were.
 pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
     let own = content(store)?;
-    let shared: BTreeSet<&str> =
+    let shared: BTreeSet<Text<64>> =
         own.iter().filter(|record| is_shareable(record)).filter_map(learning_id).collect();
     let mut wanted: Vec<Record> = own
         .iter()
@@ -97,8 +98,8 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
     }
     let about = new.iter().flat_map(shared_log::ids).collect();
     known.extend(new.iter().cloned());
-    let settling = shared_log::settling(&known, &about).into_iter().map(|(kind, body)| {
-        let mut record = new_record::record_raw(kind, now, None, None, body);
+    let settling = shared_log::settling(&known, &about).into_iter().map(|settled| {
+        let mut record = new_record::record(&settled, now, None, None);
         record.rest.insert(FROM.to_owned(), json!(SETTLED));
         record
     });
@@ -124,25 +125,24 @@ fn content(store: &Store) -> io::Result<Vec<Record>> {
     Ok(found)
 }
 
-fn learning_id(record: &Record) -> Option<&str> {
-    let is_text = matches!(record.kind.as_str(), records::ACCEPTED | records::CORRECTED);
-    record.body["id"].as_str().filter(|_| is_text)
+fn learning_id(record: &Record) -> Option<Text<64>> {
+    MemoryRecord::read(record)?.into_learning().map(|learning| learning.id)
 }
 
 /// A record as others may have it: about what is for all, and nothing else.
-fn public(record: &Record, shared: &BTreeSet<&str>) -> Option<Record> {
+fn public(record: &Record, shared: &BTreeSet<Text<64>>) -> Option<Record> {
     let mut public = Record { set: None, ..record.clone() };
-    match record.kind.as_str() {
-        records::ACCEPTED | records::CORRECTED => {
-            let learning = serde_json::from_value::<Learning>(record.body.clone()).ok()?;
-            is_for_all(&learning).then_some(public)
+    let mut told = MemoryRecord::read(record)?;
+    let is_public = match &mut told {
+        MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning) => is_for_all(learning),
+        MemoryRecord::Superseded(superseded) => shared.contains(&superseded.id),
+        about => {
+            let ids = about.ids_mut()?;
+            ids.retain(|id| shared.contains(id));
+            let is_any = !ids.is_empty();
+            public.body = told.body();
+            is_any
         }
-        records::SUPERSEDED => shared.contains(record.body["id"].as_str()?).then_some(public),
-        _ => {
-            let ids: Vec<String> =
-                shared_log::ids(record).into_iter().filter(|id| shared.contains(id.as_str())).collect();
-            public.body["ids"] = json!(ids);
-            (!ids.is_empty()).then_some(public)
-        }
-    }
+    };
+    is_public.then_some(public)
 }

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
 use sprag_govern::report::Report;
 use sprag_memory::learning::{self, Submission, SubmissionError};
-use sprag_memory::records::{self, ReflectionSummary, Rejection, SimilarLearning};
+use sprag_memory::records::{MemoryRecord, SimilarLearning};
 use sprag_memory::write_gate::SimilarResolution;
 
 use crate::memory;
@@ -122,22 +123,15 @@ impl SubmissionResult {
     }
 
     fn add_record(&mut self, record: &Record, submission: &Submission) {
-        let text = |name: &str| record.body[name].as_str().unwrap_or_default();
-        match record.kind.as_str() {
-            records::ACCEPTED | records::CORRECTED => {
-                self.accepted
-                    .push(KeptLearning { id: Text::from(text("id")), summary: Text::from(text("summary")) });
+        match MemoryRecord::read(record) {
+            Some(MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning)) => {
+                self.accepted.push(KeptLearning { id: learning.id, summary: learning.candidate.summary });
             }
-            records::REJECTED => {
-                if let Ok(it) = serde_json::from_value::<Rejection>(record.body.clone()) {
-                    let index = it.index.unwrap_or_default();
-                    self.rejected.push(RejectedItem { index, stage: it.stage, reason: it.reason });
-                }
+            Some(MemoryRecord::Rejected(it)) => {
+                let index = it.index.unwrap_or_default();
+                self.rejected.push(RejectedItem { index, stage: it.stage, reason: it.reason });
             }
-            records::REFLECTED => {
-                let Ok(done) = serde_json::from_value::<ReflectionSummary>(record.body.clone()) else {
-                    return;
-                };
+            Some(MemoryRecord::Reflected(done)) => {
                 self.similar.extend(done.similar);
                 // What this session has handed in before keeps its name.
                 for it in done.repeated {

@@ -2,12 +2,10 @@
 
 use std::io;
 
-use serde_json::json;
-
-use sprag_base::text::one_line;
+use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_memory::lifecycle::decay;
-use sprag_memory::records;
+use sprag_memory::records::{LearningIds, MemoryRecord};
 
 use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
@@ -27,8 +25,9 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
         let mut archived = Vec::new();
         for due in found.archive.iter().take(most) {
             done.add(format!("`{}` {}: {}", due.id, one_line(due.summary.as_str()), due.why));
-            let body = json!({"ids": [due.id], "how": format!("decay: {}", due.why)});
-            let mut record = new_record::record_raw(records::ARCHIVED, now, None, Some(by()), body);
+            let how = Text::new(format!("decay: {}", due.why));
+            let archived_one = MemoryRecord::Archived(LearningIds { ids: vec![due.id.clone()], how });
+            let mut record = new_record::record(&archived_one, now, None, Some(by()));
             record.idem = Some(format!("decay {} {}", due.id, &now.to_string()[..10]));
             archived.push(record);
         }

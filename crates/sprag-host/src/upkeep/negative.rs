@@ -3,13 +3,11 @@
 
 use std::io;
 
-use serde_json::json;
-
-use sprag_base::text::one_line;
+use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_memory::learning::LearningStatus;
 use sprag_memory::lifecycle::negative::{self, NegativeState, caveat};
-use sprag_memory::records;
+use sprag_memory::records::{LearningIds, MemoryRecord};
 
 use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
@@ -31,29 +29,20 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     for (store, learnings) in kept(world)? {
         let mut found = Vec::new();
         for entry in learnings.in_use() {
-            let kind = match negative::standing(entry, now) {
-                Some(NegativeState::Refuted) => records::ARCHIVED,
+            let (record, how): (fn(LearningIds) -> MemoryRecord, _) = match negative::standing(entry, now) {
+                Some(NegativeState::Refuted) => (MemoryRecord::Archived, caveat(NegativeState::Refuted)),
                 Some(NegativeState::Recheck) if entry.status() == LearningStatus::Active => {
-                    records::WENT_STALE
+                    (MemoryRecord::WentStale, caveat(NegativeState::Recheck))
                 }
                 Some(NegativeState::Recheck | NegativeState::Holds) | None => continue,
-            };
-            let how = match kind {
-                records::ARCHIVED => caveat(NegativeState::Refuted),
-                _ => caveat(NegativeState::Recheck),
             };
             if done.count >= most {
                 break;
             }
             let learning = &entry.learning;
             done.add(format!("`{}` {}: {how}", learning.id, one_line(learning.candidate.summary.as_str())));
-            found.push(new_record::record_raw(
-                kind,
-                now,
-                None,
-                Some(by()),
-                json!({"ids": [learning.id], "how": how}),
-            ));
+            let about = LearningIds { ids: vec![learning.id.clone()], how: Text::from(how) };
+            found.push(new_record::record(&record(about), now, None, Some(by())));
         }
         if mode != UpkeepMode::Rehearsal && !found.is_empty() {
             store.log(world.disk, &found)?;

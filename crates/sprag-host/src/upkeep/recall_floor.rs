@@ -2,10 +2,9 @@
 
 use std::io;
 
-use serde_json::json;
-
 use sprag_base::time::Timestamp;
-use sprag_memory::recall::floor::{Feedback, FloorVersion, FloorVersions, POLICY};
+use sprag_memory::recall::floor::{Feedback, FloorVersion, FloorVersions};
+use sprag_memory::records::MemoryRecord;
 
 use super::{StepResult, UpkeepMode, UpkeepStep, When, by};
 use crate::store::{new_record, projections};
@@ -27,7 +26,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     }
     if mode != UpkeepMode::Rehearsal && !next.is_empty() {
         let record = |version: &FloorVersion| {
-            let mut record = new_record::record_raw(POLICY, now, None, Some(by()), json!(version));
+            let mut record = new_record::record(&MemoryRecord::Floor(version.clone()), now, None, Some(by()));
             record.idem =
                 Some(format!("policy {} {} {}", version.whom.role, version.whom.scope, version.version));
             record

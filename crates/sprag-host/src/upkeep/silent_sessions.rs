@@ -2,14 +2,12 @@
 
 use std::io;
 
-use serde_json::json;
-
 use sprag_base::record::Record;
-use sprag_base::text::one_line;
+use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::EventKind;
 use sprag_memory::recall::exposure::{Exposures, LOST_SECONDS, SessionEnd};
-use sprag_memory::records;
+use sprag_memory::records::{LearningIds, MemoryRecord};
 
 use super::{StepResult, UpkeepMode, UpkeepStep, When, by};
 use crate::store::{journal, new_record, projections};
@@ -45,8 +43,9 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
             ids.len()
         ));
         if mode != UpkeepMode::Rehearsal {
-            let body = json!({"ids": ids, "how": "the end of the session was lost"});
-            let mut record = new_record::record_raw(records::DISMISSED, now, Some(session), Some(by()), body);
+            let how = Text::from("the end of the session was lost");
+            let dismissed = MemoryRecord::Dismissed(LearningIds { ids, how });
+            let mut record = new_record::record(&dismissed, now, Some(session), Some(by()));
             record.idem = Some(format!("lost {}", session.as_str()));
             store.log(world.disk, &[record])?;
         }

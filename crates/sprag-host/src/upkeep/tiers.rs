@@ -4,12 +4,11 @@
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 
-use serde_json::json;
-
 use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_memory::lifecycle::tiers::{HOT_DAYS, LogCursor, SUMMARY, Summaries, TierSummary, day};
+use sprag_memory::lifecycle::tiers::{HOT_DAYS, LogCursor, Summaries, TierSummary, day};
+use sprag_memory::records::MemoryRecord;
 
 use super::{StepResult, UpkeepMode, UpkeepStep, When, by};
 use crate::store::new_record;
@@ -46,9 +45,8 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     }
     found.extend(longer);
     if mode != UpkeepMode::Rehearsal && !found.is_empty() {
-        let record =
-            |summary: &TierSummary| new_record::record_raw(SUMMARY, now, None, Some(by()), json!(summary));
-        store.log(world.disk, &found.iter().map(record).collect::<Vec<_>>())?;
+        let record = |summary| new_record::record(&MemoryRecord::Summary(summary), now, None, Some(by()));
+        store.log(world.disk, &found.into_iter().map(record).collect::<Vec<_>>())?;
     }
     Ok(done)
 }

@@ -81,7 +81,6 @@ mod tests {
 
     use super::*;
     use crate::learnings::Learnings;
-    use crate::records;
 
     fn learnings(of: &[(&str, &str, &[&str])]) -> Learnings {
         let mut learnings = Learnings::default();
@@ -91,7 +90,7 @@ mod tests {
                 "summary": format!("a summary of {id}"), "detail": "a detail that is long enough to be one",
                 "tags": tags, "criteria_met": ["stable_fact"], "scope": "project", "confidence": "medium",
             });
-            learnings.apply(&Record::new(records::ACCEPTED, Timestamp::from_millis(0), body));
+            learnings.apply(&Record::new("learning.accepted", Timestamp::from_millis(0), body));
         }
         learnings
     }

@@ -5,7 +5,6 @@ use sprag_base::record::{Projection as _, Record};
 
 use super::*;
 use crate::learnings::Learnings;
-use crate::records;
 
 const DAY: i64 = 24 * 60 * 60;
 const START: i64 = 1_794_733_261_000;
@@ -22,7 +21,7 @@ fn story(category: &str, criterion: &str, happened: &[(i64, &str)]) -> Learnings
         "summary": "the cache is keyed by path alone", "detail": "rename a file and the old entry is served",
         "tags": ["cache"], "criteria_met": [criterion], "scope": "project", "confidence": "medium",
     });
-    learnings.apply(&Record::new(records::ACCEPTED, day(0), body));
+    learnings.apply(&Record::new("learning.accepted", day(0), body));
     for (at, kind) in happened {
         learnings.apply(&Record::new(kind, day(*at), body_of(kind)));
     }
@@ -31,7 +30,7 @@ fn story(category: &str, criterion: &str, happened: &[(i64, &str)]) -> Learnings
 
 fn body_of(kind: &str) -> Value {
     match kind {
-        records::SURFACED => json!({"occasion": "start", "shown": [{"id": "0190f3c1", "score": 0.5}]}),
+        "learning.surfaced" => json!({"occasion": "start", "shown": [{"id": "0190f3c1", "score": 0.5}]}),
         _ => json!({"ids": ["0190f3c1"]}),
     }
 }
@@ -41,7 +40,7 @@ fn at(learnings: &Learnings, days: i64) -> Decay {
 }
 
 const PASSED_OVER: [(i64, &str); 3] =
-    [(1, records::DISMISSED), (2, records::DISMISSED), (3, records::DISMISSED)];
+    [(1, "learning.dismissed"), (2, "learning.dismissed"), (3, "learning.dismissed")];
 
 #[test]
 fn one_that_was_passed_over_leaves_after_ninety_days_and_says_so_before() {
@@ -62,28 +61,28 @@ fn one_that_nobody_was_shown_stays() {
 
 #[test]
 fn a_reference_and_a_verification_start_the_clock_anew_and_being_shown_does_not() {
-    for kind in [records::REFERRED, records::IMPLIED, records::VERIFIED, records::RESTORED] {
+    for kind in ["learning.referred", "learning.implied", "learning.verified", "learning.restored"] {
         let learnings = story("pattern", "stable_fact", &[&PASSED_OVER[..], &[(60, kind)]].concat());
         assert!(at(&learnings, 149).archive.is_empty(), "{kind}");
         assert_eq!(at(&learnings, 150).archive.len(), 1, "{kind}");
     }
-    let shown = [&PASSED_OVER[..], &[(60, records::SURFACED), (89, records::SURFACED)]].concat();
+    let shown = [&PASSED_OVER[..], &[(60, "learning.surfaced"), (89, "learning.surfaced")]].concat();
     assert_eq!(at(&story("pattern", "stable_fact", &shown), 90).archive.len(), 1);
 }
 
 #[test]
 fn five_times_shown_in_vain_need_thirty_days() {
-    let shown: Vec<(i64, &str)> = (1..=5).map(|day| (day, records::SURFACED)).collect();
+    let shown: Vec<(i64, &str)> = (1..=5).map(|day| (day, "learning.surfaced")).collect();
     let learnings = story("debugging", "stable_fact", &shown);
     assert!(at(&learnings, 29).archive.is_empty());
     assert_eq!(at(&learnings, 30).archive.len(), 1);
-    let used = [&shown[..], &[(2, records::IMPLIED)]].concat();
+    let used = [&shown[..], &[(2, "learning.implied")]].concat();
     assert!(at(&story("debugging", "stable_fact", &used), 4000).archive.is_empty());
 }
 
 #[test]
 fn who_is_of_use_often_enough_stays_whatever_its_age() {
-    let with = |uses: usize| [&PASSED_OVER[..], &vec![(4, records::REFERRED); uses][..]].concat();
+    let with = |uses: usize| [&PASSED_OVER[..], &vec![(4, "learning.referred"); uses][..]].concat();
     for (category, least) in
         [("pattern", 3), ("pitfall", 3), ("domain", 2), ("convention", 2), ("process", 1)]
     {
@@ -101,7 +100,7 @@ fn what_a_user_asked_for_is_only_flagged() {
 
 #[test]
 fn what_is_archived_is_not_archived_again() {
-    let again = [&PASSED_OVER[..], &[(90, records::ARCHIVED)]].concat();
+    let again = [&PASSED_OVER[..], &[(90, "learning.archived")]].concat();
     assert_eq!(at(&story("pattern", "stable_fact", &again), 400), Decay::default());
 }
 
@@ -116,7 +115,7 @@ proptest! {
     /// However often it is shown, it is never due later for it.
     #[test]
     fn surfacing_keeps_nothing_alive(shown in prop::collection::vec(4..89i64, 0..20), days in 0..200i64) {
-        let more: Vec<(i64, &str)> = shown.into_iter().map(|day| (day, records::SURFACED)).collect();
+        let more: Vec<(i64, &str)> = shown.into_iter().map(|day| (day, "learning.surfaced")).collect();
         let plain = at(&story("pattern", "stable_fact", &PASSED_OVER), days);
         let surfaced = at(&story("pattern", "stable_fact", &[&PASSED_OVER[..], &more].concat()), days);
         prop_assert!(surfaced.archive.len() >= plain.archive.len());
@@ -127,9 +126,9 @@ proptest! {
     fn what_is_referred_to_stays(
         happened in prop::collection::vec((0..300i64, 0..4usize), 0..60), referred in 0..300i64, after in 0..90i64,
     ) {
-        let kinds = [records::SURFACED, records::DISMISSED, records::IMPLIED, records::WENT_STALE];
+        let kinds = ["learning.surfaced", "learning.dismissed", "learning.implied", "learning.stale"];
         let mut all: Vec<(i64, &str)> = happened.into_iter().map(|(day, kind)| (day, kinds[kind])).collect();
-        all.push((referred, records::REFERRED));
+        all.push((referred, "learning.referred"));
         all.sort();
         prop_assert!(at(&story("pitfall", "stable_fact", &all), referred + after).archive.is_empty());
     }

@@ -2,35 +2,39 @@
 //! decides what a summary keeps whole, and ranks no learnings.
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 
-use crate::episode::EPISODE;
+use crate::records::{MemoryRecord, SessionStep};
 
 /// From 0 to 1.
 pub fn importance(record: &Record) -> f32 {
-    let body = &record.body;
-    let is = |name: &str, value: &str| body[name] == value;
+    let step = SessionStep::read(record);
+    let tries = match MemoryRecord::read(record) {
+        Some(MemoryRecord::Episode(episode)) => episode.tries,
+        _ => 0,
+    };
     let base = match record.kind.as_str() {
         // Somebody thought it worth a sentence.
         "observed" => 0.6,
-        EPISODE => 0.5,
+        "episode" => 0.5,
         "prompted" => 0.3,
         "warned" => 0.3,
         "tool.finished" => 0.1,
         _ => 0.05,
     };
-    let outcome = match () {
-        () if is("outcome", "fixed") => 0.2,
-        () if is("outcome", "failed") => 0.1,
-        () if is("outcome", "passed") => -0.2,
-        () => 0.0,
-    };
-    let cost = match body["tries"].as_u64() {
-        Some(tries) if tries >= 4 => 0.2,
-        Some(3) => 0.1,
+    let outcome = match step.outcome.as_str() {
+        "fixed" => 0.2,
+        "failed" => 0.1,
+        "passed" => -0.2,
         _ => 0.0,
     };
-    let users = if record.kind == "prompted" && is("author", "user") { 0.1 } else { 0.0 };
-    let held = if is("verdict", "hold") { 0.1 } else { 0.0 };
+    let cost = match tries {
+        0..=2 => 0.0,
+        3 => 0.1,
+        _ => 0.2,
+    };
+    let users = if record.kind == "prompted" && step.author.as_str() == "user" { 0.1 } else { 0.0 };
+    let held = if step.verdict.as_str() == "hold" { 0.1 } else { 0.0 };
     f32::clamp(base + outcome + cost + users + held, 0.0, 1.0)
 }
 
@@ -49,8 +53,8 @@ mod tests {
     #[test]
     fn notes_and_what_helped_matter_and_single_calls_do_not() {
         assert!(of("observed", json!({"note": "x"})) >= 0.6);
-        assert!(of(EPISODE, json!({"outcome": "fixed", "tries": 2})) >= 0.6);
-        assert!(of(EPISODE, json!({"outcome": "passed", "tries": 2})) < 0.6);
+        assert!(of("episode", json!({"outcome": "fixed", "tries": 2})) >= 0.6);
+        assert!(of("episode", json!({"outcome": "passed", "tries": 2})) < 0.6);
         assert!(of("tool.finished", json!({"outcome": "failed", "verdict": "hold"})) < 0.6);
         assert!(of("prompted", json!({"author": "user"})) > of("prompted", json!({"author": "client"})));
         assert!(of("observed", json!({"tries": 99, "outcome": "fixed", "verdict": "hold"})) <= 1.0);

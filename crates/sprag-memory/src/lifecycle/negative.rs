@@ -53,7 +53,6 @@ mod tests {
 
     use super::*;
     use crate::learnings::Learnings;
-    use crate::records;
 
     fn day(days: i64) -> Timestamp {
         Timestamp::from_millis(1_794_733_261_000).plus_seconds(days * 86_400)
@@ -66,7 +65,7 @@ mod tests {
             "summary": "linking with mold breaks the tests", "detail": "tried with mold 2.3: symbols are missing",
             "tags": ["linker"], "criteria_met": ["stable_fact"], "scope": "project", "confidence": "medium",
         });
-        learnings.apply(&Record::new(records::ACCEPTED, day(0), body));
+        learnings.apply(&Record::new("learning.accepted", day(0), body));
         for (at, kind, body) in happened {
             learnings.apply(&Record::new(kind, day(*at), body.clone()));
         }
@@ -86,24 +85,24 @@ mod tests {
         );
         let about = || json!({"ids": ["0190f3c1"]});
         assert_eq!(
-            at(&story("negative", &[(1, records::WENT_STALE, about())]), 2),
+            at(&story("negative", &[(1, "learning.stale", about())]), 2),
             Some(NegativeState::Recheck)
         );
         assert_eq!(
-            at(&story("negative", &[(50, records::VERIFIED, about())]), 100),
+            at(&story("negative", &[(50, "learning.verified", about())]), 100),
             Some(NegativeState::Holds)
         );
         assert_eq!(at(&story("fact", &[]), 100), None);
-        assert_eq!(at(&story("negative", &[(1, records::ARCHIVED, about())]), 2), None);
+        assert_eq!(at(&story("negative", &[(1, "learning.archived", about())]), 2), None);
     }
 
     #[test]
     fn a_success_ends_it() {
         let went = |is_success: bool| json!({"ids": ["0190f3c1"], "is_success": is_success});
-        let worked = story("negative", &[(1, records::OUTCOME, went(true))]);
+        let worked = story("negative", &[(1, "learning.outcome", went(true))]);
         assert_eq!(at(&worked, 2), Some(NegativeState::Refuted));
         let again =
-            story("negative", &[(1, records::OUTCOME, went(true)), (2, records::OUTCOME, went(false))]);
+            story("negative", &[(1, "learning.outcome", went(true)), (2, "learning.outcome", went(false))]);
         assert_eq!(at(&again, 3), Some(NegativeState::Holds));
     }
 }

@@ -8,13 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 
-use crate::episode::EPISODE;
 pub use crate::lifecycle::importance::importance;
-
-pub const SUMMARY: &str = "summary";
+use crate::records::{MemoryRecord, SessionStep};
 
 /// Days in which nothing is touched.
 pub const HOT_DAYS: i64 = 7;
@@ -80,7 +79,7 @@ pub struct LogCursor {
 /// Whether a kind is one of those that are told together.
 pub fn is_tiered(kind: &str) -> bool {
     let prefixes = ["tool.", "permission.", "stop.", "subagent.", "session."];
-    let kinds = ["prompted", "observed", "noticed", "compacting", "warned", "task.completing", EPISODE];
+    let kinds = ["prompted", "observed", "noticed", "compacting", "warned", "task.completing", "episode"];
     kinds.contains(&kind) || prefixes.iter().any(|prefix| kind.starts_with(prefix))
 }
 
@@ -99,10 +98,11 @@ impl TierSummary {
             self.sessions.push(session.clone());
         }
         if record.kind == "tool.finished" {
-            let (calls, failures) =
-                self.tools.entry(Text::from(record.body["tool"].as_str().unwrap_or("?"))).or_default();
+            let step = SessionStep::read(record);
+            let tool = step.tool.unwrap_or_else(|| Text::from("?"));
+            let (calls, failures) = self.tools.entry(tool).or_default();
             *calls += 1;
-            *failures += u64::from(record.body["outcome"] == "failed");
+            *failures += u64::from(step.outcome.as_str() == "failed");
         }
         let importance = importance(record);
         if importance >= KEPT {
@@ -163,13 +163,14 @@ impl TierSummary {
 }
 
 fn describe_record(record: &Record) -> String {
-    let body = &record.body;
-    let text = |name: &str| body[name].as_str().unwrap_or_default();
+    if let Some(MemoryRecord::Episode(episode)) = MemoryRecord::read(record) {
+        return format!("{}: {} -> {}", episode.command, episode.error, episode.fix);
+    }
+    let step = SessionStep::read(record);
     match record.kind.as_str() {
-        "observed" => text("note").to_owned(),
-        EPISODE => format!("{}: {} -> {}", text("command"), text("error"), text("fix")),
-        "prompted" => text("text").to_owned(),
-        "tool.finished" => format!("{} {}: {}", text("tool"), text("input"), text("error")),
+        "observed" => step.note,
+        "prompted" => step.text,
+        "tool.finished" => format!("{} {}: {}", step.tool.unwrap_or_default(), step.input, step.error),
         _ => record.kind.clone(),
     }
 }
@@ -226,13 +227,10 @@ impl Summaries {
 impl Projection for Summaries {
     const NAME: &'static str = "summaries";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &[SUMMARY];
+    const KINDS: &'static [&'static str] = &["summary"];
 
     fn apply(&mut self, record: &Record) {
-        let Ok(summary) = serde_json::from_value::<TierSummary>(record.body.clone()) else { return };
-        if record.kind != SUMMARY {
-            return;
-        }
+        let Some(MemoryRecord::Summary(summary)) = MemoryRecord::read(record) else { return };
         if let Some(cursor) = &summary.cursor {
             // Two that began at the same place told the same: the first counts.
             let before = self.cursors.get(&cursor.month).map_or(0, |known| known.to);

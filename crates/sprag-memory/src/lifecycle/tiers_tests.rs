@@ -16,7 +16,7 @@ fn record(id: usize, kind: &str, days: i64, body: Value) -> Record {
 
 fn any_record() -> impl Strategy<Value = Record> {
     (0..1000usize, 0..5usize, 0..4usize).prop_map(|(id, kind, text)| {
-        let kinds = ["tool.finished", "observed", EPISODE, "prompted", "learning.accepted"];
+        let kinds = ["tool.finished", "observed", "episode", "prompted", "learning.accepted"];
         let body = json!({
             "tool": "Bash", "outcome": (["ok", "failed", "fixed"][text % 3]), "note": format!("note {text}"),
             "command": "make", "error": "x", "fix": format!("fix {text}"), "tries": text, "author": "user",
@@ -50,7 +50,7 @@ fn part(of: i64, month: &str, to: u64, count: usize) -> Record {
     let mut summary = TierSummary::of_day(at(of));
     (0..count).for_each(|id| summary.add(&record(id, "observed", of, json!({"note": format!("{of} {id}")}))));
     summary.cursor = Some(LogCursor { month: Text::from(month), to, last: Text::from("r") });
-    Record::new(SUMMARY, at(of + 8), json!(summary))
+    Record::new("summary", at(of + 8), json!(summary))
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn weeks_and_months_are_told_once_they_are_cold() {
         due.iter().map(|it| (it.span, it.of.as_str(), it.records)).collect::<Vec<_>>(),
         [(SummarySpan::Week, "2026-06-01", 2)]
     );
-    due.iter().for_each(|it| summaries.apply(&Record::new(SUMMARY, at(37), json!(it))));
+    due.iter().for_each(|it| summaries.apply(&Record::new("summary", at(37), json!(it))));
     let later: Vec<(SummarySpan, u64)> =
         summaries.due(at(70)).iter().map(|it| (it.span, it.records)).collect();
     assert_eq!(later, [(SummarySpan::Week, 1), (SummarySpan::Month, 3)]);

@@ -7,7 +7,6 @@ use sprag_base::time::Timestamp;
 
 use super::*;
 use crate::learnings::Learnings;
-use crate::records;
 
 fn learning(id: &str, members: &Value) -> Learning {
     let mut candidate = json!({
@@ -24,7 +23,7 @@ fn learning(id: &str, members: &Value) -> Learning {
 fn fold(learnings: &[Learning]) -> Learnings {
     let mut folded = Learnings::default();
     for learning in learnings {
-        folded.apply(&Record::new(records::ACCEPTED, learning.at, json!(learning)));
+        folded.apply(&Record::new("learning.accepted", learning.at, json!(learning)));
     }
     folded
 }

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::records;
+use crate::records::MemoryRecord;
 use crate::usage::{self, UsageChange};
 
 /// A session that was silent for so long has ended, whoever did not tell.
@@ -103,12 +104,12 @@ impl Exposure {
 impl Projection for Exposures {
     const NAME: &'static str = "exposures";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &["learning.", crate::records::SKIPPED];
+    const KINDS: &'static [&'static str] = &["learning.", "reflection.skipped"];
 
     fn apply(&mut self, record: &Record) {
-        let Some(session) = &record.session else { return };
-        let changes = usage::changes(record);
-        let is_shown = record.kind == records::SURFACED && !changes.is_empty();
+        let (Some(session), Some(told)) = (&record.session, MemoryRecord::read(record)) else { return };
+        let changes = usage::changes(&told);
+        let is_shown = matches!(told, MemoryRecord::Surfaced(_)) && !changes.is_empty();
         if is_shown && !self.sessions.contains_key(session) && self.sessions.len() >= SESSIONS {
             let oldest = self.sessions.iter().min_by_key(|(_, exposure)| exposure.last);
             if let Some(oldest) = oldest.map(|(session, _)| session.clone()) {
@@ -123,7 +124,7 @@ impl Projection for Exposures {
             },
         };
         exposure.last = exposure.last.max(record.at);
-        exposure.has_skipped |= record.kind == crate::records::SKIPPED;
+        exposure.has_skipped |= matches!(told, MemoryRecord::Skipped(_));
         changes.iter().for_each(|(id, change)| exposure.apply_change(id, *change));
     }
 }
@@ -142,7 +143,7 @@ mod tests {
 
     fn shown(session: &str, ids: &[&str]) -> Record {
         let shown: Vec<Value> = ids.iter().map(|id| json!({"id": id, "score": 0.5})).collect();
-        told(records::SURFACED, session, json!({"occasion": "start", "shown": shown}))
+        told("learning.surfaced", session, json!({"occasion": "start", "shown": shown}))
     }
 
     fn about(kind: &str, session: &str, id: &str) -> Record {
@@ -159,10 +160,10 @@ mod tests {
     #[test]
     fn what_was_neither_named_nor_used_is_dismissed_once() {
         let mut records = vec![shown("s", &["a", "b", "c"]), shown("s", &["a"]), shown("t", &["a"])];
-        records.push(about(records::REFERRED, "s", "b"));
-        records.push(about(records::IMPLIED, "s", "c"));
+        records.push(about("learning.referred", "s", "b"));
+        records.push(about("learning.implied", "s", "c"));
         assert_eq!(left(&records, "s", SessionEnd::Done), ["a"]);
-        records.push(about(records::DISMISSED, "s", "a"));
+        records.push(about("learning.dismissed", "s", "a"));
         assert_eq!(left(&records, "s", SessionEnd::Done), [""; 0], "told twice, it counts once");
         assert_eq!(left(&records, "t", SessionEnd::Done), ["a"]);
     }
@@ -171,12 +172,12 @@ mod tests {
     fn a_session_that_skipped_or_crashed_proves_nothing() {
         let mut records = vec![shown("s", &["a"])];
         assert_eq!(left(&records, "s", SessionEnd::Crashed), [""; 0]);
-        records.push(told(crate::records::SKIPPED, "s", json!({"why": "a typo"})));
+        records.push(told("reflection.skipped", "s", json!({"why": "a typo"})));
         assert_eq!(left(&records, "s", SessionEnd::Done), [""; 0]);
     }
 
     #[test]
     fn what_was_never_shown_is_no_exposure() {
-        assert_eq!(left(&[about(records::REFERRED, "s", "a")], "s", SessionEnd::Done), [""; 0]);
+        assert_eq!(left(&[about("learning.referred", "s", "a")], "s", SessionEnd::Done), [""; 0]);
     }
 }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 
-use super::floor::{FloorAudience, FloorBasis, FloorVersion, POLICY};
+use super::floor::{FloorAudience, FloorBasis};
 use crate::learning::LearningScope;
-use crate::records;
+use crate::records::MemoryRecord;
 use crate::usage::{self, UsageChange};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,25 +36,24 @@ impl Feedback {
 impl Projection for Feedback {
     const NAME: &'static str = "feedback";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &["learning.", POLICY];
+    const KINDS: &'static [&'static str] = &["learning.", "policy"];
 
     fn apply(&mut self, record: &Record) {
-        if record.kind == POLICY {
-            if let Ok(version) = serde_json::from_value::<FloorVersion>(record.body.clone()) {
+        let told = match MemoryRecord::read(record) {
+            Some(MemoryRecord::Floor(version)) => {
                 *self.basis(version.whom) = FloorBasis::default();
+                return;
             }
-            return;
-        }
-        if record.kind == records::ACCEPTED {
-            let scope = record.body["scope"].as_str().and_then(LearningScope::read);
-            if let (Some(id), Some(scope)) = (record.body["id"].as_str(), scope) {
-                self.scopes.insert(id.to_owned(), scope);
+            Some(MemoryRecord::Accepted(learning)) => {
+                self.scopes.insert(learning.id.to_string(), learning.candidate.scope);
+                return;
             }
-            return;
-        }
+            Some(told) => told,
+            None => return,
+        };
         let role = record.actor.as_ref().and_then(|actor| actor.role.as_ref());
         let role: Text<64> = Text::from(role.map_or("main", Text::as_str));
-        for (id, change) in usage::changes(record) {
+        for (id, change) in usage::changes(&told) {
             let hit = match change {
                 UsageChange::Referred | UsageChange::Rated { is_useful: true } => 1.0,
                 UsageChange::Implied => 0.5,
@@ -70,23 +70,33 @@ impl Projection for Feedback {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
+    use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
 
     use super::*;
+    use crate::learning::{Candidate, Learning};
+
+    fn accepted(id: &str, scope: &str) -> Value {
+        let candidate = Candidate::read(&json!({
+            "category": "domain", "summary": "a statement of some kind", "detail": "more about it than the summary",
+            "tags": ["x"], "criteria_met": ["stable_fact"], "scope": scope,
+        }));
+        json!(Learning::new(id, candidate.unwrap(), &SessionId::new("s"), None, Timestamp::from_millis(0)))
+    }
 
     #[test]
     fn each_version_begins_to_count_anew() {
         let mut feedback = Feedback::default();
         let mut told = |kind: &str, body| feedback.apply(&Record::new(kind, Timestamp::from_millis(0), body));
-        told(records::ACCEPTED, json!({"id": "a", "scope": "team"}));
-        told(records::REFERRED, json!({"ids": ["a", "b"]}));
-        told(records::IMPLIED, json!({"ids": ["b"]}));
-        told(records::DISMISSED, json!({"ids": ["b"]}));
+        told("learning.accepted", accepted("a", "team"));
+        told("learning.referred", json!({"ids": ["a", "b"]}));
+        told("learning.implied", json!({"ids": ["b"]}));
+        told("learning.dismissed", json!({"ids": ["b"]}));
         let whom = |scope: &str| FloorAudience { role: Text::from("main"), scope: Text::from(scope) };
         let version = json!({"whom": whom("team"), "version": 1, "floor": 1.1, "basis": {"judged": 1, "hits": 1.0}, "why": "x"});
-        told(POLICY, version);
+        told("policy", version);
         let all: Vec<(FloorAudience, FloorBasis)> = feedback.iter().cloned().collect();
         let project = FloorBasis { judged: 3, hits: 1.5 };
         assert_eq!(all, [(whom("team"), FloorBasis::default()), (whom("project"), project)]);

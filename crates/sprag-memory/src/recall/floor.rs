@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 pub use crate::recall::feedback::Feedback;
-
-pub const POLICY: &str = "policy";
+use crate::records::MemoryRecord;
 
 /// Judged injections below which nothing moves.
 const ENOUGH: u32 = 50;
@@ -140,14 +140,14 @@ impl FloorVersions {
 impl Projection for FloorVersions {
     const NAME: &'static str = "policy";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &[POLICY];
+    const KINDS: &'static [&'static str] = &["policy"];
 
     fn apply(&mut self, record: &Record) {
-        let Ok(version) = serde_json::from_value::<FloorVersion>(record.body.clone()) else { return };
+        let Some(MemoryRecord::Floor(version)) = MemoryRecord::read(record) else { return };
         // Two processes may come to the same version; the first counts.
         let is_next = self.current(&version.whom).map_or(0, |current| current.version) < version.version;
         let is_sane = version.floor.is_finite() && (0.1..=10.0).contains(&version.floor);
-        if record.kind == POLICY && is_next && is_sane {
+        if is_next && is_sane {
             let of = |kept: &(Timestamp, FloorVersion)| kept.1.whom == version.whom;
             if self.kept.iter().filter(|kept| of(kept)).count() >= VERSIONS
                 && let Some(oldest) = self.kept.iter().position(of)
@@ -172,7 +172,6 @@ pub fn is_admitted(is_out: bool, helped: f32, tried: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 
@@ -181,7 +180,7 @@ mod tests {
     }
 
     fn took(versions: &mut FloorVersions, version: &FloorVersion) {
-        versions.apply(&Record::new(POLICY, Timestamp::from_millis(0), json!(version)));
+        versions.apply(&MemoryRecord::Floor(version.clone()).record(Timestamp::from_millis(0)));
     }
 
     fn basis(judged: u32, hits: f32) -> FloorBasis {

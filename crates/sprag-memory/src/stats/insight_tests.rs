@@ -5,7 +5,6 @@ use sprag_base::record::{Projection as _, Record, RecordAuthor};
 
 use super::*;
 use crate::lifecycle::decay;
-use crate::records;
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -41,13 +40,13 @@ impl Story {
             "summary": summary, "detail": "a detail that is long enough to be one", "tags": ["x"],
             "criteria_met": [criterion], "scope": "project", "confidence": "medium",
         });
-        self.told(records::ACCEPTED, "own", body);
+        self.told("learning.accepted", "own", body);
     }
 
     fn happens(&mut self, kind: &str, id: &str, times: usize) {
         for time in 0..times {
             let body = match kind {
-                records::SURFACED => json!({"occasion": "start", "shown": [{"id": id, "score": 0.5}]}),
+                "learning.surfaced" => json!({"occasion": "start", "shown": [{"id": id, "score": 0.5}]}),
                 _ => json!({ "ids": [id] }),
             };
             self.told(kind, &format!("s{time}"), body);
@@ -55,7 +54,7 @@ impl Story {
     }
 
     fn rejects(&mut self, stage: &str, summary: &str) {
-        self.told(records::REJECTED, "own", json!({"summary": summary, "stage": stage, "reason": "vague"}));
+        self.told("learning.rejected", "own", json!({"summary": summary, "stage": stage, "reason": "vague"}));
     }
 
     fn says(&self) -> Vec<Insight> {
@@ -77,7 +76,7 @@ fn nothing_is_said_of_an_empty_log() {
 fn what_leaves_within_a_week_is_named() {
     let mut story = Story::default();
     story.learns("aaaaaa", "domain", "orders close at midnight");
-    story.happens(records::DISMISSED, "aaaaaa", 3);
+    story.happens("learning.dismissed", "aaaaaa", 3);
     assert_eq!(story.kinds(), []);
     story.days = 85;
     let said = &story.says()[0];
@@ -90,10 +89,10 @@ fn what_leaves_within_a_week_is_named() {
 fn use_in_three_other_sessions_is_worth_a_wider_scope() {
     let mut story = Story::default();
     story.learns("aaaaaa", "domain", "orders close at midnight");
-    story.told(records::REFERRED, "own", json!({"ids": ["aaaaaa"]}));
-    story.happens(records::REFERRED, "aaaaaa", 2);
+    story.told("learning.referred", "own", json!({"ids": ["aaaaaa"]}));
+    story.happens("learning.referred", "aaaaaa", 2);
     assert!(!story.kinds().contains(&InsightKind::HighCrossPollination));
-    story.happens(records::IMPLIED, "aaaaaa", 3);
+    story.happens("learning.implied", "aaaaaa", 3);
     assert_eq!(story.kinds(), [InsightKind::HighCrossPollination]);
 }
 
@@ -101,8 +100,8 @@ fn use_in_three_other_sessions_is_worth_a_wider_scope() {
 fn good_ones_that_fell_silent_and_good_ones_nobody_sees() {
     let mut story = Story::default();
     story.learns("aaaaaa", "domain", "orders close at midnight");
-    story.happens(records::REFERRED, "aaaaaa", 2);
-    story.happens(records::SURFACED, "aaaaaa", 2);
+    story.happens("learning.referred", "aaaaaa", 2);
+    story.happens("learning.surfaced", "aaaaaa", 2);
     assert_eq!(story.kinds(), [InsightKind::HighValueRare]);
     story.days = 60;
     assert_eq!(story.kinds(), [InsightKind::StaleTop]);
@@ -113,11 +112,11 @@ fn a_category_that_is_hardly_of_use() {
     let mut story = Story::default();
     story.learns("aaaaaa", "process", "the release is cut on friday");
     story.learns("bbbbbb", "process", "hotfixes start at the last tag");
-    story.happens(records::DISMISSED, "aaaaaa", 5);
-    story.happens(records::DISMISSED, "bbbbbb", 3);
-    story.happens(records::IMPLIED, "bbbbbb", 1);
+    story.happens("learning.dismissed", "aaaaaa", 5);
+    story.happens("learning.dismissed", "bbbbbb", 3);
+    story.happens("learning.implied", "bbbbbb", 1);
     assert!(!story.kinds().contains(&InsightKind::LowHitCategory), "nine are too few");
-    story.happens(records::DISMISSED, "aaaaaa", 1);
+    story.happens("learning.dismissed", "aaaaaa", 1);
     assert!(story.kinds().contains(&InsightKind::LowHitCategory));
 }
 
@@ -160,7 +159,7 @@ fn a_gate_that_keeps_out_most_is_too_strict_and_one_that_keeps_out_nothing_usele
     let mut story = Story::default();
     for at in 0..10 {
         story.learns(&format!("id{at}aaaa"), "domain", &format!("orders of kind {at} close at hour {at}"));
-        story.happens(records::DISMISSED, &format!("id{at}aaaa"), 1);
+        story.happens("learning.dismissed", &format!("id{at}aaaa"), 1);
     }
     assert!(story.kinds().contains(&InsightKind::GateTooLoose));
     assert!(!story.kinds().contains(&InsightKind::GateTooStrict));
@@ -199,8 +198,8 @@ fn what_is_shown_in_vain_is_shown_less() {
         let before = story.says().last().and_then(|insight| insight.change.clone());
         assert_eq!(before, None);
         story.learns(id, "domain", "orders close at midnight");
-        story.happens(records::SURFACED, id, 5);
-        story.happens(records::DISMISSED, id, 5);
+        story.happens("learning.surfaced", id, 5);
+        story.happens("learning.dismissed", id, 5);
         assert_eq!(story.kinds().last(), Some(&InsightKind::OverSurfaced));
     }
     let change = story.says().last().and_then(|insight| insight.change.clone()).unwrap();

@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, REPORTER, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use crate::learning::{KeepReason, Learning};
 use crate::recall::implicit_use::StemSet;
-use crate::records::{self, Rejection};
+use crate::records::{Decider, MemoryRecord, Rejection, SkippedReflection};
 use crate::usage::{self, UsageChange};
 pub use sessions::{SessionComparison, SessionMeans, SessionTotals};
 
@@ -183,11 +184,11 @@ impl Stats {
         push(&mut self.rejections, rejection, REJECTIONS);
     }
 
-    fn skipped(&mut self, record: &Record) {
+    fn skipped(&mut self, skipped: SkippedReflection, record: &Record) {
         self.week(record.at).skipped += 1;
         let Some(session) = record.session.clone() else { return };
-        let ticket = Text::from(record.body["ticket"]["id"].as_str().unwrap_or_default());
-        let is_auto = record.body["decider"] == "auto";
+        let ticket = skipped.ticket.map(|ticket| ticket.id).unwrap_or_default();
+        let is_auto = skipped.decider == Decider::Auto;
         push(&mut self.skips, Skip { at: record.at, session, ticket, is_auto, is_missed: false }, SKIPS);
     }
 
@@ -238,19 +239,16 @@ impl Projection for Stats {
         if let Some(run) = self.run(record) {
             run.add_record(record);
         }
-        match record.kind.as_str() {
-            records::ACCEPTED => {
-                if let Ok(learning) = serde_json::from_value::<Learning>(record.body.clone()) {
-                    self.kept(&learning, record.at);
+        match MemoryRecord::read(record) {
+            Some(MemoryRecord::Accepted(learning)) => self.kept(&learning, record.at),
+            Some(MemoryRecord::Rejected(rejection)) => self.rejected_one(rejection, record.at),
+            Some(MemoryRecord::Skipped(skipped)) => self.skipped(skipped, record),
+            Some(told) => {
+                for (id, change) in usage::changes(&told) {
+                    self.happened(&id, change, record);
                 }
             }
-            records::REJECTED => {
-                if let Ok(rejection) = serde_json::from_value(record.body.clone()) {
-                    self.rejected_one(rejection, record.at);
-                }
-            }
-            crate::records::SKIPPED => self.skipped(record),
-            _ => usage::changes(record).iter().for_each(|(id, change)| self.happened(id, *change, record)),
+            None => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::records;
+use crate::records::SessionStep;
 
 /// One session, as far as its records tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,23 +55,25 @@ impl SessionTotals {
     }
 
     pub(super) fn add_record(&mut self, record: &Record) {
-        let body = &record.body;
         match record.kind.as_str() {
-            records::SURFACED => self.is_informed = true,
+            "learning.surfaced" => self.is_informed = true,
             "tool.finished" => {
-                let tool = Text::from(body["tool"].as_str().unwrap_or_default());
+                let step = SessionStep::read(record);
+                let tool = step.tool.unwrap_or_default();
                 self.calls += 1;
                 self.retries += u32::from(self.failed.as_ref() == Some(&tool));
-                let has_failed = body["outcome"] == "failed";
+                let has_failed = step.outcome.as_str() == "failed";
                 self.failures += u32::from(has_failed);
                 self.failed = has_failed.then_some(tool);
             }
-            "prompted" if body["author"] == "user" => {
-                let text = body["text"].as_str().unwrap_or_default();
-                self.corrections += u32::from(self.prompts > 0 && is_correction(text));
-                self.prompts += 1;
+            "prompted" => {
+                let step = SessionStep::read(record);
+                if step.author.as_str() == "user" {
+                    self.corrections += u32::from(self.prompts > 0 && is_correction(&step.text));
+                    self.prompts += 1;
+                }
             }
-            "verified" => self.passed = Some(body["status"] == "passed"),
+            "verified" => self.passed = Some(SessionStep::read(record).status.as_str() == "passed"),
             "debt.opened" => self.debts += 1,
             _ => {}
         }

@@ -34,7 +34,7 @@ fn sessions_with_learnings_are_set_beside_those_without() {
     };
     let stats = fold(&[
         told("session.started", "with", day(0), json!({})),
-        told(records::SURFACED, "with", day(0), shown),
+        told("learning.surfaced", "with", day(0), shown),
         call("with", "Bash", "ok"),
         told("verified", "with", day(0), json!({"status": "passed"})),
         prompt("without", "No is a fine word to start with"),
@@ -64,7 +64,7 @@ fn a_command_about_a_session_begins_none() {
 
 #[test]
 fn weeks_are_counted_from_monday_and_quiet_ones_are_there() {
-    let about = |days: i64| told(records::DISMISSED, "s", day(days), json!({"ids": ["a"]}));
+    let about = |days: i64| told("learning.dismissed", "s", day(days), json!({"ids": ["a"]}));
     // The first day is a Sunday.
     let stats = fold(&[about(0), about(1), about(7), about(8), about(21)]);
     let dismissed: Vec<u32> = stats.weeks(5, day(21)).iter().map(|week| week.dismissed).collect();
@@ -83,7 +83,7 @@ proptest! {
     /// A stored fold and the rest come to the same as all of it.
     #[test]
     fn a_fold_may_be_kept(kinds in prop::collection::vec(0..6usize, 0..40), at in 0..40usize) {
-        let names = [records::SURFACED, records::DISMISSED, records::REFERRED, "tool.finished", "reflection.skipped", records::REJECTED];
+        let names = ["learning.surfaced", "learning.dismissed", "learning.referred", "tool.finished", "reflection.skipped", "learning.rejected"];
         let records: Vec<Record> = kinds.iter().enumerate().map(|(day_of, kind)| {
             let body = json!({
                 "ids": ["a"], "occasion": "start", "shown": [{"id": "a", "score": 1.0}], "tool": "Bash", "outcome": "failed",

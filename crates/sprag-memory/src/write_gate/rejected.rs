@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 
-use crate::records::{self, Rejection};
+use crate::records::{MemoryRecord, Rejection};
 
 /// Rejections remembered.
 const MOST: usize = 500;
@@ -23,12 +24,10 @@ impl RecentRejections {
 impl Projection for RecentRejections {
     const NAME: &'static str = "rejected";
     const VERSION: u32 = 1;
-    const KINDS: &'static [&'static str] = &[records::REJECTED];
+    const KINDS: &'static [&'static str] = &["learning.rejected"];
 
     fn apply(&mut self, record: &Record) {
-        if record.kind == records::REJECTED
-            && let Ok(rejection) = serde_json::from_value(record.body.clone())
-        {
+        if let Some(MemoryRecord::Rejected(rejection)) = MemoryRecord::read(record) {
             self.all.push(rejection);
             let extra = self.all.len().saturating_sub(MOST);
             self.all.drain(..extra);

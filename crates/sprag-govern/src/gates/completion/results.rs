@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
 use sprag_check::{Profile, Results};
-use sprag_memory::episode::{self, EPISODE, Episode, EpisodeOutcome, ErrorClass};
+use sprag_memory::episode::{self, Episode, EpisodeOutcome, ErrorClass};
 use sprag_memory::lesson;
+use sprag_memory::records::MemoryRecord;
 
 use super::{BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Settings, Unmet};
 use crate::gates::GateCx;
@@ -94,7 +95,7 @@ impl CompletionGate {
             cx.debts(DebtRecord::Met, met);
         }
         for episode in mended {
-            cx.log_raw(EPISODE, json!(episode));
+            cx.log(MemoryRecord::Episode(episode));
         }
         // Whoever stops is not asked to go on for a lesson; what helped is written down either way.
         match (cx.is_stop(), offer) {

@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use sprag_base::settings::SettingSection;
 use sprag_base::text::Text;
@@ -20,7 +20,7 @@ use sprag_memory::recall::implicit_use::{StemSet, Terms, Trail, cited};
 use sprag_memory::recall::{
     LearningChange, Notice, RecallOccasion, RecallQuestion, RecalledLearning, SESSION_TOKENS,
 };
-use sprag_memory::records::{self, LearningIds as AboutLearnings, ShownRecord, Surfaced};
+use sprag_memory::records::{MemoryRecord, ShownRecord, Surfaced, LearningIds as AboutLearnings};
 use sprag_policy::call::ToolCall;
 
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose, StartSource, StopRequest};
@@ -211,7 +211,7 @@ impl RecallGate {
                 implied.push((seen.home(), seen.id.clone()));
             }
         }
-        tell_each(records::IMPLIED, implied, "its words were in what was said or done", cx);
+        tell_each(MemoryRecord::Implied, implied, "its words were in what was said or done", cx);
     }
 
     fn cited_in(&mut self, text: &str, how: &str, cx: &mut GateCx<'_, Settings>) {
@@ -226,7 +226,7 @@ impl RecallGate {
                 referred.push((seen.home(), seen.id.clone()));
             }
         }
-        tell_each(records::REFERRED, referred, how, cx);
+        tell_each(MemoryRecord::Referred, referred, how, cx);
     }
 
     /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
@@ -240,7 +240,7 @@ impl RecallGate {
             seen.fate = ShownFate::Dismissed;
             in_vain.push((seen.home(), seen.id.clone()));
         }
-        tell_each(records::DISMISSED, in_vain, "shown and of no use", cx);
+        tell_each(MemoryRecord::Dismissed, in_vain, "shown and of no use", cx);
     }
 
     fn reported(&mut self, report: &Report, cx: &mut GateCx<'_, Settings>) {
@@ -249,7 +249,8 @@ impl RecallGate {
                 let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
                 let new: BTreeSet<Text<64>> = ids.iter().filter(is_new).cloned().collect();
                 if !new.is_empty() {
-                    cx.log_raw(records::REFERRED, json!({"ids": new, "how": how}));
+                    let ids = new.iter().cloned().collect();
+                    cx.log(MemoryRecord::Referred(AboutLearnings { ids, how: how.clone() }));
                 }
                 self.referred.extend(new);
                 let extra = self.referred.len().saturating_sub(REMEMBERED);
@@ -369,41 +370,41 @@ fn surfaced(
         .map(|line| ShownRecord {
             id: line.found.id.clone(),
             score: line.found.score,
-            why: line.found.why.clone(),
-            tokens: line.tokens,
+            why: Some(line.found.why.clone()),
+            tokens: Some(line.tokens),
         })
         .collect();
     let changed = lines.iter().filter(|line| line.found.has_changed).map(|line| line.found.id.clone());
     let changed: Vec<Text<64>> = changed.collect();
     if !shown.is_empty() {
         let told = Surfaced { occasion: Text::from(occasion.name()), shown };
-        cx.keep_raw(place, records::SURFACED, json!(told));
+        cx.keep(place, MemoryRecord::Surfaced(told));
     }
-    tell(place, records::WENT_STALE, changed, "what it rests on has changed", cx);
+    tell(place, MemoryRecord::WentStale, changed, "what it rests on has changed", cx);
 }
 
 fn tell(
     place: Destination,
-    kind: &'static str,
+    record: fn(AboutLearnings) -> MemoryRecord,
     ids: Vec<Text<64>>,
     how: &str,
     cx: &mut GateCx<'_, Settings>,
 ) {
     if !ids.is_empty() {
-        cx.keep_raw(place, kind, json!(AboutLearnings { ids, how: Text::from(how) }));
+        cx.keep(place, record(AboutLearnings { ids, how: Text::from(how) }));
     }
 }
 
 /// The same of learnings that are kept in different places.
 fn tell_each(
-    kind: &'static str,
+    record: fn(AboutLearnings) -> MemoryRecord,
     seen: Vec<(Destination, Text<64>)>,
     how: &str,
     cx: &mut GateCx<'_, Settings>,
 ) {
     for place in [Destination::Project, Destination::Personal] {
         let ids = seen.iter().filter(|(home, _)| *home == place).map(|(_, id)| id.clone()).collect();
-        tell(place, kind, ids, how, cx);
+        tell(place, record, ids, how, cx);
     }
 }
 

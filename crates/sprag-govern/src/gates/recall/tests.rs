@@ -1,8 +1,8 @@
 use serde_json::Value;
 
 use sprag_base::ids::SessionId;
+use sprag_base::text::Text;
 use sprag_memory::recall::{LearningChange, Recalled};
-use sprag_memory::records;
 
 use super::*;
 use crate::event::Input;
@@ -103,10 +103,10 @@ fn what_is_cited_counts_once_and_what_is_not_is_dismissed_once() {
     let other = "0193ab13-0000-7abc-8def-0123456789ab";
     story.prompt("hello", &[found(ID, "uploads stall"), found(other, "tests need a database")]);
     let told = story.stop("Done, see 0193ab12-3c4d.");
-    assert_eq!((told[0].kind, ids(&told[0])), (records::REFERRED, vec![ID]));
+    assert_eq!((told[0].kind, ids(&told[0])), ("learning.referred", vec![ID]));
     assert!(story.stop("As 0193ab12-3c4d says.").is_empty(), "said again, it counts no more");
     let told = story.end();
-    assert_eq!((told[0].kind, ids(&told[0])), (records::DISMISSED, vec![other]));
+    assert_eq!((told[0].kind, ids(&told[0])), ("learning.dismissed", vec![other]));
     assert!(story.end().is_empty());
 }
 
@@ -115,7 +115,7 @@ fn words_of_a_learning_in_the_answer_are_a_sign_of_use_unless_the_user_said_them
     let mut story = Story::new();
     story.prompt("uploads hang", &[found(ID, "uploads stall")]);
     let told = story.stop("I raised the retry_budget, since backpressure made the worker give up.");
-    assert_eq!((told[0].kind, ids(&told[0])), (records::IMPLIED, vec![ID]));
+    assert_eq!((told[0].kind, ids(&told[0])), ("learning.implied", vec![ID]));
     let mut story = Story::new();
     story.prompt(
         "raise the retry_budget, backpressure makes the worker give up",
@@ -128,7 +128,7 @@ fn words_of_a_learning_in_the_answer_are_a_sign_of_use_unless_the_user_said_them
 fn a_session_that_skipped_dismisses_nothing() {
     let mut story = Story::new();
     story.prompt("hello", &[found(ID, "uploads stall")]);
-    let skip = Report::Skipped { reason: Text::from("a typo"), decider: crate::report::Decider::Agent };
+    let skip = Report::Skipped { reason: Text::from("a typo"), decider: sprag_memory::records::Decider::Agent };
     story.event(Event::Reported(skip), Recalled::default());
     assert!(story.end().is_empty());
 }

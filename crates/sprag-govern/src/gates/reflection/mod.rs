@@ -15,8 +15,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_memory::records;
 use sprag_memory::write_gate::plausibility;
+use sprag_memory::records::{MemoryRecord, WorkOutcome, Decider};
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::event::{Actor, Event, Input, PromptAuthor, StopRequest};
@@ -25,7 +25,7 @@ use crate::gates::needs::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
-use crate::report::{Decider, Report};
+use crate::report::Report;
 use crate::trackers::{self, ActiveTicket, Ticket};
 use crate::verdict::Vote;
 pub use settings::{AutoSkip, SessionMode, Settings, SkipDecider, Ticketing, TrackerSwitches};
@@ -164,11 +164,12 @@ impl Gate for ReflectionGate {
             }
             Event::Reported(Report::Skipped { reason, decider }) => self.skipped(reason, *decider, cx),
             Event::Reported(Report::Went { ids, is_success, what }) => {
-                cx.log_raw(records::OUTCOME, json!({"ids": ids, "is_success": is_success, "what": what}));
+                let (ids, what) = (ids.clone(), what.clone());
+                cx.log(MemoryRecord::Outcome(WorkOutcome { ids, is_success: *is_success, what }));
                 Vote::Pass
             }
             Event::Reported(Report::Answered(answered)) => {
-                cx.log_raw(records::ANSWERED, json!(answered));
+                cx.log(MemoryRecord::Answered(answered.into()));
                 Vote::Pass
             }
             _ => Vote::Pass,

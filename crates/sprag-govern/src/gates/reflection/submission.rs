@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::record::REPORTER;
@@ -13,12 +12,10 @@ use sprag_memory::learning::{
     self, Candidate, Evidence, Learning, LearningOrigin, LearningStatus, RejectedCandidate, Submission,
     SubmissionError,
 };
-use sprag_memory::records::{
-    self, ReflectionSummary, Rejection, SKIPPED, SimilarLearning, Superseded, WriteGateMiss,
-};
 use sprag_memory::write_gate::{
     self, CandidateFacts, CandidateFate, DuplicateOf, JudgedCandidate, SimilarResolution, WriteGateStep,
 };
+use sprag_memory::records::{MemoryRecord, LearningIds, Superseded, Rejection, ReflectionSummary, SimilarLearning, WriteGateMiss, Decider, SkippedReflection, SkippedTicket};
 
 use super::{ReflectionGate, ReflectionState, Settings};
 use crate::event::Actor;
@@ -26,7 +23,7 @@ use crate::gates::GateCx;
 use crate::obligation::Duty;
 use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
-use crate::report::Decider;
+use crate::trackers::Ticket;
 use crate::verdict::Vote;
 
 /// Contents remembered as accepted; a session that learned more may store one of them twice.
@@ -124,7 +121,7 @@ impl ReflectionGate {
             self.conclude(judged, id, around, &mut sieved, cx);
         }
         let Sieved { done, told, warnings, is_met } = sieved;
-        cx.log_raw(records::REFLECTED, json!(done));
+        cx.log(MemoryRecord::Reflected(done));
         if !is_met {
             let (code, what) = match is_any_in_form {
                 true => ("not_kept", "no candidate is worth keeping as it is"),
@@ -167,26 +164,27 @@ impl ReflectionGate {
                     origin: origin(cx),
                     ..new
                 };
-                cx.keep_raw(to, records::ACCEPTED, json!(learning));
+                cx.keep(to, MemoryRecord::Accepted(Box::new(learning)));
                 if let Some(old) = supersedes {
                     let why = Text::from("replaced in a reflection");
-                    cx.keep_raw(to, records::SUPERSEDED, json!(Superseded { id: old, by: id.clone(), why }));
+                    cx.keep(to, MemoryRecord::Superseded(Superseded { id: old, by: id.clone(), why }));
                 }
             }
             CandidateFate::Merged { into } => {
                 self.remember(candidate.digest(), &into.id);
                 sieved.kept(&into.id, &candidate);
                 let seen = merged_evidence(&into.seen, around.seen.get(&index));
-                cx.keep_raw(to, records::CORRECTED, json!(Learning { seen, ..*into }));
+                cx.keep(to, MemoryRecord::Corrected(Box::new(Learning { seen, ..*into })));
             }
             CandidateFate::Duplicate { of, reason } => {
                 if let DuplicateOf::Learning { id, status, place } = of {
-                    let kind = if status == LearningStatus::Archived {
-                        records::RESTORED
-                    } else {
-                        records::VERIFIED
+                    let how = Text::from("said again in a reflection");
+                    let about = LearningIds { ids: vec![id.clone()], how };
+                    let record = match status {
+                        LearningStatus::Archived => MemoryRecord::Restored(about),
+                        _ => MemoryRecord::Verified(about),
                     };
-                    cx.keep_raw(place, kind, json!({"ids": [&id], "how": "said again in a reflection"}));
+                    cx.keep(place, record);
                     sieved.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
                 }
                 sieved.rejected(index, &candidate, WriteGateStep::Duplicate, reason, cx);
@@ -237,7 +235,9 @@ impl ReflectionGate {
                 format!("sprag skip REASON --session {}", cx.input.session.as_str()),
             ));
         }
-        cx.log_raw(SKIPPED, json!({"why": reason, "decider": decider, "ticket": self.ticket()}));
+        let ticket = self.ticket().cloned();
+        let ticket = ticket.map(|Ticket { id, tracker }| SkippedTicket { id, tracker });
+        cx.log(MemoryRecord::Skipped(SkippedReflection { why: reason.clone(), decider, ticket }));
         self.standing = ReflectionState::Skipped { reason: reason.clone(), decider, at: cx.input.at };
         self.settle_debts(cx);
         Vote::Pass
@@ -317,7 +317,7 @@ impl Sieved {
             index: Some(number(index)),
             session: Some(cx.input.session.clone()),
         };
-        cx.keep_raw(place(candidate.scope), records::REJECTED, json!(rejection));
+        cx.keep(place(candidate.scope), MemoryRecord::Rejected(rejection));
     }
 
     fn out_of_form(&mut self, rejected: &RejectedCandidate, cx: &mut GateCx<'_, Settings>) {
@@ -332,7 +332,7 @@ impl Sieved {
             session: Some(cx.input.session.clone()),
         };
         let to = rejected.scope.map_or(Destination::Project, place);
-        cx.keep_raw(to, records::REJECTED, json!(rejection));
+        cx.keep(to, MemoryRecord::Rejected(rejection));
     }
 }
 

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::{io, thread};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use sprag_base::record::{self, Record};
 use sprag_base::redact;
 use sprag_base::time::Timestamp;
 use sprag_memory::document::{self, LoadedText};
 use sprag_memory::index::segment::build;
-use sprag_memory::records;
+use sprag_memory::records::MemoryRecord;
 
 use super::maintain::{self, IndexWork};
 use super::pools;
@@ -181,7 +181,7 @@ fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
         Some(Value::Number(pool)) => Some(pool.to_string()),
         Some(_) => return Err(bad("`pool` is no string")),
     };
-    Ok(LoadedLine { pool, record: new_record::record_raw(records::LOADED, now, None, None, json!(loaded)) })
+    Ok(LoadedLine { pool, record: new_record::record(&MemoryRecord::Loaded(loaded), now, None, None) })
 }
 
 /// A time, a day, or seconds since 1970.
@@ -209,6 +209,8 @@ fn with_offset(text: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn tried(line: &str) -> Result<LoadedLine, BadLine> {

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::time::Timestamp;
 use sprag_memory::document::{Document, DocumentLabel};
 use sprag_memory::index::analysis::table;
@@ -10,6 +11,7 @@ use sprag_memory::index::query::fuse::{self, Widths};
 use sprag_memory::index::query::{self, Corpus, IndexHit, IndexQuery, RankWeights, Signals, WEIGHTS};
 use sprag_memory::index::segment::DocumentCard;
 use sprag_memory::learning::{Learning, LearningStatus};
+use sprag_memory::records::MemoryRecord;
 use sprag_memory::usage::Uses;
 
 use super::reader::DocumentRef;
@@ -168,13 +170,13 @@ impl Memory {
         self.libraries.iter().find_map(|(library, _)| {
             let (place, card) = library.by_prefix(id).into_iter().find(|(_, card)| card.id.as_str() == id)?;
             let record = library.record(&card).ok()?;
-            let learning = serde_json::from_value(record.body).ok()?;
+            let learning = MemoryRecord::read(&record)?.into_learning()?;
             Some((learning, library.uses(place), record.at))
         })
     }
 
     fn kept(&self, library: &IndexReader, card: &DocumentCard<'_>) -> Option<Learning> {
-        serde_json::from_value(library.record(card).ok()?.body).ok()
+        MemoryRecord::read(&library.record(card).ok()?)?.into_learning()
     }
 
     /// The text of what was found, also where it is no learning.

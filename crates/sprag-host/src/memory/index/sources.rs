@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::time::Timestamp;
 use sprag_memory::document::{Document, LoadedText};
 use sprag_memory::index::segment::DocumentOrigin;
 use sprag_memory::index::segment::build::DocumentDraft;
 use sprag_memory::index::segment::bytes::checksum;
-use sprag_memory::records;
+use sprag_memory::records::{self, MemoryRecord};
 use sprag_memory::usage::{self, UsageChange};
 
 use crate::store::Store;
@@ -182,7 +183,7 @@ fn collect_line(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) 
     };
     // Most of what is loaded is loaded at once; a value in between would cost as much again.
     if let Ok(known) = serde_json::from_slice::<SourceLine<'_>>(line)
-        && known.kind == records::LOADED
+        && known.kind == "document.loaded"
     {
         if let Ok(loaded) = serde_json::from_str::<LoadedText>(known.body.get())
             && !loaded.id.is_empty()
@@ -195,11 +196,12 @@ fn collect_line(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) 
         return;
     }
     let Ok(record) = Record::parse(line) else { return };
-    if let Some(document) = Document::from_record(&record) {
-        said.drafts.push(DocumentDraft { document, origin: origin(record.at) });
-    }
-    for (id, change) in usage::changes(&record) {
+    let Some(told) = MemoryRecord::read(&record) else { return };
+    for (id, change) in usage::changes(&told) {
         said.changes.push(DocumentEvent { id, change, at: record.at });
+    }
+    if let Some(document) = Document::from_memory(told, record.at) {
+        said.drafts.push(DocumentDraft { document, origin: origin(record.at) });
     }
 }
 

@@ -9,7 +9,6 @@ use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::query::{self, IndexQuery, WEIGHTS};
-use sprag_memory::records;
 
 use super::maintain::{IndexWork, renew};
 use super::{DocumentFilter, IndexReader, TailRead, manifest};
@@ -18,7 +17,7 @@ use crate::sys::disk::RealDisk;
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    new_record::record_raw(records::LOADED, at, None, None, json!({"id": id, "detail": text}))
+    new_record::record_raw("document.loaded", at, None, None, json!({"id": id, "detail": text}))
 }
 
 fn about(kind: &str, id: &str, second: i64) -> Record {
@@ -82,12 +81,12 @@ fn an_answer_is_as_new_as_the_log_with_and_without_an_index() {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser waits", "b: the parser hurries"]);
     }
-    place.log(&[loaded("a", "the parser sleeps", 3), about(records::ARCHIVED, "b", 4)]);
+    place.log(&[loaded("a", "the parser sleeps", 3), about("learning.archived", "b", 4)]);
     for step in steps {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser sleeps"]);
     }
-    place.log(&[about(records::RESTORED, "b", 5)]);
+    place.log(&[about("learning.restored", "b", 5)]);
     for step in steps {
         step(&place);
         assert_eq!(place.found("parser"), ["a: the parser sleeps", "b: the parser hurries"]);
@@ -100,7 +99,7 @@ fn an_answer_is_as_new_as_the_log_with_and_without_an_index() {
 #[test]
 fn what_is_said_before_its_text_comes_is_not_forgotten() {
     let place = Place::new();
-    place.log(&[about(records::ARCHIVED, "late", 1)]);
+    place.log(&[about("learning.archived", "late", 1)]);
     place.renew(IndexWork::Hook);
     place.log(&[loaded("late", "the parser waits", 2)]);
     assert_eq!(place.found("parser"), [""; 0]);

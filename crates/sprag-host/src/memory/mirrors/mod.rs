@@ -8,17 +8,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_memory::document::LoadedText;
 use sprag_memory::learning::{Learning, LearningStatus};
 use sprag_memory::learnings::{LearningEntry as FoldEntry, Learnings};
-use sprag_memory::mirror::{ACKED, MirrorAck, MirrorSettings, Mirrored, concerns, is_shared};
-use sprag_memory::records::{self, LearningIds, Superseded};
+use sprag_memory::mirror::{MirrorAck, MirrorSettings, Mirrored, concerns, is_shared};
+use sprag_memory::records::MemoryRecord;
 
 use crate::store::outbox::{self, OutboxEntry};
 use crate::store::{Store, new_record, projections};
@@ -160,27 +160,21 @@ fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> V
     let mut orders = Vec::new();
     let is_kept = |id: &str| learnings(id).is_some_and(|learning| is_shared(&learning));
     for record in records {
-        match record.kind.as_str() {
-            records::ACCEPTED | records::CORRECTED => {
-                let learning = serde_json::from_value::<Learning>(record.body.clone()).ok();
-                orders.extend(
-                    learning.filter(is_shared).map(|learning| MirrorOrder::Write(Box::new(learning))),
-                );
+        let kept = |ids: &[Text<64>]| -> Vec<String> {
+            ids.iter().map(ToString::to_string).filter(|id| is_kept(id)).collect()
+        };
+        match MemoryRecord::read(record) {
+            Some(MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning)) => {
+                orders.extend(Some(learning).filter(|learning| is_shared(learning)).map(MirrorOrder::Write));
             }
-            records::SUPERSEDED => {
-                let superseded = serde_json::from_value::<Superseded>(record.body.clone()).ok();
-                let id = superseded.map(|it| it.id.to_string()).filter(|id| is_kept(id));
-                orders.extend(id.map(MirrorOrder::Archive));
+            Some(MemoryRecord::Superseded(it)) => {
+                orders.extend(kept(&[it.id]).into_iter().map(MirrorOrder::Archive));
             }
-            records::ARCHIVED | records::RESTORED => {
-                let about = serde_json::from_value::<LearningIds>(record.body.clone()).unwrap_or_default();
-                let order = if record.kind == records::ARCHIVED {
-                    MirrorOrder::Archive
-                } else {
-                    MirrorOrder::Restore
-                };
-                let ids = about.ids.iter().map(ToString::to_string).filter(|id| is_kept(id));
-                orders.extend(ids.map(order));
+            Some(MemoryRecord::Archived(about)) => {
+                orders.extend(kept(&about.ids).into_iter().map(MirrorOrder::Archive));
+            }
+            Some(MemoryRecord::Restored(about)) => {
+                orders.extend(kept(&about.ids).into_iter().map(MirrorOrder::Restore));
             }
             _ => {}
         }
@@ -195,7 +189,8 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
     if backends.is_empty() || !records.iter().any(concerns) {
         return Ok(false);
     }
-    let is_text = |record: &Record| matches!(record.kind.as_str(), records::ACCEPTED | records::CORRECTED);
+    let is_text =
+        |record: &Record| matches!(record.kind.as_str(), "learning.accepted" | "learning.corrected");
     // Only what is said of older ones needs them.
     let known = match records.iter().filter(|record| concerns(record)).all(is_text) {
         true => Learnings::default(),
@@ -264,8 +259,8 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Time
         Ok(())
     });
     if !took.is_empty() {
-        let body = json!(MirrorAck { backend: Text::from(name), took });
-        let acked = new_record::record_raw(ACKED, now, None, None, body);
+        let acked = MemoryRecord::Acked(MirrorAck { backend: Text::from(name), took });
+        let acked = new_record::record(&acked, now, None, None);
         // Without it a synchronisation does once more what is done already.
         site.store.log(site.disk, &[acked]).unwrap_or_default();
     }
@@ -324,7 +319,7 @@ pub fn foreign(
                         tags: hit.tags,
                         ..LoadedText::default()
                     };
-                    records.push(new_record::record_raw(records::LOADED, now, None, None, json!(loaded)));
+                    records.push(new_record::record(&MemoryRecord::Loaded(loaded), now, None, None));
                 }
             }
             Err(error) => warnings.push(format!("backend `{}`: {error}", backend.name)),

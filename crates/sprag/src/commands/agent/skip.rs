@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use sprag_govern::report::{Decider, Report};
+use sprag_govern::report::Report;
 use sprag_host::report;
+use sprag_memory::records::Decider;
 
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::output;

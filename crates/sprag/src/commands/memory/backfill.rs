@@ -18,6 +18,7 @@ use sprag_host::sys::locations;
 use sprag_host::world::World;
 use sprag_memory::backfill::{self, BackfillRecord, TURNS, TranscriptTurn};
 use sprag_memory::learning;
+use sprag_memory::records::MemoryRecord;
 
 use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
@@ -145,7 +146,7 @@ fn ask(world: &World<'_>, past: &PastSession, cx: &CommandCx) -> Result<Value, F
     };
     let body =
         BackfillRecord { transcript: past.key.clone(), candidates: u32::try_from(count).unwrap_or(u32::MAX) };
-    let record = new_record::record_raw(backfill::RETROFLECT, cx.now, Some(&past.session), None, json!(body));
+    let record = new_record::record(&MemoryRecord::Retroflected(body), cx.now, Some(&past.session), None);
     world.store().log(&RealDisk, &[record])?;
     Ok(json!({"session": past.session, "transcript": past.path, "came": came, "kept": count}))
 }

@@ -6,7 +6,7 @@ use sprag_base::text::Text;
 use sprag_host::memory::evidence;
 use sprag_memory::destination::Destination;
 use sprag_memory::learning::{Learning, LearningStatus};
-use sprag_memory::records::{self, LearningIds, LearningRating, Superseded};
+use sprag_memory::records::{LearningIds, LearningRating, MemoryRecord, Superseded};
 
 use super::learnings::{LearningsContext, OneArgs, RateArgs, SomeArgs, SupersedeArgs};
 use crate::commands::{CommandCx, CommandResult, show, words};
@@ -29,10 +29,10 @@ pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
         .map(ToString::to_string)
         .collect();
     let record = if seen == old.seen {
-        desk.record(records::VERIFIED, json!(about(std::slice::from_ref(&old.id), "verified by a command")))
+        desk.record(&MemoryRecord::Verified(about(vec![old.id.clone()], "verified by a command")))
     } else {
         // What it rests on reads otherwise now, and that is fine.
-        desk.record(records::CORRECTED, json!(Learning { seen, ..old.clone() }))
+        desk.record(&MemoryRecord::Corrected(Box::new(Learning { seen, ..old.clone() })))
     };
     desk.write(place, &[record])?;
     show(
@@ -51,7 +51,7 @@ pub(crate) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
     let (place, entry) = desk.find(&args.id)?;
     let id = entry.learning.id.clone();
     let rated = LearningRating { id: id.clone(), is_useful: args.useful, why: why(args.why.as_deref())? };
-    desk.write(place, &[desk.record(records::RATED, json!(rated))])?;
+    desk.write(place, &[desk.record(&MemoryRecord::Rated(rated))])?;
     show(
         args.json,
         || json!({"rated": [id], "is_useful": args.useful}),
@@ -60,15 +60,21 @@ pub(crate) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
 }
 
 pub(crate) fn archive(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
-    change(args, cx, records::ARCHIVED, "archived", &[LearningStatus::Active, LearningStatus::Stale])
+    change(args, cx, MemoryRecord::Archived, "archived", &[LearningStatus::Active, LearningStatus::Stale])
 }
 
 pub(crate) fn restore(args: &SomeArgs, cx: &CommandCx) -> CommandResult {
-    change(args, cx, records::RESTORED, "restored", &[LearningStatus::Archived])
+    change(args, cx, MemoryRecord::Restored, "restored", &[LearningStatus::Archived])
 }
 
 /// All of them or none: a list with one bad name changes nothing.
-fn change(args: &SomeArgs, cx: &CommandCx, kind: &str, done: &str, from: &[LearningStatus]) -> CommandResult {
+fn change(
+    args: &SomeArgs,
+    cx: &CommandCx,
+    record: fn(LearningIds) -> MemoryRecord,
+    done: &str,
+    from: &[LearningStatus],
+) -> CommandResult {
     let why = why(args.why.as_deref())?;
     let desk = LearningsContext::open(cx)?;
     let mut found: Vec<(Destination, Text<64>)> = Vec::new();
@@ -86,7 +92,7 @@ fn change(args: &SomeArgs, cx: &CommandCx, kind: &str, done: &str, from: &[Learn
         let ids: Vec<Text<64>> =
             found.iter().filter(|(at, _)| *at == place).map(|(_, id)| id.clone()).collect();
         if !ids.is_empty() {
-            desk.write(place, &[desk.record(kind, json!(about(&ids, why.as_str())))])?;
+            desk.write(place, &[desk.record(&record(about(ids, why.as_str())))])?;
         }
     }
     let ids: Vec<&Text<64>> = found.iter().map(|(_, id)| id).collect();
@@ -114,7 +120,7 @@ pub(crate) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
         return Err(Failure::other_scope(old_id.as_str(), new_id.as_str()));
     }
     let superseded = Superseded { id: old_id.clone(), by: new_id.clone(), why };
-    desk.write(place, &[desk.record(records::SUPERSEDED, json!(superseded))])?;
+    desk.write(place, &[desk.record(&MemoryRecord::Superseded(superseded))])?;
     show(
         args.json,
         || json!({"superseded": [old_id], "by": new_id}),
@@ -122,8 +128,8 @@ pub(crate) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
     )
 }
 
-fn about(ids: &[Text<64>], how: &str) -> LearningIds {
-    LearningIds { ids: ids.to_vec(), how: Text::from(how) }
+fn about(ids: Vec<Text<64>>, how: &str) -> LearningIds {
+    LearningIds { ids, how: Text::from(how) }
 }
 
 fn why(text: Option<&str>) -> Result<Text<500>, Failure> {

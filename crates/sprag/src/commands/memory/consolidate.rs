@@ -14,10 +14,11 @@ use sprag_host::world::World;
 use sprag_memory::destination::place;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::dedup::{PreparedStatement, SIMILAR};
+use sprag_memory::learning;
 use sprag_memory::learnings::LearningEntry;
 use sprag_memory::lifecycle::consolidate;
+use sprag_memory::records::{MemoryRecord, Superseded};
 use sprag_memory::write_gate::SimilarResolution;
-use sprag_memory::{learning, records};
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
@@ -141,9 +142,10 @@ fn put(
     };
     let by = RecordAuthor::reporter();
     for entry in group.iter().skip(1) {
-        let body = json!({"id": entry.learning.id, "by": kept.id, "why": "consolidated"});
-        let record =
-            new_record::record_raw(records::SUPERSEDED, cx.now, Some(&session), Some(by.clone()), body);
+        let (id, by_id) = (entry.learning.id.clone(), kept.id.clone());
+        let superseded = Superseded { id, by: by_id, why: Text::from("consolidated") };
+        let superseded = MemoryRecord::Superseded(superseded);
+        let record = new_record::record(&superseded, cx.now, Some(&session), Some(by.clone()));
         memory::write(world, place(entry.learning.candidate.scope), &[record], cx.now)?;
     }
     Ok(true)

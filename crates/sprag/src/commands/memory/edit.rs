@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sprag_host::memory::render;
 use sprag_host::sys::exec;
 use sprag_memory::learning::{self, Candidate};
-use sprag_memory::records;
+use sprag_memory::records::MemoryRecord;
 
 use super::learnings::{LearningsContext, OneArgs};
 use crate::commands::{CommandCx, CommandResult, show};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     let id = &entry.learning.id;
     let corrected = render::correction(entry, said, &worktree);
     if let Some(learning) = &corrected {
-        desk.write(place, &[desk.record(records::CORRECTED, json!(learning))])?;
+        desk.write(place, &[desk.record(&MemoryRecord::Corrected(Box::new(learning.clone())))])?;
     }
     let changed: Vec<_> = corrected.iter().map(|learning| learning.id.clone()).collect();
     show(

@@ -1,6 +1,6 @@
 //! `sprag learnings`: what is known here, and what becomes of it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::Text;
@@ -11,6 +11,7 @@ use sprag_memory::destination::Destination;
 use sprag_memory::learning::{Category, LearningScope, LearningStatus};
 use sprag_memory::learnings::LearningEntry;
 use sprag_memory::lifecycle::promote::Asker;
+use sprag_memory::records::MemoryRecord;
 
 pub(crate) use crate::commands::memory::list::show_one;
 use crate::commands::memory::{change, distill, edit, list, promote};
@@ -202,17 +203,13 @@ impl<'a> LearningsContext<'a> {
     }
 
     /// A record by whoever calls: a person, or an agent or script.
-    pub(crate) fn record(&self, kind: &str, body: Value) -> Record {
+    pub(crate) fn record(&self, record: &MemoryRecord) -> Record {
         let role = match self.asker() {
             Asker::Person => "person",
             Asker::Agent => "agent",
         };
-        let by = RecordAuthor {
-            client: Text::from(sprag_base::record::REPORTER),
-            agent: None,
-            role: Some(Text::from(role)),
-        };
-        new_record::record_raw(kind, self.cx.now, None, Some(by), body)
+        let by = RecordAuthor { role: Some(Text::from(role)), ..RecordAuthor::reporter() };
+        new_record::record(record, self.cx.now, None, Some(by))
     }
 
     /// Writes where the learning they are about is kept.

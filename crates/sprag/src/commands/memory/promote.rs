@@ -9,7 +9,7 @@ use sprag_host::store::new_record;
 use sprag_memory::destination::place;
 use sprag_memory::learning::{Learning, LearningScope};
 use sprag_memory::lifecycle::promote;
-use sprag_memory::records::{self, Superseded};
+use sprag_memory::records::{MemoryRecord, Superseded};
 
 use super::learnings::{LearningsContext, PromoteArgs, scope};
 use crate::commands::{CommandCx, CommandResult, show};
@@ -49,11 +49,11 @@ pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
         seen: if to == LearningScope::Personal { Vec::new() } else { old.seen.clone() },
         ..Learning::new(&id, *said, &session, old.ticket.clone(), cx.now)
     };
-    desk.write(place(to), &[desk.record(records::ACCEPTED, json!(new))])?;
+    desk.write(place(to), &[desk.record(&MemoryRecord::Accepted(Box::new(new.clone())))])?;
     // In the same place two that say the same would both be found.
     if from == place(to) {
         let superseded = Superseded { id: old.id.clone(), by: new.id.clone(), why: Text::from("promoted") };
-        desk.write(from, &[desk.record(records::SUPERSEDED, json!(superseded))])?;
+        desk.write(from, &[desk.record(&MemoryRecord::Superseded(superseded))])?;
     }
     show(
         args.json,

@@ -14,10 +14,11 @@ use sprag_govern::decide;
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
 use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, SessionChanges, Size};
 use sprag_govern::gates::needs::Answers;
-use sprag_govern::report::{Decider, Report, ReviewDecision, ReviewResult};
+use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::trackers::Ticket;
 use sprag_govern::verdict::Ruling;
+use sprag_memory::records::Decider;
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 
 use crate::govern::states::policy;

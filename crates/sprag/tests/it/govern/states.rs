@@ -13,12 +13,13 @@ use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, Sto
 use sprag_govern::facts::{ConflictMarker, DetectedTracker, SessionChanges, Size};
 use sprag_govern::gates::commit::CommitMode;
 use sprag_govern::gates::needs::Answers;
-use sprag_govern::report::{Decider, Report, ReviewDecision, ReviewResult};
+use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::settings::GovernSettings;
 use sprag_govern::trackers::{ActiveTicket, Ticket};
 use sprag_govern::verdict::Ruling;
 use sprag_govern::{decide, gates};
+use sprag_memory::records::Decider;
 use sprag_plan::stage::transition_table::{TransitionRow, moves, names};
 use sprag_policy::RuleSet;
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};

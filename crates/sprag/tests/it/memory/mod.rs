@@ -24,7 +24,6 @@ use sprag_host::store::{Store, new_record};
 use sprag_host::sys::disk::RealDisk;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::query::{self, IndexQuery, WEIGHTS};
-use sprag_memory::records;
 
 use crate::store::killed::{Dying, Torn};
 use crate::support::{SPRAG, Sandbox};
@@ -106,7 +105,7 @@ fn a_person_is_told_what_is_known_and_when_nothing_is() {
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    new_record::record_raw(records::LOADED, at, None, None, json!({"id": id, "detail": text}))
+    new_record::record_raw("document.loaded", at, None, None, json!({"id": id, "detail": text}))
 }
 
 /// Ids and texts of everything that is found.
@@ -136,7 +135,7 @@ fn turns() -> Vec<Vec<Record>> {
     };
     vec![
         vec![loaded("new", "a parser that is new", 20)],
-        vec![loaded("doc-1", "a parser said otherwise", 21), about(records::ARCHIVED, "doc-2")],
+        vec![loaded("doc-1", "a parser said otherwise", 21), about("learning.archived", "doc-2")],
     ]
 }
 

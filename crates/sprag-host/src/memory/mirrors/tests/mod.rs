@@ -102,7 +102,7 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     mirror.ping().unwrap();
     assert_eq!(ids(&mut mirror, "needs lexer"), Vec::<String>::new());
     for learning in [&one, &two, &one] {
-        bench.log(sprag_memory::records::ACCEPTED, json!(learning));
+        bench.log("learning.accepted", json!(learning));
         mirror.write(learning).unwrap();
     }
     assert_eq!(ids(&mut mirror, "lexer drops"), ["0192aaaa-one", "0192bbbb-two"]);
@@ -121,7 +121,7 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     assert_eq!(hit.tags, ["lexer", "io"]);
 
     let corrected = learning("0192aaaa-one", "The scanner wants a trailing feed", "project");
-    bench.log(sprag_memory::records::CORRECTED, json!(corrected));
+    bench.log("learning.corrected", json!(corrected));
     mirror.write(&corrected).unwrap();
     assert_eq!(ids(&mut mirror, "scanner trailing"), ["0192aaaa-one"]);
     assert_eq!(
@@ -130,12 +130,12 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     );
 
     for _ in 0..2 {
-        bench.log(sprag_memory::records::ARCHIVED, json!({"ids": ["0192aaaa-one"]}));
+        bench.log("learning.archived", json!({"ids": ["0192aaaa-one"]}));
         mirror.archive("0192aaaa-one").unwrap();
         assert_eq!(ids(&mut mirror, "lexer drops"), ["0192bbbb-two"]);
     }
     for _ in 0..2 {
-        bench.log(sprag_memory::records::RESTORED, json!({"ids": ["0192aaaa-one"]}));
+        bench.log("learning.restored", json!({"ids": ["0192aaaa-one"]}));
         mirror.restore("0192aaaa-one").unwrap();
         assert_eq!(ids(&mut mirror, "lexer drops"), ["0192aaaa-one", "0192bbbb-two"]);
     }
@@ -144,8 +144,8 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
 
     let mut newer = learning("0192cccc-new", "The lexer was written anew", "project");
     newer.supersedes = vec![Text::from("0192bbbb-two")];
-    bench.log(sprag_memory::records::ACCEPTED, json!(newer));
-    bench.log(sprag_memory::records::SUPERSEDED, json!({"id": "0192bbbb-two", "by": "0192cccc-new"}));
+    bench.log("learning.accepted", json!(newer));
+    bench.log("learning.superseded", json!({"id": "0192bbbb-two", "by": "0192cccc-new"}));
     mirror.write(&newer).unwrap();
     mirror.archive("0192bbbb-two").unwrap();
     assert_eq!(ids(&mut mirror, "lexer"), ["0192aaaa-one", "0192cccc-new"]);
@@ -257,11 +257,9 @@ fn what_is_personal_or_a_sessions_own_goes_nowhere() {
     let bench = Bench::new();
     let world = bench.world();
     for scope in ["personal", "ephemeral"] {
-        let kept = bench.log(
-            sprag_memory::records::ACCEPTED,
-            json!(learning("0192dddd-mine", "I like short lines", scope)),
-        );
-        let archived = bench.log(sprag_memory::records::ARCHIVED, json!({"ids": ["0192dddd-mine"]}));
+        let kept =
+            bench.log("learning.accepted", json!(learning("0192dddd-mine", "I like short lines", scope)));
+        let archived = bench.log("learning.archived", json!({"ids": ["0192dddd-mine"]}));
         assert_eq!(mirror(&world, &[kept, archived], at(1)), Vec::<String>::new());
     }
     assert_eq!(waiting(&bench), 0);
@@ -275,14 +273,10 @@ fn what_a_backend_does_not_take_waits_and_is_tried_again() {
     // A file where its folder should be: nothing can be written there.
     fs::write(bench.worktree().join("memory/daily"), "in the way").unwrap();
     let world = bench.world();
-    let one = bench.log(
-        sprag_memory::records::ACCEPTED,
-        json!(learning("0192aaaa-one", "The lexer needs a newline", "project")),
-    );
-    let two = bench.log(
-        sprag_memory::records::ACCEPTED,
-        json!(learning("0192bbbb-two", "The parser needs a rest", "project")),
-    );
+    let one = bench
+        .log("learning.accepted", json!(learning("0192aaaa-one", "The lexer needs a newline", "project")));
+    let two =
+        bench.log("learning.accepted", json!(learning("0192bbbb-two", "The parser needs a rest", "project")));
     let warned = mirror(&world, &[one, two], at(1));
     assert!(
         warned.len() == 1 && warned[0].contains("`total-recall`") && warned[0].contains("2 wait"),
@@ -309,7 +303,7 @@ fn what_a_backend_does_not_take_waits_and_is_tried_again() {
     let mut mirror = (total_recall::BACKEND.open)(&bench.site()).unwrap();
     assert_eq!(mirror.search("needs", 10).unwrap().len(), 2);
     let log = fs::read_to_string(bench.site().store.log_files().remove(0)).unwrap();
-    let acked = log.lines().find(|line| line.contains(ACKED)).unwrap();
+    let acked = log.lines().find(|line| line.contains("backend.acked")).unwrap();
     assert!(acked.contains("0192aaaa-one") && acked.contains("0192bbbb-two"), "{acked}");
 }
 
@@ -322,7 +316,7 @@ fn a_hook_takes_eight_at_most() {
         .map(|n| {
             json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project"))
         })
-        .map(|body| bench.log(sprag_memory::records::ACCEPTED, body))
+        .map(|body| bench.log("learning.accepted", body))
         .collect();
     enqueue(&world, &records, at(1)).unwrap();
     assert_eq!(
@@ -374,15 +368,12 @@ fn a_backend_that_comes_late_is_told_everything_once() {
     let world = bench.world();
     for n in 0..3 {
         bench.log(
-            sprag_memory::records::ACCEPTED,
+            "learning.accepted",
             json!(learning(&format!("0192aaaa-{n:04}"), &format!("The lexer needs {n} lines"), "project")),
         );
     }
-    bench.log(
-        sprag_memory::records::ACCEPTED,
-        json!(learning("0192dddd-mine", "I like short lines", "personal")),
-    );
-    bench.log(sprag_memory::records::ARCHIVED, json!({"ids": ["0192aaaa-0001"]}));
+    bench.log("learning.accepted", json!(learning("0192dddd-mine", "I like short lines", "personal")));
+    bench.log("learning.archived", json!({"ids": ["0192aaaa-0001"]}));
     let count =
         |world: &World<'_>| missing(world).unwrap().iter().map(|(_, orders)| orders.len()).sum::<usize>();
     assert_eq!(count(&world), 3);
@@ -393,6 +384,6 @@ fn a_backend_that_comes_late_is_told_everything_once() {
     assert_eq!(count(&world), 0);
     let mut mirror = (total_recall::BACKEND.open)(&bench.site()).unwrap();
     assert_eq!(mirror.search("lexer needs", 10).unwrap().len(), 2);
-    bench.log(sprag_memory::records::RESTORED, json!({"ids": ["0192aaaa-0001"]}));
+    bench.log("learning.restored", json!({"ids": ["0192aaaa-0001"]}));
     assert_eq!(count(&world), 1);
 }

@@ -12,7 +12,8 @@ use sprag_host::world::World;
 use sprag_memory::episode::{FailurePattern, FailurePatterns};
 use sprag_memory::learning::{Category, LearningStatus};
 use sprag_memory::learnings::Learnings;
-use sprag_memory::recall::floor::{self, FloorAudience, FloorVersion, FloorVersions};
+use sprag_memory::recall::floor::{FloorAudience, FloorVersion, FloorVersions};
+use sprag_memory::records::MemoryRecord;
 use sprag_memory::stats::insight::{self, CurrentSettings, Insight, SuggestedSetting};
 use sprag_memory::stats::{Stats, Week};
 use sprag_memory::usage::Uses;
@@ -178,7 +179,7 @@ fn revert(world: &World<'_>, json: bool, cx: &CommandCx) -> CommandResult {
     }
     let by = RecordAuthor::reporter();
     let record = |version: &FloorVersion| {
-        new_record::record_raw(floor::POLICY, cx.now, None, Some(by.clone()), json!(version))
+        new_record::record(&MemoryRecord::Floor(version.clone()), cx.now, None, Some(by.clone()))
     };
     store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
     projections::refresh::<FloorVersions>(&store, &RealDisk)?;

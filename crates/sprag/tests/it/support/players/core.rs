@@ -15,11 +15,12 @@ use sprag_govern::facts::{ConflictMarker, DetectedTracker, RoleMarks, SessionCha
 use sprag_govern::gates::needs::{Answers, SharedNeeds};
 use sprag_govern::gates::scope;
 use sprag_govern::obligation::Debts;
-use sprag_govern::report::{Decider, Report};
+use sprag_govern::report::Report;
 use sprag_govern::session::Session;
 use sprag_govern::settings::GovernSettings;
 use sprag_govern::verdict::Ruling;
 use sprag_intent::{DeclaredClass, IntentHistories};
+use sprag_memory::records::Decider;
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolOutcome, ToolRow};
 use sprag_policy::{RuleSet, Strictness};
 
