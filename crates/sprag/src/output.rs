@@ -7,6 +7,20 @@ use serde_json::{Value, json};
 
 use crate::advice;
 
+/// The form in which a command prints its result: text for people, or JSON for programs.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct OutputFormat {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl OutputFormat {
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+}
+
 pub(crate) fn line(text: impl AsRef<str>) {
     writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
 }

@@ -18,7 +18,7 @@ use sprag_host::sys::locations::{self, Locations};
 use sprag_host::world::World;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 mod agent;
 mod config;
@@ -212,8 +212,12 @@ pub(crate) fn delivered(delivery: &Delivery) -> Result<&'static str, Failure> {
 }
 
 /// Prints one object for programs, or lets `human` tell people.
-pub(crate) fn show(json: bool, value: impl FnOnce() -> Value, human: impl FnOnce()) -> CommandResult {
-    if json {
+pub(crate) fn show(
+    format: OutputFormat,
+    value: impl FnOnce() -> Value,
+    human: impl FnOnce(),
+) -> CommandResult {
+    if format.is_json() {
         output::json(value());
     } else {
         human();

@@ -264,7 +264,10 @@ pub(crate) fn check_vanishing(
         (ProofSide::After, Err(_)) => false,
     };
     if is_missed {
-        return Err(refused(format!("inlining of `{}`: something may ask for it by its name", seen.text(id))));
+        return Err(refused(format!(
+            "inlining of `{}`: something may ask for it by its name",
+            seen.text(id)
+        )));
     }
     Ok(match side {
         ProofSide::Before => declarations::reach(seen, id),

@@ -6,7 +6,7 @@ use sprag_govern::report::{AnswerReport, Report};
 use sprag_host::report;
 
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Keep the answer to a question, for whoever asks it again
 ///
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -44,7 +43,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let delivery = report::send(&world, &session, Report::Answered(answered), &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
-        args.json,
+        args.format,
         || json!({"session": session, "delivery": how}),
         || output::line(format!("noted in session `{}` ({how})", session.as_str())),
     )

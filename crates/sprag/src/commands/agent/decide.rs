@@ -12,7 +12,7 @@ use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{CommandCx, CommandResult, check_person, delivered, show, words};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Decide a review: COMPLETE or ISSUES (a reviewer's, or a person's)
 ///
@@ -41,9 +41,8 @@ pub(crate) struct Args {
     /// The session that is reviewed, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -88,7 +87,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if is_hidden && !token.as_ref().is_some_and(|token| review::is_used_in_sandbox(&world, &session, token)) {
         return Err(Failure::not_reviewer());
     }
-    let json = args.json;
+    let format = args.format;
     let decided = decided(args, summary, token);
     let word = decided.word;
     let report = Report::Decided(decided);
@@ -98,17 +97,17 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         report::send(&world, &session, report, &cx.cwd, cx.now)?
     };
     let how = delivered(&delivery)?;
-    tell(json, word, &session, how)
+    tell(format, word, &session, how)
 }
 
 /// Of the work at a stage of a plan: whoever started the reviewer finds it, and knows the token.
 fn leave(args: Args, summary: Text<500>, path: &Path, cx: &CommandCx) -> CommandResult {
     let token = args.token.clone().or_else(|| given(cx)).ok_or_else(Failure::not_reviewer)?;
-    let json = args.json;
+    let format = args.format;
     let decided = decided(args, summary, Some(token));
     review::leave(path, &decided, &RealDisk)?;
     show(
-        json,
+        format,
         || json!({"word": decided.word, "delivery": "left"}),
         || output::line(format!("{} (left for whoever started the review)", decided.word.name())),
     )
@@ -133,9 +132,9 @@ fn decided(args: Args, summary: Text<500>, token: Option<String>) -> ReviewDecis
     }
 }
 
-fn tell(json: bool, word: ReviewResult, session: &SessionId, how: &str) -> CommandResult {
+fn tell(format: OutputFormat, word: ReviewResult, session: &SessionId, how: &str) -> CommandResult {
     show(
-        json,
+        format,
         || json!({"session": session, "word": word, "delivery": how}),
         || output::line(format!("{} for session `{}` ({how})", word.name(), session.as_str())),
     )

@@ -17,7 +17,7 @@ use sprag_plan::notes::StageNote;
 use super::note::stage_of;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Write down where a stage is, for the agent that takes over
 ///
@@ -46,9 +46,8 @@ pub(crate) struct Args {
     /// The stage (default: the one that is worked at here)
     #[arg(long)]
     stage: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 #[derive(clap::Subcommand)]
@@ -64,9 +63,8 @@ struct ShowArgs {
     /// An earlier one, by its number
     #[arg(long)]
     number: Option<u32>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -105,7 +103,7 @@ fn write(args: &Args, cx: &CommandCx) -> CommandResult {
     let number = handoffs::write(&run, &plan, &stage, &RealDisk, &whole)?;
     let path = handoffs::path(&run, &plan, &stage, number);
     show(
-        args.json,
+        args.format,
         || json!({"plan": plan, "stage": stage, "number": number, "path": path}),
         || output::line(format!("stage `{}` is handed over: `{}`", stage.as_str(), path.display())),
     )
@@ -156,7 +154,7 @@ fn tell(args: &ShowArgs, cx: &CommandCx) -> CommandResult {
         Some(_) | None => {}
     }
     show(
-        args.json,
+        args.format,
         || {
             let handoff = found.as_ref().map(|(number, it)| {
                 let mut keys: Map<String, Value> = it.keys().into_iter().collect();

@@ -7,7 +7,7 @@ use sprag_host::report;
 use sprag_host::report::submit::Submitter;
 
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Keep a lesson: what went wrong, and what to do about it
 ///
@@ -24,9 +24,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         output::note(format!("sprag: warning: {warning}"));
     }
     show(
-        args.json,
+        args.format,
         || {
             json!({
                 "session": session, "delivery": how, "intent": recorded.intent, "accepted": came.accepted,

@@ -12,7 +12,7 @@ use sprag_plan::run::Run;
 
 use crate::commands::{CommandCx, CommandResult, show, words};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Note something that the next agent of a stage should know
 ///
@@ -31,9 +31,8 @@ pub(crate) struct StageArg {
     /// The stage (default: the one that is worked at here)
     #[arg(long)]
     stage: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -49,7 +48,7 @@ pub(crate) fn write(cx: &CommandCx, about: &StageArg, command: &str, said: NoteB
     match notes::append(&run, &plan, &RealDisk, &note)? {
         notes::NoteOutcome::Full => Err(Failure::too_many_notes(stage.as_str())),
         notes::NoteOutcome::Written => show(
-            about.json,
+            about.format,
             || serde_json::json!({"plan": plan, "stage": stage, "id": note.id, "kind": note.said.name()}),
             || output::line(format!("noted for stage `{}`", stage.as_str())),
         ),

@@ -4,7 +4,7 @@ use sprag_govern::report::Report;
 use sprag_host::report;
 
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Note an observation in a session's journal
 ///
@@ -16,9 +16,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -29,7 +28,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
-        args.json,
+        args.format,
         || serde_json::json!({"session": session, "delivery": how}),
         || output::line(format!("noted in session `{}` ({how})", session.as_str())),
     )

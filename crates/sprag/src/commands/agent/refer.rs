@@ -8,7 +8,7 @@ use sprag_host::{memory, report};
 
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Say which learnings were of use, and how
 #[derive(clap::Args)]
@@ -22,9 +22,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -44,7 +43,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
-        args.json,
+        args.format,
         || json!({"session": session, "delivery": how, "ids": ids}),
         || output::line(format!("noted in session `{}` ({how})", session.as_str())),
     )

@@ -12,7 +12,7 @@ use sprag_memory::write_gate::SimilarResolution;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, delivered, show, words};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Hand in what was learned: candidates as JSON on stdin
 ///
@@ -36,9 +36,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -60,7 +59,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let came = hand_in(&world, &hand, &text, resolution)?;
     let how = delivered(&came.delivery)?;
     show(
-        args.json,
+        args.format,
         || {
             json!({
                 "session": session, "delivery": how, "accepted": came.accepted, "rejected": came.rejected,

@@ -7,7 +7,7 @@ use sprag_host::report;
 use sprag_memory::records::Decider;
 
 use crate::commands::{CommandCx, CommandResult, delivered, show, words};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Say that there is nothing to learn, and why
 #[derive(clap::Args)]
@@ -20,9 +20,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -45,7 +44,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let delivery = report::send(&world, &session, report, &cx.cwd, cx.now)?;
     let how = delivered(&delivery)?;
     show(
-        args.json,
+        args.format,
         || json!({"session": session, "delivery": how, "decider": decider.name()}),
         || output::line(format!("skipped in session `{}` ({how})", session.as_str())),
     )

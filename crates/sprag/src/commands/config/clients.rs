@@ -7,14 +7,13 @@ use sprag_host::clients::{CLIENTS, Client};
 use sprag_host::store::projections;
 
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List the clients Sprag knows, what each can do, and its last event here
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -27,7 +26,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         seen.map(|row| row.last.to_string())
     };
     show(
-        args.json,
+        args.format,
         || {
             let clients: Vec<Value> = CLIENTS.iter().map(|client| {
                 let can: serde_json::Map<String, Value> =

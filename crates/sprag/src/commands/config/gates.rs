@@ -7,7 +7,7 @@ use sprag_host::store::journal;
 use sprag_host::{config, report};
 
 use crate::commands::{CommandCx, CommandResult, show, warn};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List the gates with their settings, and the state a session has in each
 #[derive(clap::Args)]
@@ -15,9 +15,8 @@ pub(crate) struct Args {
     /// The session, by id or its start
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -46,7 +45,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         })
         .collect();
     show(
-        args.json,
+        args.format,
         || {
             let gates: Vec<_> = rows
                 .iter()

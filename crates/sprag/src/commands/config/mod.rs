@@ -17,7 +17,7 @@ use sprag_host::sys::locations::Locations;
 
 use super::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show or change the configuration
 #[derive(clap::Args)]
@@ -33,17 +33,15 @@ enum Command {
         /// Print the commented reference instead
         #[arg(long)]
         defaults: bool,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Print one value
     Get {
         /// Dotted, for example `circuit_breaker.max_blocks`
         key: String,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Set one value, for this user unless told otherwise
     Set {
@@ -57,34 +55,34 @@ enum Command {
         /// In this worktree only
         #[arg(long)]
         local: bool,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Print the files of all layers, lowest first
     Path {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
 }
 
 pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    match args.command.unwrap_or(Command::Show { defaults: false, json: false }) {
-        Command::Show { defaults: true, json } => {
-            show(json, || json!({ "defaults": config::defaults() }), || output::text_raw(&config::defaults()))
-        }
-        Command::Show { json, .. } => show_all(json, cx),
-        Command::Get { key, json } => get(&key, json, cx),
-        Command::Set { key, value, project, local, json } => {
+    match args.command.unwrap_or(Command::Show { defaults: false, format: OutputFormat::default() }) {
+        Command::Show { defaults: true, format } => show(
+            format,
+            || json!({ "defaults": config::defaults() }),
+            || output::text_raw(&config::defaults()),
+        ),
+        Command::Show { format, .. } => show_all(format, cx),
+        Command::Get { key, format } => get(&key, format, cx),
+        Command::Set { key, value, project, local, format } => {
             let layer = match (project, local) {
                 (true, _) => Layer::Project,
                 (_, true) => Layer::Local,
                 _ => Layer::User,
             };
-            set(&key, &value, layer, json, cx)
+            set(&key, &value, layer, format, cx)
         }
-        Command::Path { json } => paths(json, cx),
+        Command::Path { format } => paths(format, cx),
     }
 }
 
@@ -104,10 +102,10 @@ fn resolved(cx: &CommandCx) -> Result<Resolved, Failure> {
     if resolved.problems.is_empty() { Ok(resolved) } else { Err(Failure::config(&resolved.problems)) }
 }
 
-fn show_all(json: bool, cx: &CommandCx) -> CommandResult {
+fn show_all(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let resolved = resolved(cx)?;
     show(
-        json,
+        format,
         || {
             let settings: Vec<_> = resolved
                 .settings
@@ -142,19 +140,19 @@ fn show_all(json: bool, cx: &CommandCx) -> CommandResult {
     )
 }
 
-fn get(key: &str, json: bool, cx: &CommandCx) -> CommandResult {
+fn get(key: &str, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let resolved = resolved(cx)?;
     let Some(setting) = resolved.settings.get(key) else {
         return Err(Failure::unknown_key(key, config::nearest(&resolved.settings, key).as_deref()));
     };
     show(
-        json,
+        format,
         || json!({"key": key, "value": setting.value, "layer": setting.layer.name()}),
         || output::line(setting.value.as_str().map_or_else(|| setting.value.to_string(), str::to_owned)),
     )
 }
 
-fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &CommandCx) -> CommandResult {
+fn set(key: &str, value: &str, layer: Layer, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     check_not_agent(&places)?;
     let found = config::files(&places).into_iter().find(|(found, _)| *found == layer);
@@ -163,16 +161,16 @@ fn set(key: &str, value: &str, layer: Layer, json: bool, cx: &CommandCx) -> Comm
     };
     config::edit::set(&RealDisk, layer, &path, key, value)?;
     show(
-        json,
+        format,
         || json!({"key": key, "value": value, "path": path}),
         || output::line(format!("set `{key}` to {value} in `{}`", path.display())),
     )
 }
 
-fn paths(json: bool, cx: &CommandCx) -> CommandResult {
+fn paths(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let files = config::files(&places(cx));
     show(
-        json,
+        format,
         || {
             let files: Vec<_> = files
                 .iter()

@@ -6,7 +6,7 @@ use sprag_host::config::switches::{self, SwitchOff};
 use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{CommandCx, CommandResult, check_person, seconds, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Switch Sprag off (a person's): hooks answer nothing and record nothing
 #[derive(clap::Args)]
@@ -17,9 +17,8 @@ pub(crate) struct Args {
     /// For how long, for example `2h`; default: until `sprag on`
     #[arg(long = "for", value_name = "SPAN")]
     span: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -38,7 +37,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let place = if args.here { "in this repository" } else { "everywhere" };
     let end = until.map_or("until `sprag on`".to_owned(), |until| format!("until {until}"));
     show(
-        args.json,
+        args.format,
         || json!({"off": place, "until": until}),
         || output::line(format!("sprag is off {place} {end}\n  next: sprag on")),
     )

@@ -6,14 +6,13 @@ use sprag_host::config::switches;
 use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Switch Sprag on again, here and everywhere
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -25,7 +24,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         switches::write_off(user, &RealDisk, &off)?;
     }
     show(
-        args.json,
+        args.format,
         || json!({ "was_off": was_off }),
         || output::line(if was_off { "sprag is on again" } else { "sprag was on already" }),
     )

@@ -10,7 +10,7 @@ use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Trust this project's configuration as it is now (a person's)
 ///
@@ -20,9 +20,8 @@ pub(crate) struct Args {
     /// Take the trust back
     #[arg(long)]
     revoke: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     switches::set_trust(user, &RealDisk, &files)?;
     let done = if args.revoke { "no longer trusted" } else { "trusted as it is now" };
     show(
-        args.json,
+        args.format,
         || json!({"files": files.iter().map(|(path, _)| path).collect::<Vec<_>>(), "trusted": !args.revoke}),
         || files.iter().for_each(|(path, _)| output::line(format!("`{}`: {done}", path.display()))),
     )

@@ -15,7 +15,7 @@ use sprag_intent::{Intent, IntentRecord, IntentStatus};
 use super::{all, one, worktree};
 use crate::commands::{CommandCx, CommandResult, check_person, delivered, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Close an intent: its checks are run, and criteria without one need a person's `accept`
 ///
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -75,7 +74,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         }
     }
     show(
-        args.json,
+        args.format,
         || json!({"intent": intent.id, "status": IntentStatus::Done.name()}),
         || output::line(format!("intent `{}` is done", intent.id)),
     )

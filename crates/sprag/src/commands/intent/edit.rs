@@ -8,7 +8,7 @@ use sprag_intent::{Intent, IntentFiles, IntentOrigin, IntentSet, Ownership};
 use super::{all, worktree};
 use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Add an intent to `.sprag/intents.yaml` (not for agents)
 #[derive(clap::Args)]
@@ -21,9 +21,8 @@ pub(crate) struct NewArgs {
     /// A pattern of paths that may be changed for it; may be given more than once
     #[arg(long)]
     scope: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
@@ -55,7 +54,7 @@ pub(crate) fn new(args: NewArgs, cx: &CommandCx) -> CommandResult {
         .ok_or_else(|| Failure::not_editable(path))?;
     sprag_host::intents::rewrite(&world, &world.places, IntentOrigin::Sprag, &new)?;
     show(
-        args.json,
+        args.format,
         || json!({"intent": args.id, "file": path}),
         || output::line(format!("intent `{}` is in `{path}`", args.id)),
     )
@@ -67,9 +66,8 @@ pub(crate) struct SyncArgs {
     /// Say what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
@@ -97,7 +95,7 @@ pub(crate) fn sync(args: SyncArgs, cx: &CommandCx) -> CommandResult {
     }
     let row = |(intent, status): &(&Intent, &str)| json!({"id": intent.id, "from": intent.status.name(), "to": status, "file": intent.origin.path()});
     show(
-        args.json,
+        args.format,
         || json!({"changed": changed.iter().map(row).collect::<Vec<_>>(), "dry_run": args.dry_run}),
         || {
             if changed.is_empty() {

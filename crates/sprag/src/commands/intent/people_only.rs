@@ -10,16 +10,15 @@ use sprag_intent::{CriterionProof, IntentOrigin, IntentRecord, IntentStatus, Own
 use super::{all, one, worktree};
 use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Open an intent again that is done (a person's)
 #[derive(clap::Args)]
 pub(crate) struct ReopenArgs {
     /// Its id
     id: String,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
@@ -32,7 +31,7 @@ pub(crate) fn reopen(args: ReopenArgs, cx: &CommandCx) -> CommandResult {
         sprag_host::report::intent::record(&world, &reopened, cx.now)?;
     }
     show(
-        args.json,
+        args.format,
         || json!({"intent": intent.id, "status": IntentStatus::InProgress.name()}),
         || output::line(format!("intent `{}` is open", intent.id)),
     )
@@ -49,9 +48,8 @@ pub(crate) struct AcceptArgs {
     /// Only this criterion, by its id or its number; may be given more than once
     #[arg(long)]
     criterion: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
@@ -75,7 +73,7 @@ pub(crate) fn accept(args: AcceptArgs, cx: &CommandCx) -> CommandResult {
     let accepted = IntentRecord::Accepted(AcceptedIntent { id: intent.id.clone(), met, fingerprint });
     sprag_host::report::intent::record(&world, &accepted, cx.now)?;
     show(
-        args.json,
+        args.format,
         || json!({"intent": intent.id, "met": count, "links": args.criterion.is_empty()}),
         || output::line(format!("accepted for intent `{}`: {count} criteria", intent.id)),
     )
@@ -89,9 +87,8 @@ pub(crate) struct ExpandArgs {
     /// Paths or patterns, relative to the repository
     #[arg(required = true)]
     patterns: Vec<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
@@ -120,7 +117,7 @@ pub(crate) fn expand(args: ExpandArgs, cx: &CommandCx) -> CommandResult {
     });
     sprag_host::report::intent::record(&world, &expanded, cx.now)?;
     show(
-        args.json,
+        args.format,
         || json!({"intent": intent.id, "owned_scope": after.owned.globs(), "fingerprint": after.fingerprint}),
         || {
             output::line(format!(

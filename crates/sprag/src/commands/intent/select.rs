@@ -9,7 +9,7 @@ use sprag_intent::DeclaredClass;
 
 use super::{all, one};
 use crate::commands::{CommandCx, CommandResult, delivered, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Choose the intent that the changes to come serve
 ///
@@ -24,9 +24,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 fn class(text: &str) -> Result<DeclaredClass, String> {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let context = sprag_host::intents::context::context_of(&world, intent.id.as_str(), &session, cx.now)?;
     let context = context.map(|context| context.to_string()).unwrap_or_default();
     show(
-        args.json,
+        args.format,
         || {
             json!({
                 "session": session,

@@ -9,14 +9,13 @@ use sprag_intent::{IntentFileError, IntentFiles, IntentSet, Ownership};
 use super::{all, one, worktree};
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List the intents of this repository
 #[derive(clap::Args)]
 pub(crate) struct ListIntents {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
@@ -28,7 +27,7 @@ pub(crate) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
     };
     let standings = sprag_host::intents::standings(&world)?;
     show(
-        args.json,
+        args.format,
         || json!({"intents": set.iter().map(|intent| intent_files::json(intent, &standings)).collect::<Vec<_>>()}),
         || {
             if set.is_empty() {
@@ -57,9 +56,8 @@ pub(crate) fn list(args: ListIntents, cx: &CommandCx) -> CommandResult {
 pub(crate) struct ShowIntent {
     /// Its id
     id: String,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
@@ -69,7 +67,7 @@ pub(crate) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
     let standings = sprag_host::intents::standings(&world)?;
     let context = sprag_host::intents::context::context_of(&world, &args.id, &SessionId::new(""), cx.now)?;
     show(
-        args.json,
+        args.format,
         || json!({ "intent": intent_files::json(intent, &standings) }),
         || output::line(context.map(|context| context.to_string()).unwrap_or_default()),
     )
@@ -78,16 +76,15 @@ pub(crate) fn show_one(args: ShowIntent, cx: &CommandCx) -> CommandResult {
 /// Tell what is wrong with the files of intents, by line and column
 #[derive(clap::Args)]
 pub(crate) struct CheckIntents {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let Some(loaded) = intent_files::load(&worktree(&world)?) else {
         return show(
-            args.json,
+            args.format,
             || json!({"intents": 0, "problems": [], "warnings": []}),
             || output::line("this repository has no intents"),
         );
@@ -101,7 +98,7 @@ pub(crate) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
     };
     let rows = |all: &[IntentFileError]| all.iter().map(row).collect::<Vec<_>>();
     show(
-        args.json,
+        args.format,
         || json!({"intents": count, "problems": rows(problems), "warnings": rows(&loaded.warnings)}),
         || {
             problems.iter().for_each(|bad| output::line(bad.to_string()));

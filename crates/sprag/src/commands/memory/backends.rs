@@ -6,7 +6,7 @@ use sprag_host::memory::mirrors::{self, BACKENDS, MirrorContext};
 use sprag_host::store::outbox;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List where learnings are mirrored to
 ///
@@ -16,9 +16,8 @@ pub(crate) struct Args {
     /// Also ask each whether it answers; one may be a program that is started for it
     #[arg(long)]
     ping: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -44,7 +43,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         }));
     }
     let ending = if is_good { CommandEnd::Done } else { CommandEnd::No };
-    if args.json {
+    if args.format.is_json() {
         output::json(json!({ "backends": rows }));
         return Ok(ending);
     }

@@ -22,7 +22,7 @@ use sprag_memory::records::MemoryRecord;
 
 use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Have the judge read past sessions for what they taught
 ///
@@ -38,9 +38,8 @@ pub(crate) struct Args {
     /// Sessions that are read at the most
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// Larger than what a person says in a session, with all the results of tools between.
@@ -70,7 +69,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let tokens: usize = past.iter().map(|past| past.question.len() / 4).sum();
     if !args.apply {
         return show(
-            args.json,
+            args.format,
             || {
                 let sessions: Vec<Value> = past
                     .iter()
@@ -107,7 +106,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
     bar.finish_and_clear();
     show(
-        args.json,
+        args.format,
         || json!({"dry_run": false, "sessions": found, "tokens": tokens}),
         || {
             for session in &found {

@@ -36,7 +36,7 @@ pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     };
     desk.write(place, &[record])?;
     show(
-        args.json,
+        args.format,
         || json!({"verified": [old.id], "gone": gone}),
         || {
             output::line(format!("verified `{}`", old.id));
@@ -53,7 +53,7 @@ pub(crate) fn rate(args: &RateArgs, cx: &CommandCx) -> CommandResult {
     let rated = LearningRating { id: id.clone(), is_useful: args.useful, why: why(args.why.as_deref())? };
     desk.write(place, &[desk.record(&MemoryRecord::Rated(rated))])?;
     show(
-        args.json,
+        args.format,
         || json!({"rated": [id], "is_useful": args.useful}),
         || output::line(format!("rated `{id}`")),
     )
@@ -97,7 +97,7 @@ fn change(
     }
     let ids: Vec<&Text<64>> = found.iter().map(|(_, id)| id).collect();
     show(
-        args.json,
+        args.format,
         || json!({ done: ids }),
         || ids.iter().for_each(|id| output::line(format!("{done} `{id}`"))),
     )
@@ -122,7 +122,7 @@ pub(crate) fn supersede(args: &SupersedeArgs, cx: &CommandCx) -> CommandResult {
     let superseded = Superseded { id: old_id.clone(), by: new_id.clone(), why };
     desk.write(place, &[desk.record(&MemoryRecord::Superseded(superseded))])?;
     show(
-        args.json,
+        args.format,
         || json!({"superseded": [old_id], "by": new_id}),
         || output::line(format!("`{old_id}` is replaced by `{new_id}`")),
     )

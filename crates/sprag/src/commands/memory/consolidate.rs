@@ -22,7 +22,7 @@ use sprag_memory::write_gate::SimilarResolution;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show learnings that could be one; merge them with the judge's help (a person's)
 ///
@@ -30,11 +30,10 @@ use crate::output;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Have the judge (`memory.judge`) merge each group, and keep what you say yes to
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     apply: bool,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "apply")]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// Learnings that are compared with each other; beyond that it takes too long.
@@ -49,7 +48,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         return apply(&world, &groups, cx);
     }
     show(
-        args.json,
+        args.format,
         || {
             let groups: Vec<Value> = groups
                 .iter()

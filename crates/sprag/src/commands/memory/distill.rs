@@ -11,7 +11,7 @@ use sprag_orchestrator::stage_session::distill;
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,9 +21,8 @@ pub(crate) struct Args {
     /// Commit what is written below `.sprag` here: what a stage of type `knowledge-distill` does
     #[arg(long)]
     commit: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
         None
     };
     show(
-        args.json,
+        args.format,
         || json!({"notes": all.notes, "kept": all.kept, "not_kept": all.not_kept, "commit": commit}),
         || {
             output::line(format!("{} notes: {} kept, {} not", all.notes, all.kept, all.not_kept));

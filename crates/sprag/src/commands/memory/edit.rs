@@ -28,7 +28,7 @@ pub(crate) fn run(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     }
     let changed: Vec<_> = corrected.iter().map(|learning| learning.id.clone()).collect();
     show(
-        args.json,
+        args.format,
         || json!({ "corrected": changed }),
         || {
             if changed.is_empty() {

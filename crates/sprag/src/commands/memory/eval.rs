@@ -18,7 +18,7 @@ use sprag_memory::index::query::{FLOOR, IndexQuery, RankWeights, WEIGHTS};
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Measure the memory on data with a key
 #[derive(clap::Args)]
@@ -47,9 +47,8 @@ struct EvalSet {
     /// Draws for an interval
     #[arg(long, default_value_t = 1000)]
     boot: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -92,7 +91,7 @@ fn retrieval(of: &EvalSet, cx: &CommandCx) -> CommandResult {
         }
     }
     show(
-        of.json,
+        of.format,
         || json!({"v": 1, "queries": data.queries.len(), "rows": rows}),
         || {
             output::line(format!("{} queries, {} texts", data.queries.len(), data.texts));
@@ -265,7 +264,7 @@ fn duplicates(of: &EvalSet, cx: &CommandCx) -> CommandResult {
     if rows.is_empty() {
         return Err(Failure::no_data(&dir));
     }
-    show(of.json, || json!({"v": 1, "rows": rows}), || rows.iter().for_each(tell_pairs))
+    show(of.format, || json!({"v": 1, "rows": rows}), || rows.iter().for_each(tell_pairs))
 }
 
 fn tell_pairs(row: &Value) {

@@ -11,7 +11,7 @@ use sprag_memory::import::{IMPORTERS, find};
 
 use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Take over the memory of another program
 ///
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// Write it down (not for agents)
     #[arg(long)]
     apply: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 fn names() -> clap::builder::PossibleValuesParser {
@@ -58,7 +57,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         import::apply(&world, &plan, cx.now)?;
     }
     show(
-        args.json,
+        args.format,
         || {
             let new: Vec<_> = plan
                 .new

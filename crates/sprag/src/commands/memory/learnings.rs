@@ -17,7 +17,7 @@ pub(crate) use crate::commands::memory::list::show_one;
 use crate::commands::memory::{change, distill, edit, list, promote};
 use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List, show and look after what was learned
 #[derive(clap::Args)]
@@ -50,9 +50,8 @@ enum Command {
     Distill(distill::Args),
     /// Take in what other clones wrote and what was edited by hand, and write the files anew
     Render {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
 }
 
@@ -70,18 +69,16 @@ pub(crate) struct ListArgs {
     /// One of its tags
     #[arg(long)]
     pub(crate) tag: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct OneArgs {
     /// Its id, or the start of it, six characters at least
     pub id: String,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub format: OutputFormat,
 }
 
 #[derive(clap::Args)]
@@ -92,9 +89,8 @@ pub(crate) struct SomeArgs {
     /// Why, at most 500 characters
     #[arg(long)]
     pub(crate) why: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(clap::Args)]
@@ -110,9 +106,8 @@ pub(crate) struct RateArgs {
     /// Why, at most 500 characters
     #[arg(long)]
     pub(crate) why: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(clap::Args)]
@@ -125,9 +120,8 @@ pub(crate) struct SupersedeArgs {
     /// Why, at most 500 characters
     #[arg(long)]
     pub(crate) why: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(clap::Args)]
@@ -137,9 +131,8 @@ pub(crate) struct PromoteArgs {
     /// `team`, `project` or `personal`
     #[arg(long)]
     pub(crate) to: String,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -154,11 +147,11 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Command::Edit(args) => edit::run(&args, cx),
         Command::Promote(args) => promote::run(&args, cx),
         Command::Distill(args) => distill::run(&args, cx),
-        Command::Render { json } => render(json, cx),
+        Command::Render { format } => render(format, cx),
     }
 }
 
-fn render(json: bool, cx: &CommandCx) -> CommandResult {
+fn render(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let done = memory::maintain(&world, cx.now)?;
     if sprag_host::store::clone::project_dir(&world.places).is_none() {
@@ -166,7 +159,7 @@ fn render(json: bool, cx: &CommandCx) -> CommandResult {
     }
     done.problems.iter().for_each(|problem| output::note(format!("sprag: not taken over: {problem}")));
     show(
-        json,
+        format,
         || json!({"taken": done.taken, "edited": done.edited, "published": done.published, "problems": done.problems}),
         || {
             output::line(format!(

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ListArgs, cx: &CommandCx) -> CommandResult {
         desk.all.entries().map(|(_, entry)| entry).filter(|entry| fits(entry)).collect();
     found.sort_by(|a, b| (b.learning.at, &b.learning.id).cmp(&(a.learning.at, &a.learning.id)));
     show(
-        args.json,
+        args.format,
         || json!({"learnings": found.iter().map(|entry| to_json(entry)).collect::<Vec<_>>()}),
         || {
             if found.is_empty() {
@@ -63,7 +63,7 @@ pub(crate) fn show_one(args: &OneArgs, cx: &CommandCx) -> CommandResult {
     let (_, entry) = desk.find(&args.id)?;
     let states = states(&desk, entry);
     show(
-        args.json,
+        args.format,
         || {
             let mut learning = to_json(entry);
             learning["seen"] = json!(

@@ -7,7 +7,7 @@ use sprag_host::upkeep::{self, STEPS, StepResult, UpkeepMode, UpkeepStep};
 
 use crate::commands::{CommandCx, CommandResult, show, warn};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Do what the memory needs from time to time: archive, settle, deliver
 ///
@@ -17,9 +17,8 @@ pub(crate) struct Args {
     /// Only say what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// Lines of one step that a person is told.
@@ -43,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
     bar.finish_and_clear();
     drop(lock);
-    show(args.json, || data(&done, args.dry_run), || tell(&done, args.dry_run))
+    show(args.format, || data(&done, args.dry_run), || tell(&done, args.dry_run))
 }
 
 fn data(done: &[(&UpkeepStep, StepResult)], dry_run: bool) -> Value {

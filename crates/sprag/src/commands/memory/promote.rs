@@ -56,7 +56,7 @@ pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
         desk.write(from, &[desk.record(&MemoryRecord::Superseded(superseded))])?;
     }
     show(
-        args.json,
+        args.format,
         || json!({"promoted": new.id, "from": old.id, "scope": to}),
         || output::line(format!("`{}` is now known to {} as `{}`", old.id, to.name(), new.id)),
     )

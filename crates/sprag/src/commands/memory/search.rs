@@ -22,7 +22,7 @@ use sprag_memory::learning::{Category, LearningScope, LearningStatus};
 use crate::commands::{CommandCx, CommandEnd, CommandResult, seconds, show};
 use crate::failure::Failure;
 use crate::input::{InputLine, next_line};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Find what is remembered
 ///
@@ -66,9 +66,8 @@ pub(crate) struct Args {
     /// Read questions from stdin, one JSON object a line: `query_id`, `text`; `pool`, `files`, `tags`, `limit`
     #[arg(long, requires = "store", conflicts_with_all = ["query", "scope", "category", "tag", "file", "since", "archived"])]
     jsonl: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 const LIMIT: usize = 10;
@@ -93,11 +92,11 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
     let is_empty = hits.is_empty();
     show(
-        args.json,
+        args.format,
         || json!({ "hits": hits.iter().map(to_json).collect::<Vec<_>>() }),
         || hits.iter().for_each(tell),
     )?;
-    if is_empty && !args.json {
+    if is_empty && !args.format.is_json() {
         output::note("nothing that is likely to be of use; `--all` shows the rest");
     }
     Ok(if is_empty { CommandEnd::No } else { CommandEnd::Done })

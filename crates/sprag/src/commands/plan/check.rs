@@ -9,7 +9,7 @@ use sprag_plan::spec::validate::Validated;
 
 use super::looked_at;
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Tell all that is wrong with a plan, by line and column
 #[derive(clap::Args)]
@@ -19,9 +19,8 @@ pub(crate) struct Args {
     /// Warnings count as errors
     #[arg(long)]
     strict: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -43,7 +42,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             .collect::<Vec<_>>()
     };
     show(
-        args.json,
+        args.format,
         || {
             json!({
                 "file": file,

@@ -8,7 +8,7 @@ use sprag_plan::view::drawing;
 
 use super::good;
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show which stages wait for which, level by level, and the longest way through
 #[derive(clap::Args)]
@@ -21,9 +21,8 @@ pub(crate) struct Args {
     /// Print it for Mermaid
     #[arg(long, conflicts_with = "json")]
     mermaid: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -32,7 +31,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let id = |stage: &usize| plan.stages()[*stage].id.as_str();
     let ids = |stages: &[usize]| stages.iter().map(id).collect::<Vec<_>>();
     show(
-        args.json,
+        args.format,
         || {
             json!({
                 "plan": plan.head.name,

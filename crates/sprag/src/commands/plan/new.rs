@@ -11,7 +11,7 @@ use sprag_plan::spec::values::{Readable as _, Slug};
 use crate::advice::file_word;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Write a plan to begin with: two stages beside each other, and one that builds on both
 #[derive(clap::Args)]
@@ -21,9 +21,8 @@ pub(crate) struct Args {
     /// Where it is written; else `plans/NAME.md`
     #[arg(long)]
     file: Option<PathBuf>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -39,7 +38,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     })?;
     let shown = path.display().to_string();
     show(
-        args.json,
+        args.format,
         || json!({"plan": name, "file": shown}),
         || {
             output::line(format!("plan `{name}` is in `{shown}`"));

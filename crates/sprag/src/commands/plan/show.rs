@@ -14,7 +14,7 @@ use sprag_plan::spec::{Plan, StageSpec};
 use super::good;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show a plan as it is understood, or one stage of it
 #[derive(clap::Args)]
@@ -23,16 +23,15 @@ pub(crate) struct Args {
     file: PathBuf,
     /// A stage
     stage: Option<String>,
-    /// Print one JSON object, with every value
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = good(cx, &args.file)?;
     match &args.stage {
         None => show(
-            args.json,
+            args.format,
             || json!({"digest": plan.digest(), "plan": plan, "programs": programs(&plan)}),
             || whole(&plan),
         ),
@@ -41,7 +40,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 let known = plan.stages().iter().map(|stage| stage.id.as_str());
                 Failure::no_stage(id, &args.file, nearest(id, known))
             })?;
-            show(args.json, || json!({ "stage": stage }), || one(stage))
+            show(args.format, || json!({ "stage": stage }), || one(stage))
         }
     }
 }

@@ -12,7 +12,7 @@ use sprag_policy::import::{IMPORTERS, Import, RuleImporter, Skipped, find};
 
 use crate::commands::{CommandCx, CommandResult, check_not_agent, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Take over the permission rules of a client
 ///
@@ -31,9 +31,8 @@ pub(crate) struct Args {
     /// What a project's files allow is left out unless they are named: it would hold everywhere.
     #[arg(long)]
     write: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 fn names() -> clap::builder::PossibleValuesParser {
@@ -50,7 +49,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let origins = rule_import::origins(importer, &args.files, &cx.cwd, &places, &cx.env);
     let found = rule_import::read(importer, &origins)?;
     if !args.write {
-        return print(importer, &found, args.json);
+        return print(importer, &found, args.format);
     }
     let found = rule_import::without_foreign_allows(found, &origins);
     let user = user.ok_or(NoHome)?;
@@ -58,7 +57,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let changes = rule_import::write(importer, &rules(&found), user, &RealDisk)
         .map_err(|error| Failure::io("write", &path, &error))?;
     show(
-        args.json,
+        args.format,
         || {
             json!({
                 "rules": rules(&found),
@@ -81,10 +80,10 @@ fn rules(found: &Import) -> Vec<&Rule> {
     found.rules.iter().map(|imported| &imported.rule).collect()
 }
 
-fn print(importer: &RuleImporter, found: &Import, json: bool) -> CommandResult {
+fn print(importer: &RuleImporter, found: &Import, format: OutputFormat) -> CommandResult {
     let rules = rules(found);
     show(
-        json,
+        format,
         || json!({"rules": rules, "skipped": found.skipped}),
         || {
             output::text_raw(&rule_import::to_toml(importer, &rules));

@@ -19,7 +19,7 @@ use sprag_shell::{
 use super::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
 use crate::input::{InputLine, next_line};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 mod import;
 
@@ -57,17 +57,15 @@ enum Command {
         cmd: String,
         #[command(flatten)]
         which: PackArgs,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Try every rule on its own examples
     Test {
         #[command(flatten)]
         which: PackArgs,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Take over the permission rules of a client
     Import(import::Args),
@@ -75,9 +73,8 @@ enum Command {
     List {
         #[command(flatten)]
         which: PackArgs,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
 }
 
@@ -118,9 +115,9 @@ impl PackArgs {
 pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Check { jsonl: _, which, strict, timed } => check(&which, strict, timed),
-        Command::Explain { cmd, which, json } => explain(&cmd, &which, json, cx),
-        Command::Test { which, json } => test(&which, json, cx),
-        Command::List { which, json } => list(&which, json, cx),
+        Command::Explain { cmd, which, format } => explain(&cmd, &which, format, cx),
+        Command::Test { which, format } => test(&which, format, cx),
+        Command::List { which, format } => list(&which, format, cx),
         Command::Import(args) => import::run(args, cx),
     }
 }
@@ -235,7 +232,7 @@ fn to_json(judged: &RuleVerdict, script: Option<&Script>) -> Value {
     answer
 }
 
-fn explain(cmd: &str, which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
+fn explain(cmd: &str, which: &PackArgs, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let rules = which.good(cx)?;
     let place = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().into_owned());
     let (cwd, home) = (place(Some(cx.cwd.clone())), place(locations::home(&cx.env)));
@@ -245,7 +242,7 @@ fn explain(cmd: &str, which: &PackArgs, json: bool, cx: &CommandCx) -> CommandRe
     }
     let script = Script::parse(cmd, &ShellStart { cwd, home });
     let judged = set(&rules, Strictness::Usual)?.judge(&Subject::script(&script, &ground));
-    show(json, || to_json(&judged, Some(&script)), || tell(&script, &judged, &rules, &cx.cwd))
+    show(format, || to_json(&judged, Some(&script)), || tell(&script, &judged, &rules, &cx.cwd))
 }
 
 fn tell(script: &Script, judged: &RuleVerdict, rules: &[Sourced], cwd: &Path) {
@@ -340,13 +337,13 @@ fn doubt_name(kind: DoubtKind) -> &'static str {
     }
 }
 
-fn test(which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
+fn test(which: &PackArgs, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let (rules, problems) = which.here(cx)?;
     let failed = rule_files::failed_examples(&rules).map_err(|error| Failure::rules(&error))?;
     let examples: usize =
         rules.iter().map(|sourced| sourced.rule.matching.len() + sourced.rule.not_match.len()).sum();
     show(
-        json,
+        format,
         || {
             let failed: Vec<Value> = failed
                 .iter()
@@ -366,10 +363,10 @@ fn test(which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
     Ok(if failed.is_empty() && problems.is_empty() { CommandEnd::Done } else { CommandEnd::No })
 }
 
-fn list(which: &PackArgs, json: bool, cx: &CommandCx) -> CommandResult {
+fn list(which: &PackArgs, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let rules = which.good(cx)?;
     show(
-        json,
+        format,
         || {
             let rules: Vec<Value> = rules
                 .iter()

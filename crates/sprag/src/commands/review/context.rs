@@ -17,7 +17,7 @@ use sprag_host::world::World;
 use super::sentence;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Tell a reviewer what to look at: prompts, the call that waits, the diff, earlier verdicts
 #[derive(clap::Args)]
@@ -25,9 +25,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: SPRAG_REVIEW_SESSION, or the one of this worktree)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// Bytes of a diff; a reviewer reads the rest from the files.
@@ -57,7 +56,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let named = args.session.or_else(|| cx.env.text(review::SESSION));
     let session = report::find_session::find_session(&world, named.as_deref(), cx.now)?;
     let context = gather(&world, session)?;
-    show(args.json, || as_json(&context), || tell(&context))
+    show(args.format, || as_json(&context), || tell(&context))
 }
 
 fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failure> {

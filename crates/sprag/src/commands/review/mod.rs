@@ -16,7 +16,7 @@ use sprag_host::report::review;
 use sprag_host::store::{Store, projections};
 
 use super::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Look into reviews, or have one made
 #[derive(clap::Args)]
@@ -30,15 +30,13 @@ enum Command {
     Context(context::Args),
     /// List open reviews and the last verdicts
     List {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Compare the templates by what came of being asked with them
     Stats {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     Run(run::Args),
 }
@@ -46,8 +44,8 @@ enum Command {
 pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
         Command::Context(args) => context::run(args, cx),
-        Command::List { json } => list(json, cx),
-        Command::Stats { json } => stats(json, cx),
+        Command::List { format } => list(format, cx),
+        Command::Stats { format } => stats(format, cx),
         Command::Run(args) => run::run(args, cx),
     }
 }
@@ -55,14 +53,14 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
 /// Verdicts that people read at once.
 const LAST: usize = 20;
 
-fn list(json: bool, cx: &CommandCx) -> CommandResult {
+fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let store = cx.world()?.store();
     let open: Vec<(SessionId, ReviewGate)> =
         review::all(&store).into_iter().filter(|(_, review)| review.case().is_some()).collect();
     let reviews = projections::load::<Reviews>(&store)?.state;
     let last: Vec<&PastReview> = reviews.verdicts().iter().rev().take(LAST).collect();
     show(
-        json,
+        format,
         || {
             let row = |(session, review): &(SessionId, ReviewGate)| open_row(session, review);
             json!({"open": open.iter().map(row).collect::<Vec<_>>(), "verdicts": last})
@@ -122,12 +120,12 @@ fn open_attempts(store: &Store) -> BTreeMap<String, u64> {
     open
 }
 
-fn stats(json: bool, cx: &CommandCx) -> CommandResult {
+fn stats(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let store = cx.world()?.store();
     let shares = projections::load::<Reviews>(&store)?.state.shares();
     let open = open_attempts(&store);
     show(
-        json,
+        format,
         || json!({ "templates": shares, "open": open }),
         || {
             if shares.is_empty() && open.is_empty() {

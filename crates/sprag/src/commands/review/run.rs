@@ -11,7 +11,7 @@ use sprag_host::report::review::{self, ReviewerOrder};
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Start a reviewer of this client as a process of its own, and wait for its verdict
 #[derive(clap::Args)]
@@ -25,9 +25,8 @@ pub(crate) struct Args {
     /// Seconds it may take
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -51,7 +50,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         return Err(Failure::no_verdict(client.title, reviewed.is_timed_out, &reviewed.said));
     };
     show(
-        args.json,
+        args.format,
         || json!({ "verdict": verdict }),
         || {
             output::line(format!("{}: {}", verdict.told.word.name(), verdict.told.summary));

@@ -21,17 +21,21 @@ use sprag_plan::run::record::{EffectOutcome, RunRecord, TargetHeld};
 use super::summary::rested;
 use super::target;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// What a daemon says once others can speak to it.
 pub(crate) const READY: &str = "ready";
 
 /// Runs it here.
-pub(crate) fn stay(begun: StartedRun<'_>, manner: RunMode, is_json: bool) -> crate::commands::CommandResult {
+pub(crate) fn stay(
+    begun: StartedRun<'_>,
+    manner: RunMode,
+    format: OutputFormat,
+) -> crate::commands::CommandResult {
     let ground = begun.ground.clone();
     let held: RefCell<Option<TargetHeld>> = RefCell::default();
     let watch = |record: &RunRecord, run: &Run, changes: &[StageChange]| {
-        changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, is_json));
+        changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, format));
         if run.target_held() != held.borrow().as_ref() {
             held.replace(run.target_held().cloned());
             let told = |why| target::describe(why, ground.target_name(), &ground.trunk());
@@ -50,7 +54,7 @@ pub(crate) fn stay(begun: StartedRun<'_>, manner: RunMode, is_json: bool) -> cra
     let runner = DaemonLoop::new(begun.log, begun.ground, manner, &watch).heeding(&heed);
     let rest = runner.run(|| ()).map_err(start_run::StartError::Io)?;
     drop(begun.reign);
-    rested(&ground, rest, is_json)
+    rested(&ground, rest, format)
 }
 
 /// Starts a process of its own for it.
@@ -66,7 +70,7 @@ pub(crate) fn start(ground: &RunLayout, slots: u16) -> Result<(), Failure> {
 }
 
 /// Waits until nothing more happens by itself, and tells what happens meanwhile.
-pub(crate) fn wait(ground: &RunLayout, is_json: bool) -> crate::commands::CommandResult {
+pub(crate) fn wait(ground: &RunLayout, format: OutputFormat) -> crate::commands::CommandResult {
     let mut shown = std::collections::BTreeMap::new();
     let mut rest = None;
     match client::connect(&ground.run, CommandRole::User) {
@@ -75,7 +79,7 @@ pub(crate) fn wait(ground: &RunLayout, is_json: bool) -> crate::commands::Comman
             while rest.is_none() {
                 let Some(reply) = client.receive()? else { break };
                 let DaemonReply::Status { status } = reply else { continue };
-                show(&status, &mut shown, is_json);
+                show(&status, &mut shown, format);
                 rest = match status["rest"].as_str() {
                     Some("waits") => Some(RunEnd::Waits),
                     Some("stopped") => Some(RunEnd::Stopped),
@@ -92,22 +96,22 @@ pub(crate) fn wait(ground: &RunLayout, is_json: bool) -> crate::commands::Comman
     let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
         .ok_or_else(name)?;
     let ended = if run.is_over() { RunEnd::Over } else { RunEnd::Stopped };
-    rested(ground, rest.unwrap_or(ended), is_json)
+    rested(ground, rest.unwrap_or(ended), format)
 }
 
-fn show(status: &Value, shown: &mut std::collections::BTreeMap<String, String>, is_json: bool) {
+fn show(status: &Value, shown: &mut std::collections::BTreeMap<String, String>, format: OutputFormat) {
     for stage in status["stages"].as_array().into_iter().flatten() {
         let of = |name: &str| stage[name].as_str().unwrap_or_default().to_owned();
         let (id, state) = (of("stage_id"), of("state"));
         if shown.insert(id.clone(), state.clone()).as_ref() != Some(&state) {
             let attempt = stage["attempt"].as_u64().and_then(|it| u32::try_from(it).ok()).unwrap_or(0);
-            tell(&id, &state, attempt, is_json);
+            tell(&id, &state, attempt, format);
         }
     }
 }
 
-fn tell(stage: &str, state: &str, attempt: u32, is_json: bool) {
-    match is_json {
+fn tell(stage: &str, state: &str, attempt: u32, format: OutputFormat) {
+    match format.is_json() {
         true => output::json(json!({"stage": stage, "state": state, "attempt": attempt})),
         false => output::line(format!("{stage:<24} {state}")),
     }

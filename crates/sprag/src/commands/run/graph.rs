@@ -11,7 +11,7 @@ use sprag_plan::view::{StateLabel, drawing};
 use super::selection;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show how far the stages of a run are, level by level
 #[derive(clap::Args)]
@@ -25,9 +25,8 @@ pub(crate) struct Args {
     /// Print it for Mermaid
     #[arg(long, conflicts_with = "json")]
     mermaid: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -38,7 +37,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let plan = run.plan();
     let labelled = |stage: &StageSpec| format!("{}: {}", stage.id.as_str(), state(&run, stage).name());
     show(
-        args.json,
+        args.format,
         || {
             let levels = plan.graph().levels();
             let stages = plan.stages().iter().zip(levels).map(|(stage, level)| {

@@ -25,7 +25,7 @@ use sprag_orchestrator::launchers;
 
 use super::{CommandCx, CommandEnd, plan};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Run a plan, in the background, until every stage is merged
 ///
@@ -46,6 +46,7 @@ pub(super) struct Args {
 
 /// How a run is run, begun or gone on with.
 #[derive(clap::Args)]
+#[command(mut_arg("json", |json| json.help("Print one JSON object for every change of a stage")))]
 pub(super) struct RunOptions {
     /// Agents at once, at most
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -56,9 +57,8 @@ pub(super) struct RunOptions {
     /// Wait for it: exits with 0 once every stage is merged, with 1 when a person is needed
     #[arg(long, conflicts_with = "foreground")]
     wait: bool,
-    /// Print one JSON object for every change of a stage
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(super) fn run(args: Args, cx: &CommandCx) -> super::CommandResult {
@@ -72,7 +72,7 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> super::CommandResult {
         return Err(Failure::not_trusted(&args.file));
     }
     let begun = start_run::begin(&places, plan, &cx.cwd.join(&args.file), &RealDisk)?;
-    if begun.was == RunStart::UnderWay && !args.how.json {
+    if begun.was == RunStart::UnderWay && !args.how.format.is_json() {
         output::line("the run goes on where it was, with the plan as it was");
     }
     go(begun, args.how)
@@ -82,16 +82,16 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> super::CommandResult {
 pub(crate) fn go(begun: start_run::StartedRun<'_>, how: RunOptions) -> super::CommandResult {
     let slots = how.slots.unwrap_or(u16::MAX);
     if how.foreground {
-        return background::stay(begun, RunMode { slots, until: Until::Rest }, how.json);
+        return background::stay(begun, RunMode { slots, until: Until::Rest }, how.format);
     }
     let ground = begun.ground.clone();
     // The daemon takes the reign from here.
     drop(begun);
     background::start(&ground, slots)?;
     match how.wait {
-        true => background::wait(&ground, how.json),
+        true => background::wait(&ground, how.format),
         false => {
-            if !how.json {
+            if !how.format.is_json() {
                 output::line(format!("plan `{}` is run in the background", ground.plan));
                 let log = ground.run.join("daemon.log").display().to_string();
                 output::next(format!("tail -f {}", shell_word(&log)));

@@ -10,7 +10,7 @@ use sprag_orchestrator::daemon::start_run::StartError;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Find what runs that were cut short have left behind, and clear it away with --fix
 ///
@@ -21,9 +21,8 @@ pub(crate) struct Args {
     /// Clear away what holds nobody's work
     #[arg(long)]
     fix: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -36,7 +35,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         false => Vec::new(),
     };
     let left = repair::find_damage(&root, &folder).map_err(failed)?;
-    if args.json {
+    if args.format.is_json() {
         let rows = |all: &[RepairItem]| all.iter().map(row).collect::<Vec<Value>>();
         output::json(json!({"mended": rows(&mended), "left": rows(&left)}));
     } else {

@@ -13,12 +13,12 @@ use sprag_plan::view::review_request::asked;
 use crate::commands::run::land;
 use crate::commands::{CommandEnd, CommandResult};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Stages that are told one by one.
 const TOLD: usize = 20;
 
-pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, is_json: bool) -> CommandResult {
+pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> CommandResult {
     if rest == RunEnd::Gone {
         return Err(Failure::ground_gone(&ground.run));
     }
@@ -54,7 +54,7 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, is_json: bool) -> Command
             (vec!["stopped; worktrees are as they were".to_owned()], resume, CommandEnd::Signal(signal))
         }
     };
-    if !is_json {
+    if !format.is_json() {
         lines.iter().for_each(output::line);
         next.iter().for_each(output::next);
     }

@@ -11,14 +11,13 @@ use sprag_plan::ids::StageId;
 
 use super::selection;
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List the worktrees of runs, and whether they hold something that is in no commit
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 struct Row {
@@ -39,7 +38,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let all = worktrees::list(root).map_err(StartError::from)?;
     let rows: Vec<Row> = all.into_iter().filter_map(|listed| row(root, listed, &ours, &state)).collect();
     show(
-        args.json,
+        args.format,
         || {
             let told = rows.iter().map(|row| {
                 json!({

@@ -11,7 +11,7 @@ use sprag_host::store::journal;
 
 use crate::commands::{CommandCx, CommandResult, check_person, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Let one refused call through, once (a person's)
 ///
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// Its session, by the start of its id, should two have the same code
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -39,7 +38,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let refused: Vec<(SessionId, RefusedCall)> =
         refused(&world.store()).into_iter().filter(|(id, _)| is_asked(id)).collect();
     let Some(code) = args.code else {
-        return list(args.json, &refused);
+        return list(args.format, &refused);
     };
     check_person(&world.places)?;
     let mut meant = refused.iter().filter(|(_, refused)| refused.code.as_str() == code);
@@ -52,14 +51,14 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if args.reject {
         report::send(&world, session, Report::Rejected { code: named }, &cx.cwd, cx.now)?;
         return show(
-            args.json,
+            args.format,
             || json!({"rejected": code, "session": session, "rule": call.rule, "call": call.what}),
             || output::line(format!("`{}` stays refused", call.what)),
         );
     }
     report::send(&world, session, Report::Approved { code: named }, &cx.cwd, cx.now)?;
     show(
-        args.json,
+        args.format,
         || json!({"approved": code, "session": session, "rule": call.rule, "call": call.what}),
         || {
             output::line(format!(
@@ -70,10 +69,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     )
 }
 
-fn list(json: bool, refused: &[(SessionId, RefusedCall)]) -> CommandResult {
+fn list(format: OutputFormat, refused: &[(SessionId, RefusedCall)]) -> CommandResult {
     let row = |(session, refused): &(SessionId, RefusedCall)| json!({"code": refused.code, "rule": refused.rule, "call": refused.what, "session": session});
     show(
-        json,
+        format,
         || json!({ "refused": refused.iter().map(row).collect::<Vec<_>>() }),
         || {
             if refused.is_empty() {

@@ -11,7 +11,7 @@ use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_person, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List or clear what sessions left unmet
 #[derive(clap::Args)]
@@ -24,9 +24,8 @@ pub(crate) struct Args {
 enum Command {
     /// List open debts
     List {
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
     /// Clear a debt that will not be met (review and verify debts: a person's)
     Clear {
@@ -35,23 +34,22 @@ enum Command {
         /// Why it need not be met
         #[arg(long)]
         reason: String,
-        /// Print one JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: OutputFormat,
     },
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
-        Command::List { json } => list(json, cx),
-        Command::Clear { id, reason, json } => clear(&id, &reason, json, cx),
+        Command::List { format } => list(format, cx),
+        Command::Clear { id, reason, format } => clear(&id, &reason, format, cx),
     }
 }
 
-fn list(json: bool, cx: &CommandCx) -> CommandResult {
+fn list(format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let debts = projections::load::<Debts>(&cx.world()?.store())?.state;
     show(
-        json,
+        format,
         || {
             let debts: Vec<_> = debts
                 .open()
@@ -105,7 +103,7 @@ fn settles(debt: &Debt) -> String {
     }
 }
 
-fn clear(id: &str, reason: &str, json: bool, cx: &CommandCx) -> CommandResult {
+fn clear(id: &str, reason: &str, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     let store = world.store();
     let debts = projections::load::<Debts>(&store)?.state;
@@ -120,6 +118,6 @@ fn clear(id: &str, reason: &str, json: bool, cx: &CommandCx) -> CommandResult {
         &RealDisk,
         &[new_record::record(&DebtRecord::Cleared(cleared), cx.now, Some(&debt.session), Some(by))],
     )?;
-    show(json, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
+    show(format, || json!({ "cleared": [id] }), || output::line(format!("cleared `{id}`")))?;
     Ok(CommandEnd::Done)
 }

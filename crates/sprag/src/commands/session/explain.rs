@@ -6,16 +6,15 @@ use sprag_govern::history::sentence;
 
 use super::records;
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Tell what happened in a session, in sentences
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The session, by id or its start
     session: String,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -23,7 +22,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let told: Vec<(String, String)> =
         records.iter().filter_map(|record| Some((record.at.to_string(), sentence(record)?))).collect();
     show(
-        args.json,
+        args.format,
         || {
             let story: Vec<_> = told.iter().map(|(at, text)| json!({"at": at, "text": text})).collect();
             json!({"session": session, "story": story})

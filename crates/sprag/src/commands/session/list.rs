@@ -15,7 +15,7 @@ use sprag_plan::run::timed::Timed;
 use crate::commands::run::selection;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List the sessions of this repository and the agents of its runs, newest first
 #[derive(clap::Args)]
@@ -23,9 +23,8 @@ pub(crate) struct Args {
     /// How many at the most
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// An agent of a run.
@@ -46,7 +45,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let rows: Vec<_> = sessions.rows().into_iter().take(args.limit).collect();
     let agents = agents(cx, args.limit)?;
     show(
-        args.json,
+        args.format,
         || json!({ "sessions": rows, "agents": agents }),
         || {
             if rows.is_empty() && agents.is_empty() {

@@ -9,7 +9,7 @@ use sprag_host::store::projections;
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show the records of a session as data
 #[derive(clap::Args)]
@@ -22,9 +22,8 @@ pub(crate) struct Args {
     /// Only the last so many
     #[arg(long, default_value_t = 500)]
     limit: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -36,7 +35,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         .collect();
     let shown = &wanted[wanted.len().saturating_sub(args.limit)..];
     show(
-        args.json,
+        args.format,
         || json!({"session": session, "records": shown}),
         || shown.iter().for_each(|record| output::text_raw(&String::from_utf8_lossy(&record.line()))),
     )

@@ -14,7 +14,7 @@ use sprag_host::world::World;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, warn};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Nobody waits for a hook here.
 const BUDGET_SECONDS: u32 = 3600;
@@ -31,9 +31,8 @@ pub(crate) struct Args {
     /// The session, by id or its start (default: the one of this worktree, if there is one)
     #[arg(long)]
     session: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -75,7 +74,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let profile = args.profile.map(Profile::from).or(least).unwrap_or(policy.profile);
     let results = with_progress(&world, cx, profile)?;
     let told = tell_session(&world, cx, session, least, &results);
-    if args.json {
+    if args.format.is_json() {
         output::json(object(&results, &told));
     } else {
         show(&results, &told);

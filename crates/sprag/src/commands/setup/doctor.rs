@@ -6,16 +6,15 @@ use sprag_host::setup::doctor::{self, DoctorLevel};
 use sprag_orchestrator::sandbox::doctor as sandbox_doctor;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Check that Sprag works here; every finding names the next step
 ///
 /// An event is sent through each installed hook; nothing of it reaches your records.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -29,7 +28,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let findings = doctor::examine(&places, &cx.env, cx.now, progress, sandbox);
     bar.finish_and_clear();
     show(
-        args.json,
+        args.format,
         || {
             let findings: Vec<_> = findings
                 .iter()

@@ -17,7 +17,7 @@ use sprag_host::sys::locations::{Locations, UserLocations};
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Install Sprag's hooks into the clients found, for this user
 ///
@@ -58,9 +58,8 @@ pub(crate) struct Args {
     /// Let the client refuse tool calls when Sprag is missing or too slow
     #[arg(long)]
     fail_closed: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -107,7 +106,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         None if args.git_hook => return Err(Failure::not_in_git("a hook of git")),
         Some(_) | None => {}
     }
-    if !args.json {
+    if !args.format.is_json() {
         tell(&args, &changes, &program, is_on_path);
     }
     let open: Vec<&SettingsChange> = changes.iter().filter(|change| !change.is_nothing()).collect();
@@ -191,7 +190,12 @@ fn settings_path(
 /// A separate answer: without the rules every report asks the user, and fails where nobody is there.
 fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
     let has_rules = chosen.iter().any(|client| client.install.permission.is_some());
-    let is_asked = !args.permissions && !args.yes && !args.dry_run && !args.remove && !args.json && has_rules;
+    let is_asked = !args.permissions
+        && !args.yes
+        && !args.dry_run
+        && !args.remove
+        && !args.format.is_json()
+        && has_rules;
     let question =
         format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
     if !args.permissions && !(is_asked && output::confirm(&question)) {
@@ -226,7 +230,9 @@ fn make_project(args: &Args, places: Option<&Locations>) -> Result<Option<PathBu
     let Some(dir) = places.and_then(Locations::project) else {
         return Ok(None);
     };
-    if dir.exists() || !(args.yes || (!args.json && output::confirm(&format!("make `{}`?", dir.display())))) {
+    if dir.exists()
+        || !(args.yes || (!args.format.is_json() && output::confirm(&format!("make `{}`?", dir.display()))))
+    {
         return Ok(None);
     }
     RealDisk.make_dirs(&dir).map_err(|error| Failure::io("make", &dir, &error))?;
@@ -246,7 +252,7 @@ fn finish(
     changes: &[SettingsChange],
     project: Option<PathBuf>,
 ) -> CommandResult {
-    if args.json {
+    if args.format.is_json() {
         let changed: Vec<_> = changes
             .iter()
             .map(

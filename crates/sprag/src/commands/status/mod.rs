@@ -22,7 +22,7 @@ use sprag_orchestrator::view::{BoardPart, live as beside};
 use super::run::selection::{self, SelectedRun};
 use super::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 use table::StageFilter;
 
 /// Show the run of a plan, live sessions, open obligations and debts
@@ -45,9 +45,8 @@ pub(super) struct Args {
     /// Show every stage, however many there are
     #[arg(long)]
     all: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// Whether it is told why each stage is not further.
@@ -69,7 +68,7 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     if args.live {
         return live::run(cx, args.plan.as_deref());
     }
-    let want = if args.all || args.json { BoardPart::All } else { BoardPart::Telling };
+    let want = if args.all || args.format.is_json() { BoardPart::All } else { BoardPart::Telling };
     let shown = selection::find_part(cx, args.plan.as_deref(), want)?;
     if args.compact {
         return compact(shown.as_ref(), cx);
@@ -79,7 +78,7 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let seen = shown.as_ref().map(SelectedRun::seen).unwrap_or_default();
     let view = shown.as_ref().map(|shown| shown.view(&seen, cx.now));
     let beside = shown.as_ref().map(|shown| LiveStatus::read(shown, &world)).unwrap_or_default();
-    if args.json {
+    if args.format.is_json() {
         let others = shown.as_ref().map_or(&[][..], |shown| &shown.others);
         let run = view.as_ref().map(|view| json::RunJson::new(view, &beside, others));
         let status = json!({"sessions": status.sessions, "obligations": status.obligations, "debts": status.debts, "tracker": status.tracker, "backends": [], "warnings": status.warnings, "off": status.off});

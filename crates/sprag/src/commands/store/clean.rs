@@ -8,7 +8,7 @@ use sprag_orchestrator::daemon::clean::Salvage;
 
 use crate::commands::store::clean_runs::{self, CleanAim};
 use crate::commands::{CommandCx, CommandResult, seconds, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Sweep up after old sessions (their records stay) and runs that are over
 ///
@@ -25,9 +25,8 @@ pub(crate) struct Args {
     /// Only say what would be swept
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -39,7 +38,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let runs = clean_runs::run(&places, before, salvage, aim)?;
     if args.dry_run {
         return show(
-            args.json,
+            args.format,
             || json!({"dry_run": true, "sessions": found.sessions, "leftovers": found.leftovers, "starts": found.starts, "objects": found.objects.len(), "runs": runs.json()}),
             || {
                 for id in &found.sessions {
@@ -60,7 +59,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
     let swept = clean::sweep(&places, &RealDisk, &found, before, cx.now)?;
     show(
-        args.json,
+        args.format,
         || json!({"dry_run": false, "journals": swept.journals, "moved_records": swept.moved_records, "debts": swept.debts, "leftovers": swept.leftovers, "starts": swept.starts, "objects": swept.objects, "processes": swept.processes, "runs": runs.json()}),
         || {
             runs.tell();

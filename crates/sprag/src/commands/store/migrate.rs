@@ -6,7 +6,7 @@ use sprag_host::store::migrate::{self, MigrationReport};
 use sprag_host::sys::disk::RealDisk;
 
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Replay the log into a new one in today's shape; the old one is set aside
 #[derive(clap::Args)]
@@ -14,9 +14,8 @@ pub(crate) struct Args {
     /// Only report what would be done
     #[arg(long)]
     dry_run: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -28,7 +27,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         migrate::migrate(&store, &RealDisk, cx.now, || bar.inc(1))?
     };
     bar.finish_and_clear();
-    show(args.json, || data(&report, args.dry_run), || tell(&report, args.dry_run))
+    show(args.format, || data(&report, args.dry_run), || tell(&report, args.dry_run))
 }
 
 fn data(report: &MigrationReport, dry_run: bool) -> serde_json::Value {

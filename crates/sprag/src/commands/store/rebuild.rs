@@ -12,14 +12,13 @@ use sprag_host::sys::disk::{Disk as _, RealDisk};
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Throw away what is derived and fold it from the log again
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -42,7 +41,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let documents = index.map_or(0, |index| index.documents);
     let (open, seen) = (debts.state.open().len(), sessions.state.rows().len());
     show(
-        args.json,
+        args.format,
         || json!({"projections": ["debts", "sessions", "index"], "open_debts": open, "sessions": seen, "documents": documents}),
         || {
             output::line(format!(

@@ -13,7 +13,7 @@ use sprag_trace::anchor::index::{LineWriter, RecordOrigin};
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Tell which intent wrote each line of a file
 ///
@@ -27,9 +27,8 @@ pub(crate) struct Args {
     /// Only these lines, as `FIRST,LAST` or `FIRST,+COUNT`
     #[arg(short = 'L', value_name = "LINES")]
     lines: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     bar.finish_and_clear();
     let wanted = span(args.lines.as_deref(), lines.len())?;
     show(
-        args.json,
+        args.format,
         || {
             let told = wanted.clone().map(|at| to_json(at + 1, &lines[at], &known));
             json!({"file": path, "lines": told.collect::<Vec<_>>()})

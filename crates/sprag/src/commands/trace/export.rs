@@ -6,24 +6,23 @@ use sprag_trace::export::{MEDIA_TYPE, VERSION};
 
 use super::selection::{self, RecordArgs};
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Print records as Agent Trace 0.1.0, one a line
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     which: RecordArgs,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let records = args.which.select(&cx.world()?)?;
-    if args.json {
+    if args.format.is_json() {
         let records: Vec<_> = records.iter().map(selection::rendered).collect();
         return show(
-            true,
+            args.format,
             || json!({"media_type": MEDIA_TYPE, "version": VERSION, "records": records}),
             || {},
         );

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::selection::{self, RecordArgs};
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// List what was changed, newest first
 #[derive(clap::Args)]
@@ -14,9 +14,8 @@ pub(crate) struct Args {
     /// Records that are shown
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -25,7 +24,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     records.sort_by(|a, b| (b.record.at, &b.record.id).cmp(&(a.record.at, &a.record.id)));
     records.truncate(args.limit);
     show(
-        args.json,
+        args.format,
         || json!({"count": count, "records": records.iter().map(selection::row).collect::<Vec<_>>()}),
         || {
             if records.is_empty() {

@@ -12,16 +12,15 @@ use sprag_intent::{IntentFiles, IntentHistories, IntentSet, LinkState, ServedLin
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show what was done for each intent, and whether it still counts
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only this intent
     intent: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// What was done for one intent.
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let is_meant = |row: &Row| args.intent.as_ref().is_none_or(|id| id == row.intent.as_str());
     let rows: Vec<Row> = rows(&world)?.into_iter().filter(is_meant).collect();
     show(
-        args.json,
+        args.format,
         || {
             let file = |(path, part): (&String, &MappedPart)| json!({"path": path, "symbols": part.symbols, "state": part.state});
             let row = |row: &Row| {

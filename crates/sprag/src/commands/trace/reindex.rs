@@ -15,14 +15,13 @@ use sprag_trace::uncommitted::UncommittedLines;
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Look at the commits again for what was changed, and tell other clones
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -44,7 +43,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     };
     let (count, renewed) = (records.len(), rewritten.len());
     show(
-        args.json,
+        args.format,
         || json!({"final": count, "rewritten": renewed, "published": published}),
         || {
             output::line(format!(

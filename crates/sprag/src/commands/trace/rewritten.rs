@@ -8,16 +8,15 @@ use sprag_host::trace::blame::rewrite_map;
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Note which commits took the place of which, from a `post-rewrite` hook of git
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// What git says did it; not used
     what: Option<String>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// More lines than a rebase has.
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let noted = rewrite_map::note(&world.store(), world.disk, &String::from_utf8_lossy(&text), cx.now);
     let count = noted.map_err(|error| Failure::io("write to", &world.places.store, &error))?;
     show(
-        args.json,
+        args.format,
         || json!({"noted": count}),
         || output::note(format!("sprag: noted {count} rewritten commits")),
     )

@@ -10,16 +10,15 @@ use sprag_trace::{LineRange, RecordedClassification};
 use super::selection;
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Show one record
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Its id, or the start of it
     id: String,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     };
     let is_standing = CurrentRecords::from_records(&all).is_any(one);
     show(
-        args.json,
+        args.format,
         || json!({"record": selection::rendered(one), "summary": selection::row(one), "superseded": !is_standing}),
         || tell(one, is_standing),
     )

@@ -8,14 +8,13 @@ use sprag_host::trace::records::{self, AttributedRecord, CurrentRecords};
 use sprag_trace::{Finality, LineRange};
 
 use crate::commands::{CommandCx, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Count what was changed, by intent and by kind
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 #[derive(Default)]
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
         })
     };
     show(
-        args.json,
+        args.format,
         || {
             let intents: Vec<_> = intents
                 .iter()

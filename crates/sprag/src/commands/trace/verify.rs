@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 use sprag_host::trace::verify::{self, ChainProblem};
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, show};
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 /// Check that records are what was written, and that proofs hold
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     bar.finish_and_clear();
     let problem = |it: &ChainProblem| json!({"id": it.id, "place": it.place, "why": it.why});
     show(
-        args.json,
+        args.format,
         || {
             let problems: Vec<Value> = report.problems.iter().map(problem).collect();
             json!({

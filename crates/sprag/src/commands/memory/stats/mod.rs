@@ -20,7 +20,7 @@ use sprag_memory::usage::Uses;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult, check_not_agent, check_person, show, warn};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 mod text;
 
@@ -36,9 +36,8 @@ pub(crate) struct Args {
     /// Take the last step back that Sprag took by itself in how much it shows
     #[arg(long, conflicts_with = "apply")]
     revert: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 /// Failures that are named.
@@ -68,14 +67,14 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let world = cx.world()?;
     warn(&world);
     if args.revert {
-        return revert(&world, args.json, cx);
+        return revert(&world, args.format, cx);
     }
     let resolved = config::load(&world.places, &cx.env);
     let report = gather(&world, &resolved, args.weeks, cx)?;
     if args.apply {
-        return apply(&report, &resolved, args.json, cx);
+        return apply(&report, &resolved, args.format, cx);
     }
-    show(args.json, || data(&report), || text::tell(&report))
+    show(args.format, || data(&report), || text::tell(&report))
 }
 
 fn gather(world: &World<'_>, resolved: &Resolved, weeks: u8, cx: &CommandCx) -> Result<StatsReport, Failure> {
@@ -166,7 +165,7 @@ fn data(report: &StatsReport) -> Value {
 }
 
 /// Takes back what the last versions of all roles and scopes changed.
-fn revert(world: &World<'_>, json: bool, cx: &CommandCx) -> CommandResult {
+fn revert(world: &World<'_>, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     check_not_agent(&world.places)?;
     let store = world.store();
     let versions = projections::load::<FloorVersions>(&store)?.state;
@@ -184,7 +183,7 @@ fn revert(world: &World<'_>, json: bool, cx: &CommandCx) -> CommandResult {
     store.log(&RealDisk, &reverted.iter().map(record).collect::<Vec<_>>())?;
     projections::refresh::<FloorVersions>(&store, &RealDisk)?;
     show(
-        json,
+        format,
         || json!({ "reverted": reverted }),
         || {
             for version in &reverted {
@@ -204,7 +203,7 @@ struct SettingEdit<'a> {
     from: String,
 }
 
-fn apply(report: &StatsReport, resolved: &Resolved, json: bool, cx: &CommandCx) -> CommandResult {
+fn apply(report: &StatsReport, resolved: &Resolved, format: OutputFormat, cx: &CommandCx) -> CommandResult {
     let mut edits: Vec<SettingEdit<'_>> = Vec::new();
     for setting in report.insights.iter().filter_map(|insight| insight.change.as_ref()) {
         // A layer above the user's own would win anyway.
@@ -219,7 +218,7 @@ fn apply(report: &StatsReport, resolved: &Resolved, json: bool, cx: &CommandCx) 
     };
     if edits.is_empty() {
         return show(
-            json,
+            format,
             || json!({"changes": [], "applied": false}),
             || output::line("no setting would help at the moment\n  next: sprag stats"),
         );
@@ -239,7 +238,7 @@ fn apply(report: &StatsReport, resolved: &Resolved, json: bool, cx: &CommandCx) 
         config::edit::set(&RealDisk, Layer::User, &path, edit.setting.key, &edit.setting.to)?;
     }
     show(
-        json,
+        format,
         || json!({"changes": changes(), "applied": true, "path": path}),
         || output::line(format!("changed {} settings in `{}`", edits.len(), path.display())),
     )?;

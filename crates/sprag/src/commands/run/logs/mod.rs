@@ -14,7 +14,7 @@ use sprag_plan::view::StageRow;
 use super::selection::{self, SelectedRun};
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 use lines::{Backlog, LineForm, LogPrinter};
 
 /// Tell what happened in a run, and what the agents of a stage printed
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// The stage
     stage: Option<String>,
     /// Go on as it happens, until the agent ends or the run is over
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "json")]
     follow: bool,
     /// Tell people all of it, and not only the last lines
     #[arg(long)]
@@ -35,11 +35,10 @@ pub(crate) struct Args {
     /// The run of this plan; else the one that moved last
     #[arg(long, value_name = "NAME")]
     plan: Option<String>,
-    /// Print one JSON object
-    #[arg(long, conflicts_with_all = ["follow", "jsonl"])]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
     /// Print one JSON object for every line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     jsonl: bool,
 }
 
@@ -47,7 +46,7 @@ pub(crate) struct Args {
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    let form = match (args.json, args.jsonl) {
+    let form = match (args.format.is_json(), args.jsonl) {
         (true, _) => LineForm::Object,
         (_, true) => LineForm::Lines,
         (false, false) => LineForm::Text,

@@ -11,7 +11,7 @@ use sprag_syntax::{ChangeJudgement, ChangeSet, ChangedFile, Classification, Node
 
 use crate::commands::{CommandCx, CommandResult, show};
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, OutputFormat};
 
 mod answer;
 mod lines;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "jsonl")]
     staged: bool,
     /// Read change sets from stdin, one JSON object a line, and answer each with a line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     jsonl: bool,
     /// Where the files of `--jsonl` are
     #[arg(long, value_name = "DIR", requires = "jsonl", default_value = ".")]
@@ -40,9 +40,8 @@ pub(crate) struct Args {
     /// Also say how long each took: `ms`
     #[arg(long, requires = "jsonl")]
     timing: bool,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "jsonl")]
-    json: bool,
+    #[command(flatten)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
@@ -70,7 +69,7 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
     let versions = git::versions(worktree, &range).ok_or_else(|| Failure::no_revision(&shown(&range)))?;
     let judged = lines::on_a_deep_stack(|| judge(&versions));
     let judged = settled(judged, worktree, &range, &versions);
-    show(args.json, || answer::from_judgement(None, &judged).into_value(), || tell(&range, &judged))
+    show(args.format, || answer::from_judgement(None, &judged).into_value(), || tell(&range, &judged))
 }
 
 /// What is proved must also hold for all that was not changed.
