@@ -2,7 +2,6 @@
 //! and event into state, verdict and effects. Everything a client ever hears comes out of here.
 
 use sprag_base::digest::Digest;
-use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_memory::destination::Destination;
 use sprag_policy::call::{ToolCall, ToolEffect as Does, ToolOutcome};
@@ -436,6 +435,6 @@ fn open_debt(
     effects: &mut Vec<RecordEffect>,
 ) {
     let debt = Debt::new(gate, owed, &input.session, &input.root, cause, input.at);
-    let opened = DebtRecord::Opened(debt);
-    effects.push(RecordEffect { place: Destination::Project, kind: opened.kind(), body: opened.body() });
+    let record = DebtRecord::Opened(debt).into();
+    effects.push(RecordEffect { destination: Destination::Project, record });
 }

@@ -73,7 +73,7 @@ pub struct WrittenPath {
 }
 
 /// What a call has done to a guarded file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtectedDamage {
     /// It is as it was; what it became is kept, unless it was gone.

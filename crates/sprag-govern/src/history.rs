@@ -13,6 +13,7 @@ use sprag_memory::records::MemoryRecord;
 
 use crate::obligation::OpenDebt;
 use crate::records::debt::DebtRecord;
+use crate::records::gate::GateRecord;
 
 /// `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,6 +125,9 @@ pub fn sentence(record: &Record) -> Option<String> {
     if let Some(record) = MemoryRecord::read(record) {
         return record.describe();
     }
+    if let Some(record) = GateRecord::read(record) {
+        return Some(record.describe(&who));
+    }
     let told = match record.kind.as_str() {
         "session.started" => format!("the session started ({}) in `{}`", text("source"), text("cwd")),
         "session.ended" => format!("the session ended ({})", text("why")),
@@ -144,11 +148,6 @@ pub fn sentence(record: &Record) -> Option<String> {
         "misdirected" => "a reviewer named another session".to_owned(),
         "reviewer.started" => format!("a reviewer was started ({})", text("client")),
         "reviewer.ended" => "the reviewer's process ended".to_owned(),
-        "review.decided" => format!("the review is decided by {}: {}", text("by"), text("word")),
-        "review.attempt" => {
-            format!("what came of asking for a review (text `{}`): {}", text("template"), text("outcome"))
-        }
-        "review.used" => format!("an approval let `{}` pass rule `{}`", text("tool"), text("rule")),
         "reflected" => "what was learned was handed in".to_owned(),
         "referred" => format!("learnings {} were of use: {}", list(&body["ids"]), text("how")),
         "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
@@ -157,8 +156,6 @@ pub fn sentence(record: &Record) -> Option<String> {
         "selected" => format!("{who} works for intent `{}` ({})", text("intent"), text("class")),
         "done" => format!("{who} calls intent `{}` done", text("intent")),
         "verification.asked" => format!("{who} had the checks run"),
-        "verified" => verified(body),
-        "warned" => format!("sprag warned: {}", text("what")),
         "snapshot" => return None,
         other => format!("`{}`", one_line(other)),
     };
@@ -173,19 +170,6 @@ pub fn sentence(record: &Record) -> Option<String> {
             format!("{told} -> {verdict} by `{}`: {why}", text("gate"))
         }
     })
-}
-
-fn verified(body: &Value) -> String {
-    let text = |value: &Value| one_line(value.as_str().unwrap_or("?"));
-    let unmet: Vec<String> = body["checks"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|check| check["outcome"] != "passed")
-        .map(|check| format!("`{}` {}", text(&check["name"]), text(&check["outcome"])))
-        .collect();
-    let status = format!("the checks ({}) ended: {}", text(&body["profile"]), text(&body["status"]));
-    if unmet.is_empty() { status } else { format!("{status}: {}", unmet.join(", ")) }
 }
 
 fn asker(body: &Value) -> &'static str {

@@ -6,12 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_policy::call::{InputCompleteness, ToolCall};
 
 use crate::event::Input;
+use crate::records::gate::GateRecord;
 
 /// What came of asking it.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,9 +89,6 @@ pub fn question(input: &Input, call: &ToolCall) -> Option<Vec<u8>> {
         .filter(|question| question.len() <= QUESTION && call.whole == InputCompleteness::Yes)
 }
 
-pub const ANSWERED: &str = "judge.answered";
-pub const FAILED: &str = "judge.failed";
-
 /// Failures in a row after which it is left alone.
 const FAILURES: u32 = 3;
 /// For how long; then one question is tried.
@@ -115,9 +114,9 @@ impl Projection for Reliability {
     const KINDS: &'static [&'static str] = &["judge."];
 
     fn apply(&mut self, record: &Record) {
-        match record.kind.as_str() {
-            ANSWERED => *self = Reliability::default(),
-            FAILED => {
+        match GateRecord::read(record) {
+            Some(GateRecord::JudgeAnswered(_)) => *self = Reliability::default(),
+            Some(GateRecord::JudgeFailed(_)) => {
                 self.failures = self.failures.saturating_add(1);
                 self.last = Some(record.at);
             }
@@ -128,7 +127,10 @@ impl Projection for Reliability {
 
 #[cfg(test)]
 mod tests {
+    use sprag_base::digest::Digest;
+
     use super::*;
+    use crate::records::gate::{JudgeAnswerRecord, JudgeFailureRecord};
 
     #[test]
     fn only_an_answer_in_form_is_one() {
@@ -154,19 +156,19 @@ mod tests {
     #[test]
     fn three_failures_in_a_row_give_it_a_rest_and_one_more_try() {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-        let record = |kind: &str, seconds: i64| {
-            let line = format!(r#"{{"v":1,"kind":"{kind}","id":"{seconds}","at":"{}"}}"#, at(seconds));
-            Record::parse(line.as_bytes()).unwrap()
-        };
+        let call = Digest::hash_parts(["call"]);
+        let failed = JudgeFailureRecord { call, what: Text::from("it was killed"), ms: 1 };
+        let failed = |seconds: i64| GateRecord::JudgeFailed(failed.clone()).record(at(seconds));
+        let answer = JudgeAnswer::parse(br#"{"decision": "allow", "confidence": 1}"#).unwrap();
         let mut judge = Reliability::default();
-        judge.apply(&record(FAILED, 1));
-        judge.apply(&record(FAILED, 2));
+        judge.apply(&failed(1));
+        judge.apply(&failed(2));
         assert!(judge.may_be_asked(at(3)));
-        judge.apply(&record(FAILED, 3));
+        judge.apply(&failed(3));
         assert!(!judge.may_be_asked(at(62)) && judge.may_be_asked(at(63)));
-        judge.apply(&record(FAILED, 63));
+        judge.apply(&failed(63));
         assert!(!judge.may_be_asked(at(100)));
-        judge.apply(&record(ANSWERED, 130));
+        judge.apply(&GateRecord::JudgeAnswered(JudgeAnswerRecord { call, answer, ms: 1 }).record(at(130)));
         assert!(judge.may_be_asked(at(131)));
     }
 }

@@ -292,8 +292,8 @@ mod tests {
             assert_eq!(self.told(Event::ToolFinished { call, outcome: ToolOutcome::Ok }), Vote::Pass);
         }
 
-        fn bodies(&self) -> Vec<&Value> {
-            self.logged.iter().map(|effect| &effect.body).collect()
+        fn bodies(&self) -> Vec<Value> {
+            self.logged.iter().map(|effect| effect.record.body()).collect()
         }
     }
 
@@ -307,7 +307,7 @@ mod tests {
         story.ran("ls", None);
         assert!(story.logged.is_empty());
         story.ran("cargo test -p a", None);
-        let body = story.bodies()[0];
+        let body = &story.bodies()[0];
         assert_eq!(
             (&body["command"], &body["fix"], &body["tries"], &body["outcome"]),
             (&json!("cargo test"), &json!("changing `Cargo.toml`, `src/lib.rs`"), &json!(3), &json!("fixed"))

@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
-use sprag_base::record_kinds::TypedRecord;
 use sprag_base::settings::{SettingSection, lean};
 use sprag_memory::destination::Destination;
 
 use crate::event::{EventKind, Input};
 use crate::gates::needs::{Answers, SharedNeeds};
 use crate::obligation::Obligation;
+use crate::records::GateEffect;
 use crate::records::debt::{DebtIds, DebtRecord};
 use crate::session_facts::{SessionFacts, part, read_json_into};
 use crate::verdict::Vote;
@@ -100,21 +100,13 @@ pub struct GateCx<'a, P> {
 
 impl<P> GateCx<'_, P> {
     /// Asks for a record that outlives the session.
-    pub fn log(&mut self, record: impl TypedRecord) {
-        self.log_raw(record.kind(), record.body());
-    }
-
-    pub fn log_raw(&mut self, kind: &'static str, body: Value) {
-        self.keep_raw(Destination::Project, kind, body);
+    pub fn log(&mut self, record: impl Into<GateEffect>) {
+        self.keep(Destination::Project, record);
     }
 
     /// The same, among the records of others.
-    pub fn keep(&mut self, place: Destination, record: impl TypedRecord) {
-        self.keep_raw(place, record.kind(), record.body());
-    }
-
-    pub fn keep_raw(&mut self, place: Destination, kind: &'static str, body: Value) {
-        self.effects.push(RecordEffect { place, kind, body });
+    pub fn keep(&mut self, destination: Destination, record: impl Into<GateEffect>) {
+        self.effects.push(RecordEffect { destination, record: record.into() });
     }
 
     pub fn debts(&mut self, record: fn(DebtIds) -> DebtRecord, ids: Vec<String>) {
@@ -127,9 +119,8 @@ impl<P> GateCx<'_, P> {
 /// A record to be on disk before the reply is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordEffect {
-    pub place: Destination,
-    pub kind: &'static str,
-    pub body: Value,
+    pub destination: Destination,
+    pub record: GateEffect,
 }
 
 /// A count that is not worth writing down.

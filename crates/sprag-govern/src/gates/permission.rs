@@ -3,18 +3,18 @@
 //! only when the client is about to ask its user may it answer in the user's place.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleDecision, RuleFilter, RuleSet, RuleVerdict, Subject};
 
+use crate::records::gate::{GateRecord, JudgeAnswerRecord, JudgeFailureRecord};
 use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
 use crate::event::{Event, EventKind, Input};
 use crate::gates::needs::{Answers, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx, OnFault};
-use crate::judge::{ANSWERED, FAILED, JudgeAnswer, JudgeResult, Opinion};
+use crate::judge::{JudgeAnswer, JudgeResult, Opinion};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
@@ -254,21 +254,14 @@ fn opinion(cx: &mut GateCx<'_, Settings>, call: Digest) -> Vote {
     match &facts.judgement {
         None | Some(JudgeResult::Unasked { .. }) => Vote::Pass,
         Some(JudgeResult::Failed { what, millis }) => {
-            cx.log_raw(FAILED, json!({"call": call, "what": what, "ms": millis}));
+            let failure = JudgeFailureRecord { call, what: what.clone(), ms: *millis };
+            cx.log(GateRecord::JudgeFailed(failure));
             Vote::Pass
         }
         Some(JudgeResult::Answered { answer, millis }) => {
             let JudgeAnswer { decision, confidence, reason } = answer;
-            cx.log_raw(
-                ANSWERED,
-                json!({
-                    "call": call,
-                    "decision": decision,
-                    "confidence": confidence,
-                    "reason": reason,
-                    "ms": millis,
-                }),
-            );
+            let answered = JudgeAnswerRecord { call, answer: answer.clone(), ms: *millis };
+            cx.log(GateRecord::JudgeAnswered(answered));
             let told = || Reason::new("judge", format!("the judge: {reason}"), "ask the user");
             match decision {
                 _ if *confidence < cx.policy.judge_confidence => Vote::Pass,

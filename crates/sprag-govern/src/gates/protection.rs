@@ -3,7 +3,6 @@
 //! nobody can read beforehand is looked at afterwards, and put back.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::path::{absolute, below};
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
@@ -11,6 +10,7 @@ use sprag_base::text::{Text, quoted};
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect};
 use sprag_shell::{Carrier, Command, Script, Word, WorkingDir};
 
+use crate::records::gate::{DamagedFiles, GateRecord};
 use crate::event::{Event, EventKind, Input};
 use crate::facts::{ProtectedDamage, WriteEffect, WrittenPath};
 use crate::gates::needs::{Answers, SharedNeeds};
@@ -121,13 +121,10 @@ fn tell(cx: &mut GateCx<'_, Settings>) -> Vote {
             ProtectedDamage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
         }
     }
-    cx.log_raw(DAMAGED, json!({ "files": facts.damage }));
+    cx.log(GateRecord::Damaged(DamagedFiles { files: facts.damage.clone() }));
     let told = told.join("; ");
     Vote::Note(Text::new(format!("that call changed files that guard the agent: {told}. Leave them alone")))
 }
-
-/// The record of it.
-pub const DAMAGED: &str = "protection.damaged";
 
 /// Whether a call may change anything without that being known beforehand.
 fn may_damage(call: &ToolCall, input: &Input) -> bool {

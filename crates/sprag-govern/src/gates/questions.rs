@@ -264,7 +264,7 @@ mod tests {
         let call = call(json!({"questions": [{"question": ASKED}], "answers": {ASKED: "sqlite"}}));
         story.told(Event::ToolFinished { call, outcome: ToolOutcome::Ok }, &[]);
         assert_eq!(
-            (story.logged[0].kind, &story.logged[0].body["answer"]),
+            (story.logged[0].record.kind(), &story.logged[0].record.body()["answer"]),
             ("qa.answered", &json!("sqlite"))
         );
     }

@@ -2,11 +2,10 @@
 
 use std::io;
 
-use serde_json::json;
-
 use sprag_base::record::Record;
 use sprag_govern::event::Input;
 use sprag_govern::gates::RecordEffect;
+use sprag_govern::records::gate::{GateRecord, WarningRecord};
 use sprag_govern::session::Session;
 use sprag_memory::destination::Destination;
 
@@ -37,17 +36,13 @@ pub(crate) fn commit(
             (Destination::Personal, Vec::new()),
             (Destination::Session, Vec::new()),
         ];
-        for RecordEffect { place, kind, body } in steps.effects {
-            let record = new_record::record_raw(
-                kind,
-                input.at,
-                Some(&input.session),
-                Some(new_record::by(input)),
-                body,
-            );
+        for RecordEffect { destination, record } in steps.effects {
+            let by = Some(new_record::by(input));
+            let (kind, body) = (record.kind(), record.body());
+            let record = new_record::from_parts(kind, input.at, Some(&input.session), by, body);
             places
                 .iter_mut()
-                .filter(|(at, _)| *at == place)
+                .filter(|(at, _)| *at == destination)
                 .for_each(|(_, records)| records.push(record.clone()));
             written.push(record);
         }
@@ -73,11 +68,6 @@ pub(crate) fn commit(
 }
 
 pub(crate) fn warned(input: &Input, what: &str) -> Record {
-    new_record::record_raw(
-        "warned",
-        input.at,
-        Some(&input.session),
-        Some(new_record::by(input)),
-        json!({ "what": what }),
-    )
+    let warning = GateRecord::Warned(WarningRecord { what: what.to_owned() });
+    new_record::record(&warning, input.at, Some(&input.session), Some(new_record::by(input)))
 }

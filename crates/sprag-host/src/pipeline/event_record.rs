@@ -29,7 +29,7 @@ pub(crate) fn record(input: &Input, verdict: &Verdict) -> Record {
     if let Some(rewrite) = &verdict.rewrite {
         body["rewritten"] = json!(rewrite.why);
     }
-    new_record::record_raw(kind, input.at, Some(&input.session), Some(new_record::by(input)), body)
+    new_record::from_parts(kind, input.at, Some(&input.session), Some(new_record::by(input)), body)
 }
 
 fn reported(report: &Report) -> (&'static str, Value) {

@@ -10,14 +10,13 @@ pub mod submit;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use sprag_base::ids::SessionId;
 pub use sprag_base::record::REPORTER as CLIENT;
 use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Actor, Event, Input, Presence};
 use sprag_govern::reason::Reason;
+use sprag_govern::records::gate::{GateRecord, WarningRecord};
 use sprag_govern::report::Report;
 use sprag_govern::verdict::Ruling;
 
@@ -126,7 +125,8 @@ fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timest
     let warned = mirrors::mirror(world, logged, now);
     let warned: Vec<Record> = warned
         .iter()
-        .map(|what| new_record::record_raw("warned", now, Some(session), None, json!({ "what": what })))
+        .map(|what| GateRecord::Warned(WarningRecord { what: what.clone() }))
+        .map(|warning| new_record::record(&warning, now, Some(session), None))
         .collect();
     if !warned.is_empty() {
         world.store().log(world.disk, &warned).unwrap_or_default();

@@ -339,7 +339,7 @@ pub fn stem(id: &SessionId) -> String {
 }
 
 fn snapshot(id: Option<&SessionId>, at: Timestamp, session: &Session, events: u64) -> Record {
-    let mut record = new_record::record_raw("snapshot", at, id, None, json!({ "events": events }));
+    let mut record = new_record::from_parts("snapshot", at, id, None, json!({ "events": events }));
     record.set = Some(session.whole());
     record
 }

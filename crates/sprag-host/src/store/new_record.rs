@@ -40,10 +40,10 @@ pub fn record(
     session: Option<&SessionId>,
     actor: Option<RecordAuthor>,
 ) -> Record {
-    record_raw(record.kind(), at, session, actor, record.body())
+    from_parts(record.kind(), at, session, actor, record.body())
 }
 
-pub fn record_raw(
+pub fn from_parts(
     kind: &str,
     at: Timestamp,
     session: Option<&SessionId>,
@@ -84,14 +84,14 @@ mod tests {
         assert!(sprag_govern::gates::review::case::is_token(&token));
         assert_ne!(Some(&token), new_token().as_ref());
         let body = serde_json::json!({"notes": [format!("decide with --token {token}\nor `{token}`")]});
-        let record = record_raw("x", Timestamp::from_millis(0), None, None, body);
+        let record = from_parts("x", Timestamp::from_millis(0), None, None, body);
         assert!(!record.body.to_string().contains(&token), "{}", record.body);
     }
 
     #[test]
     fn no_record_keeps_a_secret() {
         let body = serde_json::json!({"input": "login ghp_0123456789abcdefghij0123456789abcdef"});
-        let record = record_raw("x", Timestamp::from_millis(0), None, None, body);
+        let record = from_parts("x", Timestamp::from_millis(0), None, None, body);
         assert_eq!(record.body["input"], "login [redacted:github_token]");
     }
 }

@@ -25,7 +25,6 @@ use crate::reason::Reason;
 use crate::report::Report;
 use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
-pub use results::VERIFIED;
 pub use settings::{BuiltIn, OnToolFailure, Settings};
 
 /// How often a failing command of the agent leads to checks, in one session.

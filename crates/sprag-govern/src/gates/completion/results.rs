@@ -1,6 +1,6 @@
 //! What came of a verification: what is unmet, what is kept of it, and which debts it meets.
 
-use serde_json::{Value, json};
+
 
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
@@ -10,13 +10,13 @@ use sprag_memory::lesson;
 use sprag_memory::records::MemoryRecord;
 
 use super::{BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Settings, Unmet};
+use crate::records::gate::{GateRecord, VerifiedCheck, VerifiedChecks};
 use crate::gates::GateCx;
 use crate::obligation::{Debt, Duty};
 use crate::records::debt::DebtRecord;
 use crate::verdict::Vote;
 
 /// Kept of every verification.
-pub const VERIFIED: &str = "verified";
 
 /// Failures a session remembers by name.
 const UNMET: usize = 20;
@@ -82,8 +82,7 @@ impl CompletionGate {
         let mended = before.filter(|_| is_passed).map(|failing| failing.mended(cx)).unwrap_or_default();
         let offer = mended.first().map(|episode| lesson::offer(episode, &cx.input.session));
         if standing != self.standing || !cx.is_stop() {
-            let body = record(is_passed, profile, tree.as_ref(), &findings);
-            cx.log_raw(VERIFIED, body);
+            cx.log(GateRecord::Verified(record(is_passed, profile, tree.as_ref(), &findings)));
         }
         self.standing = standing;
         self.claimed &= !cx.is_stop();
@@ -235,20 +234,18 @@ fn end_of(text: &str, most: usize) -> &str {
     &text[from..]
 }
 
-fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: &[CheckFinding]) -> Value {
-    let checks: Vec<Value> = findings
+fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: &[CheckFinding]) -> VerifiedChecks {
+    let checks = findings
         .iter()
-        .map(|finding| {
-            let mut row =
-                json!({"name": finding.name, "outcome": finding.outcome, "mandatory": finding.mandatory});
-            if !finding.tail.is_empty() {
-                row["tail"] = json!(end_of(&finding.tail, KEPT));
-            }
-            row
+        .map(|finding| VerifiedCheck {
+            name: finding.name.clone(),
+            outcome: Text::from(finding.outcome),
+            mandatory: finding.mandatory,
+            tail: end_of(&finding.tail, KEPT).to_owned(),
         })
         .collect();
     let status = if is_passed { sprag_check::CheckStatus::Passed } else { sprag_check::CheckStatus::Failed };
-    json!({"status": status, "profile": profile, "tree": tree, "checks": checks})
+    VerifiedChecks { status, profile, tree: tree.cloned(), checks }
 }
 
 /// Debts of this worktree of which everything is now as it should be. What is said of a session

@@ -7,6 +7,7 @@ use sprag_check::{CheckRan, CompletionCheck, Results};
 use sprag_policy::call::{InputCompleteness as All, ToolRow};
 
 use super::*;
+use crate::records::GateEffect;
 use crate::decide;
 use crate::event::StopRequest;
 use crate::facts::TodoMark;
@@ -98,7 +99,7 @@ impl Play {
         let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy, None);
         self.session = step.session;
         for effect in step.effects {
-            self.debts.apply(&Record::new(effect.kind, at, effect.body.clone()));
+            self.debts.apply(&Record::new(effect.record.kind(), at, effect.record.body()));
             self.logged.push(effect);
         }
         step.verdict.ruling
@@ -130,8 +131,9 @@ impl Play {
         Gate::state(&self.session.gates.completion).unwrap()
     }
 
-    fn verified(&self) -> Vec<&Value> {
-        self.logged.iter().filter(|effect| effect.kind == VERIFIED).map(|effect| &effect.body).collect()
+    fn verified(&self) -> Vec<Value> {
+        let records = self.logged.iter().map(|effect| &effect.record);
+        records.filter(|record| record.kind() == "verified").map(GateEffect::body).collect()
     }
 }
 
@@ -174,8 +176,8 @@ fn a_failure_holds_until_the_checks_pass() {
     assert_eq!(play.state(), "verified");
     assert_eq!(play.stop("I say no more."), "pass");
     assert_eq!(play.ran.len(), 4);
-    let statuses: Vec<&Value> = play.verified().into_iter().map(|body| &body["status"]).collect();
-    assert_eq!(statuses, [&json!("failed"), &json!("failed"), &json!("passed")]);
+    let statuses: Vec<Value> = play.verified().into_iter().map(|body| body["status"].clone()).collect();
+    assert_eq!(statuses, ["failed", "failed", "passed"]);
     assert_eq!(
         play.verified()[0]["checks"][0],
         json!({"name": "unit", "outcome": "failed", "mandatory": true, "tail": "it broke"})
@@ -362,7 +364,7 @@ fn another_sessions_todo_is_not_met_by_this_one() {
         effects: &mut effects,
     });
     assert_eq!(vote, Vote::Pass);
-    assert!(effects.iter().all(|effect| effect.kind != "debt.met"));
+    assert!(effects.iter().all(|effect| effect.record.kind() != "debt.met"));
 }
 
 #[test]

@@ -1,4 +1,3 @@
-use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
@@ -6,6 +5,7 @@ use sprag_memory::recall::{LearningChange, Recalled};
 
 use super::*;
 use crate::event::Input;
+use crate::records::GateEffect;
 use crate::gates::RecordEffect;
 use crate::gates::needs::Answers;
 use crate::session_facts::SessionFacts;
@@ -82,8 +82,9 @@ fn recalled(found: &[RecalledLearning]) -> Recalled {
     Recalled { found: found.to_vec(), notices: Vec::new(), is_any: true }
 }
 
-fn ids(effect: &RecordEffect) -> Vec<&str> {
-    effect.body["ids"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+fn ids(effect: &RecordEffect) -> Vec<String> {
+    let GateEffect::Memory(record) = &effect.record else { panic!("{effect:?}") };
+    record.clone().ids_mut().unwrap().iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -103,10 +104,10 @@ fn what_is_cited_counts_once_and_what_is_not_is_dismissed_once() {
     let other = "0193ab13-0000-7abc-8def-0123456789ab";
     story.prompt("hello", &[found(ID, "uploads stall"), found(other, "tests need a database")]);
     let told = story.stop("Done, see 0193ab12-3c4d.");
-    assert_eq!((told[0].kind, ids(&told[0])), ("learning.referred", vec![ID]));
+    assert_eq!((told[0].record.kind(), ids(&told[0])), ("learning.referred", vec![ID.to_owned()]));
     assert!(story.stop("As 0193ab12-3c4d says.").is_empty(), "said again, it counts no more");
     let told = story.end();
-    assert_eq!((told[0].kind, ids(&told[0])), ("learning.dismissed", vec![other]));
+    assert_eq!((told[0].record.kind(), ids(&told[0])), ("learning.dismissed", vec![other.to_owned()]));
     assert!(story.end().is_empty());
 }
 
@@ -115,7 +116,7 @@ fn words_of_a_learning_in_the_answer_are_a_sign_of_use_unless_the_user_said_them
     let mut story = Story::new();
     story.prompt("uploads hang", &[found(ID, "uploads stall")]);
     let told = story.stop("I raised the retry_budget, since backpressure made the worker give up.");
-    assert_eq!((told[0].kind, ids(&told[0])), ("learning.implied", vec![ID]));
+    assert_eq!((told[0].record.kind(), ids(&told[0])), ("learning.implied", vec![ID.to_owned()]));
     let mut story = Story::new();
     story.prompt(
         "raise the retry_budget, backpressure makes the worker give up",
@@ -170,9 +171,9 @@ fn a_learning_is_of_use_to_a_session_once_however_often_it_says_so() {
     };
     let other = "0193ffff-never-shown";
     let (_, told) = story.event(refer(&[ID, ID]), Recalled::default());
-    assert_eq!(ids(&told[0]), vec![ID]);
+    assert_eq!(ids(&told[0]), vec![ID.to_owned()]);
     let (_, told) = story.event(refer(&[ID, other]), Recalled::default());
-    assert_eq!(ids(&told[0]), vec![other]);
+    assert_eq!(ids(&told[0]), vec![other.to_owned()]);
     assert!(story.event(refer(&[other, ID]), Recalled::default()).1.is_empty());
     // Shown only now, and cited: that was counted.
     story.prompt("hello", &[found(ID, "uploads stall")]);

@@ -8,7 +8,6 @@ mod submission;
 mod work_item;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
@@ -19,6 +18,7 @@ use sprag_memory::write_gate::plausibility;
 use sprag_memory::records::{MemoryRecord, WorkOutcome, Decider};
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
+use crate::records::gate::{GateRecord, LastWords};
 use crate::event::{Actor, Event, Input, PromptAuthor, StopRequest};
 use crate::facts::Size;
 use crate::gates::needs::SharedNeeds;
@@ -41,7 +41,6 @@ const NAMED: usize = 3;
 const OBSERVERS: usize = 64;
 
 /// Kept of a session that was silent, so that its agents' work is not lost.
-pub const OBSERVED: &str = "observed";
 
 /// Where the session stands, and what is still open around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -428,7 +427,7 @@ impl ReflectionGate {
             self.observers.remove(at);
         } else if !stop.last_message.is_empty() && !kind.as_str().ends_with("sprag-reviewer") {
             let note: Text<500> = Text::from(stop.last_message.as_str());
-            cx.log_raw(OBSERVED, json!({"note": note, "from": "last message"}));
+            cx.log(GateRecord::Observed(LastWords { note, from: Text::from("last message") }));
         }
         Vote::Pass
     }

@@ -1,17 +1,18 @@
 //! Taking a verdict: from whom, about what, and what it changes.
 
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::text::Text;
 
+use crate::gates::review::history::ReviewDecisionRecord;
+use crate::records::gate::{DecidedReview, GateRecord, ReviewCause};
 use crate::gates::GateCx;
 use crate::gates::review::case::{
     self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
 };
 use crate::gates::review::settings::Settings;
-use crate::gates::review::{DECIDED, ReviewGate, ReviewState, close, messages};
+use crate::gates::review::{ReviewGate, ReviewState, close, messages};
 use crate::obligation::Duty;
 use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
@@ -104,19 +105,18 @@ impl ReviewGate {
         close(&mut case, by.outcome(), cx);
         let id = id_of(&case, decided, cx);
         let name = by.name();
-        cx.log_raw(
-            DECIDED,
-            json!({
-                "id": id,
-                "word": decided.word,
-                "summary": decided.summary,
-                "message": decided.message,
-                "opinions": decided.opinions,
-                "by": name,
-                "tree": tree,
-                "trigger": {"why": case.why, "gated": case.gated, "round": case.round, "since": case.since},
-            }),
-        );
+        let decision = ReviewDecisionRecord {
+            id: id.clone(),
+            word: decided.word,
+            summary: decided.summary.clone(),
+            message: decided.message.clone(),
+            opinions: decided.opinions.clone(),
+            by: Text::from(name.as_str()),
+            tree: tree.clone(),
+        };
+        let (why, gated, round, since) = (case.why, case.gated.clone(), case.round, case.since);
+        let trigger = ReviewCause { why, gated, round, since };
+        cx.log(GateRecord::ReviewDecided(DecidedReview { decision, trigger }));
         self.standing = match decided.word {
             ReviewResult::Complete => {
                 let met = met(&tree, cx);

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, Record};
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
+use crate::records::gate::{DecidedReview, GateRecord};
 use crate::gates::review::case::AttemptOutcome;
-use crate::gates::review::{ATTEMPT, DECIDED};
 use crate::report::ReviewResult;
 
 /// Verdicts that are remembered; the log has them all.
@@ -80,22 +81,18 @@ impl Projection for Reviews {
     const KINDS: &'static [&'static str] = &["review."];
 
     fn apply(&mut self, record: &Record) {
-        match record.kind.as_str() {
-            DECIDED => {
-                let told = serde_json::from_value::<ReviewDecisionRecord>(record.body.clone());
-                if let (Ok(told), Some(session)) = (told, &record.session) {
+        match GateRecord::read(record) {
+            Some(GateRecord::ReviewDecided(DecidedReview { decision: told, .. })) => {
+                if let Some(session) = &record.session {
                     if self.verdicts.len() >= VERDICTS {
                         self.verdicts.remove(0);
                     }
                     self.verdicts.push(PastReview { session: session.clone(), at: record.at, told });
                 }
             }
-            ATTEMPT => {
-                let outcome = serde_json::from_value::<AttemptOutcome>(record.body["outcome"].clone());
-                if let (Ok(outcome), Some(template)) = (outcome, record.body["template"].as_str()) {
-                    let counts = self.attempts.entry(template.to_owned()).or_default();
-                    *counts.entry(outcome).or_insert(0) += 1;
-                }
+            Some(GateRecord::ReviewAttempt(attempt)) => {
+                let counts = self.attempts.entry(attempt.template.to_string()).or_default();
+                *counts.entry(attempt.outcome).or_insert(0) += 1;
             }
             _ => {}
         }

@@ -116,14 +116,14 @@ proptest! {
                 Move::Wait(seconds) => desk.now += seconds,
             }
             if was != "approved" && desk.state() == "approved" {
-                prop_assert_eq!(&desk.log.last().map(|(kind, _)| *kind == DECIDED || *kind == "debt.met"), &Some(true));
+                prop_assert_eq!(&desk.log.last().map(|(kind, _)| *kind == "review.decided" || *kind == "debt.met"), &Some(true));
             }
         }
-        let decided = desk.log.iter().filter(|(kind, _)| *kind == DECIDED).count();
+        let decided = desk.log.iter().filter(|(kind, _)| *kind == "review.decided").count();
         prop_assert_eq!(decided, verdicts);
         if scope == ApprovalScope::Tool {
             prop_assert!(uses <= verdicts);
         }
-        prop_assert!(desk.log.iter().filter(|(kind, _)| *kind == ATTEMPT).count() <= 60);
+        prop_assert!(desk.log.iter().filter(|(kind, _)| *kind == "review.attempt").count() <= 60);
     }
 }

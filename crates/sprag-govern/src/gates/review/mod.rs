@@ -16,7 +16,6 @@ mod laws;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
@@ -25,6 +24,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_policy::call::{ToolCall, ToolEffect};
 
+use crate::records::gate::{GateRecord, ReviewAttemptRecord};
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
 use crate::gates::needs::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx};
@@ -37,11 +37,6 @@ use case::{
     ReviewTrigger, ReviewerIdentity, ReviewerSeat,
 };
 pub use settings::{ApprovalScope, ReviewMode, Settings};
-
-/// Record kinds of a review's life.
-pub const DECIDED: &str = "review.decided";
-pub const ATTEMPT: &str = "review.attempt";
-pub const USED: &str = "review.used";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -501,9 +496,8 @@ fn begin(case: &mut ReviewCase, cx: &GateCx<'_, Settings>) -> String {
 /// Every attempt that an agent has read of comes to one outcome.
 fn close(case: &mut ReviewCase, outcome: AttemptOutcome, cx: &mut GateCx<'_, Settings>) {
     if let Some(attempt) = case.attempt.take().filter(|attempt| attempt.is_told) {
-        cx.log_raw(
-            ATTEMPT,
-            json!({"template": attempt.template, "outcome": outcome, "since": attempt.at, "case": case.id}),
-        );
+        let ReviewAttempt { template, at: since, .. } = attempt;
+        let case = case.id.clone();
+        cx.log(GateRecord::ReviewAttempt(ReviewAttemptRecord { template, outcome, since, case }));
     }
 }

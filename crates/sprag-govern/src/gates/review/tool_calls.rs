@@ -1,16 +1,16 @@
 //! Tool calls: those that wait for a review, and `sprag decide` itself.
 
-use serde_json::json;
 
 use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleVerdict};
 use sprag_shell::{Script, Word};
 
+use crate::records::gate::{GateRecord, UsedApproval};
 use crate::event::{Actor, Event, Input};
 use crate::gates::review::case::{AttemptOutcome, GatedCall, PERMIT_SECONDS, Permit, ReviewTrigger};
 use crate::gates::review::settings::{ApprovalScope, Settings};
 use crate::gates::review::template::{self, Values};
-use crate::gates::review::{ReviewGate, ReviewState, USED, begin, close, messages};
+use crate::gates::review::{ReviewGate, ReviewState, begin, close, messages};
 use crate::gates::{GateCx, permission};
 use crate::reason::Reason;
 use crate::report::ReviewResult;
@@ -78,7 +78,12 @@ impl ReviewGate {
             return;
         };
         // On record before the call is made: what is used up stays used up.
-        cx.log_raw(USED, json!({"tool": call.name, "rule": rule, "review": approval.id, "tree": approval.tree}));
+        cx.log(GateRecord::ReviewUsed(UsedApproval {
+            tool: call.name.clone(),
+            rule: rule.to_owned(),
+            review: approval.id.clone(),
+            tree: approval.tree.clone(),
+        }));
         let left = approval.used(cx.policy.gates.approval_scope);
         self.standing = left.map_or(ReviewState::Idle, ReviewState::Approved);
     }

@@ -62,7 +62,7 @@ fn step(
     let mut effects = Vec::new();
     let policy = Settings::default();
     let vote = gate.step(&mut GateCx { about, input, facts, policy: &policy, effects: &mut effects });
-    (vote, effects.into_iter().map(|effect| effect.body).collect())
+    (vote, effects.into_iter().map(|effect| effect.record.body()).collect())
 }
 
 #[test]

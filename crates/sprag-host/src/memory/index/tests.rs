@@ -17,12 +17,12 @@ use crate::sys::disk::RealDisk;
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    new_record::record_raw("document.loaded", at, None, None, json!({"id": id, "detail": text}))
+    new_record::from_parts("document.loaded", at, None, None, json!({"id": id, "detail": text}))
 }
 
 fn about(kind: &str, id: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    new_record::record_raw(kind, at, None, None, json!({"ids": [id]}))
+    new_record::from_parts(kind, at, None, None, json!({"ids": [id]}))
 }
 
 struct Place {
@@ -166,7 +166,7 @@ fn many_small_segments_become_few_and_the_same_as_a_rebuild() {
     let place = Place::new();
     for turn in 0..10i64 {
         let other =
-            new_record::record_raw("noted", Timestamp::from_millis(0), None, None, json!({"x": "parser"}));
+            new_record::from_parts("noted", Timestamp::from_millis(0), None, None, json!({"x": "parser"}));
         place.log(&[
             loaded(&format!("doc-{turn}"), &format!("parser number {turn}"), turn),
             other,

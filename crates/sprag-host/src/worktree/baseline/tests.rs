@@ -432,7 +432,7 @@ fn sweeping_up_takes_it_with_the_journal() {
     let (places, store, id) = (repo.places(), Store::at(repo.places().store), SessionId::new("s"));
     let now = Timestamp::from_millis(1_000_000);
     let mut journal = Journal::open(&store, &RealDisk, &id, Duration::ZERO).unwrap();
-    let record = new_record::record_raw("x", now, Some(&id), None, serde_json::json!({}));
+    let record = new_record::from_parts("x", now, Some(&id), None, serde_json::json!({}));
     journal.commit(&RealDisk, vec![record], &Session::default()).unwrap();
     journal.unlock().unwrap();
     capture(&places, &RealDisk, &id).unwrap();

@@ -240,7 +240,7 @@ proptest! {
             }
 
             for (gate, items) in &before {
-                let is_debt = step.effects.iter().any(|effect| effect.kind == "debt.opened" && effect.body["gate"] == gate.as_str());
+                let is_debt = step.effects.iter().any(|effect| effect.record.kind() == "debt.opened" && effect.record.body()["gate"] == gate.as_str());
                 let is_discharged = is_report && !is_held;
                 let is_mended = match gate.as_str() {
                     "integrity" => facts.conflicts.is_some(),

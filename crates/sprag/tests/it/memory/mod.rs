@@ -105,7 +105,7 @@ fn a_person_is_told_what_is_known_and_when_nothing_is() {
 
 fn loaded(id: &str, text: &str, second: i64) -> Record {
     let at = Timestamp::from_millis(1_794_733_261_000 + second * 1000);
-    new_record::record_raw("document.loaded", at, None, None, json!({"id": id, "detail": text}))
+    new_record::from_parts("document.loaded", at, None, None, json!({"id": id, "detail": text}))
 }
 
 /// Ids and texts of everything that is found.
@@ -131,7 +131,7 @@ fn copied(from: &Path, to: &Path) {
 fn turns() -> Vec<Vec<Record>> {
     let about = |kind: &str, id: &str| {
         let at = Timestamp::from_millis(1_794_733_299_000);
-        new_record::record_raw(kind, at, None, None, json!({"ids": [id]}))
+        new_record::from_parts(kind, at, None, None, json!({"ids": [id]}))
     };
     vec![
         vec![loaded("new", "a parser that is new", 20)],

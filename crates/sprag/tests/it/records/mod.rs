@@ -15,12 +15,13 @@ use sprag_base::record as log;
 use sprag_base::record::{Projection, Record};
 use sprag_base::record_kinds::TypedRecord as _;
 use sprag_govern::event::EventKind;
+use sprag_govern::gates;
 use sprag_govern::gates::review::history::{ReviewDecisionRecord, Reviews};
-use sprag_govern::gates::{self, completion, reflection};
 use sprag_govern::history::{self, SessionList};
 use sprag_govern::judge::Reliability;
 use sprag_govern::obligation::{Debt, Debts};
 use sprag_govern::records::debt::DebtRecord;
+use sprag_govern::records::gate::GateRecord;
 use sprag_govern::session::{Session, UnreadableParts};
 use sprag_host::store::journal;
 use sprag_host::sys::locations::Locations;
@@ -219,9 +220,8 @@ fn every_kind_of_record_that_the_sources_name_has_a_line() {
     for other in ["dev.sprag", "greetings.txt"] {
         assert!(named.remove(other), "`{other}` is gone");
     }
-    let words = [completion::VERIFIED, reflection::OBSERVED, "warned"];
-    named.extend(words.map(str::to_owned));
-    let typed = [IntentRecord::KINDS, DebtRecord::KINDS, ChangeRecord::KINDS, MemoryRecord::KINDS];
+    let typed =
+        [IntentRecord::KINDS, DebtRecord::KINDS, ChangeRecord::KINDS, MemoryRecord::KINDS, GateRecord::KINDS];
     named.extend(typed.concat().into_iter().map(str::to_owned));
     let logged = logged();
     assert_eq!(kinds_of(&logged), named.iter().map(String::as_str).collect());

@@ -13,7 +13,6 @@ use crate::decide;
 use crate::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
 use crate::gates::Gate as _;
 use crate::gates::needs::{Answers, SharedNeeds};
-use crate::gates::review::ATTEMPT;
 use crate::obligation::Debts;
 use crate::report::{Report, ReviewDecision, ReviewResult};
 use crate::session::Session;
@@ -80,8 +79,9 @@ impl Desk {
         if !self.is_unlocked {
             self.session = step.session;
             for effect in step.effects {
-                self.debts.apply(&record(effect.kind, effect.body.clone(), at));
-                self.log.push((effect.kind, effect.body));
+                let (kind, body) = (effect.record.kind(), effect.record.body());
+                self.debts.apply(&record(kind, body.clone(), at));
+                self.log.push((kind, body));
             }
         }
         if let Some(context) = step.verdict.context() {
@@ -146,7 +146,7 @@ impl Desk {
     }
 
     pub(crate) fn outcomes(&self) -> Vec<&str> {
-        let attempts = self.log.iter().filter(|(kind, _)| *kind == ATTEMPT);
+        let attempts = self.log.iter().filter(|(kind, _)| *kind == "review.attempt");
         attempts.map(|(_, body)| body["outcome"].as_str().unwrap()).collect()
     }
 }

@@ -41,7 +41,7 @@ fn a_marked_prompt_is_held_until_a_reviewer_has_decided() {
     desk.approve();
     assert_eq!(desk.stop(), Ruling::Pass);
     assert_eq!(desk.outcomes(), ["success"]);
-    let decided = desk.log.iter().find(|(kind, _)| *kind == DECIDED).unwrap();
+    let decided = desk.log.iter().find(|(kind, _)| *kind == "review.decided").unwrap();
     assert_eq!(decided.1["by"], "sprag-reviewer r1");
     assert_eq!(decided.1["tree"], "t1");
 }
@@ -235,7 +235,7 @@ fn a_gated_call_waits_for_a_review_and_then_runs() {
     assert_eq!(desk.stop(), Ruling::Pass);
     desk.prompt("and now that");
     assert_eq!(held(desk.bash(Actor::Main, CLOSE)).0, "review_required");
-    assert_eq!(desk.log.iter().filter(|(kind, _)| *kind == USED).count(), 2);
+    assert_eq!(desk.log.iter().filter(|(kind, _)| *kind == "review.used").count(), 2);
 }
 
 /// A call that was approved and not yet made still waits when the work changes.

@@ -83,7 +83,7 @@ impl Bench {
     }
 
     fn log(&self, kind: &str, body: Value) -> Record {
-        let record = new_record::record_raw(kind, at(0), None, None, body);
+        let record = new_record::from_parts(kind, at(0), None, None, body);
         self.site().store.log(&RealDisk, std::slice::from_ref(&record)).unwrap();
         record
     }

@@ -275,8 +275,7 @@ impl Core {
         };
         let step = decide::decide(state, &input, &facts, &self.policy, None);
         for effect in step.effects {
-            let body = effect.body;
-            let record = Record::new(effect.kind, at, body);
+            let record = Record::new(effect.record.kind(), at, effect.record.body());
             self.debts.apply(&record);
             self.standings.apply(&record);
         }

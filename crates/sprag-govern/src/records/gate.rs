@@ -1,0 +1,158 @@
+//! The records that gates leave, besides those of another domain.
+
+use serde::{Deserialize, Serialize};
+
+use sprag_base::digest::Digest;
+use sprag_base::record_kinds::TypedRecord as _;
+use sprag_base::records;
+use sprag_base::text::{Text, one_line};
+use sprag_base::time::Timestamp;
+use sprag_check::{CheckStatus, Profile};
+
+use crate::facts::ProtectedDamage;
+use crate::gates::review::case::{AttemptOutcome, GatedCall, ReviewTrigger};
+use crate::gates::review::history::ReviewDecisionRecord;
+use crate::judge::JudgeAnswer;
+
+records! {
+    /// Records of the gates.
+    pub enum GateRecord {
+        ReviewDecided(DecidedReview) = "review.decided",
+        /// How one request for a review ended.
+        ReviewAttempt(ReviewAttemptRecord) = "review.attempt",
+        /// An approval let a call pass.
+        ReviewUsed(UsedApproval) = "review.used",
+        JudgeAnswered(JudgeAnswerRecord) = "judge.answered",
+        JudgeFailed(JudgeFailureRecord) = "judge.failed",
+        /// A call changed files that guard the agent.
+        Damaged(DamagedFiles) = "protection.damaged",
+        /// The checks ran.
+        Verified(VerifiedChecks) = "verified",
+        /// The last words of an agent that made no note of its own.
+        Observed(LastWords) = "observed",
+        Warned(WarningRecord) = "warned",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecidedReview {
+    #[serde(flatten)]
+    pub decision: ReviewDecisionRecord,
+    pub trigger: ReviewCause,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReviewCause {
+    pub why: ReviewTrigger,
+    pub gated: Option<GatedCall>,
+    pub round: u32,
+    pub since: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReviewAttemptRecord {
+    pub template: Text<64>,
+    pub outcome: AttemptOutcome,
+    pub since: Timestamp,
+    pub case: Text<16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UsedApproval {
+    pub tool: Text<128>,
+    pub rule: String,
+    pub review: Text<16>,
+    pub tree: Text<64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeAnswerRecord {
+    pub call: Digest,
+    #[serde(flatten)]
+    pub answer: JudgeAnswer,
+    pub ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeFailureRecord {
+    pub call: Digest,
+    pub what: Text<200>,
+    pub ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DamagedFiles {
+    pub files: Vec<ProtectedDamage>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerifiedChecks {
+    pub status: CheckStatus,
+    pub profile: Profile,
+    pub tree: Option<Text<64>>,
+    pub checks: Vec<VerifiedCheck>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerifiedCheck {
+    pub name: Text<64>,
+    pub outcome: Text<32>,
+    pub mandatory: bool,
+    /// The end of what it printed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LastWords {
+    pub note: Text<500>,
+    /// What tells it from a note in a session's journal.
+    pub from: Text<32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarningRecord {
+    pub what: String,
+}
+
+impl GateRecord {
+    /// Returns a sentence for `sprag explain` about what `who` did.
+    pub fn describe(&self, who: &str) -> String {
+        match self {
+            GateRecord::ReviewDecided(DecidedReview { decision, .. }) => {
+                let by = one_line(decision.by.as_str());
+                format!("the review is decided by {by}: {}", decision.word.name())
+            }
+            GateRecord::ReviewAttempt(attempt) => format!(
+                "what came of asking for a review (text `{}`): {}",
+                one_line(attempt.template.as_str()),
+                attempt.outcome.name()
+            ),
+            GateRecord::ReviewUsed(used) => {
+                let (tool, rule) = (one_line(used.tool.as_str()), one_line(&used.rule));
+                format!("an approval let `{tool}` pass rule `{rule}`")
+            }
+            GateRecord::Verified(verified) => verified.describe(),
+            GateRecord::Observed(words) => format!("{who} noted: {}", one_line(words.note.as_str())),
+            GateRecord::Warned(warning) => format!("sprag warned: {}", one_line(&warning.what)),
+            GateRecord::JudgeAnswered(_) | GateRecord::JudgeFailed(_) | GateRecord::Damaged(_) => {
+                format!("`{}`", self.kind())
+            }
+        }
+    }
+}
+
+impl VerifiedChecks {
+    fn describe(&self) -> String {
+        let unmet = self.checks.iter().filter(|check| check.outcome.as_str() != "passed");
+        let unmet: Vec<String> =
+            unmet.map(|check| format!("`{}` {}", one_line(check.name.as_str()), check.outcome)).collect();
+        let status = match self.status {
+            CheckStatus::Passed => "passed",
+            CheckStatus::Failed => "failed",
+            CheckStatus::Skipped => "skipped",
+        };
+        let status = format!("the checks ({}) ended: {status}", self.profile.name());
+        if unmet.is_empty() { status } else { format!("{status}: {}", unmet.join(", ")) }
+    }
+}
