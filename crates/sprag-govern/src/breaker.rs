@@ -9,8 +9,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
+use sprag_base::record::Record;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::time::Timestamp;
+
+use crate::event::{EventKind, PromptAuthor};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakerSettings {
@@ -59,6 +62,10 @@ impl BreakerSettings {
         i64::from(self.cooldown_seconds).max(LEAST_COOLDOWN)
     }
 }
+/// Events that a hold of the breaker bounds.
+const BOUNDED: [EventKind; 3] =
+    [EventKind::StopRequested, EventKind::SubagentStopped, EventKind::TaskCompleting];
+
 /// A session that finds this many different things wrong is not held for yet another one.
 const DIGESTS: usize = 1024;
 
@@ -84,12 +91,29 @@ impl Breaker {
         self.turn = 0;
     }
 
+    /// Counts the holds of the current turn from the records of a journal, where no state can be kept.
+    pub fn from_records(records: &[Record]) -> Breaker {
+        // A hold of ours may come back as a prompt; only a person's starts a turn.
+        let starts_turn = |record: &Record| {
+            record.kind == EventKind::Prompted.name() && record.body["author"] == PromptAuthor::User.name()
+        };
+        let is_bounded = |record: &&Record| BOUNDED.iter().any(|kind| record.kind == kind.name());
+        let turn = records.iter().rev().take_while(|record| !starts_turn(record));
+        let holds = turn.filter(is_bounded).filter(|record| record.body["verdict"] == "hold").count();
+        Breaker { turn: u32::try_from(holds).unwrap_or(u32::MAX), ..Breaker::default() }
+    }
+
+    /// Reports whether the turn was held as often as it may be.
+    pub fn is_turn_spent(&self, limits: &BreakerSettings) -> bool {
+        self.turn >= limits.per_turn()
+    }
+
     /// Judges one stop. Counts once, however many obligations are open.
     pub fn judge(&mut self, open: &[Digest], limits: &BreakerSettings, now: Timestamp) -> StopJudgement {
         if self.last_hold.is_some_and(|last| now.seconds_since(last) >= limits.cooldown()) {
             self.turn = 0;
         }
-        if self.turn >= limits.per_turn() {
+        if self.is_turn_spent(limits) {
             return StopJudgement { hold: Vec::new(), release: open.to_vec() };
         }
         let (release, hold): (Vec<_>, Vec<_>) =

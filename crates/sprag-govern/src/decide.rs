@@ -1,5 +1,6 @@
-//! The governor: two pure functions. [`needs`] says what has to be known, [`decide`] turns state
-//! and event into state, verdict and effects. Everything a client ever hears comes out of here.
+//! The governor: pure functions. [`shared`] and [`ask`] say what has to be known, [`before`] what has to be
+//! done first, and [`decide`] turns state and event into state, verdict and effects. Everything a client
+//! ever hears comes out of here.
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
@@ -10,8 +11,9 @@ use sprag_shell::Script;
 use crate::event::{
     Actor, BackgroundWork, Event, EventKind, Input, PromptAuthor, SessionPurpose, StopRequest,
 };
-use crate::gates::needs::{Answers, SharedNeeds};
-use crate::gates::{self, OnFault, RecordEffect};
+use crate::facts::{SharedFacts, SharedNeeds};
+use crate::gates::before::{Before, Prepared};
+use crate::gates::{self, Answers, OnFault, Questions, RecordEffect, StepCx};
 use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
 use crate::records::debt::DebtRecord;
@@ -39,36 +41,75 @@ pub enum Durability {
     Binding,
 }
 
-pub fn needs(session: &Session, input: &Input, policy: &GovernSettings) -> SharedNeeds {
-    match &input.event {
-        _ if is_errands_end(input) => SharedNeeds::NONE,
-        Event::StopRequested(stop) if is_ungoverned(session, input, stop) => SharedNeeds::NONE,
-        _ => {
-            let first = if session.about.started.is_none() { SharedNeeds::HEAD } else { SharedNeeds::NONE };
-            let kept =
-                if wants_start(&session.about, input) { SharedNeeds::START } else { SharedNeeds::NONE };
-            first | kept | session.gates.needs(&session.about, input, &policy.gates)
-        }
+/// Returns the shared facts that the gates need for this event.
+pub fn shared(session: &Session, input: &Input, settings: &GovernSettings) -> SharedNeeds {
+    if is_unasked(session, input) {
+        return SharedNeeds::NONE;
+    }
+    let first = if session.about.started.is_none() { SharedNeeds::HEAD } else { SharedNeeds::NONE };
+    first | session.gates.shared(&session.about, input, &settings.gates)
+}
+
+/// Returns the questions of the gates about this event, once the shared facts are known.
+pub fn ask(session: &Session, input: &Input, settings: &GovernSettings, shared: &SharedFacts) -> Questions {
+    if is_unasked(session, input) {
+        return Questions::default();
+    }
+    session.gates.ask(&session.about, input, &settings.gates, shared)
+}
+
+/// Returns the actions that must happen before the decision.
+pub fn before(session: &Session, input: &Input, settings: &GovernSettings) -> Vec<Before> {
+    let mut actions = Vec::new();
+    if is_unasked(session, input) {
+        return actions;
+    }
+    if wants_baseline(&session.about, input) {
+        actions.push(Before::TakeBaseline);
+    }
+    session.gates.before(&session.about, input, &settings.gates, &mut actions);
+    actions
+}
+
+/// Reports whether no gate is asked about this event.
+fn is_unasked(session: &Session, input: &Input) -> bool {
+    is_errands_end(input)
+        || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(session, input, stop))
+}
+
+/// Everything that is known when an event is decided.
+#[derive(Clone, Debug, Default)]
+pub struct DecisionFacts {
+    pub answers: Answers,
+    pub prepared: Prepared,
+    /// The process of the client, if it is another one than before.
+    pub client: Option<Process>,
+}
+
+impl From<Answers> for DecisionFacts {
+    fn from(answers: Answers) -> DecisionFacts {
+        DecisionFacts { answers, ..DecisionFacts::default() }
     }
 }
 
-pub fn decide(
-    mut session: Session,
-    input: &Input,
-    facts: &Answers,
-    policy: &GovernSettings,
-    client: Option<Process>,
-) -> Step {
+pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy: &GovernSettings) -> Step {
+    let DecisionFacts { answers, prepared, .. } = facts;
     let before = session.stops.clone();
-    take_note(&mut session, input, facts, client);
+    take_note(&mut session, input, facts);
     let mut effects = Vec::new();
     let mut verdict = Verdict::default();
-    let ungoverned = is_errands_end(input)
-        || matches!(&input.event, Event::StopRequested(stop) if is_ungoverned(&session, input, stop));
+    let ungoverned = is_unasked(&session, input);
     let open = open_before_report(&session, input);
-    let mut is_judged = !ungoverned && facts.changes.is_some();
+    let mut is_judged = !ungoverned && answers.shared.changes.is_some();
     if !ungoverned {
-        let votes = session.gates.step(&session.about, input, facts, &policy.gates, &mut effects);
+        let votes = session.gates.step(StepCx {
+            session: &session.about,
+            input,
+            answers,
+            prepared,
+            settings: &policy.gates,
+            effects: &mut effects,
+        });
         // What a gate could not see it looks for again, whether or not there is more of it by then.
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
         verdict = combine(&mut session, votes, input, policy, &mut effects);
@@ -79,7 +120,14 @@ pub fn decide(
         verdict.notes.insert(0, anchor.clone());
     }
     if ungoverned && input.errand == SessionPurpose::Own {
-        session.gates.heard(&session.about, input, facts, &policy.gates, &mut effects);
+        session.gates.heard(StepCx {
+            session: &session.about,
+            input,
+            answers,
+            prepared,
+            settings: &policy.gates,
+            effects: &mut effects,
+        });
     }
     discharge(&mut session, &open, input);
     if !matches!(verdict.ruling, Ruling::Hold { .. }) {
@@ -116,24 +164,25 @@ pub fn on_fault(event: EventKind, raw: &str, what: &str) -> Verdict {
 }
 
 /// What every event tells about its session, whatever the gates think of it.
-fn take_note(session: &mut Session, input: &Input, facts: &Answers, client: Option<Process>) {
+fn take_note(session: &mut Session, input: &Input, facts: &DecisionFacts) {
+    let shared = &facts.answers.shared;
     let about = &mut session.about;
     if about.started.is_none() {
         about.started = Some(input.at);
         about.cwd = input.cwd.clone();
         about.root = input.root.clone();
-        about.head = facts.head.clone();
+        about.head = shared.head.clone();
     }
     // What is said about a session that has ended does not begin it again.
     if !matches!(input.event, Event::Reported(_)) {
         about.ended = matches!(input.event, Event::SessionEnded { .. });
     }
-    about.lost |= facts.lost;
+    about.lost |= shared.lost;
     if about.stage.is_none() {
         about.stage.clone_from(&input.stage);
     }
     if about.start.is_none() {
-        about.start.clone_from(&facts.start);
+        about.start.clone_from(&facts.prepared.baseline);
     }
     match (&input.event, &input.actor) {
         (Event::SubagentStarted, Actor::Subagent { id, .. }) => about.agent_started(id, input.at),
@@ -152,8 +201,8 @@ fn take_note(session: &mut Session, input: &Input, facts: &Answers, client: Opti
         (Event::Prompted { author: PromptAuthor::User, .. }, Actor::Main) => about.asking = None,
         _ => {}
     }
-    if client.is_some() {
-        about.client = client;
+    if facts.client.is_some() {
+        about.client = facts.client;
     }
     if matches!(&input.event, Event::Prompted { author: PromptAuthor::User, .. })
         && input.actor == Actor::Main
@@ -188,7 +237,7 @@ fn discharge(session: &mut Session, before: &[&'static str], input: &Input) {
 }
 
 /// Whether the worktree has to be kept as it is, because this call may be the first to change it.
-fn wants_start(about: &SessionFacts, input: &Input) -> bool {
+fn wants_baseline(about: &SessionFacts, input: &Input) -> bool {
     match &input.event {
         Event::ToolRequested { call } => {
             about.start.is_none() && !about.changed && !input.root.is_empty() && may_change(call, input)

@@ -141,6 +141,17 @@ pub enum PromptAuthor {
     Sprag,
 }
 
+impl PromptAuthor {
+    /// The author as records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            PromptAuthor::User => "user",
+            PromptAuthor::Client => "client",
+            PromptAuthor::Sprag => "sprag",
+        }
+    }
+}
+
 /// An agent wants to end its turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopRequest {

@@ -1,12 +1,65 @@
-//! What a gate asks the host, and what the host found out. A gate never looks for itself: it
-//! names its [`SharedNeeds`](crate::gates::needs::SharedNeeds), the host gathers just those, and nothing is looked up for nobody.
+//! Facts that the host finds. A fact that several gates need is shared; all others are the answer of one gate.
+
+use std::ops::BitOr;
 
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
+use sprag_policy::rule_set::RuleSet;
 
+use crate::obligation::OpenDebt;
 use crate::trackers::{ActiveTicket, Ticket};
+
+/// A set of shared facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedNeeds(u8);
+
+impl SharedNeeds {
+    pub const NONE: SharedNeeds = SharedNeeds(0);
+    /// The commit that is checked out.
+    pub const HEAD: SharedNeeds = SharedNeeds(1);
+    /// Open debts of this clone.
+    pub const DEBTS: SharedNeeds = SharedNeeds(1 << 1);
+    /// What has changed since the session started.
+    pub const CHANGES: SharedNeeds = SharedNeeds(1 << 2);
+    /// The hash of the working tree.
+    pub const TREE: SharedNeeds = SharedNeeds(1 << 3);
+    /// The rules that restrict, as far as they concern the call.
+    pub const RULES: SharedNeeds = SharedNeeds(1 << 4);
+    /// The rules that allow.
+    pub const ALLOWS: SharedNeeds = SharedNeeds(1 << 5);
+
+    /// Reports whether finding them may take long.
+    pub fn is_slow(self) -> bool {
+        self.0 & (SharedNeeds::CHANGES.0 | SharedNeeds::TREE.0) != 0
+    }
+
+    pub fn has(self, other: SharedNeeds) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for SharedNeeds {
+    type Output = SharedNeeds;
+
+    fn bitor(self, other: SharedNeeds) -> SharedNeeds {
+        SharedNeeds(self.0 | other.0)
+    }
+}
+
+/// Facts that several gates read. `None`: nobody needs it, or it could not be found out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SharedFacts {
+    pub head: Option<Text<64>>,
+    pub debts: Option<Vec<OpenDebt>>,
+    pub changes: Option<SessionChanges>,
+    pub tree: Option<Text<64>>,
+    pub rules: Option<RuleSet>,
+    pub allows: Option<RuleSet>,
+    /// The records of the session were there, and are not any more.
+    pub lost: bool,
+}
 
 /// The tracker that is used here.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sprag_govern::event::Input;
-use sprag_govern::session::Session;
+use sprag_govern::session_facts::SessionFacts;
 
 use crate::config::compiled::{self, Compiled};
 use crate::store::{SessionSelection, Store};
@@ -12,9 +12,9 @@ use crate::sys::env::Env;
 use crate::sys::locations::Locations;
 
 /// The worktree of the session, if this event comes from another one of the same clone.
-pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &Session) -> Option<World<'a>> {
-    let root = Path::new(&session.about.root);
-    if session.about.root.is_empty() || world.places.worktree.as_deref() == Some(root) {
+pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &SessionFacts) -> Option<World<'a>> {
+    let root = Path::new(&session.root);
+    if session.root.is_empty() || world.places.worktree.as_deref() == Some(root) {
         return None;
     }
     let places = Locations::find(root, world.env).ok()?;

@@ -10,8 +10,7 @@ use sprag_policy::call::{ToolCall, ToolEffect};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
-use crate::facts::RoleMarks;
-use crate::gates::needs::SharedNeeds;
+use crate::facts::{RoleMarks, SharedFacts};
 use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -62,6 +61,9 @@ impl Default for Settings {
     }
 }
 
+/// Asks for the marks of a role around the session.
+pub struct Question;
+
 /// Changes that are remembered at most, whatever the policy says.
 const REMEMBERED: usize = 100;
 
@@ -86,6 +88,8 @@ const MANIFESTS: &[&str] = &[
 
 impl Gate for DelegationGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<RoleMarks>;
 
     const ABOUT: &'static str = "an agent that leads others lets them do the work";
     const SECTION: SettingSection = SettingSection {
@@ -111,18 +115,18 @@ insist_at = 5
     };
 
     /// The role is looked for once: at the start, or at whatever event is the first.
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
         let starts =
-            matches!(asked.input.event, Event::SessionStarted { .. }) || asked.about.started.is_none();
-        if starts && asked.policy.mode != DelegationMode::Off { SharedNeeds::ROLE } else { SharedNeeds::NONE }
+            matches!(ask.input.event, Event::SessionStarted { .. }) || ask.session.started.is_none();
+        (starts && ask.settings.mode != DelegationMode::Off).then_some(Question)
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if cx.policy.mode == DelegationMode::Off || cx.input.actor != Actor::Main {
+    fn step(&mut self, cx: &mut GateCx<'_, DelegationGate>) -> Vote {
+        if cx.settings.mode == DelegationMode::Off || cx.input.actor != Actor::Main {
             return Vote::Pass;
         }
         let told = cx.input.agent.as_ref().and_then(|agent| AgentRole::read(agent.as_str()));
-        match &cx.facts.role {
+        match &cx.answer {
             Some(marks) => self.set_role(told.or_else(|| marked(marks))),
             None if told.is_some() => self.set_role(told),
             None => {}
@@ -140,7 +144,7 @@ insist_at = 5
         if !counts(call, cx.input) {
             return Vote::Pass;
         }
-        judge(*role, own, noted, cx.policy, cx.input.at)
+        judge(*role, own, noted, cx.settings, cx.input.at)
     }
 }
 
@@ -254,8 +258,7 @@ mod tests {
 
     use super::*;
     use crate::event::StartSource;
-    use crate::gates::needs::Answers;
-    use crate::session_facts::SessionFacts;
+    use crate::gates::fixture::StepFixture;
 
     const TOOLS: &[ToolRow] = &[
         ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
@@ -268,9 +271,14 @@ mod tests {
         Input::new(at, SessionId::new("s"), event).within("/w")
     }
 
-    fn step(state: &mut DelegationGate, input: &Input, facts: &Answers, policy: &Settings) -> Vote {
-        let (about, mut effects) = (SessionFacts::default(), Vec::new());
-        state.step(&mut GateCx { about: &about, input, facts, policy, effects: &mut effects })
+    fn step(
+        state: &mut DelegationGate,
+        input: &Input,
+        answer: &Option<RoleMarks>,
+        settings: &Settings,
+    ) -> Vote {
+        let (answer, settings) = (answer.clone(), settings.clone());
+        StepFixture { answer, settings, ..StepFixture::default() }.step(state, input)
     }
 
     fn started(environment: Option<&str>, marker: Option<&str>, agent: Option<&str>) -> DelegationGate {
@@ -278,8 +286,7 @@ mod tests {
         let mut start = input(Event::SessionStarted { source: StartSource::Startup }, 0);
         start.agent = agent.map(Text::from);
         let marks = RoleMarks { environment: environment.map(Text::from), marker: marker.map(Text::from) };
-        let facts = Answers { role: Some(marks), ..Answers::default() };
-        assert_eq!(step(&mut state, &start, &facts, &Settings::default()), Vote::Pass);
+        assert_eq!(step(&mut state, &start, &Some(marks), &Settings::default()), Vote::Pass);
         state
     }
 
@@ -352,21 +359,20 @@ mod tests {
     fn enforced_it_holds_and_a_held_call_does_not_count() {
         let mut state = started(Some("conductor"), None, None);
         let policy = Settings { mode: DelegationMode::Enforce, ..Settings::default() };
-        let facts = Answers::default();
         let notes: Vec<bool> = (1..=4)
             .map(|second| {
-                matches!(step(&mut state, &input(write("/w/a"), second), &facts, &policy), Vote::Note(_))
+                matches!(step(&mut state, &input(write("/w/a"), second), &None, &policy), Vote::Note(_))
             })
             .collect();
         assert_eq!(notes, [false, false, true, false]);
         for second in [5, 300, 600] {
             assert!(matches!(
-                step(&mut state, &input(write("/w/a"), second), &facts, &policy),
+                step(&mut state, &input(write("/w/a"), second), &None, &policy),
                 Vote::Hold(_)
             ));
         }
         // The window has passed for the first of them.
-        assert_eq!(step(&mut state, &input(write("/w/a"), 601), &facts, &policy), Vote::Pass);
+        assert_eq!(step(&mut state, &input(write("/w/a"), 601), &None, &policy), Vote::Pass);
     }
 
     #[test]
@@ -374,7 +380,7 @@ mod tests {
         let own = vec![Timestamp::from_millis(i64::MAX); 50];
         let mut state = DelegationGate::Leads { role: AgentRole::Conductor, own, noted: 5 };
         let policy = Settings { mode: DelegationMode::Enforce, ..Settings::default() };
-        assert_eq!(step(&mut state, &input(write("/w/a"), 1), &Answers::default(), &policy), Vote::Pass);
+        assert_eq!(step(&mut state, &input(write("/w/a"), 1), &None, &policy), Vote::Pass);
     }
 
     #[test]
@@ -383,7 +389,7 @@ mod tests {
         let before = state.clone();
         let mut call = input(bash("make"), 1);
         call.actor = Actor::Subagent { id: Text::from("a1"), kind: Text::from("musician") };
-        assert_eq!(step(&mut state, &call, &Answers::default(), &Settings::default()), Vote::Pass);
+        assert_eq!(step(&mut state, &call, &None, &Settings::default()), Vote::Pass);
         assert_eq!(state, before);
     }
 }

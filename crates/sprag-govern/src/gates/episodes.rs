@@ -8,13 +8,13 @@ use sprag_base::redact;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted, said, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_memory::episode::{self, ALIKE, Episode, ErrorClass};
+use sprag_memory::episode::{self, ALIKE, Episode, ErrorClass, FailurePatterns};
 use sprag_memory::lesson;
 use sprag_memory::records::MemoryRecord;
 use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 
 use crate::event::Event;
-use crate::gates::needs::SharedNeeds;
+use crate::facts::SharedFacts;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::verdict::Vote;
 
@@ -61,8 +61,13 @@ impl Default for Settings {
     }
 }
 
+/// Asks what helped when commands failed before.
+pub struct Question;
+
 impl Gate for EpisodesGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<FailurePatterns>;
 
     const ABOUT: &'static str =
         "writes down what helped when a command failed, and says so when it fails again";
@@ -77,18 +82,18 @@ notes = true
         keys: &[SettingKey { name: "notes", tighten: Tighten::Never }],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        match &asked.input.event {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        match &ask.input.event {
             Event::ToolFinished { call, outcome: ToolOutcome::Failed { .. } }
-                if asked.policy.notes && call.command.is_some() =>
+                if ask.settings.notes && call.command.is_some() =>
             {
-                SharedNeeds::EPISODES
+                Some(Question)
             }
-            _ => SharedNeeds::NONE,
+            _ => None,
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, EpisodesGate>) -> Vote {
         match &cx.input.event {
             Event::ToolFinished { call, outcome: ToolOutcome::Failed { error } } => {
                 self.has_failed(call, error.as_str(), cx)
@@ -106,7 +111,7 @@ notes = true
 }
 
 impl EpisodesGate {
-    fn has_failed(&mut self, call: &ToolCall, error: &str, cx: &GateCx<'_, Settings>) -> Vote {
+    fn has_failed(&mut self, call: &ToolCall, error: &str, cx: &GateCx<'_, EpisodesGate>) -> Vote {
         let Some((line, command)) = named(call) else { return Vote::Pass };
         let (class, error) = (ErrorClass::classify(error), episode::gist(error));
         let before =
@@ -129,8 +134,8 @@ impl EpisodesGate {
     }
 
     /// What helped before, once for each session.
-    fn tell(&mut self, key: Digest, cx: &GateCx<'_, Settings>) -> Vote {
-        let pattern = cx.facts.episodes.as_ref().and_then(|patterns| patterns.get(key));
+    fn tell(&mut self, key: Digest, cx: &GateCx<'_, EpisodesGate>) -> Vote {
+        let pattern = cx.answer.as_ref().and_then(|patterns| patterns.get(key));
         let Some(pattern) = pattern.filter(|_| !self.told.contains(&key) && self.told.len() < TOLD) else {
             return Vote::Pass;
         };
@@ -147,7 +152,7 @@ impl EpisodesGate {
         Vote::Note(Text::new(told))
     }
 
-    fn has_worked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn has_worked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, EpisodesGate>) -> Vote {
         if call.effect == ToolEffect::Write {
             for failed in &mut self.failed {
                 let new = call.paths.iter().map(|path| Text::from(below(path, &cx.input.root)));
@@ -164,7 +169,7 @@ impl EpisodesGate {
         if !is_together(&failed, cx.input.at) {
             return Vote::Pass;
         }
-        let intent = cx.about.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
+        let intent = cx.session.intent.as_ref().map(|intent| Text::from(intent.id.as_str()));
         let episode = Episode { task: intent.clone().unwrap_or_default(), ..failed.into_episode(call, line) };
         cx.log(MemoryRecord::Episode(episode.clone()));
         // A verification that was mended for an intent is offered as a lesson, once for each command.
@@ -173,7 +178,7 @@ impl EpisodesGate {
         let key = Digest::hash_parts(["lesson", episode.command.as_str()]);
         if intent.is_none()
             || !is_check
-            || !cx.policy.notes
+            || !cx.settings.notes
             || self.told.contains(&key)
             || self.told.len() >= TOLD
         {
@@ -241,14 +246,12 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::record::{Projection as _, Record};
-    use sprag_memory::episode::FailurePatterns;
     use sprag_policy::call::{InputCompleteness, ToolRow};
 
     use super::*;
     use crate::event::Input;
     use crate::gates::RecordEffect as Logged;
-    use crate::gates::needs::Answers;
-    use crate::session_facts::SessionFacts;
+    use crate::gates::fixture::StepFixture;
 
     const TOOLS: &[ToolRow] = &[
         ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },
@@ -267,15 +270,11 @@ mod tests {
         fn told(&mut self, event: Event) -> Vote {
             let at = Timestamp::from_millis(0).plus_seconds(self.seconds);
             let input = Input::new(at, SessionId::new("s"), event).within("/w");
-            let facts = Answers { episodes: Some(self.patterns.clone()), ..Answers::default() };
-            let (about, policy) = (SessionFacts::default(), Settings::default());
-            self.gate.step(&mut GateCx {
-                about: &about,
-                input: &input,
-                facts: &facts,
-                policy: &policy,
-                effects: &mut self.logged,
-            })
+            let mut fixture =
+                StepFixture { answer: Some(self.patterns.clone()), ..StepFixture::default() };
+            let vote = fixture.step(&mut self.gate, &input);
+            self.logged.extend(fixture.effects);
+            vote
         }
 
         fn ran(&mut self, command: &str, error: Option<&str>) -> Vote {

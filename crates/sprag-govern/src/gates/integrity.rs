@@ -9,8 +9,7 @@ use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted};
 
 use crate::event::Event;
-use crate::facts::ConflictMarker;
-use crate::gates::needs::SharedNeeds;
+use crate::facts::{ConflictMarker, SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation, OpenDebt};
 use crate::records::debt::DebtRecord;
@@ -61,8 +60,32 @@ impl Settings {
     }
 }
 
+/// Asks for conflict markers in files that the session changed, and in files of open debts.
+pub struct Question;
+
+/// Conflict markers that are left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    pub conflicts: Conflicts,
+    /// Files of open integrity debts that have markers still, whoever changed them last.
+    pub unresolved: Option<Vec<Text<200>>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Conflicts {
+    #[default]
+    NotAsked,
+    Found(Vec<ConflictMarker>),
+    /// None in as many files as are read.
+    TooMany { limit: usize },
+    /// Git did not say what has changed.
+    Unknown,
+}
+
 impl Gate for IntegrityGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Answer;
 
     const ABOUT: &'static str = "no conflict markers left behind";
     const SECTION: SettingSection = SettingSection {
@@ -88,21 +111,41 @@ ignore = []
         })
     }
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        let ends = matches!(asked.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
-        if !ends || !asked.about.worked || asked.policy.conflict_markers == Markers::Off {
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        let ends = matches!(ask.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
+        if !ends || !ask.session.worked || ask.settings.conflict_markers == Markers::Off {
             return SharedNeeds::NONE;
         }
         // What was sound at the last stop still is, unless something was done since.
-        let is_settled = *self == IntegrityGate::Sound && !asked.about.changed;
+        let is_settled = *self == IntegrityGate::Sound && !ask.session.changed;
         if is_settled {
             SharedNeeds::NONE
         } else {
-            SharedNeeds::CONFLICTS | SharedNeeds::CHANGES | SharedNeeds::DEBTS
+            SharedNeeds::CHANGES | SharedNeeds::DEBTS
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        (self.shared(ask) != SharedNeeds::NONE).then_some(Question)
+    }
+
+    fn is_slow(_question: &Question) -> bool {
+        true
+    }
+
+    fn warning(answer: &Answer) -> Option<String> {
+        match answer.conflicts {
+            Conflicts::NotAsked | Conflicts::Found(_) => None,
+            Conflicts::TooMany { limit } => {
+                Some(format!("more than {limit} files have changed; not all were looked at for conflict markers"))
+            }
+            Conflicts::Unknown => {
+                Some("git did not say what has changed; conflict markers were not looked for".to_owned())
+            }
+        }
+    }
+
+    fn step(&mut self, cx: &mut GateCx<'_, IntegrityGate>) -> Vote {
         match &cx.input.event {
             Event::StopRequested(_) | Event::SessionEnded { .. } => self.judge(cx),
             _ => Vote::Pass,
@@ -112,26 +155,26 @@ ignore = []
 
 impl IntegrityGate {
     /// What was owed before is not known: that much is said, and left as a debt.
-    fn judge(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn judge(&mut self, cx: &mut GateCx<'_, IntegrityGate>) -> Vote {
         match self.judge_markers(cx) {
-            Vote::Pass if cx.about.lost => Vote::Owe(lost(&cx.input.session)),
+            Vote::Pass if cx.session.lost => Vote::Owe(lost(&cx.input.session)),
             vote => vote,
         }
     }
 
-    fn judge_markers(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if cx.policy.conflict_markers == Markers::Off || !cx.about.worked {
+    fn judge_markers(&mut self, cx: &mut GateCx<'_, IntegrityGate>) -> Vote {
+        if cx.settings.conflict_markers == Markers::Off || !cx.session.worked {
             return Vote::Pass;
         }
-        if *self == IntegrityGate::Sound && !cx.about.changed {
+        if *self == IntegrityGate::Sound && !cx.session.changed {
             return Vote::Pass;
         }
-        let Some(conflicts) = &cx.facts.conflicts else {
+        let Conflicts::Found(conflicts) = &cx.answer.conflicts else {
             return Vote::Unsure;
         };
         let found: Vec<&ConflictMarker> =
-            conflicts.iter().filter(|found| !cx.policy.ignores(found.path.as_str())).collect();
-        let met = match (&cx.facts.debts, &cx.facts.unresolved) {
+            conflicts.iter().filter(|found| !cx.settings.ignores(found.path.as_str())).collect();
+        let met = match (&cx.shared.debts, &cx.answer.unresolved) {
             (Some(debts), Some(unresolved)) => met(debts, unresolved, &cx.input.root),
             _ => Vec::new(),
         };

@@ -1,7 +1,11 @@
 //! The gates, in the order in which they are asked. A gate is one file of one shape: a state whose
 //! variants carry their data, a `Settings`, `impl Gate`, tests; and one line in the list below.
 
-pub mod needs;
+pub mod before;
+#[cfg(test)]
+mod fixture;
+
+use std::fmt::Debug;
 
 use serde::de::{DeserializeOwned, Deserializer};
 use serde::{Deserialize, Serialize};
@@ -13,7 +17,8 @@ use sprag_base::settings::{SettingSection, lean};
 use sprag_memory::destination::Destination;
 
 use crate::event::{EventKind, Input};
-use crate::gates::needs::{Answers, SharedNeeds};
+use crate::facts::{SharedFacts, SharedNeeds};
+use crate::gates::before::{Before, Prepared};
 use crate::obligation::Obligation;
 use crate::records::GateEffect;
 use crate::records::debt::{DebtIds, DebtRecord};
@@ -41,6 +46,10 @@ gates! {
 /// A rule with state. The implementing type is the state.
 pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     type Settings: Clone + Default + PartialEq + Serialize + DeserializeOwned;
+    /// The question that only this gate asks the host; `()` for a gate without one.
+    type Question;
+    /// The answer to it. The default is the answer to a question that was not asked.
+    type Answer: Clone + Debug + Default;
 
     /// One sentence for `sprag gates` and the documents.
     const ABOUT: &'static str;
@@ -48,11 +57,32 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// Further sections of the configuration, each a member of the policy by the last part of its name.
     const MORE: &'static [SettingSection] = &[];
 
-    /// What this gate has to know to judge this event.
-    fn needs(&self, asked: &Ask<'_, Self::Settings>) -> SharedNeeds;
+    /// Returns the shared facts that this event needs.
+    fn shared(&self, _ask: &Ask<'_, Self::Settings>) -> SharedNeeds {
+        SharedNeeds::NONE
+    }
+
+    /// Returns the question for the host, once the shared facts are known. It carries everything of the
+    /// state that the answer depends on.
+    fn ask(&self, _ask: &Ask<'_, Self::Settings>, _shared: &SharedFacts) -> Option<Self::Question> {
+        None
+    }
+
+    /// Reports whether answering may take long; the host then releases the journal.
+    fn is_slow(_question: &Self::Question) -> bool {
+        false
+    }
+
+    /// Returns a warning for the user where an answer is incomplete.
+    fn warning(_answer: &Self::Answer) -> Option<String> {
+        None
+    }
+
+    /// Adds the actions that must happen before the decision.
+    fn before(&self, _ask: &Ask<'_, Self::Settings>, _actions: &mut Vec<Before>) {}
 
     /// Takes note of the event and votes on it. Total: what means nothing here is `Vote::Pass`.
-    fn step(&mut self, cx: &mut GateCx<'_, Self::Settings>) -> Vote;
+    fn step(&mut self, cx: &mut GateCx<'_, Self>) -> Vote;
 
     /// What to answer when Sprag itself fails at this event.
     fn on_fault(_event: EventKind, _raw: &str) -> OnFault {
@@ -73,32 +103,34 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     fn notify_held(&mut self, _digest: Digest) {}
 
     /// A stop is passed over, because something still runs: nothing is asked, but what was said is heard.
-    fn passed_over(&mut self, _asked: &Ask<'_, Self::Settings>) {}
+    fn passed_over(&mut self, _ask: &Ask<'_, Self::Settings>) {}
 
     /// A stop that nothing is asked at: what the agent said is heard all the same, and may leave a record.
-    fn heard(&mut self, _cx: &mut GateCx<'_, Self::Settings>) {}
+    fn heard(&mut self, _cx: &mut GateCx<'_, Self>) {}
 
     /// The state cannot be written: what may be used once could be used twice, and is not used at all.
     fn forget_single_use(&mut self) {}
 }
 
 /// What a gate may look at before the facts are gathered.
-pub struct Ask<'a, P> {
-    pub about: &'a SessionFacts,
+pub struct Ask<'a, S> {
+    pub session: &'a SessionFacts,
     pub input: &'a Input,
-    pub policy: &'a P,
+    pub settings: &'a S,
 }
 
 /// What a gate may look at and ask for when it votes.
-pub struct GateCx<'a, P> {
-    pub about: &'a SessionFacts,
+pub struct GateCx<'a, G: Gate> {
+    pub session: &'a SessionFacts,
     pub input: &'a Input,
-    pub facts: &'a Answers,
-    pub policy: &'a P,
+    pub shared: &'a SharedFacts,
+    pub answer: &'a G::Answer,
+    pub prepared: &'a Prepared,
+    pub settings: &'a G::Settings,
     effects: &'a mut Vec<RecordEffect>,
 }
 
-impl<P> GateCx<'_, P> {
+impl<G: Gate> GateCx<'_, G> {
     /// Asks for a record that outlives the session.
     pub fn log(&mut self, record: impl Into<GateEffect>) {
         self.keep(Destination::Project, record);
@@ -121,6 +153,16 @@ impl<P> GateCx<'_, P> {
 pub struct RecordEffect {
     pub destination: Destination,
     pub record: GateEffect,
+}
+
+/// What all gates are given for one step.
+pub(crate) struct StepCx<'a> {
+    pub session: &'a SessionFacts,
+    pub input: &'a Input,
+    pub answers: &'a Answers,
+    pub prepared: &'a Prepared,
+    pub settings: &'a GateSettings,
+    pub effects: &'a mut Vec<RecordEffect>,
 }
 
 /// A count that is not worth writing down.
@@ -159,6 +201,33 @@ macro_rules! gates {
             on_fault: <$name::$state as Gate>::on_fault,
         }),+];
 
+        /// The questions of all gates about one event.
+        #[derive(Default)]
+        pub struct Questions {
+            $(pub $name: Option<<$name::$state as Gate>::Question>),+
+        }
+
+        impl Questions {
+            pub fn is_slow(&self) -> bool {
+                false $(|| self.$name.as_ref().is_some_and(<$name::$state as Gate>::is_slow))+
+            }
+        }
+
+        /// The facts that the host found for one event.
+        #[derive(Clone, Debug, Default)]
+        pub struct Answers {
+            pub shared: SharedFacts,
+            $(pub $name: <$name::$state as Gate>::Answer),+
+        }
+
+        impl Answers {
+            /// Returns the warnings about answers that are incomplete.
+            pub fn warnings(&self) -> Vec<String> {
+                let warnings = [$(<$name::$state as Gate>::warning(&self.$name)),+];
+                warnings.into_iter().flatten().collect()
+            }
+        }
+
         /// The states of all gates.
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct GateStates {
@@ -185,60 +254,91 @@ macro_rules! gates {
         }
 
         impl GateStates {
-            pub fn needs(&self, about: &SessionFacts, input: &Input, policies: &GateSettings) -> SharedNeeds {
-                SharedNeeds::NONE $(| self.$name.needs(&Ask { about, input, policy: &policies.$name }))+
+            pub(crate) fn shared(
+                &self,
+                session: &SessionFacts,
+                input: &Input,
+                settings: &GateSettings,
+            ) -> SharedNeeds {
+                SharedNeeds::NONE $(| self.$name.shared(&Ask { session, input, settings: &settings.$name }))+
             }
 
-            pub fn step(
-                &mut self,
-                about: &SessionFacts,
+            pub(crate) fn ask(
+                &self,
+                session: &SessionFacts,
                 input: &Input,
-                facts: &Answers,
-                policies: &GateSettings,
-                effects: &mut Vec<RecordEffect>,
-            ) -> Vec<(&'static str, Vote)> {
+                settings: &GateSettings,
+                shared: &SharedFacts,
+            ) -> Questions {
+                Questions {
+                    $($name: self.$name.ask(&Ask { session, input, settings: &settings.$name }, shared)),+
+                }
+            }
+
+            pub(crate) fn before(
+                &self,
+                session: &SessionFacts,
+                input: &Input,
+                settings: &GateSettings,
+                actions: &mut Vec<Before>,
+            ) {
+                $(self.$name.before(&Ask { session, input, settings: &settings.$name }, actions);)+
+            }
+
+            pub(crate) fn step(&mut self, cx: StepCx<'_>) -> Vec<(&'static str, Vote)> {
+                let StepCx { session, input, answers, prepared, settings, effects } = cx;
                 vec![$((
                     stringify!($name),
-                    self.$name.step(&mut GateCx { about, input, facts, policy: &policies.$name, effects }),
+                    self.$name.step(&mut GateCx {
+                        session,
+                        input,
+                        shared: &answers.shared,
+                        answer: &answers.$name,
+                        prepared,
+                        settings: &settings.$name,
+                        effects,
+                    }),
                 )),+]
             }
 
             /// The state each gate is in, where it has more than one.
-            pub fn states(&self) -> Vec<(&'static str, &'static str)> {
+            pub(crate) fn states(&self) -> Vec<(&'static str, &'static str)> {
                 let states = [$((stringify!($name), Gate::state(&self.$name))),+];
                 states.into_iter().filter_map(|(gate, state)| Some((gate, state?))).collect()
             }
 
             /// What is owed already, before any stop.
-            pub fn open(&self, session: &SessionId) -> Vec<(&'static str, Obligation)> {
+            pub(crate) fn open(&self, session: &SessionId) -> Vec<(&'static str, Obligation)> {
                 let open = [$((stringify!($name), Gate::open(&self.$name, session))),+];
                 open.into_iter().filter_map(|(gate, open)| Some((gate, open?))).collect()
             }
 
             /// A gate is told that its obligation holds.
-            pub fn notify_held(&mut self, gate: &str, digest: Digest) {
+            pub(crate) fn notify_held(&mut self, gate: &str, digest: Digest) {
                 match gate {
                     $(stringify!($name) => Gate::notify_held(&mut self.$name, digest),)+
                     _ => {}
                 }
             }
 
-            pub fn passed_over(&mut self, about: &SessionFacts, input: &Input, policies: &GateSettings) {
-                $(self.$name.passed_over(&Ask { about, input, policy: &policies.$name });)+
+            pub(crate) fn passed_over(&mut self, session: &SessionFacts, input: &Input, settings: &GateSettings) {
+                $(self.$name.passed_over(&Ask { session, input, settings: &settings.$name });)+
             }
 
-            pub fn heard(
-                &mut self,
-                about: &SessionFacts,
-                input: &Input,
-                facts: &Answers,
-                policies: &GateSettings,
-                effects: &mut Vec<RecordEffect>,
-            ) {
-                $(self.$name.heard(&mut GateCx { about, input, facts, policy: &policies.$name, effects });)+
+            pub(crate) fn heard(&mut self, cx: StepCx<'_>) {
+                let StepCx { session, input, answers, prepared, settings, effects } = cx;
+                $(self.$name.heard(&mut GateCx {
+                    session,
+                    input,
+                    shared: &answers.shared,
+                    answer: &answers.$name,
+                    prepared,
+                    settings: &settings.$name,
+                    effects,
+                });)+
             }
 
-            pub fn forget_single_use(&mut self) {
+            pub(crate) fn forget_single_use(&mut self) {
                 $(self.$name.forget_single_use();)+
             }
 

@@ -7,7 +7,7 @@ use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, one_line};
 
 use crate::event::{Event, StartSource};
-use crate::gates::needs::SharedNeeds;
+use crate::facts::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::Debt;
 use crate::records::debt::DebtRecord;
@@ -33,6 +33,8 @@ impl Default for Settings {
 
 impl Gate for NotesGate {
     type Settings = Settings;
+    type Question = ();
+    type Answer = ();
 
     const ABOUT: &'static str = "tells a starting session what earlier ones left unmet";
     const SECTION: SettingSection = SettingSection {
@@ -46,19 +48,19 @@ debts = true
         keys: &[SettingKey { name: "debts", tighten: Tighten::Ranked(&["false", "true"]) }],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        if asked.policy.debts && starts_afresh(&asked.input.event) {
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        if ask.settings.debts && starts_afresh(&ask.input.event) {
             SharedNeeds::DEBTS
         } else {
             SharedNeeds::NONE
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if !cx.policy.debts || !starts_afresh(&cx.input.event) {
+    fn step(&mut self, cx: &mut GateCx<'_, NotesGate>) -> Vote {
+        if !cx.settings.debts || !starts_afresh(&cx.input.event) {
             return Vote::Pass;
         }
-        let debts = cx.facts.debts.as_deref().unwrap_or_default();
+        let debts = cx.shared.debts.as_deref().unwrap_or_default();
         let unshown: Vec<&Debt> = debts.iter().filter(|open| !open.shown).map(|open| &open.debt).collect();
         if unshown.is_empty() {
             return Vote::Pass;

@@ -12,7 +12,7 @@ use sprag_policy::{Decision, RuleConcern, RuleDecision, RuleFilter, RuleSet, Rul
 use crate::records::gate::{GateRecord, JudgeAnswerRecord, JudgeFailureRecord};
 use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
 use crate::event::{Event, EventKind, Input};
-use crate::gates::needs::{Answers, SharedNeeds};
+use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx, OnFault};
 use crate::judge::{JudgeAnswer, JudgeResult, Opinion};
 use crate::reason::Reason;
@@ -64,8 +64,13 @@ impl Default for Settings {
     }
 }
 
+/// Asks the judge about the call, which the rules leave open.
+pub struct Question;
+
 impl Gate for PermissionGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<JudgeResult>;
 
     const ABOUT: &'static str = "rules over what a tool call would do: deny, review, ask, allow";
     const SECTION: SettingSection = SettingSection {
@@ -102,18 +107,25 @@ judge_confidence = 0.7
         ],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        match &asked.input.event {
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        match &ask.input.event {
             // Which of them is the host's to find out: those the call concerns.
             Event::ToolRequested { .. } => SharedNeeds::RULES,
-            Event::PermissionAsked { .. } => match asked.policy.triage {
+            Event::PermissionAsked { .. } => match ask.settings.triage {
                 Triage::DenyOnly => SharedNeeds::RULES,
-                Triage::Rules => SharedNeeds::RULES | SharedNeeds::ALLOWS,
-                Triage::Judge if asked.policy.judge.is_empty() => SharedNeeds::RULES | SharedNeeds::ALLOWS,
-                Triage::Judge => SharedNeeds::RULES | SharedNeeds::ALLOWS | SharedNeeds::JUDGE,
+                Triage::Rules | Triage::Judge => SharedNeeds::RULES | SharedNeeds::ALLOWS,
             },
             _ => SharedNeeds::NONE,
         }
+    }
+
+    fn ask(&self, ask: &Ask<'_, Settings>, shared: &SharedFacts) -> Option<Question> {
+        let has_judge = ask.settings.triage == Triage::Judge && !ask.settings.judge.is_empty();
+        (has_judge && is_left_to_judge(shared, ask.input)).then_some(Question)
+    }
+
+    fn is_slow(_question: &Question) -> bool {
+        true
     }
 
     /// A call that cannot be judged is a person's to judge; their own prompt needs no help.
@@ -125,7 +137,7 @@ judge_confidence = 0.7
         self.refused.forget_single_use();
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, PermissionGate>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } => self.requested(call, cx),
             Event::PermissionAsked { call } => self.asked(call, cx),
@@ -144,8 +156,8 @@ impl PermissionGate {
         self.refused.open()
     }
 
-    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let Some(rules) = &cx.facts.rules else {
+    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, PermissionGate>) -> Vote {
+        let Some(rules) = &cx.shared.rules else {
             return Vote::Ask(without_rules());
         };
         if rules.is_empty() {
@@ -172,9 +184,9 @@ impl PermissionGate {
     }
 
     /// The client is about to ask its user.
-    fn asked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn asked(&mut self, call: &ToolCall, cx: &mut GateCx<'_, PermissionGate>) -> Vote {
         let digest = digest_of(cx.input, call);
-        let Some(rules) = &cx.facts.rules else {
+        let Some(rules) = &cx.shared.rules else {
             return Vote::Pass;
         };
         let judged = judge(rules, cx.input, call);
@@ -192,10 +204,10 @@ impl PermissionGate {
             }
             RuleDecision::Allow | RuleDecision::None => {}
         }
-        if cx.policy.triage == Triage::DenyOnly {
+        if cx.settings.triage == Triage::DenyOnly {
             return Vote::Pass;
         }
-        match covered(cx.facts, cx.input, call) {
+        match covered(cx.shared, cx.input, call) {
             Some(judged) => Vote::Allow(allowed(&judged)),
             None => opinion(cx, digest),
         }
@@ -224,8 +236,8 @@ pub fn objection(rules: &RuleSet, input: &Input, call: &ToolCall) -> Option<Stri
     objects.then(|| judged.rule.unwrap_or_else(|| "policy".to_owned()))
 }
 
-fn covered(facts: &Answers, input: &Input, call: &ToolCall) -> Option<RuleVerdict> {
-    let judged = judge(facts.allows.as_ref()?, input, call);
+fn covered(shared: &SharedFacts, input: &Input, call: &ToolCall) -> Option<RuleVerdict> {
+    let judged = judge(shared.allows.as_ref()?, input, call);
     (judged.verdict == RuleDecision::Allow).then_some(judged)
 }
 
@@ -234,24 +246,23 @@ fn is_in_doubt(input: &Input, call: &ToolCall) -> bool {
 }
 
 /// Whether the rules leave a call to the judge.
-pub fn is_left_to_judge(facts: &Answers, input: &Input) -> bool {
+fn is_left_to_judge(shared: &SharedFacts, input: &Input) -> bool {
     let Event::PermissionAsked { call } = &input.event else {
         return false;
     };
-    let Some(rules) = &facts.rules else {
+    let Some(rules) = &shared.rules else {
         return false;
     };
     let judged = judge(rules, input, call);
     judged.verdict == RuleDecision::None
         && !judged.uncertain
         && !is_in_doubt(input, call)
-        && covered(facts, input, call).is_none()
+        && covered(shared, input, call).is_none()
 }
 
 /// What the judge says, as far as it is believed. Either way it is on record.
-fn opinion(cx: &mut GateCx<'_, Settings>, call: Digest) -> Vote {
-    let facts = cx.facts;
-    match &facts.judgement {
+fn opinion(cx: &mut GateCx<'_, PermissionGate>, call: Digest) -> Vote {
+    match cx.answer {
         None | Some(JudgeResult::Unasked { .. }) => Vote::Pass,
         Some(JudgeResult::Failed { what, millis }) => {
             let failure = JudgeFailureRecord { call, what: what.clone(), ms: *millis };
@@ -264,7 +275,7 @@ fn opinion(cx: &mut GateCx<'_, Settings>, call: Digest) -> Vote {
             cx.log(GateRecord::JudgeAnswered(answered));
             let told = || Reason::new("judge", format!("the judge: {reason}"), "ask the user");
             match decision {
-                _ if *confidence < cx.policy.judge_confidence => Vote::Pass,
+                _ if *confidence < cx.settings.judge_confidence => Vote::Pass,
                 Opinion::Allow => Vote::Allow(told()),
                 Opinion::Deny => Vote::Hold(told()),
                 Opinion::Ask => Vote::Pass,

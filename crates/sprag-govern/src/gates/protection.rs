@@ -12,8 +12,8 @@ use sprag_shell::{Carrier, Command, Script, Word, WorkingDir};
 
 use crate::records::gate::{DamagedFiles, GateRecord};
 use crate::event::{Event, EventKind, Input};
-use crate::facts::{ProtectedDamage, WriteEffect, WrittenPath};
-use crate::gates::needs::{Answers, SharedNeeds};
+use crate::facts::{ProtectedDamage, SharedFacts, WriteEffect, WrittenPath};
+use crate::gates::before::Before;
 use crate::gates::{Ask, Gate, GateCx, OnFault};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -46,8 +46,25 @@ impl Default for Settings {
     }
 }
 
+/// Asks for the places that no agent may change, and for what the call would write.
+pub struct Question;
+
+/// Every spelling of the places.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// What belongs to Sprag: its records and the user's own settings of it.
+    pub ours: Vec<String>,
+    /// Everything no agent may change: that, and what starts us and other guards.
+    pub guarded: Vec<String>,
+    /// Directories in which a client looks for agents.
+    pub agents: Vec<String>,
+    pub written: Vec<WrittenPath>,
+}
+
 impl Gate for ProtectionGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Answer;
 
     const ABOUT: &'static str = "what guards the agent is changed by no agent, and put back if it was";
     const SECTION: SettingSection = SettingSection {
@@ -61,20 +78,30 @@ restore = \"on\"
         keys: &[SettingKey { name: "restore", tighten: Tighten::Ranked(&["off", "on"]) }],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        let restores = |call: &ToolCall| asked.policy.restore == Restore::On && may_damage(call, asked.input);
-        match &asked.input.event {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        match &ask.input.event {
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-                let touch = if may_touch(call, asked.input) { SharedNeeds::OURS } else { SharedNeeds::NONE };
-                touch | if restores(call) { SharedNeeds::KEEP } else { SharedNeeds::NONE }
+                may_touch(call, ask.input).then_some(Question)
+            }
+            _ => None,
+        }
+    }
+
+    fn before(&self, ask: &Ask<'_, Settings>, actions: &mut Vec<Before>) {
+        if ask.settings.restore == Restore::Off {
+            return;
+        }
+        match &ask.input.event {
+            Event::ToolRequested { call } | Event::PermissionAsked { call }
+                if may_damage(call, ask.input) =>
+            {
+                actions.push(Before::SnapshotProtected);
             }
             // The host knows for which calls it kept anything.
-            Event::ToolFinished { call, .. }
-                if asked.policy.restore == Restore::On && call.effect == ToolEffect::Exec =>
-            {
-                SharedNeeds::DAMAGE
+            Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => {
+                actions.push(Before::RestoreProtected);
             }
-            _ => SharedNeeds::NONE,
+            _ => {}
         }
     }
 
@@ -86,12 +113,12 @@ restore = \"on\"
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, ProtectionGate>) -> Vote {
         match &cx.input.event {
             Event::ToolRequested { call } | Event::PermissionAsked { call } => {
-                match touches(call, cx.input, cx.facts) {
+                match touches(call, cx.input, cx.answer) {
                     Some(path) => Vote::Hold(protected(&path)),
-                    None => match defines_reviewer(call, cx.input, cx.facts) {
+                    None => match defines_reviewer(call, cx.input, cx.answer) {
                         Some(path) => Vote::Hold(another_reviewer(path)),
                         None => Vote::Pass,
                     },
@@ -104,13 +131,13 @@ restore = \"on\"
 }
 
 /// Says what a call has done to guarded files, and what became of it.
-fn tell(cx: &mut GateCx<'_, Settings>) -> Vote {
-    let facts = cx.facts;
-    if facts.damage.is_empty() {
+fn tell(cx: &mut GateCx<'_, ProtectionGate>) -> Vote {
+    let damage = &cx.prepared.restored;
+    if damage.is_empty() {
         return Vote::Pass;
     }
     let mut told = Vec::new();
-    for damage in &facts.damage {
+    for damage in damage {
         let path = quoted(damage.path());
         match damage {
             ProtectedDamage::Restored { kept, .. } => {
@@ -121,7 +148,7 @@ fn tell(cx: &mut GateCx<'_, Settings>) -> Vote {
             ProtectedDamage::Left { why, .. } => told.push(format!("`{path}`: {why}")),
         }
     }
-    cx.log(GateRecord::Damaged(DamagedFiles { files: facts.damage.clone() }));
+    cx.log(GateRecord::Damaged(DamagedFiles { files: damage.clone() }));
     let told = told.join("; ");
     Vote::Note(Text::new(format!("that call changed files that guard the agent: {told}. Leave them alone")))
 }
@@ -152,12 +179,12 @@ fn another_reviewer(path: &str) -> Reason {
 
 /// Where a call would change an agent of the client's and names the reviewer, in what it writes or in
 /// where it writes it.
-fn defines_reviewer<'a>(call: &ToolCall, input: &Input, facts: &'a Answers) -> Option<&'a str> {
+fn defines_reviewer<'a>(call: &ToolCall, input: &Input, known: &'a Answer) -> Option<&'a str> {
     let is_agent = |written: &&WrittenPath| {
-        let is_within = |path: &String| facts.agents.iter().any(|dir| below(path, dir));
+        let is_within = |path: &String| known.agents.iter().any(|dir| below(path, dir));
         written.paths.iter().any(|path| is_within(path) || path.to_ascii_lowercase().contains(AGENTS))
     };
-    let mut agents = facts.written.iter().filter(is_agent).peekable();
+    let mut agents = known.written.iter().filter(is_agent).peekable();
     agents.peek()?;
     let names = |text: &str| text.to_ascii_lowercase().contains(REVIEWER);
     let knows = |word: &Word| matches!(word, Word::Known(word) if names(word));
@@ -190,19 +217,19 @@ fn names_us(call: &ToolCall) -> bool {
 }
 
 /// The first thing a call would change that no agent may.
-fn touches(call: &ToolCall, input: &Input, facts: &Answers) -> Option<String> {
+fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
     if !may_touch(call, input) {
         return None;
     }
     if let InputCompleteness::Cut { names_us: true } = call.whole {
         return Some("a call too long to be read".to_owned());
     }
-    let written = facts.written.iter().find(|written| facts.guarded.iter().any(|place| hits(written, place)));
+    let written = known.written.iter().find(|written| known.guarded.iter().any(|place| hits(written, place)));
     if let Some(written) = written {
         return Some(written.named.clone());
     }
     let script = call.script(&input.start());
-    if let Some(found) = script.and_then(|script| reaches(script, input, facts)) {
+    if let Some(found) = script.and_then(|script| reaches(script, input, known)) {
         return Some(found);
     }
     if is_plain(call, input) {
@@ -210,7 +237,7 @@ fn touches(call: &ToolCall, input: &Input, facts: &Answers) -> Option<String> {
     }
     // What such a call does is not known, so what it names has to do.
     let words = call.words();
-    let is_ours = |word: &&&str| facts.ours.iter().any(|place| below(&absolute(&input.cwd, word), place));
+    let is_ours = |word: &&&str| known.ours.iter().any(|place| below(&absolute(&input.cwd, word), place));
     words.iter().find(is_ours).map(|word| (*word).to_owned())
 }
 
@@ -258,7 +285,7 @@ const TELLING: &[&str] = &[".sprag", "hooks", "settings.json", "settings.local.j
 
 /// What a command reaches for in other ways than writing it: our records with a program that may lock
 /// or change them, guarded files with one that links them, a path that is known only in part.
-fn reaches(script: &Script, input: &Input, facts: &Answers) -> Option<String> {
+fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
     let within = |places: &[String], path: &str| places.iter().any(|place| below(path, place));
     for command in &script.commands {
         let cwd = match &command.cwd {
@@ -272,8 +299,8 @@ fn reaches(script: &Script, input: &Input, facts: &Answers) -> Option<String> {
         });
         for word in words.chain([""]) {
             let path = absolute(&cwd, word);
-            let is_odd = !LOOKING.contains(&program) && within(&facts.ours, &path);
-            if is_odd || (LINKING.contains(&program) && within(&facts.guarded, &path)) {
+            let is_odd = !LOOKING.contains(&program) && within(&known.ours, &path);
+            if is_odd || (LINKING.contains(&program) && within(&known.guarded, &path)) {
                 return Some(if word.is_empty() { program.to_owned() } else { word.to_owned() });
             }
         }
@@ -282,7 +309,7 @@ fn reaches(script: &Script, input: &Input, facts: &Answers) -> Option<String> {
     let opened = script.reads.iter().filter(|used| used.by.starts_with('<'));
     for used in opened {
         if let (Word::Known(path), WorkingDir::At(dir)) = (&used.path, &used.cwd)
-            && within(&facts.ours, &absolute(&absolute(&input.cwd, dir), path))
+            && within(&known.ours, &absolute(&absolute(&input.cwd, dir), path))
         {
             return Some(path.clone());
         }
@@ -294,7 +321,7 @@ fn reaches(script: &Script, input: &Input, facts: &Answers) -> Option<String> {
                 WorkingDir::Unknown => input.cwd.clone(),
             };
             let path = absolute(&dir, path);
-            facts.guarded.iter().any(|place| may_be(&path, place)).then(|| path.clone())
+            known.guarded.iter().any(|place| may_be(&path, place)).then(|| path.clone())
         }
         Word::Partly(parts) => {
             let known: String = parts.iter().map(|part| part.as_deref().unwrap_or("\0")).collect();
@@ -389,8 +416,8 @@ mod tests {
             Word::Partly(_) | Word::Many => None,
         });
         let ours = vec!["/w/repo/.git/sprag".to_owned()];
-        let facts = Answers { guarded: ours.clone(), ours, written: written.collect(), ..Answers::default() };
-        touches(&call, &input, &facts).is_some()
+        let known = Answer { guarded: ours.clone(), ours, written: written.collect(), agents: Vec::new() };
+        touches(&call, &input, &known).is_some()
     }
 
     #[test]

@@ -8,13 +8,13 @@ use sprag_base::digest::Digest;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, said};
 use sprag_memory::answers::{
-    self, AnsweredQuestion, KnownAnswer, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission,
+    self, AnsweredQuestion, KnownAnswer, Match, QUESTIONS, TTL_DAYS, USERS_WORD, is_permission,
 };
 use sprag_memory::records::MemoryRecord;
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::event::{Actor, Event};
-use crate::gates::needs::SharedNeeds;
+use crate::facts::SharedFacts;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -42,8 +42,15 @@ impl Default for Settings {
     }
 }
 
+/// Asks for answers that the user gave to questions like these.
+pub struct Question {
+    pub texts: Vec<Text<1000>>,
+}
+
 impl Gate for QuestionsGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Vec<Match>;
 
     const ABOUT: &'static str = "tells an agent the answer to a question that the user has answered before";
     const SECTION: SettingSection = SettingSection {
@@ -62,27 +69,26 @@ auto = false
         ],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        match &asked.input.event {
-            Event::ToolRequested { call } if is_on(asked.policy) && call.asks_the_user() => {
-                SharedNeeds::ANSWERS
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        match &ask.input.event {
+            Event::ToolRequested { call } if is_on(ask.settings) && call.asks_the_user() => {
+                Some(Question { texts: questions(call) })
             }
-            _ => SharedNeeds::NONE,
+            _ => None,
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn step(&mut self, cx: &mut GateCx<'_, QuestionsGate>) -> Vote {
         match &cx.input.event {
-            Event::ToolRequested { call } if is_on(cx.policy) && call.asks_the_user() => {
+            Event::ToolRequested { call } if is_on(cx.settings) && call.asks_the_user() => {
                 let questions = questions(call);
                 let found: Vec<(&Text<1000>, &KnownAnswer)> = questions
                     .iter()
                     .filter_map(|question| {
-                        let matches = cx.facts.answers.as_deref().unwrap_or_default();
-                        Some((question, answers::choose(question.as_str(), matches, cx.input.at)?))
+                        Some((question, answers::choose(question.as_str(), cx.answer, cx.input.at)?))
                     })
                     .collect();
-                self.answer(&questions, &found, cx.policy)
+                self.answer(&questions, &found, cx.settings)
             }
             Event::ToolFinished { call, outcome: ToolOutcome::Ok | ToolOutcome::Unknown }
                 if call.asks_the_user() && cx.input.actor == Actor::Main =>
@@ -143,7 +149,7 @@ fn describe_answer(question: &Text<1000>, kept: &KnownAnswer) -> String {
 }
 
 /// The questions a call would put to the user.
-pub fn questions(call: &ToolCall) -> Vec<Text<1000>> {
+fn questions(call: &ToolCall) -> Vec<Text<1000>> {
     if !call.asks_the_user() {
         return Vec::new();
     }
@@ -154,7 +160,7 @@ pub fn questions(call: &ToolCall) -> Vec<Text<1000>> {
 }
 
 /// The questions of a call with what the user answered, where the client tells.
-pub fn answers(call: &ToolCall) -> Vec<AnsweredQuestion> {
+fn answers(call: &ToolCall) -> Vec<AnsweredQuestion> {
     let Some(given) = call.input["answers"].as_object() else { return Vec::new() };
     let answer = |question: &Text<1000>| {
         let answer = match given.get(question.as_str())? {
@@ -181,14 +187,12 @@ mod tests {
 
     use sprag_base::ids::SessionId;
     use sprag_base::time::Timestamp;
-    use sprag_memory::answers::Match;
     use sprag_policy::call::{InputCompleteness, ToolCall};
 
     use super::*;
     use crate::event::Input;
     use crate::gates::RecordEffect;
-    use crate::gates::needs::Answers;
-    use crate::session_facts::SessionFacts;
+    use crate::gates::fixture::StepFixture;
 
     const ASKED: &str = "Which database do the tests use?";
 
@@ -209,10 +213,11 @@ mod tests {
                 let kept = KnownAnswer { id: Text::from("q1"), at: input.at, answered };
                 Match { question: Text::from(*question), kept, score: 1.0, differs: false, holds: true }
             });
-            let facts = Answers { answers: Some(answers.collect()), ..Answers::default() };
-            let about = SessionFacts::default();
-            let (policy, effects) = (&self.policy, &mut self.logged);
-            self.gate.step(&mut GateCx { about: &about, input: &input, facts: &facts, policy, effects })
+            let (answer, settings) = (answers.collect(), self.policy.clone());
+            let mut fixture = StepFixture { answer, settings, ..StepFixture::default() };
+            let vote = fixture.step(&mut self.gate, &input);
+            self.logged.extend(fixture.effects);
+            vote
         }
 
         fn asks(&mut self, questions: &[&str], known: &[&str]) -> Vote {

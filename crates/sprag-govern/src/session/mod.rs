@@ -12,18 +12,26 @@ use serde_json::{Map, Value};
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
+use sprag_base::time::Timestamp;
+use sprag_intent::SelectedIntent;
 
+use crate::approval::RefusedCall;
 use crate::breaker::Breaker;
-use crate::gates::GateStates;
+use crate::event::Input;
+use crate::facts::SessionChanges;
+use crate::gates::completion::{self, CheckRun};
+use crate::gates::review::ReviewGate;
+use crate::gates::{Ask, GateStates};
 use crate::obligation::Obligation;
 use crate::session_facts::{SessionFacts, part, read_json_into};
+use crate::trackers::Ticket;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
     pub about: SessionFacts,
     pub breaker: Breaker,
     pub stops: StopState,
-    pub gates: GateStates,
+    pub(crate) gates: GateStates,
     unknown: Map<String, Value>,
 }
 
@@ -71,6 +79,46 @@ impl Session {
             }
         }
         owed
+    }
+
+    /// Returns the state of the session's review.
+    pub fn review(&self) -> &ReviewGate {
+        &self.gates.review
+    }
+
+    /// Returns the intent that the session serves, and since when.
+    pub fn selected_intent(&self) -> Option<(&SelectedIntent, Option<Timestamp>)> {
+        self.gates.scope.chosen.as_ref().map(|chosen| (chosen, self.gates.scope.since))
+    }
+
+    /// Returns the ticket in work or done last.
+    pub fn ticket(&self) -> Option<&Ticket> {
+        self.gates.reflection.ticket()
+    }
+
+    /// Returns the refused calls that a person may let through now.
+    pub fn open_refusals(self) -> impl Iterator<Item = RefusedCall> {
+        self.gates.permission.open().chain(self.gates.scope.open())
+    }
+
+    /// Returns the state of each gate that has more than one.
+    pub fn gate_states(&self) -> Vec<(&'static str, &'static str)> {
+        self.gates.states()
+    }
+
+    /// Returns the checks that the session would have to pass for this event.
+    pub fn check_run(
+        &self,
+        input: &Input,
+        settings: &completion::Settings,
+        changes: Option<&SessionChanges>,
+    ) -> Option<CheckRun> {
+        self.gates.completion.plan(&Ask { session: &self.about, input, settings }, changes)
+    }
+
+    /// Drops what may be used once, where the use cannot be written down.
+    pub fn forget_single_use(&mut self) {
+        self.gates.forget_single_use();
     }
 
     /// All parts, for a snapshot.

@@ -1,26 +1,63 @@
-//! Looks at the lines a commit would add. Git says what has changed; new files, which it knows
+//! Looks at the lines a commit would add, and at what is in no commit. Git says what has changed; new files, which it knows
 //! nothing of yet, are read here. What it cannot say in time is told as not looked at.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use sprag_base::text::Text;
 use sprag_govern::event::Input;
-use sprag_govern::facts::{Staged, StagedFinding};
-use sprag_govern::gates::commit::git_writes::{GitWriteKind, StagedQuery};
-use sprag_govern::gates::commit::{self, Settings, added_lines};
-use sprag_govern::gates::needs::{Answers, SharedNeeds};
+use sprag_govern::facts::{SharedFacts, Staged, StagedFinding};
+use sprag_govern::gates::commit::git_writes::{GitWriteKind, StagedQueries, StagedQuery};
+use sprag_govern::gates::commit::{Answer, Question, Settings, added_lines};
+use sprag_govern::obligation::Duty;
 
+use crate::answers::AnswerCx;
 use crate::git::{self, Against, GitDiff};
 use crate::sys::exec::read_capped;
 use crate::sys::locations;
+use crate::worktree::tree_hash;
+use crate::world::World;
 
 /// Bounds on new files: work, not time, so that a verdict does not depend on the load.
 const FILES: usize = 200;
 const FILE_BYTES: u64 = 1024 * 1024;
 
+pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>, shared: &SharedFacts) -> Answer {
+    match question {
+        Question::Staged(queries) => {
+            let settings = &cx.world().config.settings.govern.gates.commit;
+            Answer { staged: Some(inspect_commits(queries, cx.input, settings)), ..Answer::default() }
+        }
+        Question::Uncommitted => {
+            let world = cx.session_world();
+            Answer {
+                uncommitted: uncommitted(world, shared),
+                stash: world.places.reference("refs/stash").map(Text::new),
+                staged: None,
+            }
+        }
+    }
+}
+
+/// Of what the session changed, and of the files that a commit is owed for, what is in none.
+fn uncommitted(world: &World<'_>, shared: &SharedFacts) -> Option<Vec<String>> {
+    let changes = shared.changes.as_ref()?;
+    let debts = shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+    // A debt knows its files by what could be shown of them.
+    let owed: HashSet<&Text<200>> =
+        debts.filter(|debt| debt.duty == Duty::Commit).flat_map(|debt| &debt.items).collect();
+    let changed: HashSet<&String> = changes.paths.iter().collect();
+    if owed.is_empty() && changed.is_empty() {
+        return Some(Vec::new());
+    }
+    let mut paths = tree_hash::changed_paths(&world.places, world.disk)?;
+    paths.retain(|path| changed.contains(path) || owed.contains(&Text::from(path.as_str())));
+    Some(paths)
+}
+
 /// What is wrong with the commits of a call.
-pub(crate) fn inspect_commits(input: &Input, policy: &Settings) -> Staged {
-    let looks = commit::looks(input);
+fn inspect_commits(looks: &StagedQueries, input: &Input, policy: &Settings) -> Staged {
     let eyes = AddedLineReader { input, policy, looks: &looks.list };
     let mut all = Staged { found: Vec::new(), is_whole: !looks.is_partial };
     for look in &looks.list {
@@ -40,14 +77,6 @@ pub(crate) fn inspect_commits(input: &Input, policy: &Settings) -> Staged {
         }
     }
     all
-}
-
-/// What to tell the user if not everything could be looked at.
-pub(crate) fn warning(needs: SharedNeeds, facts: &Answers) -> Option<String> {
-    let is_whole = facts.staged.as_ref().is_some_and(|staged| staged.is_whole);
-    (needs.has(SharedNeeds::STAGED) && !is_whole).then(|| {
-        "not all of what would be committed could be looked at for secrets and conflict markers".to_owned()
-    })
 }
 
 struct AddedLineReader<'a> {

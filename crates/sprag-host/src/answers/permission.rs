@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use sprag_base::text::{Text, one_line};
 use sprag_govern::event::{Event, Input};
+use sprag_govern::gates::permission::Question;
 use sprag_govern::judge::{JudgeAnswer, JudgeResult, Reliability, question};
 
+use crate::answers::AnswerCx;
 use crate::purpose::program::{OpinionProgram, millis, run};
 use crate::store::projections;
 use crate::sys::disk;
@@ -18,9 +20,9 @@ const ANSWER: usize = 16 * 1024;
 
 const LONGEST_SECONDS: u32 = 25;
 
-pub(crate) fn ask(world: &World<'_>, input: &Input) -> JudgeResult {
+pub(super) fn answer(_question: &Question, cx: &AnswerCx<'_>) -> Option<JudgeResult> {
     let started = Instant::now();
-    match asked(world, input) {
+    Some(match asked(cx.world(), cx.input) {
         Ok(JudgeAttempt::Answer(answer)) => JudgeResult::Answered { answer, millis: millis(started) },
         Ok(JudgeAttempt::Bad(what)) => {
             JudgeResult::Failed { what: Text::new(one_line(&what)), millis: millis(started) }
@@ -30,7 +32,7 @@ pub(crate) fn ask(world: &World<'_>, input: &Input) -> JudgeResult {
             what: Text::new(format!("it cannot be run: {error}")),
             millis: millis(started),
         },
-    }
+    })
 }
 
 enum JudgeAttempt {

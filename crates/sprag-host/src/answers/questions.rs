@@ -1,30 +1,29 @@
 //! Answers to questions like the ones a call would put to the user.
 
-use std::io;
-
 use sprag_base::text::Text;
-use sprag_govern::event::{Event, Input};
+use sprag_govern::gates::questions::Question;
 use sprag_memory::answers::{AnsweredQuestions, KnownAnswer, Match, SAME};
 use sprag_memory::index::analysis::table::{self, Table};
 use sprag_memory::index::dedup;
 
+use crate::answers::AnswerCx;
 use crate::store::projections;
-use crate::world::World;
 
 /// Matches one question is given.
 const MOST: usize = 8;
 
-pub(crate) fn find(world: &World<'_>, input: &Input) -> io::Result<Vec<Match>> {
-    let Event::ToolRequested { call } = &input.event else { return Ok(Vec::new()) };
+pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>) -> Vec<Match> {
+    let Ok(answers) = projections::load::<AnsweredQuestions>(&cx.world().store()) else {
+        return Vec::new();
+    };
     let table = table::built_in();
-    let answers = projections::load::<AnsweredQuestions>(&world.store())?.state;
     let mut found = Vec::new();
-    for question in sprag_govern::gates::questions::questions(call) {
+    for text in &question.texts {
         let alike =
-            answers.iter().map(|kept| compared(&question, kept, &table)).filter(|it| it.score >= SAME);
+            answers.state.iter().map(|kept| compared(text, kept, &table)).filter(|it| it.score >= SAME);
         found.extend(alike.take(MOST));
     }
-    Ok(found)
+    found
 }
 
 fn compared(question: &Text<1000>, kept: &KnownAnswer, table: &Table<'_>) -> Match {

@@ -10,10 +10,8 @@ use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
 use sprag_check::{CompletionCheck, Profile, Results};
 use sprag_govern::event::{Event, Input};
-use sprag_govern::facts::SessionChanges;
 use sprag_govern::gates::completion::CheckRun;
 use sprag_govern::report::Report;
-use sprag_govern::session::Session;
 
 use crate::store::journal;
 use crate::worktree::{self, tree_hash};
@@ -57,30 +55,17 @@ pub(crate) fn run_these(
     Ok(checks::run(&site, checks, profile, Duration::from_secs(u64::from(budget_seconds))))
 }
 
-/// For a gate that asks. `None`: nothing could be run.
-pub(crate) fn asked(
-    world: &World<'_>,
-    input: &Input,
-    session: &Session,
-    changes: Option<&SessionChanges>,
-) -> Option<Results> {
-    let policy = &world.config.settings.govern.gates.completion;
-    let plan = session.gates.completion.plan(&session.about, input, policy, changes)?;
-    let dir = if session.about.cwd.is_empty() { &input.cwd } else { &session.about.cwd };
-    run(world, Path::new(dir), plan, &|_| ()).ok()
-}
-
 /// What a session would have to pass now.
 pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<CheckRun> {
     let (loaded, _) = journal::read(&journal::path(&world.store(), id)).ok()?;
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
     let input = Input::new(now, id.clone(), Event::Reported(Report::Verified));
     let input = Input { root: root.unwrap_or_default(), ..input };
-    let own = started_elsewhere(world, &loaded.session);
+    let own = started_elsewhere(world, &loaded.session.about);
     let places = own.as_ref().map_or(&world.places, |own| &own.places);
-    let changes = worktree::changes::changes(places, &loaded.session);
+    let changes = worktree::changes::changes(places, &loaded.session.about);
     let policy = &world.config.settings.govern.gates.completion;
-    loaded.session.gates.completion.plan(&loaded.session.about, &input, policy, changes.as_ref())
+    loaded.session.check_run(&input, policy, changes.as_ref())
 }
 
 /// Whether this process is itself part of a check. Only a command refuses by the variable alone: hooks

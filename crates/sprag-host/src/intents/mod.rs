@@ -10,12 +10,11 @@ use std::{fs, io};
 
 use sprag_base::glob::CaseFolding;
 use sprag_base::path::absolute;
+use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::{Event, Input};
+use sprag_govern::event::Input;
 use sprag_govern::facts::SessionChanges;
 use sprag_govern::gates::scope::StrayWindow;
-use sprag_govern::report::Report;
-use sprag_govern::session::Session;
 use sprag_intent::status::IntentHistories;
 use sprag_intent::{Holder, IntentFiles, IntentOrigin, IntentSet, IntentSharing, ScopeFacts};
 
@@ -37,14 +36,19 @@ const LOOKED_AT: usize = 5000;
 /// Commits of a session that are looked at.
 const COMMITS: usize = 500;
 
-pub fn gather_scope_facts(world: &World<'_>, input: &Input, session: &Session) -> Option<ScopeFacts> {
+/// `holders_of` is the intent whose other holders count.
+pub(crate) fn gather_scope_facts(
+    world: &World<'_>,
+    input: &Input,
+    holders_of: Option<&Text<64>>,
+) -> Option<ScopeFacts> {
     let worktree = world.places.worktree.as_deref()?;
     let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
     // Records that cannot be read leave the scope as it is: then nothing is known to be done.
     let standings = projections::load::<IntentHistories>(&world.store());
     let standings = standings.map(|folded| folded.state).unwrap_or_default();
-    let holders =
-        if wants_holders(&loaded.read, input, session) { holders(world, input) } else { Vec::new() };
+    let is_held = holders_of.is_some_and(|id| is_exclusive(&loaded.read, id.as_str()));
+    let holders = if is_held { holders(world, input) } else { Vec::new() };
     let root = worktree.to_string_lossy().into_owned();
     let (targets, unknown) = targets(world, input);
     Some(ScopeFacts {
@@ -68,14 +72,9 @@ fn nothing() -> LoadedIntents {
 }
 
 /// Whether another session may be in the way: that takes a look at every session.
-fn wants_holders(read: &IntentFiles, input: &Input, session: &Session) -> bool {
+fn is_exclusive(read: &IntentFiles, id: &str) -> bool {
     let IntentFiles::Good(set) = read else { return false };
-    let id = match (&input.event, &session.gates.scope.chosen) {
-        (Event::Reported(Report::IntentSelected { id, .. }), _) => id,
-        (Event::ToolRequested { .. }, Some(chosen)) => &chosen.id,
-        _ => return false,
-    };
-    set.find(id.as_str()).is_some_and(|intent| intent.sharing == IntentSharing::Exclusive)
+    set.find(id).is_some_and(|intent| intent.sharing == IntentSharing::Exclusive)
 }
 
 /// Other live sessions that have chosen an intent.
@@ -94,13 +93,13 @@ pub fn holders(world: &World<'_>, input: &Input) -> Vec<Holder> {
         let about = &loaded.session.about;
         let is_live =
             !about.ended && input.at.seconds_since(last.at) < crate::store::session_registry::LIVE_SECONDS;
-        if let (true, Some(chosen), Some(session)) =
-            (is_live, &loaded.session.gates.scope.chosen, &last.session)
+        if let (true, Some((chosen, since)), Some(session)) =
+            (is_live, loaded.session.selected_intent(), &last.session)
         {
             holders.push(Holder {
                 session: session.clone(),
                 intent: chosen.id.clone(),
-                since: loaded.session.gates.scope.since,
+                since,
                 root: about.root.clone(),
             });
         }
@@ -136,15 +135,12 @@ fn folding(worktree: &Path) -> CaseFolding {
 }
 
 /// Of what has changed since the session started, what changed while such calls ran. `None`: nobody can say.
-pub fn strays(
+pub(crate) fn strays(
     world: &World<'_>,
-    root: &Path,
-    session: &Session,
-    changes: Option<&SessionChanges>,
-    input: &Input,
+    spans: &[StrayWindow],
+    changes: &SessionChanges,
 ) -> Option<Vec<String>> {
-    let changes = changes?;
-    let spans = session.gates.scope.spans(input.at);
+    let root = world.places.worktree.as_deref()?;
     if changes.paths.len() > LOOKED_AT {
         return None;
     }
@@ -160,7 +156,7 @@ pub fn strays(
             let known = uncommitted.get_or_insert_with(|| {
                 tree_hash::changed_paths(&world.places, world.disk).unwrap_or_default()
             });
-            let is_own = || written_in(world, &spans, &within, path);
+            let is_own = || written_in(world, spans, &within, path);
             if !known.contains(path) && !is_own() {
                 continue;
             }

@@ -8,8 +8,7 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::report::Report;
-use sprag_govern::session::Session;
+use sprag_govern::gates::reflection::Candidates;
 use sprag_memory::destination::{Destination, place};
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::dedup::PreparedStatement;
@@ -37,26 +36,25 @@ const HITS: usize = 20;
 const FILES: usize = 20;
 const FILE_BYTES: u64 = 256 * 1024;
 
-/// What is around the candidates of this report. `None`: it brings none that could be read.
-pub fn gather_candidate_facts(world: &World<'_>, input: &Input, session: &Session) -> Option<CandidateFacts> {
-    let Event::Reported(Report::Reflected { submission, resolution, .. }) = &input.event else {
-        return None;
-    };
-    let handed_in = session.gates.reflection.handed_in(submission, resolution.as_ref()).ok()?;
-    let candidates = handed_in.accepted;
+/// Finds what is around the candidates of a report.
+pub(crate) fn gather_candidate_facts(
+    world: &World<'_>,
+    input: &Input,
+    handed_in: &Candidates,
+) -> CandidateFacts {
+    let candidates = &handed_in.list;
     let remembered = KnownStatements::open(world);
     let mut around = CandidateFacts { has_home: world.places.user.is_some(), ..CandidateFacts::default() };
     if let Some(worktree) = &world.places.worktree {
-        around.known = known(worktree, &candidates);
+        around.known = known(worktree, candidates);
         around.seen = candidates
             .iter()
             .map(|(index, candidate)| (*index, evidence::see(worktree, candidate)))
             .collect();
     }
-    let named = resolution.as_ref().and_then(|resolution| resolution.names());
-    around.named = named.and_then(|name| remembered.named(name));
-    around.alike = remembered.alike(&candidates, input);
-    Some(around)
+    around.named = handed_in.named.as_ref().and_then(|name| remembered.named(name.as_str()));
+    around.alike = remembered.alike(candidates, input);
+    around
 }
 
 /// What came of judging a statement that is there already for another scope.

@@ -3,10 +3,7 @@
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::event::Input;
-use sprag_govern::gates::Ask;
-use sprag_govern::gates::recall::{self, Settings, ShownLearning, Strategy};
-use sprag_govern::session::Session;
+use sprag_govern::gates::recall::{Question, Settings, ShownBefore, Strategy};
 use sprag_memory::index::analysis::{table, tokens};
 use sprag_memory::index::dedup::{PreparedStatement, SIMILAR};
 use sprag_memory::index::query;
@@ -17,9 +14,7 @@ use sprag_memory::learnings::{LearningEntry, Learnings};
 use sprag_memory::lifecycle::negative;
 use sprag_memory::recall::floor::{FloorAudience, FloorVersions};
 use sprag_memory::recall::implicit_use::Terms;
-use sprag_memory::recall::{
-    LearningChange, Notice, RecallOccasion, RecallQuestion, Recalled, RecalledLearning,
-};
+use sprag_memory::recall::{LearningChange, Notice, RecallQuestion, Recalled, RecalledLearning};
 use sprag_memory::write_gate::evidence::EvidenceState;
 
 use crate::memory::evidence;
@@ -38,21 +33,19 @@ const FEW: u64 = 20;
 /// So much of what a learning is not for has to be asked about.
 const NOT_FOR: f32 = 0.6;
 
-/// `None`: nobody asks, or the memory cannot be read.
-pub fn recall_learnings(world: &World<'_>, input: &Input, session: &Session) -> Option<Recalled> {
-    let gate = &session.gates.recall;
+/// `None`: the memory cannot be read.
+pub(crate) fn recall_learnings(world: &World<'_>, question: &Question, now: Timestamp) -> Option<Recalled> {
     let policy = &world.config.settings.govern.gates.recall;
-    let occasion = gate.occasion_of(&Ask { about: &session.about, input, policy })?;
-    let question = question(world, input, occasion);
-    let shown: Vec<&ShownLearning> = gate.shown().collect();
+    let shown = &question.shown;
+    let question = completed(world, question);
     let memory = Memory::open(&world.places, TailRead::Last(READ)).ok()?;
     if memory.is_empty() {
         return Some(Recalled::default());
     }
-    let notices = notices(world, &memory, &shown);
+    let notices = notices(world, &memory, shown);
     let found = match question.is_empty() {
         true => Vec::new(),
-        false => found(world, &memory, &question, &shown, policy, input.at),
+        false => found(world, &memory, &question, shown, policy, now),
     };
     Some(Recalled { found, notices, is_any: true })
 }
@@ -68,14 +61,15 @@ pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp
     }
 }
 
-fn question(world: &World<'_>, input: &Input, occasion: RecallOccasion) -> RecallQuestion {
-    let mut question = recall::question(input);
-    if occasion.looks_around() {
+/// What the event asks, with what can be seen from here.
+fn completed(world: &World<'_>, question: &Question) -> RecallQuestion {
+    let mut query = question.query.clone();
+    if question.occasion.looks_around() {
         let title = trackers::read_cached_ticket(&world.places).map(|item| item.title.to_string());
         let branch = branch_words(&world.places);
-        question.text = [title, branch].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        query.text = [title, branch].into_iter().flatten().collect::<Vec<_>>().join(" ");
     }
-    question
+    query
 }
 
 /// What a branch is called says what is worked on, unless it is the one where everything ends up.
@@ -89,7 +83,7 @@ fn found(
     world: &World<'_>,
     memory: &Memory,
     question: &RecallQuestion,
-    shown: &[&ShownLearning],
+    shown: &[ShownBefore],
     policy: &Settings,
     now: Timestamp,
 ) -> Vec<RecalledLearning> {
@@ -193,13 +187,13 @@ fn to_recalled(
 }
 
 /// What has become of what the session was shown.
-fn notices(world: &World<'_>, memory: &Memory, shown: &[&ShownLearning]) -> Vec<Notice> {
+fn notices(world: &World<'_>, memory: &Memory, shown: &[ShownBefore]) -> Vec<Notice> {
     shown
         .iter()
         .filter_map(|seen| {
             let (learning, uses, written) = memory.get(seen.id.as_str())?;
             let what = match uses.status {
-                LearningStatus::Superseded | LearningStatus::Archived if seen.is_told() => return None,
+                LearningStatus::Superseded | LearningStatus::Archived if seen.is_told => return None,
                 LearningStatus::Superseded => superseded(world, memory, seen.id.as_str()),
                 LearningStatus::Archived => LearningChange::Archived,
                 LearningStatus::Active | LearningStatus::Stale if written > seen.at => {

@@ -10,27 +10,34 @@ use sprag_govern::session::Session;
 use sprag_memory::destination::Destination;
 
 use crate::memory::{self};
-use crate::store::journal::Journal;
-use crate::store::{Store, new_record};
+use crate::pipeline::session_handle::SessionHandle;
+use crate::store::new_record;
 use crate::world::World;
 
+#[derive(Default)]
 pub(crate) struct PendingRecords {
     pub(crate) records: Vec<Record>,
     pub(crate) effects: Vec<RecordEffect>,
     pub(crate) is_binding: bool,
 }
 
-/// Writes everything down. Gives back what outlives the event, and what of that backends want to hear of.
+/// What outlives the event, and what of that backends want to hear of.
+#[derive(Default)]
+pub(crate) struct WrittenRecords {
+    pub(crate) records: Vec<Record>,
+    pub(crate) mirrors: Vec<Record>,
+}
+
+/// Writes everything down.
 pub(crate) fn commit(
     world: &World<'_>,
-    store: &Store,
-    mut journal: Journal,
+    mut handle: SessionHandle<'_>,
     mut steps: PendingRecords,
     input: &Input,
     after: &Session,
-) -> io::Result<(Vec<Record>, Vec<Record>)> {
-    let (mut written, mut mirrors) = (Vec::new(), Vec::new());
-    if journal.is_locked() {
+) -> io::Result<WrittenRecords> {
+    let mut written = WrittenRecords::default();
+    if handle.is_locked() {
         let mut places = [
             (Destination::Project, Vec::new()),
             (Destination::Personal, Vec::new()),
@@ -44,27 +51,27 @@ pub(crate) fn commit(
                 .iter_mut()
                 .filter(|(at, _)| *at == destination)
                 .for_each(|(_, records)| records.push(record.clone()));
-            written.push(record);
+            written.records.push(record);
         }
         let [(_, project), (_, personal), (_, own)] = places;
         // What outlives the session goes first: a journal must not speak of a debt nobody can find.
         if !project.is_empty() {
-            store.log(world.disk, &project)?;
+            handle.store.log(world.disk, &project)?;
         }
         if !personal.is_empty() {
             let home = memory::personal(&world.places).ok_or(io::ErrorKind::NotFound)?;
             home.log(world.disk, &personal)?;
         }
         steps.records.splice(0..0, own);
-        mirrors.extend(project.into_iter().filter(sprag_memory::mirror::concerns));
+        written.mirrors.extend(project.into_iter().filter(sprag_memory::mirror::concerns));
     }
-    journal.commit(world.disk, steps.records, after)?;
+    handle.append(steps.records, after)?;
     if steps.is_binding {
-        journal.unlock_and_sync(world.disk)?
+        handle.sync()?
     } else {
-        journal.unlock()?
+        handle.close()?
     }
-    Ok((written, mirrors))
+    Ok(written)
 }
 
 pub(crate) fn warned(input: &Input, what: &str) -> Record {

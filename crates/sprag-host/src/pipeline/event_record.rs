@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use sprag_base::record::Record;
 use sprag_base::redact;
-use sprag_govern::event::{BackgroundWork, Event, Input, PromptAuthor, StartSource};
+use sprag_govern::event::{BackgroundWork, Event, Input, StartSource};
 use sprag_govern::report::Report;
 use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_policy::call::{ToolCall, ToolOutcome};
@@ -66,7 +66,7 @@ fn event_to_json(event: &Event, cwd: &str) -> Value {
     match event {
         Event::SessionStarted { source } => json!({"source": source_name(*source), "cwd": cwd}),
         Event::Prompted { text, author } => {
-            json!({"text": redact::short::<2000>(text), "author": author_name(*author)})
+            json!({"text": redact::short::<2000>(text), "author": author.name()})
         }
         Event::ToolRequested { call } | Event::PermissionAsked { call } => tool(call),
         Event::ToolFinished { call, outcome } => {
@@ -105,13 +105,5 @@ fn source_name(source: StartSource) -> &'static str {
         StartSource::Clear => "clear",
         StartSource::Fork => "fork",
         StartSource::Other => "other",
-    }
-}
-
-fn author_name(author: PromptAuthor) -> &'static str {
-    match author {
-        PromptAuthor::User => "user",
-        PromptAuthor::Client => "client",
-        PromptAuthor::Sprag => "sprag",
     }
 }

@@ -13,20 +13,20 @@ use sprag_govern::session::Session;
 use crate::answers;
 use crate::pipeline::commit::PendingRecords;
 use crate::pipeline::event_record;
-use crate::store::journal::Journal;
+use crate::pipeline::session_handle::SessionHandle;
 use crate::store::{inbox, projections};
 use crate::world::World;
 
 /// Takes in what sandboxed commands of this session have left. Returns the files to remove.
 pub(crate) fn take_in(
     world: &World<'_>,
-    journal: &Journal,
+    handle: &SessionHandle<'_>,
     input: &Input,
     session: &mut Session,
     steps: &mut PendingRecords,
 ) -> io::Result<Vec<PathBuf>> {
     let mut taken = Vec::new();
-    if !journal.is_locked() {
+    if !handle.is_locked() {
         return Ok(taken);
     }
     for (path, drop) in inbox::waiting(&world.places, world.env, &input.session) {
@@ -34,7 +34,7 @@ pub(crate) fn take_in(
             continue;
         }
         let is_known = steps.records.iter().any(|record| record.id == drop.id)
-            || journal.holds_id(&drop.id)?
+            || handle.holds_id(&drop.id)?
             || projections::log_holds_id(&world.store(), &drop.id, &drop.at.month())?;
         if !is_known {
             let report = Input {
@@ -44,10 +44,9 @@ pub(crate) fn take_in(
                 actor: Actor::Main,
                 ..input.clone()
             };
-            let needs = decide::needs(session, &report, &world.config.settings.govern);
-            let facts = answers::gather(needs, world, &report, session);
-            let step =
-                decide::decide(std::mem::take(session), &report, &facts, &world.config.settings.govern, None);
+            let settings = &world.config.settings.govern;
+            let facts = answers::gather(world, &report, session).into();
+            let step = decide::decide(std::mem::take(session), &report, &facts, settings);
             *session = step.session;
             steps.records.push(Record { id: drop.id, ..event_record::record(&report, &step.verdict) });
             steps.effects.extend(step.effects);
@@ -61,5 +60,5 @@ pub(crate) fn take_in(
 /// The verdict of a reviewer that Sprag runs as a process is taken by whoever runs it, and by nobody else:
 /// only there it is known whose it is.
 fn is_for_runner(session: &Session, report: &Report) -> bool {
-    matches!(report, Report::Decided(_)) && session.gates.review.seat().is_some_and(ReviewerSeat::is_process)
+    matches!(report, Report::Decided(_)) && session.review().seat().is_some_and(ReviewerSeat::is_process)
 }

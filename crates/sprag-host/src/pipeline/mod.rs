@@ -6,26 +6,30 @@
 mod commit;
 mod event_record;
 mod inbox;
+mod prepare;
+mod session_handle;
 
 use std::io;
-use std::time::Duration;
 
 use sprag_base::record::Record;
-use sprag_govern::decide::{self, Durability};
-use sprag_govern::event::{Event, EventKind, Input, PromptAuthor};
-use sprag_govern::gates::needs::{Answers, SharedNeeds};
+use sprag_govern::breaker::Breaker;
+use sprag_govern::decide::{self, DecisionFacts, Durability};
+use sprag_govern::event::{Event, Input, PromptAuthor};
+use sprag_govern::gates::Answers;
+use sprag_govern::gates::before::Before;
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
+use sprag_govern::settings::GovernSettings;
 use sprag_govern::verdict::{Ruling, Verdict};
 
-use crate::answers::{self, commit as staged};
+use crate::answers::{self, AnswerCx};
 use crate::pipeline::commit::{PendingRecords, commit, warned};
 use crate::pipeline::inbox::take_in;
-use crate::store::journal::{self, Journal};
-use crate::store::{LOCK_WAIT, session_registry};
+use crate::pipeline::session_handle::SessionHandle;
+use crate::store::session_registry;
 use crate::sys::env::Env;
 use crate::sys::human;
-use crate::worktree::{baseline, leases};
+use crate::worktree::leases;
 use crate::world::World;
 
 /// What came of an event.
@@ -37,6 +41,8 @@ pub struct PipelineResult {
     pub written: Vec<Record>,
     /// The state was there to be changed. Without it nothing came of the event.
     pub is_kept: bool,
+    /// Nothing could be written. The verdict stands as far as it needs no memory.
+    pub unwritten: Option<io::Error>,
     pub(crate) chores: AfterReply,
 }
 
@@ -51,6 +57,14 @@ pub(crate) struct AfterReply {
 }
 
 impl PipelineResult {
+    /// Returns the error if nothing could be written, for callers to whom a verdict alone is no result.
+    pub fn require_written(self) -> io::Result<PipelineResult> {
+        match self.unwritten {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
+
     /// What was logged that backends want to hear of.
     pub fn mirrors(&self) -> &[Record] {
         &self.chores.mirrors
@@ -62,82 +76,78 @@ impl PipelineResult {
     }
 }
 
-/// How long a report waits for others of its session.
-const REPORT_WAIT: Duration = Duration::from_secs(30);
+/// Whether an event is decided for good, or only to show the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelineMode {
+    Real,
+    /// The same verdict as a real call would have, and nothing is written.
+    DryRun,
+}
 
 /// Judges one event and writes down what came of it before anyone is told.
-pub fn process_event(world: &World<'_>, input: &Input) -> io::Result<PipelineResult> {
-    let store = world.store_of(input);
-    // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
-    let wait = if input.client == sprag_base::record::REPORTER { REPORT_WAIT } else { LOCK_WAIT };
-    let mut journal = Journal::open(&store, world.disk, &input.session, wait)?;
-    let mut gathered;
-    let needs = decide::needs(&journal.loaded.session, input, &world.config.settings.govern);
-    if needs.is_slow() {
-        let session = journal.loaded.session.clone();
-        journal.unlock()?;
-        gathered = answers::gather(needs, world, input, &session);
-        journal = Journal::open(&store, world.disk, &input.session, wait)?;
-    } else {
-        gathered = answers::gather(needs, world, input, &journal.loaded.session);
+pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> PipelineResult {
+    let settings = &world.config.settings.govern;
+    let mut handle = SessionHandle::open(world, input, mode);
+    let mut facts = find_facts(world, input, &mut handle, mode);
+    let mut warnings = journal_warnings(&handle);
+    warnings.extend(facts.answers.warnings());
+    let mut pending = PendingRecords::default();
+    let mut session = handle.session().clone();
+    let taken = take_in(world, &handle, input, &mut session, &mut pending).unwrap_or_else(|error| {
+        handle.fail(error);
+        Vec::new()
+    });
+    if !handle.is_locked() {
+        session.forget_single_use();
     }
-    let mut walked = PipelineResult { warnings: warnings(&journal), ..PipelineResult::default() };
-    walked.warnings.extend(answers::warning(needs, &gathered));
-    walked.warnings.extend(staged::warning(needs, &gathered));
-    if needs.has(SharedNeeds::CHECKS) && gathered.checks.is_none() {
-        walked.warnings.push("the checks could not be run; what is done was not looked into".to_owned());
-    }
-    let mut steps = PendingRecords { records: Vec::new(), effects: Vec::new(), is_binding: false };
-    let mut session = std::mem::take(&mut journal.loaded.session);
-    let before = session.clone();
-    let taken = take_in(world, &journal, input, &mut session, &mut steps)?;
-    if !journal.is_locked() {
-        session.gates.forget_single_use();
-    }
-    let client = seen_client(world, input, &session);
     // A report may be the first that is heard of a session; what counts is what its client says.
-    let is_first = before.about.started.is_none()
-        && journal.keeps_state()
+    let is_first = handle.session().about.started.is_none()
+        && handle.keeps_state()
         && input.client != sprag_base::record::REPORTER;
-    gathered.lost = is_first && session_registry::has_begun(&world.places, &input.session);
-    if let Some(client) = client
+    facts.answers.shared.lost = is_first && session_registry::has_begun(&world.places, &input.session);
+    if mode == PipelineMode::Real {
+        facts.client = seen_client(world, input, &session);
+    }
+    if let Some(client) = facts.client
         && let Some(user) = &world.places.user
     {
         // Without it a person's command is still refused where there is no terminal.
         human::remember(user, world.disk, client).unwrap_or_default();
     }
-    let step = decide::decide(session, input, &gathered, &world.config.settings.govern, client);
-    if let Some(taken) =
-        gathered.start.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken))
-    {
-        // A parallel call was first. What cannot be removed is swept up later.
-        baseline::drop_taken(&world.places, world.disk, taken.as_str()).unwrap_or_default();
+    let mut step = decide::decide(session, input, &facts, settings);
+    if !handle.keeps_state() {
+        warnings.extend(bound_without_count(&handle, settings, input, &mut step.verdict));
     }
-    walked.verdict = step.verdict;
-    leases::release(world, input, &gathered, &walked.verdict.ruling);
-    if !journal.keeps_state() {
-        bound_without_count(world, input, &mut walked)?;
+    if mode == PipelineMode::DryRun {
+        return PipelineResult { verdict: step.verdict, warnings, ..PipelineResult::default() };
     }
-    for warning in &walked.warnings {
-        steps.records.push(warned(input, warning));
-    }
-    steps.records.push(event_record::record(input, &walked.verdict));
-    steps.effects.extend(step.effects);
-    steps.is_binding |= step.weight == Durability::Binding;
-    journal.loaded.session = before;
-    walked.chores = AfterReply {
-        moves_journal: step.session.about.ended
-            || journal.loaded.events >= u64::from(world.config.settings.retention.journal_events),
-        asks_tracker: asks_tracker(input, &step.session, &gathered),
-        looks_around: matches!(
-            input.event,
-            Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
-        ),
-        sweeps_claims: leases::is_due(input, &gathered),
-        mirrors: Vec::new(),
+    prepare::undo(&facts.prepared, &step, world, input);
+    pending.records.extend(warnings.iter().map(|warning| warned(input, warning)));
+    pending.records.push(event_record::record(input, &step.verdict));
+    pending.effects.append(&mut step.effects);
+    pending.is_binding |= step.weight == Durability::Binding;
+    let mut result = PipelineResult {
+        verdict: step.verdict,
+        warnings,
+        is_kept: handle.is_locked(),
+        chores: chores(world, input, &handle, &step.session, &facts),
+        ..PipelineResult::default()
     };
-    walked.is_kept = journal.is_locked();
-    (walked.written, walked.chores.mirrors) = commit(world, &store, journal, steps, input, &step.session)?;
+    let before = handle.session().clone();
+    match commit(world, handle, pending, input, &step.session) {
+        Ok(written) => {
+            result.chores.mirrors = written.mirrors;
+            result.written = written.records;
+        }
+        Err(error) => {
+            // A use that is not written down could be repeated: the event is decided without it.
+            let mut session = before;
+            session.forget_single_use();
+            result.verdict = decide::decide(session, input, &facts, settings).verdict;
+            result.unwritten = Some(error);
+            return result;
+        }
+    }
     if is_first {
         session_registry::note(&world.places, world.disk, &input.session);
     }
@@ -145,39 +155,77 @@ pub fn process_event(world: &World<'_>, input: &Input) -> io::Result<PipelineRes
         // Its report is on record and its id known: one that cannot be removed does no harm.
         world.disk.remove(&path).unwrap_or_default();
     }
-    Ok(walked)
+    result
 }
 
-/// The same, without writing anything.
-pub fn dry_run(world: &World<'_>, input: &Input) -> PipelineResult {
-    let path = journal::path(&world.store(), &input.session);
-    let mut session = journal::read(&path).map(|(loaded, _)| loaded.session).unwrap_or_default();
-    session.gates.forget_single_use();
-    let needs = decide::needs(&session, input, &world.config.settings.govern);
-    let gathered = answers::gather(needs, world, input, &session);
-    let step = decide::decide(session, input, &gathered, &world.config.settings.govern, None);
-    PipelineResult { verdict: step.verdict, ..PipelineResult::default() }
+/// Finds all facts of an event and performs the actions before its decision. Others get at the journal while
+/// that takes long.
+fn find_facts(
+    world: &World<'_>,
+    input: &Input,
+    handle: &mut SessionHandle<'_>,
+    mode: PipelineMode,
+) -> DecisionFacts {
+    let settings = &world.config.settings.govern;
+    let needs = decide::shared(handle.session(), input, settings);
+    let actions = decide::before(handle.session(), input, settings);
+    if needs.is_slow() || actions.iter().any(Before::is_slow) {
+        handle.release();
+    }
+    let cx = AnswerCx::new(world, input, &handle.session().about);
+    let shared = answers::shared::find(needs, &cx);
+    let questions = decide::ask(handle.session(), input, settings, &shared);
+    let about = handle.session().about.clone();
+    if questions.is_slow() {
+        handle.release();
+    }
+    let cx = AnswerCx::new(world, input, &about);
+    let mut answers = Answers { shared, ..Answers::default() };
+    answers::answer(&questions, &cx, &mut answers);
+    let prepared = prepare::prepare(&actions, &cx, mode);
+    handle.reclaim();
+    DecisionFacts { answers, prepared, client: None }
+}
+
+fn chores(
+    world: &World<'_>,
+    input: &Input,
+    handle: &SessionHandle<'_>,
+    after: &Session,
+    facts: &DecisionFacts,
+) -> AfterReply {
+    AfterReply {
+        moves_journal: after.about.ended
+            || handle.state().events >= u64::from(world.config.settings.retention.journal_events),
+        asks_tracker: asks_tracker(input, after, facts),
+        looks_around: matches!(
+            input.event,
+            Event::SessionStarted { .. } | Event::StopRequested(_) | Event::SessionEnded { .. }
+        ),
+        sweeps_claims: leases::is_due(input, facts),
+        mirrors: Vec::new(),
+    }
 }
 
 /// A prompt is when work starts; the answer is there for a later event.
-fn asks_tracker(input: &Input, session: &Session, facts: &Answers) -> bool {
+fn asks_tracker(input: &Input, session: &Session, facts: &DecisionFacts) -> bool {
     matches!(input.event, Event::Prompted { author: PromptAuthor::User, .. })
-        && session.gates.reflection.ticket().is_none()
-        && facts.tracker.as_ref().is_some_and(|found| found.is_for_tickets)
+        && session.ticket().is_none()
+        && facts.answers.reflection.tracker.as_ref().is_some_and(|found| found.is_for_tickets)
 }
 
-fn warnings(journal: &Journal) -> Vec<String> {
+fn journal_warnings(handle: &SessionHandle<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !journal.loaded.damage.is_empty() {
-        let mut damage = journal.loaded.damage.clone();
+    if !handle.state().damage.is_empty() {
+        let mut damage = handle.state().damage.clone();
         damage.dedup();
         warnings.push(format!("the session's journal is damaged: {} could not be read", damage.join(", ")));
     }
-    if journal.loaded.is_newer {
+    if handle.state().is_newer {
         warnings
             .push("the session's journal was written by a newer sprag; its state is left alone".to_owned());
     }
-    if !journal.is_locked() {
+    if handle.is_busy() {
         warnings.push("the session's journal is locked by another process; nothing was changed".to_owned());
     }
     warnings
@@ -194,25 +242,24 @@ fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Pr
 }
 
 /// Where the state cannot be kept no hold is counted, so those the journal tells of are counted
-/// instead: a lock that never comes free must not hold an agent for ever.
-fn bound_without_count(world: &World<'_>, input: &Input, walked: &mut PipelineResult) -> io::Result<()> {
+/// instead: a lock that never comes free must not hold an agent for ever. Returns a warning if the stop is let go.
+fn bound_without_count(
+    handle: &SessionHandle<'_>,
+    settings: &GovernSettings,
+    input: &Input,
+    verdict: &mut Verdict,
+) -> Option<String> {
     let is_stop = matches!(
         input.event,
         Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }
     );
-    if !is_stop || walked.verdict.ruling == Ruling::Pass {
-        return Ok(());
+    let is_spent = || {
+        let counted = Breaker::from_records(&handle.records().unwrap_or_default());
+        counted.is_turn_spent(&settings.circuit_breaker)
+    };
+    if !is_stop || verdict.ruling == Ruling::Pass || !is_spent() {
+        return None;
     }
-    let (_, records) = journal::read(&journal::path(&world.store(), &input.session))?;
-    // A hold of ours may come back as a prompt; only a person's starts a turn.
-    let starts_turn = |record: &Record| record.kind == "prompted" && record.body["author"] == "user";
-    let turn = records.iter().rev().take_while(|record| !starts_turn(record));
-    let bounded = [EventKind::StopRequested, EventKind::SubagentStopped, EventKind::TaskCompleting];
-    let is_bounded = |record: &&Record| bounded.iter().any(|kind| record.kind == kind.name());
-    let holds = turn.filter(is_bounded).filter(|record| record.body["verdict"] == "hold").count();
-    if holds >= world.config.settings.govern.circuit_breaker.per_turn() as usize {
-        walked.verdict.ruling = Ruling::Pass;
-        walked.warnings.push("the stop was let go: its holds cannot be counted".to_owned());
-    }
-    Ok(())
+    verdict.ruling = Ruling::Pass;
+    Some("the stop was let go: its holds cannot be counted".to_owned())
 }

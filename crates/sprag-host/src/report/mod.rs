@@ -21,7 +21,7 @@ use sprag_govern::report::Report;
 use sprag_govern::verdict::Ruling;
 
 use crate::memory::mirrors;
-use crate::pipeline;
+use crate::pipeline::{self, PipelineMode};
 use crate::store::{inbox, new_record};
 use crate::world::World;
 
@@ -98,7 +98,8 @@ pub fn tell(
         presence: Presence::Headless,
         ..Input::new(now, session.clone(), Event::Reported(report.clone()))
     };
-    match pipeline::process_event(world, &input) {
+    let processed = pipeline::process_event(world, &input, PipelineMode::Real);
+    match processed.require_written() {
         // Somebody sits on the session. Saying that it was recorded would be a lie.
         Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
         Ok(walked) => {

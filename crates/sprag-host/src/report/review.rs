@@ -46,7 +46,7 @@ pub struct Reviewed {
 
 /// The state of a session's review; none, where there is no such session.
 pub fn state(store: &Store, session: &SessionId) -> Option<ReviewGate> {
-    journal::read(&journal::path(store, session)).ok().map(|(loaded, _)| loaded.session.gates.review)
+    journal::read(&journal::path(store, session)).ok().map(|(loaded, _)| loaded.session.review().clone())
 }
 
 /// The reviews of all sessions that were not moved away.
@@ -54,7 +54,7 @@ pub fn all(store: &Store) -> Vec<(SessionId, ReviewGate)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {
         let session = records.iter().rev().find_map(|record| record.session.clone())?;
-        Some((session, loaded.session.gates.review))
+        Some((session, loaded.session.review().clone()))
     });
     of_session.collect()
 }

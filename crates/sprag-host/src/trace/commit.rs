@@ -23,8 +23,8 @@ const COMMITS: usize = 100;
 const BASES: usize = 4;
 
 /// After a command that may have committed. `None`: it has not.
-pub(crate) fn after_call(ground: &TraceContext<'_>) -> Option<TraceFindings> {
-    has_moved(ground).then(|| anew(ground))
+pub(crate) fn after_call(ground: &TraceContext<'_>, since: Option<&Text<64>>) -> Option<TraceFindings> {
+    has_moved(ground, since).then(|| anew(ground))
 }
 
 /// Looks at every commit that may have something.
@@ -37,9 +37,9 @@ pub(crate) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
     }
 }
 
-/// Whether something else is checked out than when commits were last looked at.
-pub(crate) fn has_moved(ground: &TraceContext<'_>) -> bool {
-    let last = ground.session.gates.trace.head.as_ref().or(ground.session.about.head.as_ref());
+/// Reports whether something else is checked out than when commits were last looked at.
+pub(crate) fn has_moved(ground: &TraceContext<'_>, since: Option<&Text<64>>) -> bool {
+    let last = since.or(ground.session.head.as_ref());
     ground.head.is_some() && last != ground.head.as_ref()
 }
 

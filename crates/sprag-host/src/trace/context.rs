@@ -7,7 +7,7 @@ use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 use sprag_govern::event::Input;
 use sprag_govern::gates::trace::{Settings, TraceMode};
-use sprag_govern::session::Session;
+use sprag_govern::session_facts::SessionFacts;
 use sprag_trace::{ChangeSource, Contributor, Finality, RecordedClassification, TraceRecord};
 
 use super::classify::{self, TreeAfter};
@@ -21,7 +21,7 @@ use crate::world::World;
 pub(crate) struct TraceContext<'a> {
     pub world: &'a World<'a>,
     pub input: &'a Input,
-    pub session: &'a Session,
+    pub session: &'a SessionFacts,
     pub store: Store,
     /// With its links followed.
     pub root: PathBuf,
@@ -48,12 +48,12 @@ impl<'a> TraceContext<'a> {
     pub(super) fn new_if_enabled(
         world: &'a World<'a>,
         input: &'a Input,
-        session: &'a Session,
+        session: &'a SessionFacts,
     ) -> Option<TraceContext<'a>> {
         let is_on = match world.config.settings.govern.gates.trace.mode {
             TraceMode::Off => false,
             TraceMode::Always => true,
-            TraceMode::Auto => session.about.intent.is_some() || is_marked(root(world, session)?),
+            TraceMode::Auto => session.intent.is_some() || is_marked(root(world, session)?),
         };
         if is_on { TraceContext::at(world, input, session) } else { None }
     }
@@ -67,7 +67,7 @@ impl<'a> TraceContext<'a> {
     pub(super) fn at(
         world: &'a World<'a>,
         input: &'a Input,
-        session: &'a Session,
+        session: &'a SessionFacts,
     ) -> Option<TraceContext<'a>> {
         let places = &world.places;
         let root = root(world, session)?;
@@ -175,8 +175,8 @@ pub(crate) fn sides(changes: &[FileChange]) -> Vec<classify::FileSides<'_>> {
         .collect()
 }
 
-fn root<'a>(world: &'a World<'_>, session: &'a Session) -> Option<&'a Path> {
-    let started = Path::new(&session.about.cwd);
+fn root<'a>(world: &'a World<'_>, session: &'a SessionFacts) -> Option<&'a Path> {
+    let started = Path::new(&session.cwd);
     world.places.worktree.as_deref().or(Some(started).filter(|root| root.is_absolute()))
 }
 

@@ -19,10 +19,11 @@ pub mod verify;
 
 use std::io;
 
+use sprag_base::digest::Digest;
+use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
-use sprag_govern::gates::needs::SharedNeeds;
-use sprag_govern::session::Session;
+use sprag_govern::session_facts::SessionFacts;
 use sprag_trace::finding::TraceFindings;
 use sprag_trace::uncommitted::UncommittedLines;
 
@@ -31,27 +32,39 @@ use crate::sys::disk::Disk;
 use crate::world::World;
 use context::TraceContext;
 
-/// What there is to be written down of this event. `None`: nothing is written down here.
-pub fn trace_event(
-    needs: SharedNeeds,
-    world: &World<'_>,
-    input: &Input,
-    session: &Session,
-) -> Option<TraceFindings> {
+/// Returns what a call has changed. `None`: nothing is written down here.
+pub(crate) fn trace_call(world: &World<'_>, input: &Input, session: &SessionFacts) -> Option<TraceFindings> {
     let ground = TraceContext::new_if_enabled(world, input, session)?;
     match &input.event {
-        Event::ToolFinished { call, .. } if needs.has(SharedNeeds::CHANGED) => {
-            Some(call::trace_call(&ground, call))
-        }
-        Event::ToolFinished { .. } => commit::after_call(&ground),
-        Event::StopRequested(_) | Event::SessionEnded { .. } => Some(stop::trace_stop(&ground)),
+        Event::ToolFinished { call, .. } => Some(call::trace_call(&ground, call)),
         _ => None,
     }
 }
 
+/// Returns what commits have changed since this one.
+pub(crate) fn trace_commit(
+    world: &World<'_>,
+    input: &Input,
+    session: &SessionFacts,
+    since: Option<&Text<64>>,
+) -> Option<TraceFindings> {
+    commit::after_call(&TraceContext::new_if_enabled(world, input, session)?, since)
+}
+
+/// Returns everything that has changed and has no record, and what it comes to unless it was judged last.
+pub(crate) fn trace_stop(
+    world: &World<'_>,
+    input: &Input,
+    session: &SessionFacts,
+    since: Option<&Text<64>>,
+    judged: Option<Digest>,
+) -> Option<TraceFindings> {
+    Some(stop::trace_stop(&TraceContext::new_if_enabled(world, input, session)?, since, judged))
+}
+
 /// Looks for commits again, for a person that asks: what is found is to be logged.
 pub fn commits(world: &World<'_>, input: &Input) -> Option<TraceFindings> {
-    let session = Session::default();
+    let session = SessionFacts::default();
     let ground = TraceContext::at(world, input, &session)?;
     Some(commit::anew(&ground))
 }

@@ -28,28 +28,32 @@ use crate::worktree::{baseline, tree_hash};
 /// Bytes of all files that are read.
 const BYTES: usize = 64 * 1024 * 1024;
 
-pub(crate) fn trace_stop(ground: &TraceContext<'_>) -> TraceFindings {
+/// `since` is what was checked out when commits were last looked at, `last` the work that was judged last.
+pub(crate) fn trace_stop(
+    ground: &TraceContext<'_>,
+    since: Option<&Text<64>>,
+    last: Option<Digest>,
+) -> TraceFindings {
     let mut open = open(&ground.store);
     let mut traces: Vec<ChangeRecord> = Vec::new();
-    let is_first = ground.session.gates.trace.head.is_none();
-    if is_first || commit::has_moved(ground) {
+    if since.is_none() || commit::has_moved(ground, since) {
         traces.extend(commit::settled(ground, &open).into_iter().map(ChangeRecord::Final));
     }
     traces.extend(strays(ground, &open).into_iter().map(ChangeRecord::Seen));
     // What is judged is all of it, with what was only found now.
     for trace in &traces {
         // As the gate will sign it.
-        let signed = trace.clone().signed(ground.session.about.intent.as_ref());
+        let signed = trace.clone().signed(ground.session.intent.as_ref());
         let session = Some(ground.input.session.clone());
         open.apply(&Record { session, ..signed.record(ground.input.at) });
     }
-    let judged = judged(ground, &open, &mut traces);
+    let judged = judged(ground, &open, last, &mut traces);
     TraceFindings { traces, head: ground.head.clone(), judged }
 }
 
 /// What is not as the last record of it says.
 fn strays(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
-    let start = ground.session.about.started.map_or(0, |at| at.millis());
+    let start = ground.session.started.map_or(0, |at| at.millis());
     let is_since_start = |path: &Path| changed_at(path).is_some_and(|at| at >= start - SLACK_MILLIS);
     let mut left = BYTES;
     let mut now: Vec<(String, FileContent)> = Vec::new();
@@ -119,7 +123,7 @@ fn by_hand(change: &FileChange, ground: &TraceContext<'_>, open: &UncommittedLin
 fn candidates(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<String> {
     let places = &ground.world.places;
     if places.worktree.is_none() {
-        let touched = ground.session.about.touched.iter().filter_map(|path| ground.relative(path.as_str()));
+        let touched = ground.session.touched.iter().filter_map(|path| ground.relative(path.as_str()));
         let mut paths: Vec<String> =
             open.files_in(ground.place()).map(|(path, _)| path.to_owned()).chain(touched).collect();
         paths.sort();
@@ -180,7 +184,7 @@ struct Dirty(Option<Vec<String>>);
 
 impl Dirty {
     fn load(ground: &TraceContext<'_>) -> Dirty {
-        let start = ground.session.about.start.as_ref();
+        let start = ground.session.start.as_ref();
         Dirty(start.and_then(|name| baseline::dirty_paths(&ground.world.places, name.as_str())))
     }
 
@@ -193,6 +197,7 @@ impl Dirty {
 fn judged(
     ground: &TraceContext<'_>,
     open: &UncommittedLines,
+    last: Option<Digest>,
     traces: &mut Vec<ChangeRecord>,
 ) -> Option<JudgedChange> {
     let session = &ground.input.session;
@@ -207,9 +212,9 @@ fn judged(
     }
     let sums = mine.iter().map(|(path, pending)| format!("{path}\0{:?}", pending.after));
     let head = ground.head.as_ref().map(Text::to_string).unwrap_or_default();
-    let intent = format!("{:?}", ground.session.about.intent);
+    let intent = format!("{:?}", ground.session.intent);
     let digest = Digest::hash_parts([head, intent].into_iter().chain(sums));
-    if ground.session.gates.trace.judged == Some(digest) {
+    if last == Some(digest) {
         return None;
     }
     let changes = whole(ground, &mine)?;
@@ -236,7 +241,7 @@ fn judged(
         let verdict =
             classify::whole(&sides(&part), ground.around(SearchTree::Worktree).as_ref(), ground.policy());
         let served = author.intent.as_ref().map(|served| &served.id);
-        if served == ground.session.about.intent.as_ref().map(|chosen| &chosen.id) {
+        if served == ground.session.intent.as_ref().map(|chosen| &chosen.id) {
             current = Some(verdict.clone());
         }
         let stage = Finality::Provisional { base: ground.head.clone() };

@@ -2,14 +2,14 @@
 
 use sprag_base::text::Text;
 use sprag_govern::facts::{SessionChanges, Size, TodoMark};
-use sprag_govern::session::Session;
+use sprag_govern::session_facts::SessionFacts;
 
 use crate::sys::locations::Locations;
 use crate::worktree::baseline;
 
 /// `None`: git could not say.
-pub(crate) fn changes(places: &Locations, session: &Session) -> Option<SessionChanges> {
-    let (Some(_), Some(start)) = (&places.worktree, &session.about.start) else {
+pub(crate) fn changes(places: &Locations, session: &SessionFacts) -> Option<SessionChanges> {
+    let (Some(_), Some(start)) = (&places.worktree, &session.start) else {
         return Some(SessionChanges::default());
     };
     if !baseline::is_kept(places, start.as_str()) {

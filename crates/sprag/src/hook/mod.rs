@@ -19,7 +19,7 @@ use sprag_govern::event::{Event, EventKind, Input, Presence, SessionPurpose};
 use sprag_govern::verdict::{Ruling, Verdict};
 use sprag_host::clients::payload::{self, HookPayload};
 use sprag_host::clients::{self, Client, ParsedPayload, RenderInput};
-use sprag_host::pipeline::{self, PipelineResult};
+use sprag_host::pipeline::{self, PipelineMode, PipelineResult};
 use sprag_host::purpose;
 use sprag_host::sys::disk::{self, Disk, ReadOnly, RealDisk};
 use sprag_host::sys::env::{self, Env};
@@ -214,14 +214,9 @@ fn judge<'a>(
     if world.config.off.applies(&world.places.store, input.at).is_some() {
         return HookReply { text: "{}".to_owned(), warning: None, rest: None };
     }
-    let mut walked = if args.is_dry_run {
-        pipeline::dry_run(&world, &input)
-    } else {
-        match pipeline::process_event(&world, &input) {
-            Ok(walked) => walked,
-            Err(error) => unwritten(&world, &input, &error),
-        }
-    };
+    let mode = if args.is_dry_run { PipelineMode::DryRun } else { PipelineMode::Real };
+    let walked = pipeline::process_event(&world, &input, mode);
+    let mut walked = without_memory(&world, &input, walked);
     if matches!(input.event, Event::SessionStarted { .. }) {
         walked.warnings.extend(world.config.warnings.iter().cloned());
     }
@@ -240,10 +235,12 @@ fn judge<'a>(
     HookReply { text, warning, rest: None }
 }
 
-/// Nothing could be written. A refusal needs no memory and stands; a held stop would never be
+/// Where nothing could be written, a refusal needs no memory and stands; a held stop would never be
 /// counted, and passes.
-fn unwritten(world: &World<'_>, input: &Input, error: &io::Error) -> PipelineResult {
-    let mut walked = pipeline::dry_run(world, input);
+fn without_memory(world: &World<'_>, input: &Input, mut walked: PipelineResult) -> PipelineResult {
+    let Some(error) = &walked.unwritten else {
+        return walked;
+    };
     let warning = format!("nothing can be written to `{}`: {error}", world.places.store.display());
     if matches!(
         input.event,

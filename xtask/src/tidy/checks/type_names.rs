@@ -14,6 +14,8 @@ pub const CHECK: Check =
 const SHARED: &[(&str, &str)] = &[
     ("Args", "arguments of one command; no other file imports them"),
     ("Command", "subcommands of one command, and a command of the shell"),
+    ("Answer", "answer to the question of one gate, always written with the gate: `commit::Answer`"),
+    ("Question", "question of one gate, always written with the gate: `scope::Question`"),
     ("Settings", "settings of one gate, always written with the gate: `recall::Settings`"),
 ];
 

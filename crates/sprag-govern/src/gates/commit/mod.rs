@@ -19,10 +19,9 @@ use sprag_policy::call::{InputCompleteness, ToolCall};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
-use crate::facts::{StagedFault, StagedFinding};
+use crate::facts::{SharedFacts, SharedNeeds, Staged, StagedFault, StagedFinding};
 use crate::gates::commit::git_writes::StagedQueries;
 use crate::gates::commit::strip_signature::{Obstacle, Stripped};
-use crate::gates::needs::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::Obligation;
 use crate::reason::Reason;
@@ -100,10 +99,28 @@ impl Default for Settings {
     }
 }
 
+/// Asks for what is or would be in a commit.
+pub enum Question {
+    /// The lines that the commits of a call would add.
+    Staged(StagedQueries),
+    /// Of what the session changed and of the files of open commit debts, what is in no commit.
+    Uncommitted,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    pub staged: Option<Staged>,
+    pub uncommitted: Option<Vec<String>>,
+    /// The newest stash; it is looked at together with that.
+    pub stash: Option<Text<64>>,
+}
+
 const GUARD: Tighten = Tighten::Ranked(&["allow", "deny"]);
 
 impl Gate for CommitGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Answer;
 
     const ABOUT: &'static str = "what goes into a commit, who makes it, who signs it, and that there is one";
     const SECTION: SettingSection = SettingSection {
@@ -138,25 +155,46 @@ trailers = \"keep\"
         ],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        if is_end(asked.input) {
-            return self.needs_at_end(asked);
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        if is_end(ask.input) && self.looks(ask.settings, ask.session, &ask.input.root) {
+            SharedNeeds::CHANGES | SharedNeeds::DEBTS
+        } else {
+            SharedNeeds::NONE
         }
-        let Settings { secrets, markers, .. } = asked.policy;
-        let is_off = *secrets == CommitGuard::Allow && *markers == CommitGuard::Allow;
-        if is_off || !applies(asked.policy, asked.about) {
-            return SharedNeeds::NONE;
-        }
-        let looks = looks(asked.input);
-        if looks.list.is_empty() && !looks.is_partial { SharedNeeds::NONE } else { SharedNeeds::STAGED }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        if is_end(ask.input) {
+            let looks = self.looks(ask.settings, ask.session, &ask.input.root);
+            return looks.then_some(Question::Uncommitted);
+        }
+        let Settings { secrets, markers, .. } = ask.settings;
+        let is_off = *secrets == CommitGuard::Allow && *markers == CommitGuard::Allow;
+        if is_off || !applies(ask.settings, ask.session) {
+            return None;
+        }
+        let looks = looks(ask.input);
+        (!looks.list.is_empty() || looks.is_partial).then_some(Question::Staged(looks))
+    }
+
+    fn is_slow(_question: &Question) -> bool {
+        true
+    }
+
+    fn warning(answer: &Answer) -> Option<String> {
+        let is_partial = answer.staged.as_ref().is_some_and(|staged| !staged.is_whole);
+        is_partial.then(|| {
+            "not all of what would be committed could be looked at for secrets and conflict markers"
+                .to_owned()
+        })
+    }
+
+    fn step(&mut self, cx: &mut GateCx<'_, CommitGate>) -> Vote {
         if is_end(cx.input) {
             return self.end(cx);
         }
-        let applies = applies(cx.policy, cx.about);
-        let strips = cx.policy.trailers == Trailers::Strip;
+        let applies = applies(cx.settings, cx.session);
+        let strips = cx.settings.trailers == Trailers::Strip;
         let Event::ToolRequested { call } = &cx.input.event else {
             return Vote::Pass;
         };
@@ -202,7 +240,7 @@ fn applies(policy: &Settings, _about: &SessionFacts) -> bool {
 }
 
 /// What the commits of a call would take in.
-pub fn looks(input: &Input) -> StagedQueries {
+fn looks(input: &Input) -> StagedQueries {
     match &input.event {
         Event::ToolRequested { call } => {
             call.script(&input.start()).map(git_writes::looks).unwrap_or_default()
@@ -211,8 +249,8 @@ pub fn looks(input: &Input) -> StagedQueries {
     }
 }
 
-fn guard(cx: &GateCx<'_, Settings>, script: &Script) -> Option<Reason> {
-    let Settings { add_all, subagents, .. } = cx.policy;
+fn guard(cx: &GateCx<'_, CommitGate>, script: &Script) -> Option<Reason> {
+    let Settings { add_all, subagents, .. } = cx.settings;
     if *subagents == CommitGuard::Deny && cx.input.actor != Actor::Main {
         let written = script.commands.iter().find_map(git_writes::write);
         if let Some(name) = written {
@@ -224,8 +262,8 @@ fn guard(cx: &GateCx<'_, Settings>, script: &Script) -> Option<Reason> {
     {
         return Some(swept(&sweep));
     }
-    let staged = cx.facts.staged.as_ref()?;
-    let found: Vec<&StagedFinding> = staged.found.iter().filter(|found| cx.policy.minds(found)).collect();
+    let staged = cx.answer.staged.as_ref()?;
+    let found: Vec<&StagedFinding> = staged.found.iter().filter(|found| cx.settings.minds(found)).collect();
     unfit(&found)
 }
 

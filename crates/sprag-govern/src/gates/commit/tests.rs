@@ -6,7 +6,7 @@ use sprag_policy::call::{ToolEffect, ToolRow};
 
 use super::*;
 use crate::facts::Staged;
-use crate::gates::needs::Answers;
+use crate::gates::fixture::StepFixture;
 
 const TOOLS: &[ToolRow] =
     &[ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") }];
@@ -18,13 +18,17 @@ fn input(actor: Actor, command: &str, whole: InputCompleteness) -> Input {
     Input { actor, ..Input::new(Timestamp::from_millis(0), SessionId::new("s"), event).within("/w") }
 }
 
-fn vote(policy: &Settings, facts: &Answers, input: &Input) -> Vote {
-    let mut effects = Vec::new();
-    let about = SessionFacts::default();
-    CommitGate::default().step(&mut GateCx { about: &about, input, facts, policy, effects: &mut effects })
+fn vote(settings: &Settings, answer: &Answer, input: &Input) -> Vote {
+    let (settings, answer) = (settings.clone(), answer.clone());
+    StepFixture { settings, answer, ..StepFixture::default() }.step(&mut CommitGate::default(), input)
 }
 
-fn code(policy: &Settings, facts: &Answers, command: &str) -> String {
+fn question(settings: &Settings, input: &Input) -> Option<Question> {
+    let session = &SessionFacts::default();
+    CommitGate::default().ask(&Ask { session, input, settings }, &SharedFacts::default())
+}
+
+fn code(policy: &Settings, facts: &Answer, command: &str) -> String {
     match vote(policy, facts, &input(Actor::Main, command, InputCompleteness::Yes)) {
         Vote::Hold(reason) => reason.code.to_string(),
         other => format!("{other:?}"),
@@ -35,13 +39,13 @@ fn always() -> Settings {
     Settings { mode: CommitMode::Always, ..Settings::default() }
 }
 
-fn found(faults: &[(&str, StagedFault)]) -> Answers {
+fn found(faults: &[(&str, StagedFault)]) -> Answer {
     let found = faults.iter().map(|(path, fault)| StagedFinding {
         path: Text::from(*path),
         line: 3,
         fault: fault.clone(),
     });
-    Answers { staged: Some(Staged { found: found.collect(), is_whole: true }), ..Answers::default() }
+    Answer { staged: Some(Staged { found: found.collect(), is_whole: true }), ..Answer::default() }
 }
 
 #[test]
@@ -52,25 +56,20 @@ fn a_bare_repository_sees_nothing_of_it() {
     for command in ["git add -A", "git commit -am x", SIGNED] {
         let input = input(helper.clone(), command, InputCompleteness::Yes);
         assert_eq!(vote(&policy, &facts, &input), Vote::Pass);
-        let asked = Ask { about: &SessionFacts::default(), input: &input, policy: &policy };
-        assert_eq!(CommitGate::default().needs(&asked), SharedNeeds::NONE);
+        assert!(question(&policy, &input).is_none());
     }
 }
 
 #[test]
 fn only_a_commit_has_its_lines_looked_at() {
-    let needs = |policy: &Settings, command: &str| {
-        CommitGate::default().needs(&Ask {
-            about: &SessionFacts::default(),
-            input: &input(Actor::Main, command, InputCompleteness::Yes),
-            policy,
-        })
+    let is_asked = |policy: &Settings, command: &str| {
+        question(policy, &input(Actor::Main, command, InputCompleteness::Yes)).is_some()
     };
-    assert_eq!(needs(&always(), "git commit -m x"), SharedNeeds::STAGED);
-    assert_eq!(needs(&always(), "cd $X && git commit -m x"), SharedNeeds::STAGED);
-    assert_eq!(needs(&always(), "git add x && make"), SharedNeeds::NONE);
+    assert!(is_asked(&always(), "git commit -m x"));
+    assert!(is_asked(&always(), "cd $X && git commit -m x"));
+    assert!(!is_asked(&always(), "git add x && make"));
     let free = Settings { secrets: CommitGuard::Allow, markers: CommitGuard::Allow, ..always() };
-    assert_eq!(needs(&free, "git commit -m x"), SharedNeeds::NONE);
+    assert!(!is_asked(&free, "git commit -m x"));
 }
 
 #[test]
@@ -91,13 +90,13 @@ fn what_is_unfit_is_named_by_its_place() {
     let ignoring = Settings { ignore: vec!["src/".to_owned(), "docs/".to_owned()], ..always() };
     assert_eq!(code(&ignoring, &facts, "git commit"), "Pass");
     // What git could not say is let through.
-    assert_eq!(code(&always(), &Answers::default(), "git commit"), "Pass");
+    assert_eq!(code(&always(), &Answer::default(), "git commit"), "Pass");
 }
 
 #[test]
 fn a_call_that_was_cut_is_not_rewritten() {
     let policy = Settings { trailers: Trailers::Strip, ..Settings::default() };
-    let of = |whole| vote(&policy, &Answers::default(), &input(Actor::Main, SIGNED, whole));
+    let of = |whole| vote(&policy, &Answer::default(), &input(Actor::Main, SIGNED, whole));
     assert!(matches!(of(InputCompleteness::Yes), Vote::Rewrite(Rewrite { input, .. })
         if input == json!({"command": "git commit -m 'a'", "description": "x"})));
     assert!(matches!(of(InputCompleteness::Cut { names_us: false }), Vote::Hold(_)));
@@ -106,6 +105,6 @@ fn a_call_that_was_cut_is_not_rewritten() {
 #[test]
 fn guards_come_before_corrections() {
     let policy = Settings { trailers: Trailers::Strip, ..always() };
-    assert_eq!(code(&policy, &Answers::default(), &format!("git add . && {SIGNED}")), "add_all");
-    assert_eq!(code(&policy, &Answers::default(), "git commit -F x"), "attribution");
+    assert_eq!(code(&policy, &Answer::default(), &format!("git add . && {SIGNED}")), "add_all");
+    assert_eq!(code(&policy, &Answer::default(), "git commit -F x"), "attribution");
 }

@@ -6,8 +6,7 @@ use sprag_base::digest::Digest;
 use sprag_base::text::{Text, one_line, quoted, shell_word};
 
 use super::{CommitGate, NAMED, Settings, applies};
-use crate::gates::needs::SharedNeeds;
-use crate::gates::{Ask, GateCx};
+use crate::gates::GateCx;
 use crate::obligation::{Duty, Obligation};
 use crate::records::debt::DebtRecord;
 use crate::reason::Reason;
@@ -20,35 +19,27 @@ const ITEMS: usize = 200;
 const MORE: &str = "…";
 
 impl CommitGate {
-    pub(super) fn needs_at_end(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        if self.looks(asked.policy, asked.about, &asked.input.root) {
-            SharedNeeds::UNCOMMITTED | SharedNeeds::CHANGES | SharedNeeds::DEBTS
-        } else {
-            SharedNeeds::NONE
-        }
-    }
-
     /// What was committed at the last stop still is, unless something was done since.
-    fn looks(&self, policy: &Settings, about: &SessionFacts, root: &str) -> bool {
+    pub(super) fn looks(&self, policy: &Settings, about: &SessionFacts, root: &str) -> bool {
         applies(policy, about) && !root.is_empty() && (about.changed || *self != CommitGate::Clean)
     }
 
-    pub(super) fn end(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if !self.looks(cx.policy, cx.about, &cx.input.root) {
+    pub(super) fn end(&mut self, cx: &mut GateCx<'_, CommitGate>) -> Vote {
+        if !self.looks(cx.settings, cx.session, &cx.input.root) {
             return Vote::Pass;
         }
-        let (Some(uncommitted), Some(changes)) = (&cx.facts.uncommitted, &cx.facts.changes) else {
+        let (Some(uncommitted), Some(changes)) = (&cx.answer.uncommitted, &cx.shared.changes) else {
             return Vote::Unsure;
         };
         let changed: BTreeSet<&str> = changes.paths.iter().map(String::as_str).collect();
         let own = uncommitted.iter().map(String::as_str).filter(|path| changed.contains(path));
         let files: Vec<Text<200>> = own.map(Text::from).collect();
-        let stashed = self.stashed(&changed, cx.facts.stash.as_ref());
+        let stashed = self.stashed(&changed, cx.answer.stash.as_ref());
         let met = met(uncommitted, cx);
         cx.debts(DebtRecord::Met, met);
         *self = match (files.is_empty(), stashed.is_empty()) {
             (true, true) => CommitGate::Clean,
-            (false, true) => CommitGate::Uncommitted { files: bounded(files), stash: cx.facts.stash.clone() },
+            (false, true) => CommitGate::Uncommitted { files: bounded(files), stash: cx.answer.stash.clone() },
             // What was the newest stash before it stays known: it is the newest again when the work is back.
             (_, false) => CommitGate::Stashed {
                 files: bounded(stashed.into_iter().chain(files).collect()),
@@ -99,10 +90,10 @@ fn bounded(mut files: Vec<Text<200>>) -> Vec<Text<200>> {
 }
 
 /// Debts of this worktree whose files are all in a commit, or gone back to what they were.
-fn met(uncommitted: &[String], cx: &GateCx<'_, Settings>) -> Vec<String> {
+fn met(uncommitted: &[String], cx: &GateCx<'_, CommitGate>) -> Vec<String> {
     // A debt knows its files by what could be shown of them.
     let uncommitted: BTreeSet<Text<200>> = uncommitted.iter().map(|path| Text::from(path.as_str())).collect();
-    let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+    let debts = cx.shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Commit && debt.root.as_str() == cx.input.root);
     debts
         .filter(|debt| !debt.items.iter().any(|item| uncommitted.contains(item) || item.as_str() == MORE))

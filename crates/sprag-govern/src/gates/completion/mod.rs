@@ -12,13 +12,12 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
-use sprag_check::{Profile, Risk, escalate};
+use sprag_check::{Profile, Results, Risk, escalate};
 use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 use sprag_shell::Script;
 
 use crate::event::{Actor, Event, Input};
-use crate::facts::{SessionChanges, Size};
-use crate::gates::needs::SharedNeeds;
+use crate::facts::{SessionChanges, SharedFacts, SharedNeeds, Size};
 use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
@@ -93,6 +92,16 @@ struct Unmet {
     tail: Text<300>,
 }
 
+/// What came of the checks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Answer {
+    #[default]
+    NotAsked,
+    /// They could not be run.
+    NotRun,
+    Ran(Results),
+}
+
 /// What the host is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckRun {
@@ -102,22 +111,40 @@ pub struct CheckRun {
 
 impl Gate for CompletionGate {
     type Settings = Settings;
+    type Question = CheckRun;
+    type Answer = Answer;
 
     const ABOUT: &'static str = "work that is said to be done passes the checks";
     const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        match self.occasion(asked.about, asked.input, asked.policy) {
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        match self.occasion(ask.session, ask.input, ask.settings) {
             None => SharedNeeds::NONE,
-            Some(_) if asked.policy.check.is_empty() => {
+            Some(_) if ask.settings.check.is_empty() => {
                 SharedNeeds::TREE | SharedNeeds::CHANGES | SharedNeeds::DEBTS
             }
-            Some(_) => SharedNeeds::CHECKS | SharedNeeds::CHANGES | SharedNeeds::DEBTS,
+            Some(_) => SharedNeeds::CHANGES | SharedNeeds::DEBTS,
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if !cx.policy.is_configured() {
+    fn ask(&self, ask: &Ask<'_, Settings>, shared: &SharedFacts) -> Option<CheckRun> {
+        if ask.settings.check.is_empty() {
+            return None;
+        }
+        self.plan(ask, shared.changes.as_ref())
+    }
+
+    fn is_slow(_question: &CheckRun) -> bool {
+        true
+    }
+
+    fn warning(answer: &Answer) -> Option<String> {
+        (*answer == Answer::NotRun)
+            .then(|| "the checks could not be run; what is done was not looked into".to_owned())
+    }
+
+    fn step(&mut self, cx: &mut GateCx<'_, CompletionGate>) -> Vote {
+        if !cx.settings.is_configured() {
             // Only a person takes checks away, and what they found goes with them.
             *self = CompletionGate::default();
             return Vote::Pass;
@@ -125,24 +152,24 @@ impl Gate for CompletionGate {
         match &cx.input.event {
             Event::ToolFinished { call, outcome: ToolOutcome::Failed { .. } } => self.tool_failed(call, cx),
             Event::StopRequested(_) | Event::Reported(Report::Verified) => {
-                match self.occasion(cx.about, cx.input, cx.policy) {
+                match self.occasion(cx.session, cx.input, cx.settings) {
                     Some(occasion) => self.judge(occasion, cx),
                     None => Vote::Pass,
                 }
             }
             Event::SessionEnded { .. } if self.claimed => {
                 let failing = self.open(&cx.input.session);
-                Vote::Owe(failing.unwrap_or_else(|| unchecked(cx.policy, &cx.input.session)))
+                Vote::Owe(failing.unwrap_or_else(|| unchecked(cx.settings, &cx.input.session)))
             }
             Event::SessionEnded { .. } => self.owe(&cx.input.session),
             _ => Vote::Pass,
         }
     }
 
-    fn passed_over(&mut self, asked: &Ask<'_, Settings>) {
-        if let Event::StopRequested(stop) = &asked.input.event {
+    fn passed_over(&mut self, ask: &Ask<'_, Settings>) {
+        if let Event::StopRequested(stop) = &ask.input.event {
             self.claimed |=
-                asked.policy.is_configured() && done_claim::claims(stop.last_message.as_str(), asked.policy);
+                ask.settings.is_configured() && done_claim::claims(stop.last_message.as_str(), ask.settings);
         }
     }
 
@@ -164,14 +191,12 @@ impl Gate for CompletionGate {
 
 impl CompletionGate {
     /// Which checks to run for this event. `None`: it is no reason to run any.
-    pub fn plan(
+    pub(crate) fn plan(
         &self,
-        about: &SessionFacts,
-        input: &Input,
-        policy: &Settings,
+        ask: &Ask<'_, Settings>,
         changes: Option<&SessionChanges>,
     ) -> Option<CheckRun> {
-        Some(match self.occasion(about, input, policy)? {
+        Some(match self.occasion(ask.session, ask.input, ask.settings)? {
             CheckOccasion::ToolFailure => CheckRun { profile: Profile::Quick, budget_seconds: ALARM_SECONDS },
             CheckOccasion::Claim => {
                 let (failures, least) = match &self.standing {
@@ -180,7 +205,7 @@ impl CompletionGate {
                 };
                 let risk = risk(changes, failures);
                 CheckRun {
-                    profile: escalate(policy.profile, &risk).max(least),
+                    profile: escalate(ask.settings.profile, &risk).max(least),
                     budget_seconds: BUDGET_SECONDS,
                 }
             }
@@ -217,9 +242,9 @@ impl CompletionGate {
     }
 
     /// A command that only looks fails when it finds nothing.
-    fn tool_failed(&mut self, call: &ToolCall, cx: &GateCx<'_, Settings>) -> Vote {
+    fn tool_failed(&mut self, call: &ToolCall, cx: &GateCx<'_, CompletionGate>) -> Vote {
         let is_failing = matches!(self.standing, CheckState::Failing(_));
-        if cx.policy.minds_tool_failures()
+        if cx.settings.minds_tool_failures()
             && cx.input.actor == Actor::Main
             && call.effect == ToolEffect::Exec
             && !is_failing

@@ -9,7 +9,7 @@ use sprag_memory::episode::{self, Episode, EpisodeOutcome, ErrorClass};
 use sprag_memory::lesson;
 use sprag_memory::records::MemoryRecord;
 
-use super::{BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Settings, Unmet};
+use super::{Answer, BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Unmet};
 use crate::records::gate::{GateRecord, VerifiedCheck, VerifiedChecks};
 use crate::gates::GateCx;
 use crate::obligation::{Debt, Duty};
@@ -46,15 +46,15 @@ impl CheckFinding {
 }
 
 impl CompletionGate {
-    pub(super) fn judge(&mut self, occasion: CheckOccasion, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let results = match &cx.facts.checks {
-            Some(results) => Some(results),
-            None if cx.policy.check.is_empty() => None,
-            None => return Vote::Unsure,
+    pub(super) fn judge(&mut self, occasion: CheckOccasion, cx: &mut GateCx<'_, CompletionGate>) -> Vote {
+        let results = match cx.answer {
+            Answer::Ran(results) => Some(results),
+            Answer::NotAsked | Answer::NotRun if cx.settings.check.is_empty() => None,
+            Answer::NotAsked | Answer::NotRun => return Vote::Unsure,
         };
         let (tree, profile) = match results {
             Some(results) => (results.tree.clone(), results.profile),
-            None => (cx.facts.tree.clone(), cx.policy.profile),
+            None => (cx.shared.tree.clone(), cx.settings.profile),
         };
         let before = match &self.standing {
             CheckState::Failing(failing) => Some(failing),
@@ -107,14 +107,14 @@ impl CompletionGate {
 
 impl Failing {
     /// What helped against each check that failed and passes now.
-    fn mended(&self, cx: &GateCx<'_, Settings>) -> Vec<Episode> {
-        let paths = cx.facts.changes.as_ref().map(|changes| changes.paths.as_slice()).unwrap_or_default();
+    fn mended(&self, cx: &GateCx<'_, CompletionGate>) -> Vec<Episode> {
+        let paths = cx.shared.changes.as_ref().map(|changes| changes.paths.as_slice()).unwrap_or_default();
         let files: Vec<String> = paths.iter().take(FILES).map(|path| format!("`{}`", quoted(path))).collect();
         let (outcome, fix, confidence) = match files.is_empty() {
             true => (EpisodeOutcome::Passed, "it passed when it was run again".to_owned(), 0.3),
             false => (EpisodeOutcome::Fixed, format!("changing {}", files.join(", ")), 0.6),
         };
-        let intent = cx.about.intent.as_ref();
+        let intent = cx.session.intent.as_ref();
         let of = |unmet: &Unmet| {
             let said = if unmet.tail.is_empty() { unmet.issue.as_str() } else { unmet.tail.as_str() };
             Episode {
@@ -134,7 +134,7 @@ impl Failing {
     }
 }
 
-impl GateCx<'_, Settings> {
+impl GateCx<'_, CompletionGate> {
     fn is_stop(&self) -> bool {
         matches!(self.input.event, crate::event::Event::StopRequested(_))
     }
@@ -152,7 +152,7 @@ fn times(before: Option<&Failing>, tree: Option<&Text<64>>) -> u32 {
 fn findings(
     occasion: CheckOccasion,
     results: Option<&Results>,
-    cx: &GateCx<'_, Settings>,
+    cx: &GateCx<'_, CompletionGate>,
 ) -> Vec<CheckFinding> {
     let mut findings: Vec<CheckFinding> =
         results.into_iter().flat_map(|results| &results.ran).map(of_check).collect();
@@ -176,8 +176,8 @@ fn of_check(ran: &sprag_check::CheckRan) -> CheckFinding {
 }
 
 /// `None`: nobody can say what the session has added.
-fn todo(cx: &GateCx<'_, Settings>) -> Option<CheckFinding> {
-    let marks = &cx.facts.changes.as_ref()?.marks;
+fn todo(cx: &GateCx<'_, CompletionGate>) -> Option<CheckFinding> {
+    let marks = &cx.shared.changes.as_ref()?.marks;
     let places: Vec<String> = marks
         .iter()
         .take(NAMED)
@@ -197,8 +197,8 @@ fn todo(cx: &GateCx<'_, Settings>) -> Option<CheckFinding> {
     Some(built_in(BuiltIn::Todo, issue, cx))
 }
 
-fn tasks(cx: &GateCx<'_, Settings>) -> CheckFinding {
-    let issue = match cx.about.tasks.open() {
+fn tasks(cx: &GateCx<'_, CompletionGate>) -> CheckFinding {
+    let issue = match cx.session.tasks.open() {
         0 => String::new(),
         1 => "a task of your list is open".to_owned(),
         open => format!("{open} tasks of your list are open"),
@@ -206,10 +206,10 @@ fn tasks(cx: &GateCx<'_, Settings>) -> CheckFinding {
     built_in(BuiltIn::Tasks, issue, cx)
 }
 
-fn built_in(which: BuiltIn, issue: String, cx: &GateCx<'_, Settings>) -> CheckFinding {
+fn built_in(which: BuiltIn, issue: String, cx: &GateCx<'_, CompletionGate>) -> CheckFinding {
     CheckFinding {
         name: Text::from(which.name()),
-        mandatory: cx.policy.mandatory.contains(&which),
+        mandatory: cx.settings.mandatory.contains(&which),
         outcome: if issue.is_empty() { "passed" } else { "failed" },
         issue,
         tail: String::new(),
@@ -250,8 +250,8 @@ fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: 
 
 /// Debts of this worktree of which everything is now as it should be. What is said of a session
 /// alone says nothing of another.
-fn met(findings: &[CheckFinding], cx: &GateCx<'_, Settings>) -> Vec<String> {
-    let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+fn met(findings: &[CheckFinding], cx: &GateCx<'_, CompletionGate>) -> Vec<String> {
+    let debts = cx.shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
     let is_here = |debt: &&Debt| debt.duty == Duty::Verify && debt.root.as_str() == cx.input.root;
     let is_met = |debt: &Debt, item: &str| {
         let is_own = debt.session == cx.input.session;

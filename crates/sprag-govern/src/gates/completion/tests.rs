@@ -12,7 +12,9 @@ use crate::decide;
 use crate::event::StopRequest;
 use crate::facts::TodoMark;
 use crate::gates::RecordEffect as Logged;
-use crate::gates::needs::Answers;
+use crate::gates::fixture::StepFixture;
+use crate::gates::integrity::{self, Conflicts};
+use crate::gates::Answers;
 use crate::obligation::Debts;
 use crate::session::Session;
 use crate::settings::GovernSettings as Whole;
@@ -77,26 +79,26 @@ impl Play {
         self.now += 1;
         let at = Timestamp::from_millis(0).plus_seconds(self.now);
         let input = Input { actor, ..Input::new(at, SessionId::new("s"), event).within("/w") };
-        let needs = decide::needs(&self.session, &input, &self.policy);
-        let policy = &self.policy.gates.completion;
-        let plan =
-            self.session.gates.completion.plan(&self.session.about, &input, policy, Some(&self.changes));
-        let checks = match plan.filter(|_| needs.has(SharedNeeds::CHECKS) && self.runs) {
-            Some(plan) => {
-                self.ran.push(plan.profile);
-                Some(self.results(plan.profile))
-            }
-            None => None,
-        };
-        let facts = Answers {
-            checks,
+        let needs = decide::shared(&self.session, &input, &self.policy);
+        let shared = SharedFacts {
             changes: needs.has(SharedNeeds::CHANGES).then(|| self.changes.clone()),
             tree: needs.has(SharedNeeds::TREE).then(|| Text::new(self.tree.to_string())),
             debts: Some(self.debts.open().to_vec()),
-            conflicts: Some(Vec::new()),
-            ..Answers::default()
+            ..SharedFacts::default()
         };
-        let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy, None);
+        let questions = decide::ask(&self.session, &input, &self.policy, &shared);
+        let completion = match questions.completion {
+            Some(plan) if self.runs => {
+                self.ran.push(plan.profile);
+                Answer::Ran(self.results(plan.profile))
+            }
+            Some(_) => Answer::NotRun,
+            None => Answer::NotAsked,
+        };
+        let integrity =
+            integrity::Answer { conflicts: Conflicts::Found(Vec::new()), ..integrity::Answer::default() };
+        let facts = Answers { shared, completion, integrity, ..Answers::default() }.into();
+        let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy);
         self.session = step.session;
         for effect in step.effects {
             self.debts.apply(&Record::new(effect.record.kind(), at, effect.record.body()));
@@ -253,21 +255,14 @@ fn a_smaller_change_is_no_way_out() {
     play.failing.clear();
     let stop = StopRequest { last_message: Text::from("All done."), ..StopRequest::default() };
     let input = Input::new(Timestamp::from_millis(0), SessionId::new("s"), Event::StopRequested(stop));
-    let facts = Answers {
-        checks: Some(play.results(Profile::Standard)),
-        changes: Some(SessionChanges::default()),
-        ..Answers::default()
+    let mut fixture = StepFixture {
+        session: play.session.about.clone(),
+        answer: Answer::Ran(play.results(Profile::Standard)),
+        settings: play.policy.gates.completion.clone(),
+        ..StepFixture::default()
     };
-    let mut effects = Vec::new();
-    let about = play.session.about.clone();
-    let policy = play.policy.gates.completion.clone();
-    let vote = play.session.gates.completion.step(&mut GateCx {
-        about: &about,
-        input: &input,
-        facts: &facts,
-        policy: &policy,
-        effects: &mut effects,
-    });
+    fixture.shared.changes = Some(SessionChanges::default());
+    let vote = fixture.step(&mut play.session.gates.completion, &input);
     assert!(matches!(vote, Vote::Owe(_)), "{vote:?}");
     assert_eq!(play.state(), "failing");
 }
@@ -347,24 +342,18 @@ fn another_sessions_todo_is_not_met_by_this_one() {
     assert_eq!(debt.items, [Text::from("todo")]);
     play.changes.marks.clear();
     let input = Input::new(Timestamp::from_millis(0), SessionId::new("other"), Event::Tick).within("/w");
-    let facts = Answers { debts: Some(play.debts.open().to_vec()), ..Answers::default() };
-    let (policy, mut effects) = (&play.policy.gates.completion, Vec::new());
     let stop = StopRequest { last_message: Text::from("All done."), ..StopRequest::default() };
     let input = Input { event: Event::StopRequested(stop), ..input };
-    let facts = Answers {
-        checks: Some(play.results(Profile::Standard)),
-        changes: Some(SessionChanges::default()),
-        ..facts
+    let mut fixture = StepFixture {
+        answer: Answer::Ran(play.results(Profile::Standard)),
+        settings: play.policy.gates.completion.clone(),
+        ..StepFixture::default()
     };
-    let vote = CompletionGate::default().step(&mut GateCx {
-        about: &SessionFacts::default(),
-        input: &input,
-        facts: &facts,
-        policy,
-        effects: &mut effects,
-    });
+    fixture.shared.debts = Some(play.debts.open().to_vec());
+    fixture.shared.changes = Some(SessionChanges::default());
+    let vote = fixture.step(&mut CompletionGate::default(), &input);
     assert_eq!(vote, Vote::Pass);
-    assert!(effects.iter().all(|effect| effect.record.kind() != "debt.met"));
+    assert!(fixture.effects.iter().all(|effect| effect.record.kind() != "debt.met"));
 }
 
 #[test]

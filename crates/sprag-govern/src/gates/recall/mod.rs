@@ -18,13 +18,13 @@ use sprag_base::time::Timestamp;
 use sprag_memory::destination::Destination;
 use sprag_memory::recall::implicit_use::{StemSet, Terms, Trail, cited};
 use sprag_memory::recall::{
-    LearningChange, Notice, RecallOccasion, RecallQuestion, RecalledLearning, SESSION_TOKENS,
+    LearningChange, Notice, RecallOccasion, RecallQuestion, Recalled, RecalledLearning, SESSION_TOKENS,
 };
 use sprag_memory::records::{MemoryRecord, ShownRecord, Surfaced, LearningIds as AboutLearnings};
 use sprag_policy::call::ToolCall;
 
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose, StartSource, StopRequest};
-use crate::gates::needs::SharedNeeds;
+use crate::facts::SharedFacts;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::report::Report;
 use crate::verdict::Vote;
@@ -75,13 +75,26 @@ pub struct ShownLearning {
 }
 
 impl ShownLearning {
-    pub fn is_told(&self) -> bool {
-        self.is_told
-    }
-
     fn home(&self) -> Destination {
         home(self.is_personal)
     }
+}
+
+/// Asks the memory.
+pub struct Question {
+    pub occasion: RecallOccasion,
+    pub query: RecallQuestion,
+    /// What the session was shown before.
+    pub shown: Vec<ShownBefore>,
+}
+
+/// A learning that need not be found again, but may have changed since.
+pub struct ShownBefore {
+    pub id: Text<64>,
+    /// When the session last heard what it says.
+    pub at: Timestamp,
+    /// The session has been told that it is in use no more.
+    pub is_told: bool,
 }
 
 /// What the session made of it.
@@ -103,20 +116,25 @@ impl ShownFate {
 
 impl Gate for RecallGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<Recalled>;
 
     const ABOUT: &'static str = "shows what earlier sessions learned where it may help, and follows its use";
     const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        match self.occasion(&asked.input.event, asked) {
-            Some(_) => SharedNeeds::RECALL,
-            None => SharedNeeds::NONE,
-        }
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        let occasion = self.occasion(ask)?;
+        let shown = self.shown().map(|seen| ShownBefore {
+            id: seen.id.clone(),
+            at: seen.at,
+            is_told: seen.is_told,
+        });
+        Some(Question { occasion, query: query(ask.input), shown: shown.collect() })
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let asked = Ask { about: cx.about, input: cx.input, policy: cx.policy };
-        let occasion = self.occasion(&cx.input.event, &asked);
+    fn step(&mut self, cx: &mut GateCx<'_, RecallGate>) -> Vote {
+        let occasion =
+            self.occasion(&Ask { session: cx.session, input: cx.input, settings: cx.settings });
         match &cx.input.event {
             Event::SessionStarted { source } => self.started(*source),
             Event::Prompted { text, author: PromptAuthor::User } => self.prompted(text),
@@ -132,7 +150,7 @@ impl Gate for RecallGate {
         }
     }
 
-    fn heard(&mut self, cx: &mut GateCx<'_, Settings>) {
+    fn heard(&mut self, cx: &mut GateCx<'_, RecallGate>) {
         if let Event::StopRequested(stop) = &cx.input.event
             && cx.input.actor == Actor::Main
         {
@@ -143,20 +161,16 @@ impl Gate for RecallGate {
 
 impl RecallGate {
     /// Ids the host need not find again, and whose fate it is asked about.
-    pub fn shown(&self) -> impl Iterator<Item = &ShownLearning> {
+    fn shown(&self) -> impl Iterator<Item = &ShownLearning> {
         self.shown.iter().filter(|seen| !seen.is_forgotten)
     }
 
-    pub fn occasion_of(&self, asked: &Ask<'_, Settings>) -> Option<RecallOccasion> {
-        self.occasion(&asked.input.event, asked)
-    }
-
-    fn occasion(&self, event: &Event, asked: &Ask<'_, Settings>) -> Option<RecallOccasion> {
-        let is_own = asked.input.errand == SessionPurpose::Own && asked.input.actor == Actor::Main;
-        if !is_own || asked.policy.strategy == Strategy::Off || self.tokens >= SESSION_TOKENS {
+    fn occasion(&self, ask: &Ask<'_, Settings>) -> Option<RecallOccasion> {
+        let is_own = ask.input.errand == SessionPurpose::Own && ask.input.actor == Actor::Main;
+        if !is_own || ask.settings.strategy == Strategy::Off || self.tokens >= SESSION_TOKENS {
             return None;
         }
-        match event {
+        match &ask.input.event {
             Event::SessionStarted { .. } => Some(RecallOccasion::Start),
             Event::Prompted { author: PromptAuthor::User, .. } => Some(RecallOccasion::Prompt),
             Event::ToolRequested { call } if self.awaits_tool && !call.paths.is_empty() => {
@@ -195,7 +209,7 @@ impl RecallGate {
         self.shown.iter_mut().for_each(|seen| seen.trail.note(&seen.terms, words));
     }
 
-    fn stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, Settings>) {
+    fn stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, RecallGate>) {
         if self.shown.is_empty() {
             return;
         }
@@ -214,7 +228,7 @@ impl RecallGate {
         tell_each(MemoryRecord::Implied, implied, "its words were in what was said or done", cx);
     }
 
-    fn cited_in(&mut self, text: &str, how: &str, cx: &mut GateCx<'_, Settings>) {
+    fn cited_in(&mut self, text: &str, how: &str, cx: &mut GateCx<'_, RecallGate>) {
         let ids: Vec<Text<64>> = self.shown.iter().map(|seen| seen.id.clone()).collect();
         let ids: Vec<&str> = ids.iter().map(Text::as_str).collect();
         let mut referred = Vec::new();
@@ -231,7 +245,7 @@ impl RecallGate {
 
     /// A learning is dismissed once for a session, however often it ends: it may be resumed, with all that
     /// it was shown still in front of it.
-    fn ended(&mut self, cx: &mut GateCx<'_, Settings>) {
+    fn ended(&mut self, cx: &mut GateCx<'_, RecallGate>) {
         if self.has_skipped {
             return;
         }
@@ -243,7 +257,7 @@ impl RecallGate {
         tell_each(MemoryRecord::Dismissed, in_vain, "shown and of no use", cx);
     }
 
-    fn reported(&mut self, report: &Report, cx: &mut GateCx<'_, Settings>) {
+    fn reported(&mut self, report: &Report, cx: &mut GateCx<'_, RecallGate>) {
         match report {
             Report::Referred { ids, how } => {
                 let is_new = |id: &&Text<64>| !self.has_referred(id.as_str());
@@ -271,8 +285,8 @@ impl RecallGate {
         }
     }
 
-    fn show(&mut self, occasion: RecallOccasion, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let Some(recalled) = &cx.facts.recalled else {
+    fn show(&mut self, occasion: RecallOccasion, cx: &mut GateCx<'_, RecallGate>) -> Vote {
+        let Some(recalled) = &cx.answer else {
             return Vote::Pass;
         };
         if occasion != RecallOccasion::Tool {
@@ -288,7 +302,7 @@ impl RecallGate {
             return Vote::Pass;
         }
         let note = messages::note(&lines, &notices, &cx.input.session);
-        let asked = question(cx.input).text;
+        let asked = query(cx.input).text;
         for line in &lines {
             self.tokens = self.tokens.saturating_add(line.tokens);
             self.remember(line.found, &asked, now);
@@ -363,7 +377,7 @@ fn surfaced(
     place: Destination,
     occasion: RecallOccasion,
     lines: &[&RecallLine<'_>],
-    cx: &mut GateCx<'_, Settings>,
+    cx: &mut GateCx<'_, RecallGate>,
 ) {
     let shown: Vec<ShownRecord> = lines
         .iter()
@@ -388,7 +402,7 @@ fn tell(
     record: fn(AboutLearnings) -> MemoryRecord,
     ids: Vec<Text<64>>,
     how: &str,
-    cx: &mut GateCx<'_, Settings>,
+    cx: &mut GateCx<'_, RecallGate>,
 ) {
     if !ids.is_empty() {
         cx.keep(place, record(AboutLearnings { ids, how: Text::from(how) }));
@@ -400,7 +414,7 @@ fn tell_each(
     record: fn(AboutLearnings) -> MemoryRecord,
     seen: Vec<(Destination, Text<64>)>,
     how: &str,
-    cx: &mut GateCx<'_, Settings>,
+    cx: &mut GateCx<'_, RecallGate>,
 ) {
     for place in [Destination::Project, Destination::Personal] {
         let ids = seen.iter().filter(|(home, _)| *home == place).map(|(_, id)| id.clone()).collect();
@@ -408,8 +422,8 @@ fn tell_each(
     }
 }
 
-/// Returns the question that the event itself asks of the memory.
-pub fn question(input: &Input) -> RecallQuestion {
+/// Returns what the event itself asks of the memory.
+fn query(input: &Input) -> RecallQuestion {
     match &input.event {
         Event::Prompted { text, .. } => RecallQuestion::from_prompt(text, &input.root),
         Event::ToolRequested { call } => RecallQuestion::from_paths(&call.paths, &input.root),

@@ -7,8 +7,7 @@ use super::*;
 use crate::event::Input;
 use crate::records::GateEffect;
 use crate::gates::RecordEffect;
-use crate::gates::needs::Answers;
-use crate::session_facts::SessionFacts;
+use crate::gates::fixture::StepFixture;
 
 const ID: &str = "0193ab12-3c4d-7abc-8def-0123456789ab";
 
@@ -27,21 +26,13 @@ impl Story {
     fn event(&mut self, event: Event, recalled: Recalled) -> (Option<String>, Vec<RecordEffect>) {
         self.at += 1000;
         let input = Input::new(Timestamp::from_millis(self.at), SessionId::new("s-1"), event);
-        let facts = Answers { recalled: Some(recalled), ..Answers::default() };
-        let mut effects = Vec::new();
-        let about = SessionFacts::default();
-        let mut cx = GateCx {
-            about: &about,
-            input: &input,
-            facts: &facts,
-            policy: &self.policy,
-            effects: &mut effects,
-        };
-        let note = match self.state.step(&mut cx) {
+        let (answer, settings) = (Some(recalled), self.policy.clone());
+        let mut fixture = StepFixture { answer, settings, ..StepFixture::default() };
+        let note = match fixture.step(&mut self.state, &input) {
             Vote::Note(note) => Some(note.to_string()),
             _ => None,
         };
-        (note, effects)
+        (note, fixture.effects)
     }
 
     fn prompt(&mut self, text: &str, found: &[RecalledLearning]) -> Option<String> {

@@ -14,14 +14,14 @@ use sprag_base::ids::SessionId;
 use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_memory::write_gate::plausibility;
-use sprag_memory::records::{MemoryRecord, WorkOutcome, Decider};
+use sprag_memory::learning::Candidate;
+use sprag_memory::records::{Decider, MemoryRecord, WorkOutcome};
+use sprag_memory::write_gate::{CandidateFacts, plausibility};
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::records::gate::{GateRecord, LastWords};
 use crate::event::{Actor, Event, Input, PromptAuthor, StopRequest};
-use crate::facts::Size;
-use crate::gates::needs::SharedNeeds;
+use crate::facts::{Closed, DetectedTracker, SharedFacts, SharedNeeds, Size};
 use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
@@ -105,42 +105,95 @@ struct Closing {
     ended: bool,
 }
 
+/// Asks about tickets and candidates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    /// Which tracker is used here.
+    pub wants_tracker: bool,
+    /// What became of tickets whose closing nobody confirmed, each with its call.
+    pub unconfirmed: Vec<(Text<128>, Ticket)>,
+    /// What is known around candidates that are handed in.
+    pub candidates: Option<Candidates>,
+}
+
+/// Candidates that are handed in, each with its place among them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Candidates {
+    pub list: Vec<(usize, Candidate)>,
+    /// The learning that the reporter names.
+    pub named: Option<Text<64>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    pub tracker: Option<DetectedTracker>,
+    pub closed: Vec<Closed>,
+    /// What is known of the candidates that are handed in.
+    pub candidates: Option<CandidateFacts>,
+}
+
 impl Gate for ReflectionGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Answer;
 
     const ABOUT: &'static str = "what was learned is kept, or said not to be worth it";
     const SECTION: SettingSection = settings::SECTION;
     const MORE: &'static [SettingSection] = settings::MORE;
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        let is_main = asked.input.actor == Actor::Main;
-        match &asked.input.event {
-            Event::StopRequested(_) if is_main => self.needs_at_stop(asked),
-            Event::TaskCompleting { id, .. } if is_main && asked.about.tasks.is_last(id.as_str()) => {
-                if self.may_ask(asked.policy) && asked.about.worked {
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        let is_main = ask.input.actor == Actor::Main;
+        match &ask.input.event {
+            Event::StopRequested(_) if is_main => self.shared_at_stop(ask),
+            Event::TaskCompleting { id, .. } if is_main && ask.session.tasks.is_last(id.as_str()) => {
+                if self.may_ask(ask.settings) && ask.session.worked {
                     SharedNeeds::CHANGES
                 } else {
                     SharedNeeds::NONE
                 }
             }
-            Event::Prompted { author: PromptAuthor::User, .. }
-                if is_main && self.standing == ReflectionState::Idle =>
-            {
-                SharedNeeds::TRACKER
-            }
             // A stop that nobody judged is judged by what it leaves.
-            Event::SessionEnded { .. } if asked.about.passed_over && self.may_ask(asked.policy) => {
-                SharedNeeds::CHANGES | SharedNeeds::TRACKER
+            Event::SessionEnded { .. } if ask.session.passed_over && self.may_ask(ask.settings) => {
+                SharedNeeds::CHANGES
             }
-            Event::Reported(Report::Reflected { .. }) => {
-                SharedNeeds::DEBTS | SharedNeeds::TRACKER | SharedNeeds::PROPOSED
-            }
-            Event::Reported(Report::Skipped { .. }) => SharedNeeds::DEBTS | SharedNeeds::TRACKER,
+            Event::Reported(Report::Reflected { .. } | Report::Skipped { .. }) => SharedNeeds::DEBTS,
             _ => SharedNeeds::NONE,
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        let is_main = ask.input.actor == Actor::Main;
+        let of_tracker = Question { wants_tracker: true, ..Question::default() };
+        match &ask.input.event {
+            Event::StopRequested(_) if is_main => {
+                let is_due = matches!(self.standing, ReflectionState::Due { .. });
+                let question = Question {
+                    wants_tracker: !is_due && self.may_ask(ask.settings) && ask.session.changed,
+                    unconfirmed: self.unconfirmed(),
+                    candidates: None,
+                };
+                (question != Question::default()).then_some(question)
+            }
+            Event::Prompted { author: PromptAuthor::User, .. } => {
+                (is_main && self.standing == ReflectionState::Idle).then_some(of_tracker)
+            }
+            Event::SessionEnded { .. } => {
+                (ask.session.passed_over && self.may_ask(ask.settings)).then_some(of_tracker)
+            }
+            Event::Reported(Report::Reflected { submission, resolution, .. }) => Some(Question {
+                candidates: self.candidates(submission, resolution.as_ref()),
+                ..of_tracker
+            }),
+            Event::Reported(Report::Skipped { .. }) => Some(of_tracker),
+            _ => None,
+        }
+    }
+
+    fn is_slow(question: &Question) -> bool {
+        !question.unconfirmed.is_empty() || question.candidates.is_some()
+    }
+
+    fn step(&mut self, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         let is_main = cx.input.actor == Actor::Main;
         self.look_up(cx);
         match &cx.input.event {
@@ -195,8 +248,8 @@ impl Gate for ReflectionGate {
 
 impl ReflectionGate {
     /// Tickets whose closing nobody confirmed, each with its call.
-    pub fn unconfirmed(&self) -> impl Iterator<Item = (&str, &Ticket)> {
-        self.closing.iter().map(|closing| (closing.call.as_str(), &closing.ticket))
+    fn unconfirmed(&self) -> Vec<(Text<128>, Ticket)> {
+        self.closing.iter().map(|closing| (closing.call.clone(), closing.ticket.clone())).collect()
     }
 
     /// The ticket in work or done last.
@@ -212,9 +265,9 @@ impl ReflectionGate {
     }
 
     /// The tracker may have told by now what is being worked on.
-    fn look_up(&mut self, cx: &GateCx<'_, Settings>) {
+    fn look_up(&mut self, cx: &GateCx<'_, ReflectionGate>) {
         if let (ReflectionState::Idle, Some(item)) =
-            (&self.standing, cx.facts.tracker.as_ref().and_then(|found| found.active.as_ref()))
+            (&self.standing, cx.answer.tracker.as_ref().and_then(|found| found.active.as_ref()))
         {
             let ActiveTicket { ticket, title } = item.clone();
             self.standing = ReflectionState::Active { item: WorkItem::Ticket { ticket, title } };
@@ -222,30 +275,26 @@ impl ReflectionGate {
     }
 
     /// Work that was not finished has nothing to be reflected on yet.
-    fn ended(&mut self, cx: &GateCx<'_, Settings>) -> Vote {
+    fn ended(&mut self, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         if matches!(self.standing, ReflectionState::Active { .. }) {
             self.standing = ReflectionState::Idle;
         }
-        match (&self.standing, &cx.facts.changes) {
+        match (&self.standing, &cx.shared.changes) {
             (ReflectionState::Due { .. }, _) => self.owe(&cx.input.session),
-            (_, Some(changes)) if cx.about.passed_over => self.session_done(changes.size, cx),
+            (_, Some(changes)) if cx.session.passed_over => self.session_done(changes.size, cx),
             _ => Vote::Pass,
         }
     }
 
-    fn needs_at_stop(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        let closed = if self.closing.is_empty() { SharedNeeds::NONE } else { SharedNeeds::CLOSED };
-        let auto = &asked.policy.auto_skip;
-        let own = match &self.standing {
+    fn shared_at_stop(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        let auto = &ask.settings.auto_skip;
+        match &self.standing {
             ReflectionState::Due { .. } if auto.is_silent() => SharedNeeds::CHANGES,
             ReflectionState::Due { .. } => SharedNeeds::NONE,
-            _ if self.may_ask(asked.policy) && asked.about.changed => {
-                SharedNeeds::CHANGES | SharedNeeds::TRACKER
-            }
+            _ if self.may_ask(ask.settings) && ask.session.changed => SharedNeeds::CHANGES,
             _ if !self.closing.is_empty() && auto.is_silent() => SharedNeeds::CHANGES,
             _ => SharedNeeds::NONE,
-        };
-        closed | own
+        }
     }
 
     /// Whether the session itself, or the end of its tasks, may still be asked about.
@@ -258,7 +307,7 @@ impl ReflectionGate {
     }
 
     /// A call that closes a ticket is let through; whether it did is told by its end.
-    fn requested(&mut self, call: &ToolCall, cx: &GateCx<'_, Settings>) -> Vote {
+    fn requested(&mut self, call: &ToolCall, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         let start = cx.input.start();
         if let Actor::Subagent { id, .. } = &cx.input.actor
             && let Some(script) = call.script(&start)
@@ -273,7 +322,7 @@ impl ReflectionGate {
                 self.observers.push(id.clone());
             }
         }
-        let overrides = &cx.policy.overrides;
+        let overrides = &cx.settings.overrides;
         for ticket in trackers::closes(call, &start, |name| overrides.is_on(name)) {
             if self.closing.len() >= CLOSINGS {
                 self.closing.remove(0);
@@ -283,7 +332,7 @@ impl ReflectionGate {
         Vote::Pass
     }
 
-    fn finished(&mut self, call: &ToolCall, outcome: &ToolOutcome, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn finished(&mut self, call: &ToolCall, outcome: &ToolOutcome, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         let key = key(call, cx.input);
         match outcome {
             ToolOutcome::Ok => {
@@ -305,7 +354,7 @@ impl ReflectionGate {
     }
 
     /// Tickets that really were closed.
-    fn closed(&mut self, closed: Vec<Closing>, cx: &GateCx<'_, Settings>) -> Vote {
+    fn closed(&mut self, closed: Vec<Closing>, cx: &GateCx<'_, ReflectionGate>) -> Vote {
         let names: Vec<String> =
             closed.iter().map(|closing| format!("`{}`", quoted(closing.ticket.id.as_str()))).collect();
         if names.is_empty() {
@@ -334,10 +383,11 @@ impl ReflectionGate {
 
     /// What the world says of closings that no call's end has settled. A call that ended, and of which
     /// nobody knows more, is believed.
-    fn settle(&mut self, cx: &GateCx<'_, Settings>) {
-        let Some(answers) = &cx.facts.closed else {
+    fn settle(&mut self, cx: &GateCx<'_, ReflectionGate>) {
+        let answers = &cx.answer.closed;
+        if answers.is_empty() {
             return;
-        };
+        }
         let (mut done, mut open) = (Vec::new(), Vec::new());
         for closing in std::mem::take(&mut self.closing) {
             let answer = answers
@@ -355,27 +405,27 @@ impl ReflectionGate {
         self.closed(done, cx);
     }
 
-    fn stop(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn stop(&mut self, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         self.settle(cx);
-        let size = cx.facts.changes.as_ref().map(|changes| changes.size);
+        let size = cx.shared.changes.as_ref().map(|changes| changes.size);
         match &self.standing {
             ReflectionState::Due { .. } => match size {
-                Some(Size::Lines(lines)) if cx.policy.auto_skip.skips(lines) => self.skip_silently(lines, cx),
+                Some(Size::Lines(lines)) if cx.settings.auto_skip.skips(lines) => self.skip_silently(lines, cx),
                 _ => self.owe(&cx.input.session),
             },
             _ => match size {
                 // Found out for this gate, and with it whether there is a tracker.
-                Some(size) if cx.about.changed => self.session_done(size, cx),
+                Some(size) if cx.session.changed => self.session_done(size, cx),
                 _ => Vote::Pass,
             },
         }
     }
 
     /// Without a tracker it is the session's own diff that tells that something was done.
-    fn session_done(&mut self, size: Size, cx: &GateCx<'_, Settings>) -> Vote {
-        let has_tracker = cx.facts.tracker.as_ref().is_some_and(|found| found.is_for_tickets);
-        let is_on = cx.policy.has("session") && !has_tracker;
-        if !is_on || !self.may_ask(cx.policy) || !self.is_much(size, cx.policy) {
+    fn session_done(&mut self, size: Size, cx: &GateCx<'_, ReflectionGate>) -> Vote {
+        let has_tracker = cx.answer.tracker.as_ref().is_some_and(|found| found.is_for_tickets);
+        let is_on = cx.settings.has("session") && !has_tracker;
+        if !is_on || !self.may_ask(cx.settings) || !self.is_much(size, cx.settings) {
             return Vote::Pass;
         }
         self.asked = true;
@@ -396,17 +446,17 @@ impl ReflectionGate {
         }
     }
 
-    fn task_done(&mut self, id: &str, cx: &GateCx<'_, Settings>) -> Vote {
-        if !cx.about.tasks.is_last(id) {
+    fn task_done(&mut self, id: &str, cx: &GateCx<'_, ReflectionGate>) -> Vote {
+        if !cx.session.tasks.is_last(id) {
             return Vote::Pass;
         }
         if matches!(self.standing, ReflectionState::Due { .. }) {
             return self.owe(&cx.input.session);
         }
-        let size = cx.facts.changes.as_ref().map(|changes| changes.size);
+        let size = cx.shared.changes.as_ref().map(|changes| changes.size);
         match size {
             Some(size)
-                if cx.policy.has("tasks") && self.may_ask(cx.policy) && self.is_much(size, cx.policy) =>
+                if cx.settings.has("tasks") && self.may_ask(cx.settings) && self.is_much(size, cx.settings) =>
             {
                 self.asked = true;
                 self.size = Some(size);
@@ -418,7 +468,7 @@ impl ReflectionGate {
     }
 
     /// Another agent's last words are kept if it made no note of its own.
-    fn agent_stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn agent_stopped(&mut self, stop: &StopRequest, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         let Actor::Subagent { id, kind } = &cx.input.actor else {
             return Vote::Pass;
         };

@@ -17,7 +17,7 @@ use sprag_memory::write_gate::{
 };
 use sprag_memory::records::{MemoryRecord, LearningIds, Superseded, Rejection, ReflectionSummary, SimilarLearning, WriteGateMiss, Decider, SkippedReflection, SkippedTicket};
 
-use super::{ReflectionGate, ReflectionState, Settings};
+use super::{Candidates, ReflectionGate, ReflectionState};
 use crate::event::Actor;
 use crate::gates::GateCx;
 use crate::obligation::Duty;
@@ -47,12 +47,12 @@ pub(crate) struct Parked {
 
 impl ReflectionGate {
     /// The name under which this content was accepted before.
-    pub fn known(&self, digest: Digest) -> Option<&str> {
+    fn known(&self, digest: Digest) -> Option<&str> {
         self.known.iter().find(|known| known.digest == digest).map(|known| known.id.as_str())
     }
 
     /// The candidates a report is about: those it brings, or without any those that wait.
-    pub fn handed_in(
+    fn handed_in(
         &self,
         text: &str,
         resolution: Option<&SimilarResolution>,
@@ -67,12 +67,22 @@ impl ReflectionGate {
         }
     }
 
+    /// The candidates that the host is to look around for. `None`: there are none that could be read.
+    pub(super) fn candidates(
+        &self,
+        text: &str,
+        resolution: Option<&SimilarResolution>,
+    ) -> Option<Candidates> {
+        let list = self.handed_in(text, resolution).ok()?.accepted;
+        Some(Candidates { list, named: resolution.and_then(SimilarResolution::names).map(Text::from) })
+    }
+
     pub(super) fn reflected(
         &mut self,
         text: &str,
         ids: &[Text<64>],
         resolution: Option<&SimilarResolution>,
-        cx: &mut GateCx<'_, Settings>,
+        cx: &mut GateCx<'_, ReflectionGate>,
     ) -> Vote {
         if cx.input.actor != Actor::Main {
             let why = "only the session's own agent says what is learned";
@@ -83,7 +93,7 @@ impl ReflectionGate {
             Err(unreadable) => return refuse("unreadable", unreadable.to_string()),
         };
         let empty = CandidateFacts::default();
-        let around = cx.facts.proposed.as_ref().unwrap_or(&empty);
+        let around = cx.answer.candidates.as_ref().unwrap_or(&empty);
         if let Some(named) = resolution.and_then(SimilarResolution::names)
             && around.named.is_none()
         {
@@ -110,7 +120,7 @@ impl ReflectionGate {
             sieved.is_met = true;
         }
         let asked = write_gate::GateRequest {
-            policy: cx.policy.write_gate,
+            policy: cx.settings.write_gate,
             was_asked_for: self.was_asked_for,
             resolution,
             around,
@@ -144,7 +154,7 @@ impl ReflectionGate {
         id: &Text<64>,
         around: &CandidateFacts,
         sieved: &mut Sieved,
-        cx: &mut GateCx<'_, Settings>,
+        cx: &mut GateCx<'_, ReflectionGate>,
     ) {
         let JudgedCandidate { index, candidate, fate, warning } = judged;
         let to = place(candidate.scope);
@@ -226,7 +236,7 @@ impl ReflectionGate {
         &mut self,
         reason: &Text<500>,
         decider: Decider,
-        cx: &mut GateCx<'_, Settings>,
+        cx: &mut GateCx<'_, ReflectionGate>,
     ) -> Vote {
         if reason.as_str().trim().is_empty() {
             return Vote::Hold(Reason::new(
@@ -244,18 +254,18 @@ impl ReflectionGate {
     }
 
     /// A closed ticket with next to no change.
-    pub(super) fn skip_silently(&mut self, lines: u64, cx: &mut GateCx<'_, Settings>) -> Vote {
+    pub(super) fn skip_silently(&mut self, lines: u64, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
         let reason = Text::new(format!("auto: {lines} lines changed"));
         self.skipped(&reason, Decider::Auto, cx)
     }
 
     /// Saying it late is saying it. And who has said something is not asked about the session as such.
-    fn settle_debts(&mut self, cx: &mut GateCx<'_, Settings>) {
+    fn settle_debts(&mut self, cx: &mut GateCx<'_, ReflectionGate>) {
         self.asked = true;
-        if let Some(changes) = &cx.facts.changes {
+        if let Some(changes) = &cx.shared.changes {
             self.size = Some(changes.size);
         }
-        let debts = cx.facts.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
+        let debts = cx.shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
         let met = debts.filter(|debt| debt.duty == Duty::Reflect && debt.session == cx.input.session);
         let met = met.map(|debt| debt.id.to_string()).collect();
         cx.debts(DebtRecord::Met, met);
@@ -305,7 +315,7 @@ impl Sieved {
         candidate: &Candidate,
         stage: WriteGateStep,
         reason: Text<1000>,
-        cx: &mut GateCx<'_, Settings>,
+        cx: &mut GateCx<'_, ReflectionGate>,
     ) {
         self.count(stage);
         self.told.push(format!("candidate {index}: {reason}"));
@@ -320,7 +330,7 @@ impl Sieved {
         cx.keep(place(candidate.scope), MemoryRecord::Rejected(rejection));
     }
 
-    fn out_of_form(&mut self, rejected: &RejectedCandidate, cx: &mut GateCx<'_, Settings>) {
+    fn out_of_form(&mut self, rejected: &RejectedCandidate, cx: &mut GateCx<'_, ReflectionGate>) {
         self.count(WriteGateStep::Schema);
         self.told.push(format!("candidate {}: {}", rejected.index, rejected.reason));
         let rejection = Rejection {
@@ -336,7 +346,7 @@ impl Sieved {
     }
 }
 
-fn origin(cx: &GateCx<'_, Settings>) -> LearningOrigin {
+fn origin(cx: &GateCx<'_, ReflectionGate>) -> LearningOrigin {
     let client = cx.input.client.as_str();
     let via = if client.is_empty() || client == REPORTER { "reflect" } else { client };
     LearningOrigin { via: Text::from(via), ..LearningOrigin::default() }

@@ -11,7 +11,6 @@ use crate::gates::GateCx;
 use crate::gates::review::case::{
     self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
 };
-use crate::gates::review::settings::Settings;
 use crate::gates::review::{ReviewGate, ReviewState, close, messages};
 use crate::obligation::Duty;
 use crate::records::debt::DebtRecord;
@@ -20,7 +19,7 @@ use crate::report::{ReviewDecision, ReviewResult};
 use crate::verdict::Vote;
 
 impl ReviewGate {
-    pub(super) fn decided(&mut self, decided: &ReviewDecision, cx: &mut GateCx<'_, Settings>) -> Vote {
+    pub(super) fn decided(&mut self, decided: &ReviewDecision, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         if self.is_unlocked {
             return Vote::Hold(messages::busy());
         }
@@ -42,7 +41,7 @@ impl ReviewGate {
         &mut self,
         decided: &ReviewDecision,
         token: &str,
-        cx: &GateCx<'_, Settings>,
+        cx: &GateCx<'_, ReviewGate>,
     ) -> Result<(DecidedBy, Text<64>), Reason> {
         let (now, session) = (cx.input.at, &cx.input.session);
         let is_known = self.knows(token);
@@ -63,10 +62,10 @@ impl ReviewGate {
             let permit = seat.permit.take().filter(|permit| now <= permit.until);
             let fits = permit.is_some_and(|permit| permit.word.is_none_or(|word| word == decided.word));
             if !fits {
-                return Err(messages::unseen(cx.policy.agent()));
+                return Err(messages::unseen(cx.settings.agent()));
             }
         }
-        let Some(tree) = &cx.facts.tree else {
+        let Some(tree) = &cx.shared.tree else {
             return Err(messages::no_tree());
         };
         if seat.tree.as_ref() != Some(tree) {
@@ -78,11 +77,11 @@ impl ReviewGate {
     }
 
     /// A person sees what there is. That it is one, the command has found out.
-    fn by_person(&self, cx: &GateCx<'_, Settings>) -> Result<(DecidedBy, Text<64>), Reason> {
+    fn by_person(&self, cx: &GateCx<'_, ReviewGate>) -> Result<(DecidedBy, Text<64>), Reason> {
         if self.case().is_none() {
             return Err(messages::no_review());
         }
-        let tree = cx.facts.tree.clone().ok_or_else(messages::no_tree)?;
+        let tree = cx.shared.tree.clone().ok_or_else(messages::no_tree)?;
         Ok((DecidedBy::Person, tree))
     }
 
@@ -91,7 +90,7 @@ impl ReviewGate {
         decided: &ReviewDecision,
         by: DecidedBy,
         tree: Text<64>,
-        cx: &mut GateCx<'_, Settings>,
+        cx: &mut GateCx<'_, ReviewGate>,
     ) {
         let mut case = match std::mem::take(&mut self.standing) {
             ReviewState::Wanted { case, .. }
@@ -171,7 +170,7 @@ impl DecidedBy {
     }
 }
 
-fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, Settings>) -> Text<16> {
+fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, ReviewGate>) -> Text<16> {
     let at = cx.input.at.to_string();
     let parts =
         [case.id.as_str(), &case.round.to_string(), decided.word.name(), decided.summary.as_str(), &at];
@@ -179,9 +178,9 @@ fn id_of(case: &ReviewCase, decided: &ReviewDecision, cx: &GateCx<'_, Settings>)
 }
 
 /// Reviews that were let go and are had now: of this session, or of this very tree.
-fn met(tree: &Text<64>, cx: &GateCx<'_, Settings>) -> Vec<String> {
+fn met(tree: &Text<64>, cx: &GateCx<'_, ReviewGate>) -> Vec<String> {
     let item = messages::tree_item(tree);
-    let debts = cx.facts.debts.iter().flatten().map(|open| &open.debt);
+    let debts = cx.shared.debts.iter().flatten().map(|open| &open.debt);
     let debts = debts.filter(|debt| debt.duty == Duty::Review);
     debts
         .filter(|debt| {

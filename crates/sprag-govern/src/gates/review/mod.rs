@@ -26,7 +26,7 @@ use sprag_policy::call::{ToolCall, ToolEffect};
 
 use crate::records::gate::{GateRecord, ReviewAttemptRecord};
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
-use crate::gates::needs::SharedNeeds;
+use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
@@ -74,26 +74,39 @@ pub enum ReviewState {
     },
 }
 
+/// Asks for what a reviewer that starts is given.
+pub struct Question;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// A secret that nobody has seen yet.
+    pub token: Option<Text<80>>,
+    /// Other agents that could be asked for an opinion.
+    pub peers: Vec<Text<32>>,
+}
+
 impl Gate for ReviewGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Answer;
 
     const ABOUT: &'static str = "work is looked at by somebody who is not its author";
     const SECTION: SettingSection = settings::SECTION;
     const MORE: &'static [SettingSection] = settings::MORE;
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        if asked.input.errand == SessionPurpose::Review {
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        if ask.input.errand == SessionPurpose::Review {
             return SharedNeeds::NONE;
         }
-        match &asked.input.event {
+        match &ask.input.event {
             Event::StopRequested(_) | Event::SessionEnded { .. } => match &self.standing {
                 ReviewState::Idle => SharedNeeds::NONE,
                 ReviewState::Approved(approval) if !approval.binds_stops() => SharedNeeds::NONE,
                 _ => SharedNeeds::TREE,
             },
-            Event::ToolRequested { call } => match (&self.standing, &asked.policy.watch) {
+            Event::ToolRequested { call } => match (&self.standing, &ask.settings.watch) {
                 (ReviewState::Approved(approval), Some(watch))
-                    if approval.opens_tools() && tool_calls::may_be_gated(watch, asked.input, call) =>
+                    if approval.opens_tools() && tool_calls::may_be_gated(watch, ask.input, call) =>
                 {
                     SharedNeeds::TREE
                 }
@@ -106,8 +119,8 @@ impl Gate for ReviewGate {
                 }
                 _ => SharedNeeds::NONE,
             },
-            Event::SubagentStarted if self.is_reviewer(asked.policy, asked.input) => {
-                SharedNeeds::TOKEN | SharedNeeds::TREE | SharedNeeds::PEERS
+            Event::SubagentStarted if self.is_reviewer(ask.settings, ask.input) => {
+                SharedNeeds::TREE
             }
             Event::Reported(Report::Decided(_)) => SharedNeeds::TREE | SharedNeeds::DEBTS,
             Event::Reported(Report::ReviewerStarted { .. }) => SharedNeeds::TREE,
@@ -115,13 +128,19 @@ impl Gate for ReviewGate {
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        let is_own = ask.input.errand != SessionPurpose::Review;
+        let is_started = matches!(ask.input.event, Event::SubagentStarted);
+        (is_own && is_started && self.is_reviewer(ask.settings, ask.input)).then_some(Question)
+    }
+
+    fn step(&mut self, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         if cx.input.errand == SessionPurpose::Review {
             return tool_calls::on_an_errand(cx);
         }
         match (&cx.input.event, &cx.input.actor) {
             (Event::Prompted { text, author: PromptAuthor::User }, Actor::Main) => {
-                match cx.policy.is_marked(text) {
+                match cx.settings.is_marked(text) {
                     true => self.asked_for(cx),
                     false => self.next_prompt(cx),
                 }
@@ -242,7 +261,7 @@ impl ReviewGate {
     }
 
     /// A prompt asks for a review. One that is open already goes on, and may be held for anew.
-    fn asked_for(&mut self, cx: &mut GateCx<'_, Settings>) {
+    fn asked_for(&mut self, cx: &mut GateCx<'_, ReviewGate>) {
         match &mut self.standing {
             ReviewState::Idle | ReviewState::Approved(_) => {
                 let case = self.new_case(ReviewTrigger::Asked, None, cx.input);
@@ -257,7 +276,7 @@ impl ReviewGate {
         }
     }
 
-    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Option<Reason> {
+    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ReviewGate>) -> Option<Reason> {
         if let (ReviewState::InReview { seat, .. }, Actor::Subagent { id, .. }) =
             (&self.standing, &cx.input.actor)
             && seat.is_agent(id)
@@ -276,12 +295,12 @@ impl ReviewGate {
 
     /// The user goes on to something else. A review that is open stays open: "hurry up" is no approval;
     /// and one whose tree the agent has changed since is open again, whatever it is asked for next.
-    fn next_prompt(&mut self, cx: &GateCx<'_, Settings>) {
-        let policy = cx.policy;
+    fn next_prompt(&mut self, cx: &GateCx<'_, ReviewGate>) {
+        let policy = cx.settings;
         if let ReviewState::Approved(approval) = &self.standing
             && approval.binds_stops()
             && !approval.is_confirmed
-            && cx.facts.tree.as_ref() != Some(&approval.tree)
+            && cx.shared.tree.as_ref() != Some(&approval.tree)
         {
             let case = self.new_case(approval.why, None, cx.input);
             self.standing = ReviewState::Wanted { case, late: None };
@@ -305,15 +324,15 @@ impl ReviewGate {
         }
     }
 
-    fn stop(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn stop(&mut self, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         self.settle(cx);
-        let tree = cx.facts.tree.as_ref();
+        let tree = cx.shared.tree.as_ref();
         match &mut self.standing {
             ReviewState::Idle => Vote::Pass,
             ReviewState::Wanted { case, late } => {
                 close(case, AttemptOutcome::NotSpawned, cx);
                 let text = begin(case, cx);
-                let reason = messages::due(case, late.as_ref(), &text, cx.policy, cx.input);
+                let reason = messages::due(case, late.as_ref(), &text, cx.settings, cx.input);
                 Vote::Owe(messages::owe(case, None, tree, reason))
             }
             ReviewState::InReview { case, seat } => {
@@ -332,17 +351,17 @@ impl ReviewGate {
                 Vote::Pass
             }
             ReviewState::Rejected { case, tree, finding, is_delivered, .. } => {
-                let reason = messages::issues(finding, *is_delivered, cx.policy.agent(), &cx.input.session);
+                let reason = messages::issues(finding, *is_delivered, cx.settings.agent(), &cx.input.session);
                 Vote::Owe(messages::owe(case, Some(finding), Some(tree), reason))
             }
         }
     }
 
     /// What is left open becomes a debt.
-    fn ended(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn ended(&mut self, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         self.settle(cx);
         let is_unsure = matches!(&self.standing, ReviewState::Approved(approval)
-            if approval.binds_stops() && cx.facts.tree.is_none());
+            if approval.binds_stops() && cx.shared.tree.is_none());
         match &mut self.standing {
             ReviewState::Wanted { case, .. } => close(case, AttemptOutcome::NotSpawned, cx),
             ReviewState::InReview { case, .. } => close(case, AttemptOutcome::NoDecision, cx),
@@ -351,7 +370,7 @@ impl ReviewGate {
         match self.open(&cx.input.session) {
             Some(mut owed) => {
                 if owed.items.is_empty() {
-                    owed.items.extend(cx.facts.tree.as_ref().map(messages::tree_item));
+                    owed.items.extend(cx.shared.tree.as_ref().map(messages::tree_item));
                 }
                 Vote::Owe(owed)
             }
@@ -362,9 +381,9 @@ impl ReviewGate {
 
     /// What the end of a turn says about a review: whether one is due, whether its reviewer is gone, and
     /// whether the work is still what was approved.
-    fn settle(&mut self, cx: &mut GateCx<'_, Settings>) {
+    fn settle(&mut self, cx: &mut GateCx<'_, ReviewGate>) {
         self.standing = match std::mem::take(&mut self.standing) {
-            ReviewState::Idle if cx.policy.mode == ReviewMode::Always && cx.about.worked => {
+            ReviewState::Idle if cx.settings.mode == ReviewMode::Always && cx.session.worked => {
                 let case = self.new_case(ReviewTrigger::Always, None, cx.input);
                 ReviewState::Wanted { case, late: None }
             }
@@ -375,7 +394,7 @@ impl ReviewGate {
             }
             ReviewState::Approved(approval)
                 if approval.binds_stops()
-                    && cx.facts.tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
+                    && cx.shared.tree.as_ref().is_some_and(|tree| *tree != approval.tree) =>
             {
                 let case = self.new_case(approval.why, approval.gated, cx.input);
                 ReviewState::Wanted { case, late: None }
@@ -395,11 +414,11 @@ impl ReviewGate {
                 if policy.agents.iter().any(|agent| agent == kind.as_str()))
     }
 
-    fn reviewer_started(&mut self, id: &Text<128>, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let (Actor::Subagent { kind, .. }, Some(token)) = (&cx.input.actor, &cx.facts.token) else {
+    fn reviewer_started(&mut self, id: &Text<128>, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
+        let (Actor::Subagent { kind, .. }, Some(token)) = (&cx.input.actor, &cx.answer.token) else {
             return Vote::Pass;
         };
-        if !self.is_reviewer(cx.policy, cx.input) {
+        if !self.is_reviewer(cx.settings, cx.input) {
             return Vote::Pass;
         }
         if self.is_unlocked {
@@ -410,12 +429,12 @@ impl ReviewGate {
         if !self.sit_down(reviewer, token.as_str(), cx) {
             return Vote::Pass;
         }
-        Vote::Note(messages::brief(token.as_str(), &cx.input.session, &cx.facts.peers))
+        Vote::Note(messages::brief(token.as_str(), &cx.input.session, &cx.answer.peers))
     }
 
     /// Whether there is something for a reviewer to look at. What was approved and is still the same, is not.
-    fn sit_down(&mut self, reviewer: ReviewerIdentity, token: &str, cx: &mut GateCx<'_, Settings>) -> bool {
-        let tree = cx.facts.tree.clone();
+    fn sit_down(&mut self, reviewer: ReviewerIdentity, token: &str, cx: &mut GateCx<'_, ReviewGate>) -> bool {
+        let tree = cx.shared.tree.clone();
         let case = match std::mem::take(&mut self.standing) {
             ReviewState::Wanted { case, .. }
             | ReviewState::InReview { case, .. }
@@ -436,7 +455,7 @@ impl ReviewGate {
     }
 
     /// A reviewer that ends without a verdict is asked for it, as often as the breaker lets it.
-    fn reviewer_stopped(&mut self, id: &Text<128>, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn reviewer_stopped(&mut self, id: &Text<128>, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         match &mut self.standing {
             ReviewState::InReview { seat, .. } if seat.is_agent(id) => {
                 seat.stopped = Some(cx.input.at);
@@ -446,7 +465,7 @@ impl ReviewGate {
         }
     }
 
-    fn process_started(&mut self, client: &Text<32>, token: &str, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn process_started(&mut self, client: &Text<32>, token: &str, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         if self.is_unlocked {
             return Vote::Hold(messages::busy());
         }
@@ -455,7 +474,7 @@ impl ReviewGate {
         if is_due { Vote::Pass } else { Vote::Hold(messages::no_review()) }
     }
 
-    fn process_ended(&mut self, token: &str, cx: &mut GateCx<'_, Settings>) {
+    fn process_ended(&mut self, token: &str, cx: &mut GateCx<'_, ReviewGate>) {
         if !self.knows(token) {
             return;
         }
@@ -469,7 +488,7 @@ impl ReviewGate {
     }
 
     /// The reviewer named another session than the one whose token it has.
-    fn misdirected(&mut self, token: &str, cx: &mut GateCx<'_, Settings>) {
+    fn misdirected(&mut self, token: &str, cx: &mut GateCx<'_, ReviewGate>) {
         if !self.knows(token) {
             return;
         }
@@ -480,7 +499,7 @@ impl ReviewGate {
 }
 
 /// Begins an attempt and gives the text of its template.
-fn begin(case: &mut ReviewCase, cx: &GateCx<'_, Settings>) -> String {
+fn begin(case: &mut ReviewCase, cx: &GateCx<'_, ReviewGate>) -> String {
     case.attempts = case.attempts.saturating_add(1);
     let seed = Digest::hash_parts([
         cx.input.session.as_str(),
@@ -488,13 +507,13 @@ fn begin(case: &mut ReviewCase, cx: &GateCx<'_, Settings>) -> String {
         &case.round.to_string(),
         &case.attempts.to_string(),
     ]);
-    let (id, text) = template::choose(cx.policy, seed);
+    let (id, text) = template::choose(cx.settings, seed);
     case.attempt = Some(ReviewAttempt { template: Text::from(id), at: cx.input.at, is_told: false });
     text.to_owned()
 }
 
 /// Every attempt that an agent has read of comes to one outcome.
-fn close(case: &mut ReviewCase, outcome: AttemptOutcome, cx: &mut GateCx<'_, Settings>) {
+fn close(case: &mut ReviewCase, outcome: AttemptOutcome, cx: &mut GateCx<'_, ReviewGate>) {
     if let Some(attempt) = case.attempt.take().filter(|attempt| attempt.is_told) {
         let ReviewAttempt { template, at: since, .. } = attempt;
         let case = case.id.clone();

@@ -8,7 +8,7 @@ use sprag_shell::{Script, Word};
 use crate::records::gate::{GateRecord, UsedApproval};
 use crate::event::{Actor, Event, Input};
 use crate::gates::review::case::{AttemptOutcome, GatedCall, PERMIT_SECONDS, Permit, ReviewTrigger};
-use crate::gates::review::settings::{ApprovalScope, Settings};
+use crate::gates::review::settings::ApprovalScope;
 use crate::gates::review::template::{self, Values};
 use crate::gates::review::{ReviewGate, ReviewState, begin, close, messages};
 use crate::gates::{GateCx, permission};
@@ -23,8 +23,8 @@ pub(crate) fn may_be_gated(watch: &RuleFilter, input: &Input, call: &ToolCall) -
 
 /// A session sent to review another's work has no approval of its own: what waits for a review is not
 /// its to do.
-pub(crate) fn on_an_errand(cx: &GateCx<'_, Settings>) -> Vote {
-    let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.facts.rules) else {
+pub(crate) fn on_an_errand(cx: &GateCx<'_, ReviewGate>) -> Vote {
+    let (Event::ToolRequested { call }, Some(rules)) = (&cx.input.event, &cx.shared.rules) else {
         return Vote::Pass;
     };
     if !rules.wants_reviews() {
@@ -41,8 +41,8 @@ pub(crate) fn on_an_errand(cx: &GateCx<'_, Settings>) -> Vote {
 
 impl ReviewGate {
     /// The objection to a call that a rule keeps back until somebody has looked.
-    pub(super) fn gated(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Option<Reason> {
-        let rules = cx.facts.rules.as_ref().filter(|rules| rules.wants_reviews())?;
+    pub(super) fn gated(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ReviewGate>) -> Option<Reason> {
+        let rules = cx.shared.rules.as_ref().filter(|rules| rules.wants_reviews())?;
         let judged = permission::judge(rules, cx.input, call);
         if judged.decision != Some(Decision::Review) {
             return None;
@@ -53,8 +53,8 @@ impl ReviewGate {
             return None;
         }
         let is_unconfirmed = matches!(&self.standing, ReviewState::Approved(approval)
-            if approval.opens_tools() && (cx.facts.tree.is_none() || self.is_unlocked)
-                && !approval.is_expired(cx.policy.gates.approval_ttl_seconds, cx.input.at));
+            if approval.opens_tools() && (cx.shared.tree.is_none() || self.is_unlocked)
+                && !approval.is_expired(cx.settings.gates.approval_ttl_seconds, cx.input.at));
         if is_unconfirmed {
             // It may count yet: whoever can tell will find it as it is.
             return Some(messages::unconfirmed());
@@ -62,18 +62,18 @@ impl ReviewGate {
         Some(self.hold_back(GatedCall::new(call, &rule), &judged, cx))
     }
 
-    fn is_covered(&self, cx: &GateCx<'_, Settings>) -> bool {
+    fn is_covered(&self, cx: &GateCx<'_, ReviewGate>) -> bool {
         let ReviewState::Approved(approval) = &self.standing else {
             return false;
         };
-        let gates = &cx.policy.gates;
+        let gates = &cx.settings.gates;
         approval.opens_tools()
             && !approval.is_expired(gates.approval_ttl_seconds, cx.input.at)
-            && cx.facts.tree.as_ref() == Some(&approval.tree)
+            && cx.shared.tree.as_ref() == Some(&approval.tree)
             && !(self.is_unlocked && gates.approval_scope == ApprovalScope::Tool)
     }
 
-    fn use_approval(&mut self, call: &ToolCall, rule: &str, cx: &mut GateCx<'_, Settings>) {
+    fn use_approval(&mut self, call: &ToolCall, rule: &str, cx: &mut GateCx<'_, ReviewGate>) {
         let ReviewState::Approved(approval) = std::mem::take(&mut self.standing) else {
             return;
         };
@@ -84,11 +84,11 @@ impl ReviewGate {
             review: approval.id.clone(),
             tree: approval.tree.clone(),
         }));
-        let left = approval.used(cx.policy.gates.approval_scope);
+        let left = approval.used(cx.settings.gates.approval_scope);
         self.standing = left.map_or(ReviewState::Idle, ReviewState::Approved);
     }
 
-    fn hold_back(&mut self, gated: GatedCall, judged: &RuleVerdict, cx: &mut GateCx<'_, Settings>) -> Reason {
+    fn hold_back(&mut self, gated: GatedCall, judged: &RuleVerdict, cx: &mut GateCx<'_, ReviewGate>) -> Reason {
         if let ReviewState::Idle | ReviewState::Approved(_) = self.standing {
             let case = self.new_case(ReviewTrigger::Gated, None, cx.input);
             self.standing = ReviewState::Wanted { case, late: None };
@@ -102,7 +102,7 @@ impl ReviewGate {
                 }
                 // The same call again is the same request.
                 let template = case.attempt.as_ref().filter(|attempt| attempt.is_told);
-                let text = match template.and_then(|told| template::find(cx.policy, told.template.as_str())) {
+                let text = match template.and_then(|told| template::find(cx.settings, told.template.as_str())) {
                     Some((_, text)) => text.to_owned(),
                     None => begin(case, cx),
                 };
@@ -111,7 +111,7 @@ impl ReviewGate {
                 }
                 let trigger = case.trigger();
                 let session_id = cx.input.session.as_str();
-                template::fill(&text, &Values { session_id, agent: cx.policy.agent(), trigger: &trigger })
+                template::fill(&text, &Values { session_id, agent: cx.settings.agent(), trigger: &trigger })
             }
             ReviewState::Rejected { case, finding, .. } => {
                 case.gated = Some(gated.clone());
@@ -120,11 +120,11 @@ impl ReviewGate {
             ReviewState::InReview { .. } => "a review is under way".to_owned(),
             ReviewState::Idle | ReviewState::Approved(_) => String::new(),
         };
-        messages::gated(&gated, judged, &asked, cx.policy, cx.input)
+        messages::gated(&gated, judged, &asked, cx.settings, cx.input)
     }
 
     /// `sprag decide` is the reviewer's. Seen coming from it, it leaves a permit that the command needs.
-    pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
+    pub(super) fn decide_called(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ReviewGate>) -> Vote {
         let script = call.script(&cx.input.start());
         let Some(called) = script.and_then(decide_in) else {
             return Vote::Pass;
@@ -143,7 +143,7 @@ impl ReviewGate {
             }
             // The command itself looks whose child it is.
             (ReviewState::InReview { seat, .. }, _) if seat.is_process() => Vote::Pass,
-            _ => Vote::Hold(messages::not_reviewer(cx.policy.agent())),
+            _ => Vote::Hold(messages::not_reviewer(cx.settings.agent())),
         }
     }
 }

@@ -23,7 +23,8 @@ use sprag_policy::call::{ToolCall, ToolEffect};
 
 use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
 use crate::event::{Event, Input, Presence, SessionPurpose};
-use crate::gates::needs::{Answers, SharedNeeds};
+use crate::facts::{SharedFacts, SharedNeeds};
+use crate::gates::before::Before;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::report::Report;
@@ -40,10 +41,10 @@ const SERVED: usize = 16;
 #[serde(default)]
 pub struct ScopeGate {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub chosen: Option<SelectedIntent>,
+    pub(crate) chosen: Option<SelectedIntent>,
     /// Since when.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<Timestamp>,
+    pub(crate) since: Option<Timestamp>,
     /// What it served before: changes made then stay within what was owned then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     served: Vec<Text<64>>,
@@ -57,31 +58,63 @@ pub struct ScopeGate {
     strays: Vec<Text<200>>,
 }
 
+/// Asks for the intents of the repository, and for what the call of this event would change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// The intent whose other holders count.
+    pub holders_of: Option<Text<64>>,
+    /// When calls ran whose changes are to be looked for.
+    pub strays_in: Option<Vec<StrayWindow>>,
+}
+
 impl Gate for ScopeGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<ScopeFacts>;
 
     const ABOUT: &'static str = "a change serves an intent and stays in its scope";
     const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        if !asked.policy.is_on() || asked.input.errand != SessionPurpose::Own {
-            return SharedNeeds::NONE;
+    fn shared(&self, ask: &Ask<'_, Settings>) -> SharedNeeds {
+        let is_end = matches!(ask.input.event, Event::StopRequested(_) | Event::SessionEnded { .. });
+        if is_end && is_on(ask) && self.looks_for_strays() {
+            SharedNeeds::CHANGES | SharedNeeds::DEBTS
+        } else {
+            SharedNeeds::NONE
         }
-        match &asked.input.event {
-            Event::SessionStarted { .. }
-            | Event::Reported(Report::IntentSelected { .. } | Report::IntentDone { .. }) => {
-                SharedNeeds::INTENTS
+    }
+
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        if !is_on(ask) {
+            return None;
+        }
+        match &ask.input.event {
+            Event::SessionStarted { .. } | Event::Reported(Report::IntentDone { .. }) => {
+                Some(Question::default())
             }
-            Event::ToolRequested { call } if targets::is_mutating(call, asked.input, asked.policy) => {
-                // Builds run an agent's own code, too, and that must not widen the scope.
-                let only_moves = call.script(&asked.input.start()).is_some_and(strays::only_moves);
-                let keeps = call.effect == ToolEffect::Exec && !only_moves;
-                SharedNeeds::INTENTS | if keeps { SharedNeeds::KEEP } else { SharedNeeds::NONE }
+            Event::Reported(Report::IntentSelected { id, .. }) => {
+                Some(Question { holders_of: Some(id.clone()), ..Question::default() })
+            }
+            Event::ToolRequested { call } if targets::is_mutating(call, ask.input, ask.settings) => {
+                let holders_of = self.chosen.as_ref().map(|chosen| chosen.id.clone());
+                Some(Question { holders_of, ..Question::default() })
             }
             Event::StopRequested(_) | Event::SessionEnded { .. } if self.looks_for_strays() => {
-                SharedNeeds::INTENTS | SharedNeeds::CHANGES | SharedNeeds::DEBTS
+                Some(Question { strays_in: Some(self.spans(ask.input.at)), ..Question::default() })
             }
-            _ => SharedNeeds::NONE,
+            _ => None,
+        }
+    }
+
+    fn before(&self, ask: &Ask<'_, Settings>, actions: &mut Vec<Before>) {
+        if let Event::ToolRequested { call } = &ask.input.event
+            && is_on(ask)
+            && call.effect == ToolEffect::Exec
+            && targets::is_mutating(call, ask.input, ask.settings)
+            // Builds run an agent's own code, too, and that must not widen the scope.
+            && !call.script(&ask.input.start()).is_some_and(strays::only_moves)
+        {
+            actions.push(Before::SnapshotProtected);
         }
     }
 
@@ -89,8 +122,8 @@ impl Gate for ScopeGate {
         self.refused.forget_single_use();
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if !cx.policy.is_on() || cx.input.errand != SessionPurpose::Own {
+    fn step(&mut self, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
+        if !cx.settings.is_on() || cx.input.errand != SessionPurpose::Own {
             return Vote::Pass;
         }
         let input = cx.input;
@@ -118,8 +151,8 @@ impl ScopeGate {
         self.refused.open()
     }
 
-    fn introduce(&self, cx: &GateCx<'_, Settings>) -> Vote {
-        let Some(intents) = &cx.facts.intents else { return Vote::Pass };
+    fn introduce(&self, cx: &GateCx<'_, ScopeGate>) -> Vote {
+        let Some(intents) = &cx.answer else { return Vote::Pass };
         match &intents.read {
             IntentFiles::Bad(bad) => Vote::Note(messages::bad_at_start(bad)),
             IntentFiles::Good(set) => {
@@ -128,9 +161,9 @@ impl ScopeGate {
         }
     }
 
-    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let Some(wanted) = wanted(call, cx.input, cx.policy) else { return Vote::Pass };
-        let Some(intents) = &cx.facts.intents else { return Vote::Pass };
+    fn requested(&mut self, call: &ToolCall, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
+        let Some(wanted) = wanted(call, cx.input, cx.settings) else { return Vote::Pass };
+        let Some(intents) = &cx.answer else { return Vote::Pass };
         let vote = self.judge(call, &wanted, intents, cx.input);
         // A question that somebody answers with yes lets the call through as well.
         if !matches!(vote, Vote::Hold(_)) {
@@ -211,7 +244,7 @@ impl ScopeGate {
         if intent.sharing == IntentSharing::Exclusive { holders.find(is_first) } else { None }
     }
 
-    fn heard_of(&mut self, report: &Report, cx: &mut GateCx<'_, Settings>) -> Vote {
+    fn heard_of(&mut self, report: &Report, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
         match report {
             Report::Approved { code } => {
                 self.refused.approve(code.as_str(), cx.input.at);
@@ -227,8 +260,8 @@ impl ScopeGate {
         }
     }
 
-    fn select(&mut self, id: &Text<64>, class: DeclaredClass, cx: &mut GateCx<'_, Settings>) -> Vote {
-        let (intents, intent) = match in_question(id, cx.facts, cx.input) {
+    fn select(&mut self, id: &Text<64>, class: DeclaredClass, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
+        let (intents, intent) = match in_question(id, cx.answer, cx.input) {
             Ok(found) => found,
             Err(NotOpen::Done(intent)) => return Vote::Hold(messages::closed(intent)),
             Err(NotOpen::Not(reason)) => return Vote::Hold(reason),
@@ -253,6 +286,10 @@ impl ScopeGate {
         self.chosen = Some(chosen);
         Vote::Pass
     }
+}
+
+fn is_on(ask: &Ask<'_, Settings>) -> bool {
+    ask.settings.is_on() && ask.input.errand == SessionPurpose::Own
 }
 
 /// A person's to answer. Where nobody can be asked it is refused here: another gate's refusal would be told in
@@ -285,10 +322,10 @@ enum NotOpen<'a> {
 /// The intent that a report is about, if something can be done about it.
 fn in_question<'a>(
     id: &Text<64>,
-    facts: &'a Answers,
+    known: &'a Option<ScopeFacts>,
     input: &Input,
 ) -> Result<(&'a ScopeFacts, &'a Intent), NotOpen<'a>> {
-    let intents = facts.intents.as_ref().ok_or_else(|| NotOpen::Not(messages::none_here()))?;
+    let intents = known.as_ref().ok_or_else(|| NotOpen::Not(messages::none_here()))?;
     let set = match &intents.read {
         IntentFiles::Good(set) => set,
         IntentFiles::Bad(bad) => return Err(NotOpen::Not(messages::bad_intents(bad))),
@@ -301,8 +338,8 @@ fn in_question<'a>(
 }
 
 /// Its checks have passed; that nothing else is missing is looked at here, whoever says so.
-fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut GateCx<'_, Settings>) -> Vote {
-    let (intents, intent) = match in_question(id, cx.facts, cx.input) {
+fn done(id: &Text<64>, fingerprint: &Text<64>, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
+    let (intents, intent) = match in_question(id, cx.answer, cx.input) {
         Ok(found) => found,
         Err(NotOpen::Done(_)) => return Vote::Pass,
         Err(NotOpen::Not(reason)) => return Vote::Hold(reason),

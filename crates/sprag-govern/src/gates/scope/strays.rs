@@ -11,7 +11,7 @@ use sprag_intent::{Intent, IntentFiles, IntentRecord, ScopeFacts, WriteReach};
 use sprag_policy::call::{ToolCall, ToolEffect, ToolOutcome};
 use sprag_shell::{Command, Script, Word};
 
-use super::{ScopeGate, Settings, check};
+use super::{ScopeGate, check};
 use crate::approval::digest_of;
 use crate::event::{Event, Input};
 use crate::gates::GateCx;
@@ -61,7 +61,7 @@ impl ScopeGate {
     }
 
     /// When calls ran whose changes have to be looked for.
-    pub fn spans(&self, now: Timestamp) -> Vec<StrayWindow> {
+    pub(super) fn spans(&self, now: Timestamp) -> Vec<StrayWindow> {
         let span = |window: &UnreadCall| StrayWindow {
             from: window.from,
             to: window.to.unwrap_or(now),
@@ -106,11 +106,11 @@ impl ScopeGate {
         }
     }
 
-    pub(super) fn judge_strays(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
+    pub(super) fn judge_strays(&mut self, cx: &mut GateCx<'_, ScopeGate>) -> Vote {
         if !self.looks_for_strays() {
             return Vote::Pass;
         }
-        let Some(intents) = &cx.facts.intents else { return Vote::Pass };
+        let Some(intents) = cx.answer else { return Vote::Pass };
         let Some(found) = &intents.strays else { return Vote::Unsure };
         let strays = self.unowned(found, intents);
         let ended = matches!(cx.input.event, Event::SessionEnded { .. });
@@ -168,8 +168,8 @@ impl ScopeGate {
 }
 
 /// Debts whose files are not astray any more.
-fn met(cx: &mut GateCx<'_, Settings>, strays: &[String]) {
-    let Some(debts) = &cx.facts.debts else { return };
+fn met(cx: &mut GateCx<'_, ScopeGate>, strays: &[String]) {
+    let Some(debts) = &cx.shared.debts else { return };
     let open = debts.iter().map(|open| &open.debt);
     let of_here = open.filter(|debt| debt.duty == Duty::Scope && debt.root.as_str() == cx.input.root);
     let is_astray = |item: &Text<200>| strays.iter().any(|path| Text::<200>::from(path.as_str()) == *item);

@@ -9,7 +9,8 @@ use super::*;
 use crate::decide;
 use crate::event::{BackgroundWork, StartSource, StopRequest};
 use crate::facts::SessionChanges;
-use crate::gates::needs::Answers;
+use crate::gates::Answers;
+use crate::gates::integrity::{self, Conflicts};
 use crate::session::Session;
 use crate::verdict::{Ruling, Verdict};
 
@@ -69,14 +70,15 @@ impl Desk {
             let wanted = wanted(call, &input, &self.policy.gates.scope).unwrap_or_default();
             intents.targets = wanted.into_iter().filter_map(target).collect();
         }
-        let facts = Answers {
-            intents: Some(intents),
+        let shared = SharedFacts {
             rules: Some(Default::default()),
             changes: Some(SessionChanges::default()),
-            conflicts: Some(Vec::new()),
-            ..Answers::default()
+            ..SharedFacts::default()
         };
-        let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy, None);
+        let integrity =
+            integrity::Answer { conflicts: Conflicts::Found(Vec::new()), ..integrity::Answer::default() };
+        let facts = Answers { shared, scope: Some(intents), integrity, ..Answers::default() }.into();
+        let step = decide::decide(std::mem::take(&mut self.session), &input, &facts, &self.policy);
         self.session = step.session;
         step.verdict
     }
@@ -152,8 +154,8 @@ fn where_there_are_no_intents_nothing_is_asked_of_the_host() {
     let call = ToolCall::new(TOOLS, "Write", json!({"path": "x"}), None, InputCompleteness::Yes);
     let policy = crate::settings::GovernSettings::default();
     for event in [Event::ToolRequested { call }, Event::SessionStarted { source: StartSource::Startup }] {
-        let needs = decide::needs(&Session::default(), &input(event), &policy);
-        assert!(!needs.has(SharedNeeds::INTENTS));
+        let questions = decide::ask(&Session::default(), &input(event), &policy, &SharedFacts::default());
+        assert!(questions.scope.is_none());
     }
 }
 

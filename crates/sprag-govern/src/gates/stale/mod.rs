@@ -12,7 +12,8 @@ use sprag_base::time::Timestamp;
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::event::{Actor, Event, Input};
-use crate::gates::needs::SharedNeeds;
+use crate::facts::SharedFacts;
+use crate::gates::before::Before;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -30,8 +31,8 @@ pub mod read_set;
 mod tests;
 
 use facts::{EditFit, FileFacts, FileKind, FileVersionFact, GuardLevel, LeaseState, StaleFacts, WriteReport};
-use file_access::{FileUse, ReadExtent, WriteManner};
-use read_set::{ABSENT, Coverage, ReadEntry, ReadKey, ReadSet};
+use file_access::{FileAccess, FileUse, ReadExtent, WriteManner};
+use read_set::{ABSENT, Coverage, ReadEntry, ReadHistory, ReadKey, ReadSet};
 
 /// Texts rather than what they say: most events of a session do not look into them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -67,8 +68,15 @@ pub enum StaleMode {
 /// Characters of a command's output that a client shows.
 const PRINTED_BYTES: u64 = 30_000;
 
+/// Asks for the state of files that a call reads. Files that it writes are leased.
+pub struct Question {
+    pub files: Vec<FileAccess>,
+}
+
 impl Gate for StaleGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<StaleFacts>;
 
     const ABOUT: &'static str =
         "a file that changed since the session saw it is read again before it is written";
@@ -84,24 +92,24 @@ mode = \"auto\"
         keys: &[Setting { name: "mode", tighten: Tighten::Ranked(&["off", "auto", "always"]) }],
     };
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        match &asked.input.event {
-            Event::ToolRequested { call } | Event::ToolFinished { call, .. }
-                if asked.policy.mode != StaleMode::Off
-                    && file_access::may_touch(call)
-                    && !file_access::touches(call, asked.input).is_empty() =>
-            {
-                SharedNeeds::SEEN
-            }
-            _ => SharedNeeds::NONE,
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        let files = accessed_files(ask);
+        (!files.is_empty() && !is_writing(&files)).then_some(Question { files })
+    }
+
+    fn before(&self, ask: &Ask<'_, Settings>, actions: &mut Vec<Before>) {
+        let files = accessed_files(ask);
+        if is_writing(&files) {
+            let history = ReadHistory::new(&self.seen, agent(ask.input));
+            actions.push(Before::LeaseFiles { files, history });
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if cx.policy.mode == StaleMode::Off {
+    fn step(&mut self, cx: &mut GateCx<'_, StaleGate>) -> Vote {
+        if cx.settings.mode == StaleMode::Off {
             return Vote::Pass;
         }
-        let seen = cx.facts.seen.as_ref();
+        let seen = cx.prepared.leases.as_ref().or(cx.answer.as_ref());
         match &cx.input.event {
             Event::ToolRequested { call } => {
                 seen.map_or(Vote::Pass, |seen| self.requested(seen, call, cx.input))
@@ -117,17 +125,6 @@ mode = \"auto\"
 }
 
 impl StaleGate {
-    /// What this session, as far as this agent of it goes, last saw of a file.
-    pub fn seen(&self, input: &Input, real: &str) -> Option<ReadEntry> {
-        find(&ReadSet::parse(&self.seen), input, real)
-    }
-
-    /// Whether a large file has the stamp it had when it was last looked at.
-    pub fn knows_stamp(&self, input: &Input, real: &str, stamp: content::ShortHash) -> bool {
-        let known = ReadSet::parse(&self.seen);
-        known.get(ReadKey::new("stamp", agent(input), real)).is_some_and(|entry| entry.content == stamp)
-    }
-
     fn requested(&mut self, seen: &StaleFacts, call: &ToolCall, input: &Input) -> Vote {
         if seen.guard == GuardLevel::Off {
             return Vote::Pass;
@@ -281,10 +278,23 @@ fn claimed(file: &FileFacts, input: &Input) -> StaleJudgement {
     }
 }
 
-/// A sub-agent starts with what the session's own agent has seen, and sees for itself from then on.
 fn find(known: &ReadSet, input: &Input, real: &str) -> Option<ReadEntry> {
-    let own = known.get(ReadKey::new("", agent(input), real));
-    own.or_else(|| known.get(ReadKey::new("", "", real))).copied()
+    known.find(agent(input), real).copied()
+}
+
+fn accessed_files(ask: &Ask<'_, Settings>) -> Vec<FileAccess> {
+    match &ask.input.event {
+        Event::ToolRequested { call } | Event::ToolFinished { call, .. }
+            if ask.settings.mode != StaleMode::Off && file_access::may_touch(call) =>
+        {
+            file_access::touches(call, ask.input)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_writing(files: &[FileAccess]) -> bool {
+    files.iter().any(|file| matches!(file.how, FileUse::Writes(_)))
 }
 
 fn agent(input: &Input) -> &str {

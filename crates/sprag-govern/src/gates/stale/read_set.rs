@@ -19,6 +19,31 @@ pub struct ReadSet {
     entries: Vec<ReadEntry>,
 }
 
+/// The read set as one agent of the session knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadHistory {
+    /// As it is written: few calls look into it.
+    known: String,
+    agent: String,
+}
+
+impl ReadHistory {
+    pub(crate) fn new(known: &str, agent: &str) -> ReadHistory {
+        ReadHistory { known: known.to_owned(), agent: agent.to_owned() }
+    }
+
+    /// Returns what the agent last saw of a file.
+    pub fn seen(&self, real: &str) -> Option<ReadEntry> {
+        ReadSet::parse(&self.known).find(&self.agent, real).copied()
+    }
+
+    /// Reports whether a large file has the stamp it had when it was last looked at.
+    pub fn knows_stamp(&self, real: &str, stamp: ShortHash) -> bool {
+        let known = ReadSet::parse(&self.known);
+        known.get(ReadKey::new("stamp", &self.agent, real)).is_some_and(|entry| entry.content == stamp)
+    }
+}
+
 /// A file by its path and whoever looked at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadKey([u8; 6]);
@@ -66,6 +91,13 @@ impl ReadSet {
 
     pub fn get(&self, key: ReadKey) -> Option<&ReadEntry> {
         self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Returns what an agent last saw of a file. A sub-agent starts with what the session's own agent has seen,
+    /// and sees for itself from then on.
+    pub fn find(&self, agent: &str, real: &str) -> Option<&ReadEntry> {
+        let own = self.get(ReadKey::new("", agent, real));
+        own.or_else(|| self.get(ReadKey::new("", "", real)))
     }
 
     pub fn put(&mut self, entry: ReadEntry) {

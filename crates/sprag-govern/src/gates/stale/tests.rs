@@ -8,8 +8,7 @@ use sprag_policy::call::{InputCompleteness, ToolEffect as Does, ToolRow};
 use super::content::ContentHash;
 use super::facts::{FileWriter, OwnWrite};
 use super::*;
-use crate::gates::RecordEffect;
-use crate::gates::needs::Answers;
+use crate::gates::fixture::StepFixture;
 use crate::session_facts::SessionFacts;
 
 const TOOLS: &[ToolRow] = &[
@@ -83,11 +82,9 @@ impl Play {
             elsewhere: None,
             wrote: at.wrote.clone(),
         });
-        let seen = Some(StaleFacts { guard: at.guard, files: files.collect() });
-        let facts = Answers { seen, ..Answers::default() };
-        let (about, mut effects) = (SessionFacts::default(), Vec::<RecordEffect>::new());
-        let (input, facts, policy) = (&input, &facts, &self.policy);
-        self.gate.step(&mut GateCx { about: &about, input, facts, policy, effects: &mut effects })
+        let answer = Some(StaleFacts { guard: at.guard, files: files.collect() });
+        let settings = self.policy.clone();
+        StepFixture { answer, settings, ..StepFixture::default() }.step(&mut self.gate, &input)
     }
 
     fn asks(&mut self, tool: &str, at: &At) -> String {
@@ -108,21 +105,26 @@ impl Play {
         self.ended("Read", &at(found));
     }
 
-    fn needs(&mut self, tool: &str) -> SharedNeeds {
+    /// Files that are looked at, and files that are leased.
+    fn looked_at(&mut self, tool: &str) -> (usize, usize) {
         let input = self.input(Event::ToolRequested { call: call(tool) });
-        let about = SessionFacts::default();
-        self.gate.needs(&Ask { about: &about, input: &input, policy: &self.policy })
+        let session = SessionFacts::default();
+        let ask = Ask { session: &session, input: &input, settings: &self.policy };
+        let read = self.gate.ask(&ask, &SharedFacts::default()).map_or(0, |question| question.files.len());
+        let mut actions = Vec::new();
+        self.gate.before(&ask, &mut actions);
+        (read, actions.len())
     }
 }
 
 #[test]
 fn nothing_is_asked_for_a_call_that_names_no_file() {
     let mut play = Play::default();
-    assert_eq!(play.needs("Bash"), SharedNeeds::NONE);
-    assert_eq!(play.needs("Read"), SharedNeeds::SEEN);
-    assert_eq!(play.needs("Write"), SharedNeeds::SEEN);
+    assert_eq!(play.looked_at("Bash"), (0, 0));
+    assert_eq!(play.looked_at("Read"), (1, 0));
+    assert_eq!(play.looked_at("Write"), (0, 1));
     play.policy.mode = StaleMode::Off;
-    assert_eq!(play.needs("Write"), SharedNeeds::NONE);
+    assert_eq!(play.looked_at("Write"), (0, 0));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use sprag_trace::finding::TraceFindings;
 use sprag_trace::{BehaviourWitness, ChangeRecord, ChangeSource, RecordedClassification};
 
 use crate::event::Event;
-use crate::gates::needs::SharedNeeds;
+use crate::facts::SharedFacts;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
@@ -29,40 +29,57 @@ pub use settings::{Mismatch, Settings, TraceMode};
 pub struct TraceGate {
     /// What was checked out when commits were last looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub head: Option<Text<64>>,
+    head: Option<Text<64>>,
     /// The work that was last judged as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub judged: Option<Digest>,
+    judged: Option<Digest>,
     /// Where it is seen to change behaviour.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub witness: Option<BehaviourWitness>,
+    witness: Option<BehaviourWitness>,
+}
+
+/// Asks what was changed and has no record yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// By the call that has ended.
+    Call,
+    /// By commits, if something else is checked out than when they were last looked at.
+    Commit { since: Option<Text<64>> },
+    /// By anything, and what all of it comes to unless it is the work that was judged last.
+    Stop { since: Option<Text<64>>, judged: Option<Digest> },
 }
 
 impl Gate for TraceGate {
     type Settings = Settings;
+    type Question = Question;
+    type Answer = Option<TraceFindings>;
 
     const ABOUT: &'static str = "writes down what was changed, and for which intent";
     const SECTION: SettingSection = settings::SECTION;
 
-    fn needs(&self, asked: &Ask<'_, Settings>) -> SharedNeeds {
-        if asked.policy.mode == TraceMode::Off {
-            return SharedNeeds::NONE;
+    fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
+        if ask.settings.mode == TraceMode::Off {
+            return None;
         }
-        match &asked.input.event {
+        match &ask.input.event {
             Event::ToolFinished { call, outcome } if !matches!(outcome, ToolOutcome::Failed { .. }) => {
-                of_call(call)
+                self.of_call(call)
             }
             // A command that failed may have written before.
-            Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => of_call(call),
-            Event::StopRequested(_) | Event::SessionEnded { .. } if asked.about.changed => {
-                SharedNeeds::UNTRACED
+            Event::ToolFinished { call, .. } if call.effect == ToolEffect::Exec => self.of_call(call),
+            Event::StopRequested(_) | Event::SessionEnded { .. } if ask.session.changed => {
+                Some(Question::Stop { since: self.head.clone(), judged: self.judged })
             }
-            _ => SharedNeeds::NONE,
+            _ => None,
         }
     }
 
-    fn step(&mut self, cx: &mut GateCx<'_, Settings>) -> Vote {
-        if let Some(changed) = &cx.facts.changed {
+    fn is_slow(question: &Question) -> bool {
+        *question != Question::Call
+    }
+
+    fn step(&mut self, cx: &mut GateCx<'_, TraceGate>) -> Vote {
+        if let Some(changed) = &cx.answer {
             self.write(changed, cx);
         }
         match &cx.input.event {
@@ -73,22 +90,22 @@ impl Gate for TraceGate {
     }
 }
 
-fn of_call(call: &ToolCall) -> SharedNeeds {
-    match call.effect {
-        ToolEffect::Write => SharedNeeds::CHANGED,
-        // Whatever else a command has changed is found at the stop; a commit is looked at while what it
-        // is made of is fresh.
-        ToolEffect::Exec if call.command.as_ref().is_some_and(|line| line.contains("git")) => {
-            SharedNeeds::UNTRACED
-        }
-        ToolEffect::Exec | ToolEffect::Read | ToolEffect::Delegate | ToolEffect::Net => SharedNeeds::NONE,
-    }
-}
-
 impl TraceGate {
-    fn write(&mut self, changed: &TraceFindings, cx: &mut GateCx<'_, Settings>) {
+    fn of_call(&self, call: &ToolCall) -> Option<Question> {
+        match call.effect {
+            ToolEffect::Write => Some(Question::Call),
+            // Whatever else a command has changed is found at the stop; a commit is looked at while what it
+            // is made of is fresh.
+            ToolEffect::Exec if call.command.as_ref().is_some_and(|line| line.contains("git")) => {
+                Some(Question::Commit { since: self.head.clone() })
+            }
+            ToolEffect::Exec | ToolEffect::Read | ToolEffect::Delegate | ToolEffect::Net => None,
+        }
+    }
+
+    fn write(&mut self, changed: &TraceFindings, cx: &mut GateCx<'_, TraceGate>) {
         for change in &changed.traces {
-            cx.log(change.clone().signed(cx.about.intent.as_ref()));
+            cx.log(change.clone().signed(cx.session.intent.as_ref()));
         }
         if changed.head.is_some() {
             self.head.clone_from(&changed.head);
@@ -103,9 +120,9 @@ impl TraceGate {
     }
 
     /// What is only unproven may well be a refactoring: only what is seen to change holds.
-    fn judge(&self, cx: &GateCx<'_, Settings>) -> Vote {
-        match (&self.witness, declared_refactor(cx.about)) {
-            (Some(witness), Some(chosen)) if cx.policy.class_mismatch == Mismatch::Hold => {
+    fn judge(&self, cx: &GateCx<'_, TraceGate>) -> Vote {
+        match (&self.witness, declared_refactor(cx.session)) {
+            (Some(witness), Some(chosen)) if cx.settings.class_mismatch == Mismatch::Hold => {
                 Vote::Owe(owe(witness, chosen, cx))
             }
             _ => Vote::Pass,
@@ -118,15 +135,15 @@ fn declared_refactor(about: &SessionFacts) -> Option<&SelectedIntent> {
 }
 
 /// Right after a write it is only said: the whole of it may still be one.
-fn note(cx: &GateCx<'_, Settings>) -> Vote {
-    let seen = cx.facts.changed.iter().flat_map(|changed| &changed.traces).filter_map(ChangeRecord::change).find_map(|trace| {
+fn note(cx: &GateCx<'_, TraceGate>) -> Vote {
+    let seen = cx.answer.iter().flat_map(|changed| &changed.traces).filter_map(ChangeRecord::change).find_map(|trace| {
         match (&trace.source, &trace.verdict) {
             (ChangeSource::Call { .. }, RecordedClassification::Changed { witness }) => Some(witness),
             _ => None,
         }
     });
-    match (seen, declared_refactor(cx.about)) {
-        (Some(witness), Some(_)) if cx.policy.class_mismatch != Mismatch::Off => {
+    match (seen, declared_refactor(cx.session)) {
+        (Some(witness), Some(_)) if cx.settings.class_mismatch != Mismatch::Off => {
             Vote::Note(Text::new(format!("class_mismatch: {}", describe_witness(witness))))
         }
         _ => Vote::Pass,
@@ -148,7 +165,7 @@ fn describe_witness(witness: &BehaviourWitness) -> String {
     format!("declared as a refactoring, but behaviour changes at {place}{was}")
 }
 
-fn owe(witness: &BehaviourWitness, chosen: &SelectedIntent, cx: &GateCx<'_, Settings>) -> Obligation {
+fn owe(witness: &BehaviourWitness, chosen: &SelectedIntent, cx: &GateCx<'_, TraceGate>) -> Obligation {
     let select = format!(
         "sprag intent select {} --class INTENT_EVOLUTION --session {}",
         shell_word(chosen.id.as_str()),

@@ -8,7 +8,7 @@ use sprag_trace::{Contributor, FilePosition, Finality, TraceRecord};
 
 use super::*;
 use crate::event::{Input, StopRequest};
-use crate::gates::needs::Answers;
+use crate::gates::fixture::StepFixture;
 
 const TOOLS: &[ToolRow] = &[
     ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
@@ -57,28 +57,32 @@ fn step(
     gate: &mut TraceGate,
     about: &SessionFacts,
     input: &Input,
-    facts: &Answers,
+    answer: &Option<TraceFindings>,
 ) -> (Vote, Vec<serde_json::Value>) {
-    let mut effects = Vec::new();
-    let policy = Settings::default();
-    let vote = gate.step(&mut GateCx { about, input, facts, policy: &policy, effects: &mut effects });
-    (vote, effects.into_iter().map(|effect| effect.record.body()).collect())
+    let (session, answer) = (about.clone(), answer.clone());
+    let mut fixture = StepFixture { session, answer, ..StepFixture::default() };
+    let vote = fixture.step(gate, input);
+    (vote, fixture.effects.into_iter().map(|effect| effect.record.body()).collect())
 }
 
 #[test]
 fn only_what_may_have_changed_something_is_looked_at() {
     let gate = TraceGate::default();
-    let needs = |input: &Input, policy: Settings| {
-        gate.needs(&Ask { about: &about(DeclaredClass::Evolution), input, policy: &policy })
+    let asks = |input: &Input, settings: Settings| {
+        let session = &about(DeclaredClass::Evolution);
+        gate.ask(&Ask { session, input, settings: &settings }, &SharedFacts::default())
     };
     let on = Settings::default;
-    assert!(needs(&finished("Edit", json!({"file_path": "a"})), on()).has(SharedNeeds::CHANGED));
-    assert!(needs(&finished("Bash", json!({"command": "git commit -m x"})), on()).has(SharedNeeds::UNTRACED));
-    assert!(needs(&finished("Bash", json!({"command": "make"})), on()).is_none());
-    assert!(needs(&finished("Read", json!({"file_path": "a"})), on()).is_none());
-    assert!(needs(&stop(), on()).has(SharedNeeds::UNTRACED));
+    assert_eq!(asks(&finished("Edit", json!({"file_path": "a"})), on()), Some(Question::Call));
+    assert_eq!(
+        asks(&finished("Bash", json!({"command": "git commit -m x"})), on()),
+        Some(Question::Commit { since: None })
+    );
+    assert_eq!(asks(&finished("Bash", json!({"command": "make"})), on()), None);
+    assert_eq!(asks(&finished("Read", json!({"file_path": "a"})), on()), None);
+    assert_eq!(asks(&stop(), on()), Some(Question::Stop { since: None, judged: None }));
     let off = Settings { mode: TraceMode::Off, ..Settings::default() };
-    assert!(needs(&finished("Edit", json!({"file_path": "a"})), off).is_none());
+    assert_eq!(asks(&finished("Edit", json!({"file_path": "a"})), off), None);
 }
 
 #[test]
@@ -91,7 +95,7 @@ fn only_what_the_session_did_is_for_its_intent() {
         ChangeRecord::Seen(trace(ChangeSource::Found, unproven())),
     ];
     let changed = TraceFindings { traces, ..TraceFindings::default() };
-    let facts = Answers { changed: Some(changed), ..Answers::default() };
+    let facts = Some(changed);
     let input = finished("Edit", json!({"file_path": "a"}));
     let (_, records) = step(&mut TraceGate::default(), &about(DeclaredClass::Refactor), &input, &facts);
     let intents: Vec<&str> =
@@ -103,12 +107,11 @@ fn only_what_the_session_did_is_for_its_intent() {
 
 #[test]
 fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
-    let judged = |verdict| Answers {
-        changed: Some(TraceFindings {
+    let judged = |verdict| {
+        Some(TraceFindings {
             judged: Some(JudgedChange { digest: Digest::hash_parts(["x"]), verdict }),
             ..TraceFindings::default()
-        }),
-        ..Answers::default()
+        })
     };
     let mut gate = TraceGate::default();
     let facts = judged(RecordedClassification::Changed { witness: witness() });
@@ -118,10 +121,10 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
     assert!(owed.reason.why.as_str().contains("`a.rs:3`: `x + 1` became `x - 1`"), "{}", owed.reason.why);
     // Nothing was looked at since, and it is still so.
     assert!(matches!(
-        step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &Answers::default()).0,
+        step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &None).0,
         Vote::Owe(_)
     ));
-    assert_eq!(step(&mut gate, &about(DeclaredClass::Evolution), &stop(), &Answers::default()).0, Vote::Pass);
+    assert_eq!(step(&mut gate, &about(DeclaredClass::Evolution), &stop(), &None).0, Vote::Pass);
     for other in [
         RecordedClassification::unproven("ambiguous"),
         RecordedClassification::Proved { level: Text::from("L1"), proof: json!({}) },
@@ -134,8 +137,7 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
 fn right_after_a_write_it_is_only_noted() {
     let call = ChangeSource::Call { tool: Text::from("Edit"), id: None };
     let traces = vec![ChangeRecord::Seen(trace(call, RecordedClassification::Changed { witness: witness() }))];
-    let facts =
-        Answers { changed: Some(TraceFindings { traces, ..TraceFindings::default() }), ..Answers::default() };
+    let facts = Some(TraceFindings { traces, ..TraceFindings::default() });
     let input = finished("Edit", json!({"file_path": "a"}));
     let (vote, _) = step(&mut TraceGate::default(), &about(DeclaredClass::Refactor), &input, &facts);
     assert!(matches!(&vote, Vote::Note(note) if note.as_str().starts_with("class_mismatch: ")), "{vote:?}");

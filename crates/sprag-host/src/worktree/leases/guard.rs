@@ -16,7 +16,7 @@ use sprag_base::time::Timestamp;
 use sprag_govern::event::Input;
 use sprag_govern::gates::stale::StaleMode;
 use sprag_govern::gates::stale::facts::GuardLevel;
-use sprag_govern::session::Session;
+use sprag_govern::session_facts::SessionFacts;
 
 use crate::store::journal;
 use crate::world::World;
@@ -31,14 +31,14 @@ const TAIL: u64 = 32 * 1024;
 /// Files that say what changes are for.
 const INTENTS: &[&str] = &[".sprag/intents.yaml", ".orchestration/active_intents.yaml"];
 
-pub(crate) fn guard(world: &World<'_>, session: &Session, input: &Input) -> GuardLevel {
+pub(crate) fn guard(world: &World<'_>, session: &SessionFacts, input: &Input) -> GuardLevel {
     let root = world.places.worktree.as_ref();
     if root.is_some_and(|root| INTENTS.iter().any(|name| fs::symlink_metadata(root.join(name)).is_ok())) {
         return GuardLevel::Intents;
     }
     let is_always = world.config.settings.govern.gates.stale.mode == StaleMode::Always;
     // Stages work beside each other by design, in worktrees of one clone.
-    let is_stage = input.stage.is_some() || session.about.stage.is_some();
+    let is_stage = input.stage.is_some() || session.stage.is_some();
     let is_guarded = is_always || is_stage || is_other_live(&world.places.store, &input.session, input.at);
     if is_guarded { GuardLevel::Sessions } else { GuardLevel::Off }
 }

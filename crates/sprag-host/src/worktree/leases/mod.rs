@@ -8,15 +8,16 @@ use std::time::{Duration, SystemTime};
 
 use sprag_base::ids::SessionId;
 use sprag_base::time::Timestamp;
+use sprag_govern::decide::DecisionFacts;
 use sprag_govern::event::{Event, Input, Presence};
-use sprag_govern::gates::needs::Answers;
 use sprag_govern::gates::stale::content::ContentHash;
 use sprag_govern::gates::stale::facts::{
     EditFit, FileFacts, FileKind, FileWriter, GuardLevel, LeaseState, OwnWrite, StaleFacts, WriteReport,
 };
-use sprag_govern::gates::stale::file_access::{self, FileAccess, FileUse, WriteManner};
+use sprag_govern::gates::stale::file_access::{FileAccess, FileUse, WriteManner};
+use sprag_govern::gates::stale::read_set::ReadHistory;
 use sprag_govern::gates::stale::{call_id, edits};
-use sprag_govern::session::Session;
+use sprag_govern::session_facts::SessionFacts;
 use sprag_govern::verdict::Ruling;
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
@@ -64,50 +65,75 @@ pub(crate) fn before(
     })
 }
 
-/// Looks at the files of a call. Those that it is about to write are claimed for it, those that it has written
-/// are let go.
-pub(crate) fn inspect_files(world: &World<'_>, input: &Input, session: &Session) -> Option<StaleFacts> {
+/// Looks at the files that a call reads.
+pub(crate) fn read_files(
+    world: &World<'_>,
+    input: &Input,
+    session: &SessionFacts,
+    files: &[FileAccess],
+) -> Option<StaleFacts> {
+    let guard = guard::guard(world, session, input);
+    // Where nobody else is, what a file is like before it is read is all the same.
+    if guard == GuardLevel::Off && matches!(input.event, Event::ToolRequested { .. }) {
+        return Some(StaleFacts { guard, files: Vec::new() });
+    }
+    let mut followed = LinkResolver::default();
+    let files = files.iter().map(|touch| read_file(touch.clone(), followed.path(&touch.path)));
+    Some(StaleFacts { guard, files: files.collect() })
+}
+
+/// Looks at the files of a call that writes. Those that it is about to write are leased for it, those that it has
+/// written are settled. Without the lock of the ledger nothing is written, and a file that is free counts as leased.
+pub(crate) fn lease_files(
+    world: &World<'_>,
+    input: &Input,
+    session: &SessionFacts,
+    files: &[FileAccess],
+    history: &ReadHistory,
+    mode: LeaseMode,
+) -> Option<StaleFacts> {
     let (call, outcome) = match &input.event {
         Event::ToolRequested { call } => (call, None),
         Event::ToolFinished { call, outcome } => (call, Some(outcome)),
         _ => return None,
     };
     let guard = guard::guard(world, session, input);
-    let touches = file_access::touches(call, input);
-    let writes = touches.iter().any(|touch| matches!(touch.how, FileUse::Writes(_)));
-    // Where nobody else is, what a file is like before it is read is all the same.
-    if !writes && guard == GuardLevel::Off && outcome.is_none() {
-        return Some(StaleFacts { guard, files: Vec::new() });
-    }
-    let ledger = match writes {
-        true => Ledger::open(world.disk, &world.places.store),
-        false => Ledger::to_look(world.disk, &world.places.store),
+    let ledger = match mode {
+        LeaseMode::Take => Ledger::open(world.disk, &world.places.store),
+        LeaseMode::Predict => Ledger::to_look(world.disk, &world.places.store),
     };
     let mut followed = LinkResolver::default();
     let now = now(world, input);
-    let cx = LeaseContext { world, input, now, guard, session, call, outcome, ledger };
-    let files = touches.into_iter().map(|touch| {
+    let cx = LeaseContext { world, input, now, guard, history, call, outcome, ledger, mode };
+    let files = files.iter().cloned().map(|touch| {
         let real = followed.path(&touch.path);
         match touch.how {
-            FileUse::Reads(_) => cx.read(touch, real),
+            FileUse::Reads(_) => read_file(touch, real),
             FileUse::Writes(manner) => cx.written(touch, real, manner),
         }
     });
     Some(StaleFacts { guard, files: files.collect() })
 }
 
+/// Whether leases are taken, or only looked at to see which would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeaseMode {
+    Take,
+    Predict,
+}
+
 /// Lets go of what was claimed for a call that is not made after all.
-pub(crate) fn release(world: &World<'_>, input: &Input, facts: &Answers, ruling: &Ruling) {
+pub(crate) fn release(world: &World<'_>, input: &Input, leases: &StaleFacts, ruling: &Ruling) {
     let is_refused = match ruling {
         Ruling::Hold { .. } => true,
         // Nobody is there to be asked.
         Ruling::Ask { .. } => input.presence == Presence::Headless,
         Ruling::Pass | Ruling::Allow { .. } => false,
     };
-    let (Event::ToolRequested { call }, Some(seen), true) = (&input.event, &facts.seen, is_refused) else {
+    let (Event::ToolRequested { call }, true) = (&input.event, is_refused) else {
         return;
     };
-    let ours: Vec<&FileFacts> = seen.files.iter().filter(|file| file.claim == LeaseState::Ours).collect();
+    let ours: Vec<&FileFacts> = leases.files.iter().filter(|file| file.claim == LeaseState::Ours).collect();
     if ours.is_empty() {
         return;
     }
@@ -122,10 +148,13 @@ pub(crate) fn release(world: &World<'_>, input: &Input, facts: &Answers, ruling:
 }
 
 /// Whether it is time to look whether too much is kept: after a session begins or ends, and now and then.
-pub(crate) fn is_due(input: &Input, facts: &Answers) -> bool {
+pub(crate) fn is_due(input: &Input, facts: &DecisionFacts) -> bool {
     match &input.event {
         Event::SessionStarted { .. } | Event::SessionEnded { .. } => true,
-        Event::ToolFinished { .. } => facts.seen.is_some() && input.at.millis() % 64 == 0,
+        Event::ToolFinished { .. } => {
+            let has_looked = facts.prepared.leases.is_some() || facts.answers.stale.is_some();
+            has_looked && input.at.millis() % 64 == 0
+        }
         _ => false,
     }
 }
@@ -149,23 +178,17 @@ struct LeaseContext<'a> {
     input: &'a Input,
     now: Timestamp,
     guard: GuardLevel,
-    session: &'a Session,
+    history: &'a ReadHistory,
     call: &'a ToolCall,
     outcome: Option<&'a ToolOutcome>,
     ledger: Ledger<'a>,
+    mode: LeaseMode,
 }
 
 impl LeaseContext<'_> {
-    /// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
-    fn read(&self, touch: FileAccess, real: String) -> FileFacts {
-        let found = file::read_unless_known(Path::new(&real), |_| false).found;
-        plain(touch, real, found)
-    }
-
     fn written(&self, touch: FileAccess, real: String, manner: WriteManner) -> FileFacts {
-        let stale = &self.session.gates.stale;
         let looked =
-            file::read_unless_known(Path::new(&real), |stamp| stale.knows_stamp(self.input, &real, stamp));
+            file::read_unless_known(Path::new(&real), |stamp| self.history.knows_stamp(&real, stamp));
         let name = LeasedPath::resolve(&real, self.world.places.common.as_deref());
         let mut page = self.ledger.page(&name);
         let mut file = plain(touch, real, looked.found);
@@ -198,7 +221,7 @@ impl LeaseContext<'_> {
             .rev()
             .find(|turn| turn.root != name.root && turn.session != self.input.session && is_recent(turn));
         file.elsewhere = elsewhere.map(|turn| (turn.writer(), turn.root.clone()));
-        let seen = self.session.gates.stale.seen(self.input, &file.real).map(|entry| entry.content);
+        let seen = self.history.seen(&file.real).map(|entry| entry.content);
         if let (None, Some(seen), Some(now)) = (self.outcome, seen, &looked.text)
             && content.is_some_and(|content| content.short() != seen)
         {
@@ -249,7 +272,8 @@ impl LeaseContext<'_> {
             planned: planned.as_deref().map(ContentHash::hash_bytes),
             done: None,
         });
-        if self.ledger.put(name, page) { LeaseState::Ours } else { LeaseState::None }
+        let is_ours = self.mode == LeaseMode::Predict || self.ledger.put(name, page);
+        if is_ours { LeaseState::Ours } else { LeaseState::None }
     }
 
     /// What became of a file that the call was to write.
@@ -330,6 +354,12 @@ impl LeaseContext<'_> {
     fn has_failed(&self) -> bool {
         matches!(self.outcome, Some(ToolOutcome::Failed { .. } | ToolOutcome::Launched))
     }
+}
+
+/// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
+fn read_file(touch: FileAccess, real: String) -> FileFacts {
+    let found = file::read_unless_known(Path::new(&real), |_| false).found;
+    plain(touch, real, found)
 }
 
 fn plain(touch: FileAccess, real: String, found: FileKind) -> FileFacts {

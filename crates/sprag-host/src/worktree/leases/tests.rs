@@ -10,15 +10,15 @@ use tempfile::TempDir;
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::gates::needs::SharedNeeds;
+use sprag_govern::gates::stale::file_access;
 use sprag_policy::call::InputCompleteness;
 
 use super::*;
 use crate::clients::claude::TOOLS;
+use crate::pipeline::{self, PipelineMode};
 use crate::sys::disk::{ReadOnly, RealDisk};
 use crate::sys::env::Env;
 use crate::sys::locations::Locations;
-use crate::{answers, pipeline};
 
 /// A repository and somebody at work in it.
 struct Desk {
@@ -61,7 +61,7 @@ impl Desk {
     fn asks(&self, session: &str, file: &str, seconds: i64) -> LeaseState {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let input = self.input(session, Event::ToolRequested { call }, seconds);
-        let seen = inspect_files(&self.world(), &input, &Session::default()).unwrap();
+        let seen = leases(&self.world(), &input).unwrap();
         seen.files[0].claim.clone()
     }
 
@@ -69,10 +69,19 @@ impl Desk {
     fn wrote(&self, session: &str, file: &str, seconds: i64) -> WriteReport {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
-        let seen =
-            inspect_files(&self.world(), &self.input(session, event, seconds), &Session::default()).unwrap();
+        let seen = leases(&self.world(), &self.input(session, event, seconds)).unwrap();
         seen.files[0].wrote.clone().unwrap()
     }
+}
+
+/// Takes leases as the pipeline does, for a session that has read nothing.
+fn leases(world: &World<'_>, input: &Input) -> Option<StaleFacts> {
+    let (Event::ToolRequested { call } | Event::ToolFinished { call, .. }) = &input.event else {
+        unreachable!("only calls touch files");
+    };
+    let files = file_access::touches(call, input);
+    let history = ReadHistory::default();
+    lease_files(world, input, &SessionFacts::default(), &files, &history, LeaseMode::Take)
 }
 
 fn is_held(claim: &LeaseState) -> bool {
@@ -113,7 +122,7 @@ fn whoever_takes_too_long_is_told_what_was_written_before_it() {
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "late\n"}));
     fs::write(desk.root().join("a"), "late\n").unwrap();
     let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
-    let seen = inspect_files(&desk.world(), &desk.input("slow", event, 12), &Session::default()).unwrap();
+    let seen = leases(&desk.world(), &desk.input("slow", event, 12)).unwrap();
     let Some(WriteReport { fit: EditFit::Shared { kept: Some(kept) }, .. }) = &seen.files[0].wrote else {
         panic!("{:?}", seen.files[0].wrote);
     };
@@ -151,7 +160,7 @@ fn a_call_that_is_refused_lets_go_of_its_files() {
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "new\n"}));
     let input = desk.input("one", Event::ToolRequested { call }, 0);
     let world = desk.world();
-    let found = answers::gather(SharedNeeds::SEEN, &world, &input, &Session::default());
+    let found = leases(&world, &input).unwrap();
     release(&world, &input, &found, &Ruling::Pass);
     assert!(is_held(&desk.asks("two", "a", 1)));
     let reason = sprag_govern::reason::Reason::new("x", "x", "x");
@@ -207,7 +216,7 @@ fn alone_a_read_is_not_looked_at_before_it_is_made() {
     let looked = |name: &str| {
         let call = desk.call(name, json!({"file_path": desk.root().join("a"), "command": "cat a"}));
         let input = desk.input("one", Event::ToolRequested { call }, 0);
-        let seen = inspect_files(&desk.world(), &input, &Session::default()).unwrap();
+        let seen = leases(&desk.world(), &input).unwrap();
         (seen.guard, seen.files.len())
     };
     assert_eq!([looked("Read"), looked("Bash")], [(GuardLevel::Off, 0); 2]);
@@ -228,9 +237,9 @@ fn a_session_is_at_work_until_it_ends_or_is_not_heard_of() {
         let then = Duration::from_secs(1_800_000_000 - 60 * minutes);
         file.set_modified(SystemTime::UNIX_EPOCH + then).unwrap();
     };
-    let mut session = Session::default();
+    let mut session = SessionFacts::default();
     let input = Input::new(at, SessionId::new("mine"), Event::Tick);
-    let guard = || guard::guard(&desk.world(), &Session::default(), &input);
+    let guard = || guard::guard(&desk.world(), &SessionFacts::default(), &input);
     put("mine.jsonl", "{}", 0);
     put("notes.txt", "{}", 0);
     put("idle.jsonl", r#"{"set":{"about":{"ended":false}}}"#, 31);
@@ -238,10 +247,10 @@ fn a_session_is_at_work_until_it_ends_or_is_not_heard_of() {
     symlink("/dev/zero", journals.join("link.jsonl")).unwrap();
     assert_eq!(guard(), GuardLevel::Off);
     // A stage is never alone: what its record says, or the run that started it.
-    session.about.stage = Some(Text::from("parser"));
+    session.stage = Some(Text::from("parser"));
     assert_eq!(guard::guard(&desk.world(), &session, &input), GuardLevel::Sessions);
     let of_run = Input { stage: Some(Text::from("parser")), ..input.clone() };
-    assert_eq!(guard::guard(&desk.world(), &Session::default(), &of_run), GuardLevel::Sessions);
+    assert_eq!(guard::guard(&desk.world(), &SessionFacts::default(), &of_run), GuardLevel::Sessions);
     put("other.jsonl", "not even a record", 29);
     assert_eq!(guard(), GuardLevel::Sessions);
 }
@@ -256,7 +265,7 @@ fn a_pipe_is_told_from_a_file_without_being_opened() {
     for name in ["pipe", "link"] {
         let call = desk.call("Write", json!({"file_path": desk.root().join(name), "content": "x"}));
         let input = desk.input("one", Event::ToolRequested { call }, 0);
-        let seen = inspect_files(&desk.world(), &input, &Session::default()).unwrap();
+        let seen = leases(&desk.world(), &input).unwrap();
         assert_eq!(seen.files[0].found, FileKind::Odd, "{name}");
     }
 }
@@ -267,7 +276,7 @@ fn a_rehearsal_leaves_nothing_behind() {
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "x"}));
     let input = desk.input("one", Event::ToolRequested { call }, 0);
     let world = World::new(&desk.env, &ReadOnly, Locations::find(&desk.root(), &desk.env).unwrap());
-    pipeline::dry_run(&world, &input);
+    pipeline::process_event(&world, &input, PipelineMode::DryRun);
     assert!(!desk.claims().exists());
 }
 

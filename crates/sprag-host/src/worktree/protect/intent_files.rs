@@ -14,7 +14,8 @@ use sprag_govern::facts::ProtectedDamage;
 use sprag_govern::gates::scope;
 
 use super::snapshot::{
-    DirStamp, GuardedPart, ProtectedSnapshot, ProtectedStamp, locked, put_aside, read_bytes, write_in,
+    DirStamp, GuardedPart, ProtectedSnapshot, ProtectedStamp, RestoreMode, locked, put_aside, read_bytes,
+    write_in,
 };
 use crate::config::hash_of;
 use crate::git::history;
@@ -61,6 +62,7 @@ pub(crate) fn take_away(
     kept: &ProtectedSnapshot,
     path: &Path,
     now: Timestamp,
+    mode: RestoreMode,
 ) -> Option<ProtectedDamage> {
     fs::symlink_metadata(path).ok()?;
     let worktree = world.places.worktree.as_deref()?;
@@ -68,8 +70,11 @@ pub(crate) fn take_away(
     if !adds_intents || !files(worktree).any(|file| kept.files.contains_key(&file)) {
         return None;
     }
-    let aside = read_bytes(path).ok().and_then(|bytes| put_aside(world, path, &bytes, now));
+    let aside = read_bytes(path).ok().and_then(|bytes| put_aside(world, path, &bytes, now, mode));
     let path_text = path.display().to_string();
+    if mode == RestoreMode::Predict {
+        return Some(ProtectedDamage::Restored { path: path_text, kept: aside });
+    }
     Some(match world.disk.remove(path) {
         Ok(()) => ProtectedDamage::Restored { path: path_text, kept: aside },
         Err(error) => ProtectedDamage::Left {

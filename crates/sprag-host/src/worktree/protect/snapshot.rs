@@ -143,37 +143,57 @@ pub(crate) fn before(world: &World<'_>, input: &Input) {
     kept.unwrap_or_default();
 }
 
+/// Whether damage is undone, or only compared to see what would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RestoreMode {
+    Restore,
+    Predict,
+}
+
 /// Puts back what a call has changed.
-pub(crate) fn after(world: &World<'_>, input: &Input) -> Vec<ProtectedDamage> {
-    let mut damage = Vec::new();
+pub(crate) fn after(world: &World<'_>, input: &Input, mode: RestoreMode) -> Vec<ProtectedDamage> {
     // Most calls could be read, and nothing was kept for them.
     let mark = mark(world, input);
-    if !mark.exists() || world.disk.remove(&mark).is_err() {
-        return damage;
+    if !mark.exists() {
+        return Vec::new();
     }
-    let looked = locked(world, |kept| {
-        if kept.is_as_it_was(&whose(world, input)) {
-            return Ok(());
-        }
-        let mut files: BTreeMap<PathBuf, GuardedPart> =
-            guarded(&world.places, &input.home).into_iter().collect();
-        // What is gone is in no directory any more.
-        kept.files.keys().for_each(|path| {
-            files.entry(path.clone()).or_insert_with(|| intent_files::guard(&world.places, path));
+    let mut damage = Vec::new();
+    if mode == RestoreMode::Predict {
+        undo_all(world, input, &read_kept(world), mode, &mut damage);
+    } else if world.disk.remove(&mark).is_ok() {
+        let looked = locked(world, |kept| {
+            undo_all(world, input, kept, mode, &mut damage);
+            Ok(())
         });
-        for (path, guard) in files {
-            damage.extend(match guard {
-                GuardedPart::Intents if intent_files::is_from_git(world, input, &path) => None,
-                GuardedPart::Intents if !kept.files.contains_key(&path) => {
-                    intent_files::take_away(world, kept, &path, input.at)
-                }
-                guard => undo(world, kept, &path, guard, input.at),
-            });
-        }
-        Ok(())
-    });
-    looked.unwrap_or_default();
+        looked.unwrap_or_default();
+    }
     damage
+}
+
+fn undo_all(
+    world: &World<'_>,
+    input: &Input,
+    kept: &ProtectedSnapshot,
+    mode: RestoreMode,
+    damage: &mut Vec<ProtectedDamage>,
+) {
+    if kept.is_as_it_was(&whose(world, input)) {
+        return;
+    }
+    let mut files: BTreeMap<PathBuf, GuardedPart> = guarded(&world.places, &input.home).into_iter().collect();
+    // What is gone is in no directory any more.
+    kept.files.keys().for_each(|path| {
+        files.entry(path.clone()).or_insert_with(|| intent_files::guard(&world.places, path));
+    });
+    for (path, guard) in files {
+        damage.extend(match guard {
+            GuardedPart::Intents if intent_files::is_from_git(world, input, &path) => None,
+            GuardedPart::Intents if !kept.files.contains_key(&path) => {
+                intent_files::take_away(world, kept, &path, input.at, mode)
+            }
+            guard => undo(world, kept, &path, guard, input.at, mode),
+        });
+    }
 }
 
 fn whose(world: &World<'_>, input: &Input) -> (PathBuf, String) {
@@ -207,6 +227,7 @@ fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
     Ok(is_any)
 }
 
+const KEPT: &str = "kept.bin";
 /// More than a list of guarded files takes.
 const KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -220,18 +241,20 @@ pub(crate) fn locked(
     if !lock_within(&lock, LOCK_WAIT)? {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let path = dir.join("kept.bin");
-    let before: ProtectedSnapshot = disk::read_regular(&path, KEPT_BYTES)
-        .ok()
-        .and_then(|bytes| postcard::from_bytes(&bytes).ok())
-        .unwrap_or_default();
+    let before = read_kept(world);
     let mut kept = before.clone();
     work(&mut kept)?;
     if kept != before {
+        let path = dir.join(KEPT);
         disk::replace_derived(world.disk, &path, &postcard::to_allocvec(&kept).map_err(io::Error::other)?)?;
         drop_unused(world, &before, &kept);
     }
     Ok(())
+}
+
+fn read_kept(world: &World<'_>) -> ProtectedSnapshot {
+    let bytes = disk::read_regular(&dir(world).join(KEPT), KEPT_BYTES).ok();
+    bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default()
 }
 
 /// Contents that no kept file has any more.
@@ -300,6 +323,7 @@ fn undo(
     path: &Path,
     guard: GuardedPart,
     now: Timestamp,
+    mode: RestoreMode,
 ) -> Option<ProtectedDamage> {
     let left = |why: String| Some(ProtectedDamage::Left { path: path.display().to_string(), why });
     let found = fs::symlink_metadata(path).ok();
@@ -322,7 +346,10 @@ fn undo(
     if is_same && dir_id == Some(stamp.dir) && found.is_some_and(|found| found.mode() == stamp.mode) {
         return None;
     }
-    let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now));
+    let aside = became.filter(|_| !is_same).and_then(|bytes| put_aside(world, path, &bytes, now, mode));
+    if mode == RestoreMode::Predict {
+        return Some(ProtectedDamage::Restored { path: path.display().to_string(), kept: aside });
+    }
     let put = put_back(path, &wanted, stamp).or_else(|error| match guard {
         GuardedPart::Intents => intent_files::remake(&world.places, path, &wanted, stamp.mode),
         GuardedPart::Whole | GuardedPart::Members => Err(error),
@@ -354,15 +381,23 @@ fn with_members(before: &[u8], now: &[u8]) -> Vec<u8> {
     serde_json::to_vec_pretty(&Value::Object(members)).unwrap_or_else(|_| before.to_vec())
 }
 
-pub(crate) fn put_aside(world: &World<'_>, path: &Path, bytes: &[u8], now: Timestamp) -> Option<String> {
+pub(crate) fn put_aside(
+    world: &World<'_>,
+    path: &Path,
+    bytes: &[u8],
+    now: Timestamp,
+    mode: RestoreMode,
+) -> Option<String> {
     let name = path.file_name()?.to_string_lossy().into_owned();
     let aside = dir(world).join("damaged");
-    world.disk.make_dirs(&aside).ok()?;
-    if fs::read_dir(&aside).ok()?.count() >= ASIDE {
+    if fs::read_dir(&aside).into_iter().flatten().count() >= ASIDE {
         return None;
     }
     let file = aside.join(format!("{}-{name}", now.millis()));
-    disk::replace(world.disk, &file, bytes).ok()?;
+    if mode == RestoreMode::Restore {
+        world.disk.make_dirs(&aside).ok()?;
+        disk::replace(world.disk, &file, bytes).ok()?;
+    }
     Some(file.display().to_string())
 }
 

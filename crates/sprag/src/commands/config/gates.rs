@@ -27,7 +27,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Some(named) => {
             let session = report::find_session::find_session(&world, Some(named), cx.now)?;
             let read = journal::read(&journal::path(&world.store(), &session));
-            read.map(|(loaded, _)| loaded.session.gates.states()).unwrap_or_default()
+            read.map(|(loaded, _)| loaded.session.gate_states()).unwrap_or_default()
         }
     };
     let settings = config::load(&world.places, &cx.env).settings;

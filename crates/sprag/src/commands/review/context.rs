@@ -63,7 +63,7 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failur
     let store = world.store();
     let loaded = journal::read(&journal::path(&store, &session)).map(|(loaded, _)| loaded.session);
     let state = loaded.unwrap_or_default();
-    let since = state.gates.review.case().map(|case| case.since);
+    let since = state.review().case().map(|case| case.since);
     let records = projections::records_of(&store, &session)?;
     let recent = |record: &&Record| since.is_none_or(|since| record.at >= since);
     let last = |found: Vec<Value>| found.into_iter().rev().take(TOLD).rev().collect::<Vec<_>>();
@@ -83,7 +83,7 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failur
     Ok(ReviewContext {
         prompts: last(prompts.collect()),
         observations: last(observed.collect()),
-        review: state.gates.review,
+        review: state.review().clone(),
         session,
         verdicts,
         tree,

@@ -94,8 +94,7 @@ fn refused(store: &sprag_host::store::Store) -> Vec<(SessionId, RefusedCall)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {
         let session = records.iter().rev().find_map(|record| record.session.clone())?;
-        let gates = loaded.session.gates;
-        Some((session, gates.permission.open().chain(gates.scope.open()).collect::<Vec<_>>()))
+        Some((session, loaded.session.open_refusals().collect::<Vec<_>>()))
     });
     of_session
         .flat_map(|(session, refused)| {

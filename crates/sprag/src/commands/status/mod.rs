@@ -12,7 +12,7 @@ use serde_json::json;
 
 use sprag_govern::history::{OpenObligation, SessionList, StatusView};
 use sprag_govern::obligation::Debts;
-use sprag_host::answers;
+use sprag_host::answers::reflection;
 use sprag_host::store::session_registry::LIVE_SECONDS;
 use sprag_host::store::{journal, projections};
 use sprag_host::world::World;
@@ -168,7 +168,7 @@ fn gather(world: &World<'_>, cx: &CommandCx) -> Result<StatusView, Failure> {
         sessions: sessions.rows().into_iter().filter(is_live).cloned().collect(),
         obligations,
         debts: debts.open().to_vec(),
-        tracker: answers::tracker(world).name,
+        tracker: reflection::tracker(world).name,
         warnings: world.config.warnings.clone(),
         off,
     })

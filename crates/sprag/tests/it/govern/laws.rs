@@ -7,10 +7,11 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::decide;
+use sprag_govern::decide::{self, DecisionFacts};
 use sprag_govern::event::{BackgroundWork, Event, Input, PromptAuthor, StartSource, StopRequest};
-use sprag_govern::facts::ConflictMarker;
-use sprag_govern::gates::needs::Answers;
+use sprag_govern::facts::{ConflictMarker, SharedFacts};
+use sprag_govern::gates::integrity::Conflicts;
+use sprag_govern::gates::{Answers, integrity, protection};
 use sprag_govern::report::Report;
 use sprag_govern::session::{Session, UnreadableParts};
 use sprag_govern::settings::GovernSettings;
@@ -56,30 +57,31 @@ fn events() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn facts() -> impl Strategy<Value = Answers> {
-    proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| Answers {
-        ours: vec!["/w/.git/sprag".to_owned()],
-        guarded: vec!["/w/.git/sprag".to_owned()],
-        written: Vec::new(),
-        damage: Vec::new(),
-        head: None,
-        conflicts: files.map(|files| {
-            files
-                .into_iter()
-                .map(|path| ConflictMarker {
-                    digest: Digest::hash_parts([&path]),
-                    path: Text::from(path),
-                    line: 1,
-                })
-                .collect()
-        }),
-        debts: Some(Vec::new()),
-        unresolved: None,
-        rules: Some(sprag_policy::RuleSet::default()),
-        allows: None,
-        judgement: None,
-        role: None,
-        ..Answers::default()
+fn facts() -> impl Strategy<Value = DecisionFacts> {
+    proptest::option::of(proptest::collection::vec("[a-d]", 0..4)).prop_map(|files| {
+        let marker = |path: String| ConflictMarker {
+            digest: Digest::hash_parts([&path]),
+            path: Text::from(path),
+            line: 1,
+        };
+        let conflicts = files
+            .map_or(Conflicts::Unknown, |files| Conflicts::Found(files.into_iter().map(marker).collect()));
+        let places = vec!["/w/.git/sprag".to_owned()];
+        Answers {
+            shared: SharedFacts {
+                debts: Some(Vec::new()),
+                rules: Some(sprag_policy::RuleSet::default()),
+                ..SharedFacts::default()
+            },
+            protection: protection::Answer {
+                ours: places.clone(),
+                guarded: places,
+                ..protection::Answer::default()
+            },
+            integrity: integrity::Answer { conflicts, unresolved: None },
+            ..Answers::default()
+        }
+        .into()
     })
 }
 
@@ -121,9 +123,10 @@ proptest! {
         for (at, (event, facts, pause)) in steps.into_iter().enumerate() {
             now += pause;
             let input = input(event, now);
-            let _asked = decide::needs(&session, &input, &policy);
+            let shared = decide::shared(&session, &input, &policy);
+            let _asked = decide::ask(&session, &input, &policy, &SharedFacts::default()).is_slow() || shared.is_slow();
             let before = session.clone();
-            let step = decide::decide(session, &input, &facts, &policy, None);
+            let step = decide::decide(session, &input, &facts, &policy);
             session = step.session;
             if let Event::StopRequested(_) = input.event {
                 let is_hold = matches!(step.verdict.ruling, Ruling::Hold { .. });
@@ -150,7 +153,7 @@ proptest! {
         if let Value::Object(set) = set {
             session.apply(set);
         }
-        decide::decide(session, &input(Event::Tick, 0), &Answers::default(), &GovernSettings::default(), None);
+        decide::decide(session, &input(Event::Tick, 0), &DecisionFacts::default(), &GovernSettings::default());
     }
 
     /// Unknown JSON passes: it parses to nothing, or is refused, and never panics.

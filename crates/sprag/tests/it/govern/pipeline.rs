@@ -10,10 +10,11 @@ use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_check::{CheckOutcome as Passed, CheckRan, CheckStatus, Profile, Results};
-use sprag_govern::decide;
+use sprag_govern::decide::{self, DecisionFacts};
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
-use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, SessionChanges, Size};
-use sprag_govern::gates::needs::Answers;
+use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, SessionChanges, SharedFacts, Size};
+use sprag_govern::gates::integrity::Conflicts;
+use sprag_govern::gates::{Answers, commit, completion, integrity, reflection, review};
 use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::trackers::Ticket;
@@ -34,7 +35,7 @@ const TOOLS: &[ToolRow] = &[
 struct Played {
     actor: Actor,
     event: Event,
-    facts: Answers,
+    facts: DecisionFacts,
     pause: i64,
 }
 
@@ -111,7 +112,7 @@ fn events() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn facts() -> impl Strategy<Value = Answers> {
+fn facts() -> impl Strategy<Value = DecisionFacts> {
     let size = prop_oneof![
         1 => Just(None),
         1 => Just(Some(Size::Unknown)),
@@ -122,38 +123,55 @@ fn facts() -> impl Strategy<Value = Answers> {
     let checks = proptest::option::weighted(0.8, any::<bool>());
     let others = (checks, proptest::option::of("[ab]"), any::<bool>());
     (size, conflicts, any::<bool>(), answers, others).prop_map(
-        |(size, conflicts, is_for_tickets, answers, others)| Answers {
-            checks: others.0.map(checked),
-            tree: others.1.map(Text::from),
-            token: Some(Text::from(TOKEN)),
-            uncommitted: Some(if others.2 { vec!["a.rs".to_owned()] } else { Vec::new() }),
-            changes: size.map(|size| SessionChanges {
-                size,
-                paths: vec!["a.rs".to_owned()],
-                ..SessionChanges::default()
-            }),
-            conflicts: conflicts.map(|paths| {
-                let conflict = |path: &String| ConflictMarker {
-                    path: Text::from(path.as_str()),
-                    line: 1,
-                    digest: Digest::hash_parts([path]),
-                };
-                paths.iter().map(conflict).collect()
-            }),
-            tracker: Some(DetectedTracker { name: Text::from("beads"), is_for_tickets, active: None }),
-            closed: Some(
-                answers
-                    .into_iter()
-                    .map(|(id, is_closed)| Closed {
-                        call: Text::new(format!("c{id}")),
-                        ticket: Ticket { id: Text::new(format!("T-{id}")), tracker: Text::from("beads") },
-                        is_closed,
-                    })
-                    .collect(),
-            ),
-            rules: Some(sprag_policy::RuleSet::default()),
-            debts: Some(Vec::new()),
-            ..Answers::default()
+        |(size, conflicts, is_for_tickets, answers, others)| {
+            let marker = |path: &String| ConflictMarker {
+                path: Text::from(path.as_str()),
+                line: 1,
+                digest: Digest::hash_parts([path]),
+            };
+            let closed = |(id, is_closed)| Closed {
+                call: Text::new(format!("c{id}")),
+                ticket: Ticket { id: Text::new(format!("T-{id}")), tracker: Text::from("beads") },
+                is_closed,
+            };
+            Answers {
+                shared: SharedFacts {
+                    tree: others.1.map(Text::from),
+                    changes: size.map(|size| SessionChanges {
+                        size,
+                        paths: vec!["a.rs".to_owned()],
+                        ..SessionChanges::default()
+                    }),
+                    rules: Some(sprag_policy::RuleSet::default()),
+                    debts: Some(Vec::new()),
+                    ..SharedFacts::default()
+                },
+                completion: others
+                    .0
+                    .map_or(completion::Answer::NotRun, |passes| completion::Answer::Ran(checked(passes))),
+                review: review::Answer { token: Some(Text::from(TOKEN)), peers: Vec::new() },
+                commit: commit::Answer {
+                    uncommitted: Some(if others.2 { vec!["a.rs".to_owned()] } else { Vec::new() }),
+                    ..commit::Answer::default()
+                },
+                integrity: integrity::Answer {
+                    conflicts: conflicts.map_or(Conflicts::Unknown, |paths| {
+                        Conflicts::Found(paths.iter().map(marker).collect())
+                    }),
+                    unresolved: None,
+                },
+                reflection: reflection::Answer {
+                    tracker: Some(DetectedTracker {
+                        name: Text::from("beads"),
+                        is_for_tickets,
+                        active: None,
+                    }),
+                    closed: answers.into_iter().map(closed).collect(),
+                    ..reflection::Answer::default()
+                },
+                ..Answers::default()
+            }
+            .into()
         },
     )
 }
@@ -190,8 +208,8 @@ fn held(session: &Session, id: &SessionId, event: &Event, ruling: &Ruling) -> Ve
         Event::SubagentStopped(_) => Vec::new(),
         // Only what one gate objects to.
         _ => {
-            let open = session.gates.open(id).into_iter().filter(|(open, _)| open == gate);
-            open.map(|(_, obligation)| obligation.digest).collect()
+            let open = session.open(id).into_iter().filter(|open| open.gate.as_str() == *gate);
+            open.map(|open| open.obligation.digest).collect()
         }
     }
 }
@@ -213,8 +231,8 @@ proptest! {
             let at = Timestamp::from_millis(0).plus_seconds(now);
             let input = Input { actor, ..Input::new(at, id.clone(), event).within("/w") };
             let before = owed(&session, &id);
-            let review = session.gates.states().into_iter().find(|(gate, _)| *gate == "review").unwrap().1;
-            let step = decide::decide(session, &input, &facts, &policy, None);
+            let review = session.gate_states().into_iter().find(|(gate, _)| *gate == "review").unwrap().1;
+            let step = decide::decide(session, &input, &facts, &policy);
             session = step.session;
             let after = owed(&session, &id);
             let is_held = matches!(step.verdict.ruling, Ruling::Hold { .. });
@@ -243,9 +261,10 @@ proptest! {
                 let is_debt = step.effects.iter().any(|effect| effect.record.kind() == "debt.opened" && effect.record.body()["gate"] == gate.as_str());
                 let is_discharged = is_report && !is_held;
                 let is_mended = match gate.as_str() {
-                    "integrity" => facts.conflicts.is_some(),
-                    "completion" => facts.checks.as_ref().is_some_and(|results| results.status() != CheckStatus::Failed),
-                    "commit" => facts.uncommitted.is_some(),
+                    "integrity" => facts.answers.integrity.conflicts != Conflicts::Unknown,
+                    "completion" => matches!(&facts.answers.completion, completion::Answer::Ran(results)
+                        if results.status() != CheckStatus::Failed),
+                    "commit" => facts.answers.commit.uncommitted.is_some(),
                     // That the approved tree is there was in doubt, and has been found out.
                     "review" => ["approved", "idle"].contains(&review),
                     _ => false,

@@ -10,9 +10,11 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_check::{CheckOutcome as Passed, CheckRan, Profile, Results};
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
-use sprag_govern::facts::{ConflictMarker, DetectedTracker, SessionChanges, Size};
-use sprag_govern::gates::commit::CommitMode;
-use sprag_govern::gates::needs::Answers;
+use sprag_govern::facts::{ConflictMarker, DetectedTracker, SessionChanges, SharedFacts, Size};
+use sprag_govern::gates::before::Prepared;
+use sprag_govern::gates::commit::{self, CommitMode};
+use sprag_govern::gates::integrity::Conflicts;
+use sprag_govern::gates::{Answers, completion, integrity, reflection, review};
 use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::settings::GovernSettings;
@@ -88,7 +90,7 @@ fn happenings() -> Vec<Happening> {
             facts: |facts| {
                 let ticket = Ticket { id: Text::from("T-1"), tracker: Text::from("beads") };
                 let item = ActiveTicket { ticket, title: Text::from("x") };
-                facts.tracker = Some(DetectedTracker {
+                facts.reflection.tracker = Some(DetectedTracker {
                     name: Text::from("beads"),
                     is_for_tickets: true,
                     active: Some(item),
@@ -107,32 +109,37 @@ fn happenings() -> Vec<Happening> {
         ),
         stop_after("a stop, little changed", "Done.", |_| {}),
         stop_after("a stop, much changed", "Done.", |facts| {
-            facts.changes = Some(SessionChanges { size: Size::Lines(30), ..SessionChanges::default() });
+            facts.shared.changes =
+                Some(SessionChanges { size: Size::Lines(30), ..SessionChanges::default() });
         }),
         stop_after("a stop, conflict markers left", "Done.", |facts| {
-            facts.conflicts = Some(vec![ConflictMarker {
+            facts.integrity.conflicts = Conflicts::Found(vec![ConflictMarker {
                 path: Text::from("a"),
                 line: 1,
                 digest: sprag_base::digest::Digest::hash_parts(["a"]),
             }]);
         }),
         stop_after("a stop with a question", "Shall I go on?", |facts| {
-            facts.changes = Some(SessionChanges { size: Size::Lines(30), ..SessionChanges::default() });
+            facts.shared.changes =
+                Some(SessionChanges { size: Size::Lines(30), ..SessionChanges::default() });
         }),
         stop_after("a stop, said to be done, checks fail", "All done.", |facts| {
-            facts.checks = Some(checked(Passed::Failed { code: Some(1), tail: Text::from("1 failed") }));
+            facts.completion = completion::Answer::Ran(checked(Passed::Failed {
+                code: Some(1),
+                tail: Text::from("1 failed"),
+            }));
         }),
         stop_after("a stop, said to be done, checks pass", "All done.", |facts| {
-            facts.checks = Some(checked(Passed::Passed));
+            facts.completion = completion::Answer::Ran(checked(Passed::Passed));
         }),
         stop_after("a stop, work not committed", "Done.", |facts| {
             let path = "a.rs".to_owned();
-            facts.changes = Some(SessionChanges {
+            facts.shared.changes = Some(SessionChanges {
                 size: Size::Lines(1),
                 paths: vec![path.clone()],
                 ..SessionChanges::default()
             });
-            facts.uncommitted = Some(vec![path]);
+            facts.commit.uncommitted = Some(vec![path]);
         }),
         happening("a stop while agents work", stop("I wait.", BackgroundWork::Yes)),
         happening("`sprag reflect`, in form", reflected(GOOD)),
@@ -151,7 +158,7 @@ fn happenings() -> Vec<Happening> {
         reviewing("a reviewer stops", vec![(reviewer(), Event::SubagentStopped(StopRequest::default()))]),
         reviewing("the author runs `sprag decide`", decided(ReviewResult::Complete, Actor::Main)),
         stop_after("a stop, changed since a verdict", "Done.", |facts| {
-            facts.tree = Some(Text::from("other"))
+            facts.shared.tree = Some(Text::from("other"))
         }),
         happening("the session ends", Event::SessionEnded { why: Text::from("other") }),
     ]
@@ -198,17 +205,25 @@ const TOKEN: &str = "sprt_00112233445566778899aabbccddeeff";
 /// What the host would say of an ordinary repository.
 fn ordinary() -> Answers {
     Answers {
-        changes: Some(SessionChanges { size: Size::Lines(1), ..SessionChanges::default() }),
-        conflicts: Some(Vec::new()),
-        tracker: Some(DetectedTracker { name: Text::from("session"), is_for_tickets: false, active: None }),
-        closed: Some(Vec::new()),
-        debts: Some(Vec::new()),
-        rules: Some(RuleSet::default()),
-        start: Some(Text::from("start")),
-        tree: Some(Text::from("tree")),
-        token: Some(Text::from(TOKEN)),
-        checks: Some(checked(Passed::Passed)),
-        uncommitted: Some(Vec::new()),
+        shared: SharedFacts {
+            changes: Some(SessionChanges { size: Size::Lines(1), ..SessionChanges::default() }),
+            debts: Some(Vec::new()),
+            rules: Some(RuleSet::default()),
+            tree: Some(Text::from("tree")),
+            ..SharedFacts::default()
+        },
+        integrity: integrity::Answer { conflicts: Conflicts::Found(Vec::new()), unresolved: None },
+        reflection: reflection::Answer {
+            tracker: Some(DetectedTracker {
+                name: Text::from("session"),
+                is_for_tickets: false,
+                active: None,
+            }),
+            ..reflection::Answer::default()
+        },
+        review: review::Answer { token: Some(Text::from(TOKEN)), peers: Vec::new() },
+        completion: completion::Answer::Ran(checked(Passed::Passed)),
+        commit: commit::Answer { uncommitted: Some(Vec::new()), ..commit::Answer::default() },
         ..Answers::default()
     }
 }
@@ -229,7 +244,9 @@ fn play(mut session: Session, happening: &Happening, policy: &GovernSettings) ->
         let at = Timestamp::from_millis(0);
         let input =
             Input { actor: actor.clone(), ..Input::new(at, SessionId::new("s"), event.clone()).within("/w") };
-        let step = decide::decide(session, &input, &facts, policy, None);
+        let prepared = Prepared { baseline: Some(Text::from("start")), ..Prepared::default() };
+        let facts = decide::DecisionFacts { answers: facts, prepared, client: None };
+        let step = decide::decide(session, &input, &facts, policy);
         session = step.session;
         answer = match &step.verdict.ruling {
             Ruling::Pass => Answer::default(),
@@ -242,7 +259,7 @@ fn play(mut session: Session, happening: &Happening, policy: &GovernSettings) ->
 }
 
 fn state_of(session: &Session, gate: &str) -> Option<&'static str> {
-    session.gates.states().into_iter().find(|(name, _)| *name == gate).map(|(_, state)| state)
+    session.gate_states().into_iter().find(|(name, _)| *name == gate).map(|(_, state)| state)
 }
 
 /// Every state of a gate that can be reached, each with a session that is in it.

@@ -18,7 +18,7 @@ use sprag_govern::event::{Event, Input, Presence, StartSource, StopRequest};
 use sprag_govern::history::SessionList;
 use sprag_govern::obligation::Debts;
 use sprag_govern::report::Report;
-use sprag_host::pipeline;
+use sprag_host::pipeline::{self, PipelineMode};
 use sprag_host::store::{Store, journal, projections};
 use sprag_host::sys::disk::{Disk, RealDisk};
 use sprag_host::sys::env::Env;
@@ -166,7 +166,7 @@ impl Run {
     fn play(&self, disk: &dyn Disk, session: &str, event: &Event) -> bool {
         let world = self.world(disk);
         let input = input(&self.sandbox, session, event.clone());
-        let Ok(walked) = pipeline::process_event(&world, &input) else {
+        let Ok(walked) = pipeline::process_event(&world, &input, PipelineMode::Real).require_written() else {
             return false;
         };
         if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {

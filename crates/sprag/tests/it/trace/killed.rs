@@ -7,7 +7,7 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_govern::event::{Event, Input, Presence, StartSource, StopRequest};
-use sprag_host::pipeline;
+use sprag_host::pipeline::{self, PipelineMode};
 use sprag_host::sys::disk::{Disk, RealDisk};
 use sprag_host::sys::env::Env;
 use sprag_host::sys::locations::Locations;
@@ -52,7 +52,8 @@ impl Run {
             let input = Input::new(sprag_host::sys::env::now(), SessionId::new("s"), event.clone());
             let input = input.within(&self.sandbox.project.display().to_string());
             let input = Input { presence: Presence::Headless, ..input };
-            if let Ok(walked) = pipeline::process_event(&world, &input) {
+            if let Ok(walked) = pipeline::process_event(&world, &input, PipelineMode::Real).require_written()
+            {
                 sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked).unwrap_or_default();
                 return;
             }

@@ -11,8 +11,10 @@ use sprag_policy::{Rule, RuleSet, Strictness};
 
 use crate::decide;
 use crate::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
-use crate::gates::Gate as _;
-use crate::gates::needs::{Answers, SharedNeeds};
+use crate::facts::{SharedFacts, SharedNeeds};
+use crate::gates::integrity::{self, Conflicts};
+use crate::gates::review;
+use crate::gates::{Answers, Gate as _};
 use crate::obligation::Debts;
 use crate::report::{Report, ReviewDecision, ReviewResult};
 use crate::session::Session;
@@ -62,20 +64,24 @@ impl Desk {
         self.now += 1;
         let at = Timestamp::from_millis(0).plus_seconds(self.now);
         let input = Input { actor, ..Input::new(at, SessionId::new("s"), event).within("/w") };
-        let needs = decide::needs(&self.session, &input, &self.policy);
-        let facts = Answers {
+        let needs = decide::shared(&self.session, &input, &self.policy);
+        let shared = SharedFacts {
             rules: Some(self.rules.clone()),
-            conflicts: Some(Vec::new()),
             tree: self.tree.filter(|_| needs.has(SharedNeeds::TREE)).map(Text::from),
-            token: needs.has(SharedNeeds::TOKEN).then(|| Text::from(self.token.as_str())),
             debts: needs.has(SharedNeeds::DEBTS).then(|| self.debts.open().to_vec()),
-            ..Answers::default()
+            ..SharedFacts::default()
         };
+        let asked = decide::ask(&self.session, &input, &self.policy, &shared).review;
+        let token = asked.map(|_| Text::from(self.token.as_str()));
+        let review = review::Answer { token, ..review::Answer::default() };
+        let integrity =
+            integrity::Answer { conflicts: Conflicts::Found(Vec::new()), ..integrity::Answer::default() };
+        let facts = Answers { shared, review, integrity, ..Answers::default() }.into();
         let mut session = self.session.clone();
         if self.is_unlocked {
             session.gates.forget_single_use();
         }
-        let step = decide::decide(session, &input, &facts, &self.policy, None);
+        let step = decide::decide(session, &input, &facts, &self.policy);
         if !self.is_unlocked {
             self.session = step.session;
             for effect in step.effects {

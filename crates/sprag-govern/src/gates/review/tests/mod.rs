@@ -10,7 +10,8 @@ use sprag_policy::RuleSet;
 use super::*;
 use crate::decide;
 use crate::event::{BackgroundWork, StopRequest};
-use crate::gates::needs::Answers;
+use crate::facts::SharedFacts;
+use crate::gates::Answers;
 use crate::report::ReviewResult;
 use crate::session::Session;
 use crate::verdict::Ruling;
@@ -464,8 +465,9 @@ fn a_session_sent_to_review_owes_nothing() {
             errand: SessionPurpose::Review,
             ..Input::new(Timestamp::from_millis(1), SessionId::new("r"), event).within("/w")
         };
-        let facts = Answers { rules: Some(RuleSet::default()), ..Answers::default() };
-        let step = decide::decide(session, &input, &facts, &desk.policy, None);
+        let shared = SharedFacts { rules: Some(RuleSet::default()), ..SharedFacts::default() };
+        let facts = Answers { shared, ..Answers::default() }.into();
+        let step = decide::decide(session, &input, &facts, &desk.policy);
         assert_eq!((step.verdict.ruling, step.effects), (Ruling::Pass, Vec::new()));
         session = step.session;
     }
@@ -475,8 +477,9 @@ fn a_session_sent_to_review_owes_nothing() {
         ..Input::new(Timestamp::from_millis(1), SessionId::new("r"), Event::ToolRequested { call })
             .within("/w")
     };
-    let facts = Answers { rules: Some(desk.rules.clone()), ..Answers::default() };
-    let step = decide::decide(session, &input, &facts, &desk.policy, None);
+    let shared = SharedFacts { rules: Some(desk.rules.clone()), ..SharedFacts::default() };
+    let facts = Answers { shared, ..Answers::default() }.into();
+    let step = decide::decide(session, &input, &facts, &desk.policy);
     assert_eq!(held(step.verdict.ruling).0, "review_required", "nor may it do what others may not");
 }
 

@@ -13,7 +13,7 @@ use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input, PromptAuthor};
 use sprag_govern::verdict::Ruling;
 use sprag_host::clients::claude::TOOLS;
-use sprag_host::pipeline;
+use sprag_host::pipeline::{self, PipelineMode};
 use sprag_host::sys::disk::{Disk, RealDisk};
 use sprag_host::sys::env::Env;
 use sprag_host::sys::locations::Locations;
@@ -115,7 +115,10 @@ impl Play {
         let world = World::new(&self.env, disk, places);
         let input = Input::new(self.now, SessionId::new(format!("s-{who}")), event);
         let input = input.within(&self.sandbox.project.display().to_string());
-        pipeline::process_event(&world, &input).map(|walked| walked.verdict.ruling).unwrap_or_default()
+        pipeline::process_event(&world, &input, PipelineMode::Real)
+            .require_written()
+            .map(|walked| walked.verdict.ruling)
+            .unwrap_or_default()
     }
 
     fn call(&mut self, tool: &str, input: Value) -> ToolCall {

@@ -9,11 +9,14 @@ use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection as _, Record};
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
-use sprag_govern::decide;
+use sprag_govern::decide::{self, DecisionFacts};
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StartSource, StopRequest};
-use sprag_govern::facts::{ConflictMarker, DetectedTracker, RoleMarks, SessionChanges, Size};
-use sprag_govern::gates::needs::{Answers, SharedNeeds};
-use sprag_govern::gates::scope;
+use sprag_govern::facts::{ConflictMarker, DetectedTracker, RoleMarks, SessionChanges, SharedFacts, Size};
+use sprag_govern::gates::before::Prepared;
+use sprag_govern::gates::integrity::Conflicts;
+use sprag_govern::gates::{
+    Answers, commit, completion, integrity, protection, reflection, review as reviews, scope,
+};
 use sprag_govern::obligation::Debts;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
@@ -225,55 +228,68 @@ impl Core {
             paths: self.checks.paths(name),
             ..SessionChanges::default()
         };
-        let needs = decide::needs(&state, &input, &self.policy);
-        let policy = &self.policy.gates.completion;
-        let plan = state.gates.completion.plan(&state.about, &input, policy, Some(&changes));
+        let shared = SharedFacts {
+            debts: Some(self.debts.open().to_vec()),
+            rules: Some(self.rules.clone()),
+            tree: Some(Text::new(self.tree())),
+            changes: Some(changes),
+            ..SharedFacts::default()
+        };
+        let asked = decide::ask(&state, &input, &self.policy, &shared);
         let mine = self.conflicted.iter().filter(|(_, by)| *by == name);
         let owed: BTreeSet<&str> =
             self.debts.open().iter().flat_map(|open| &open.debt.items).map(Text::as_str).collect();
-        let facts = Answers {
-            ours: vec!["/w/.git/sprag".to_owned()],
-            guarded: vec!["/w/.git/sprag".to_owned()],
-            written: sprag_host::worktree::protect::list::written(&input),
-            damage: Vec::new(),
-            head: None,
-            conflicts: Some(
-                mine.map(|(path, _)| ConflictMarker {
-                    path: Text::from(path.as_str()),
-                    line: 2,
-                    digest: Digest::hash_parts([path]),
-                })
-                .collect(),
-            ),
-            debts: Some(self.debts.open().to_vec()),
-            unresolved: Some(
-                owed.into_iter().filter(|path| self.conflicted.contains_key(*path)).map(Text::from).collect(),
-            ),
-            rules: Some(self.rules.clone()),
-            allows: None,
-            judgement: None,
+        let answers = Answers {
+            protection: protection::Answer {
+                ours: vec!["/w/.git/sprag".to_owned()],
+                guarded: vec!["/w/.git/sprag".to_owned()],
+                agents: Vec::new(),
+                written: sprag_host::worktree::protect::list::written(&input),
+            },
+            integrity: integrity::Answer {
+                conflicts: Conflicts::Found(
+                    mine.map(|(path, _)| ConflictMarker {
+                        path: Text::from(path.as_str()),
+                        line: 2,
+                        digest: Digest::hash_parts([path]),
+                    })
+                    .collect(),
+                ),
+                unresolved: Some(
+                    owed.into_iter()
+                        .filter(|path| self.conflicted.contains_key(*path))
+                        .map(Text::from)
+                        .collect(),
+                ),
+            },
             // Found out once, as by the host.
-            role: needs.has(SharedNeeds::ROLE).then(|| self.role.clone()),
-            checks: plan
-                .filter(|_| needs.has(SharedNeeds::CHECKS))
-                .map(|plan| self.checks.results(plan.profile)),
-            uncommitted: Some(self.checks.uncommitted.iter().cloned().collect()),
-            stash: None,
-            tree: Some(Text::new(self.tree())),
-            token: Some(Text::from(review::TOKEN)),
-            start: Some(Text::from("start")),
-            changes: Some(changes),
-            intents: needs
-                .has(SharedNeeds::INTENTS)
-                .then(|| intents::fact(&self.intents, &self.standings, &input, &self.policy.gates.scope)),
-            tracker: self.tracker.as_ref().map(|name| DetectedTracker {
-                name: Text::from(name.as_str()),
-                is_for_tickets: true,
-                active: None,
-            }),
+            delegation: asked.delegation.map(|_| self.role.clone()),
+            completion: match asked.completion {
+                Some(run) => completion::Answer::Ran(self.checks.results(run.profile)),
+                None => completion::Answer::NotAsked,
+            },
+            commit: commit::Answer {
+                uncommitted: Some(self.checks.uncommitted.iter().cloned().collect()),
+                ..commit::Answer::default()
+            },
+            review: reviews::Answer { token: Some(Text::from(review::TOKEN)), peers: Vec::new() },
+            scope: asked
+                .scope
+                .map(|_| intents::fact(&self.intents, &self.standings, &input, &self.policy.gates.scope)),
+            reflection: reflection::Answer {
+                tracker: self.tracker.as_ref().map(|name| DetectedTracker {
+                    name: Text::from(name.as_str()),
+                    is_for_tickets: true,
+                    active: None,
+                }),
+                ..reflection::Answer::default()
+            },
+            shared,
             ..Answers::default()
         };
-        let step = decide::decide(state, &input, &facts, &self.policy, None);
+        let prepared = Prepared { baseline: Some(Text::from("start")), ..Prepared::default() };
+        let facts = DecisionFacts { answers, prepared, client: None };
+        let step = decide::decide(state, &input, &facts, &self.policy);
         for effect in step.effects {
             let record = Record::new(effect.record.kind(), at, effect.record.body());
             self.debts.apply(&record);

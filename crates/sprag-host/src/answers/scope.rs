@@ -1,0 +1,16 @@
+//! The intents of the repository, and changes outside them.
+
+use sprag_govern::facts::SharedFacts;
+use sprag_govern::gates::scope::Question;
+use sprag_intent::ScopeFacts;
+
+use crate::answers::AnswerCx;
+use crate::intents;
+
+pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>, shared: &SharedFacts) -> Option<ScopeFacts> {
+    let mut facts = intents::gather_scope_facts(cx.world(), cx.input, question.holders_of.as_ref())?;
+    if let (Some(windows), Some(changes)) = (&question.strays_in, &shared.changes) {
+        facts.strays = intents::strays(cx.session_world(), windows, changes);
+    }
+    Some(facts)
+}
