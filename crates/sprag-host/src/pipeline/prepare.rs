@@ -9,9 +9,9 @@ use sprag_govern::gates::protection::Restore;
 
 use crate::answers::AnswerCx;
 use crate::pipeline::PipelineMode;
-use crate::worktree::leases::LeaseMode;
+use crate::worktree::baseline;
+use crate::worktree::leases::{self, LeaseMode};
 use crate::worktree::protect::snapshot::{self, RestoreMode};
-use crate::worktree::{baseline, leases};
 use crate::world::World;
 
 /// Stands for a baseline that a dry run does not take.

@@ -2,6 +2,7 @@
 
 use super::Check;
 
+mod answers;
 mod direction;
 mod discards;
 mod entries;
@@ -30,6 +31,7 @@ pub const CHECKS: &[&Check] = &[
     &purity::CHECK,
     &processes::CHECK,
     &wire::CHECK,
+    &answers::CHECK,
     &unwraps::CHECK,
     &unfinished::CHECK,
     &discards::CHECK,

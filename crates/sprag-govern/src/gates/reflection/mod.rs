@@ -2,6 +2,7 @@
 //! is no tracker and the session changed more than a trifle. Reflecting and skipping are both fine;
 //! saying nothing is not. Only the session's own agent is held; the others may observe.
 
+mod question;
 mod settings;
 mod subagent_reports;
 mod submission;
@@ -14,20 +15,20 @@ use sprag_base::ids::SessionId;
 use sprag_base::settings::SettingSection;
 use sprag_base::text::{Text, quoted, shell_word};
 use sprag_base::time::Timestamp;
-use sprag_memory::learning::Candidate;
 use sprag_memory::records::{Decider, MemoryRecord, WorkOutcome};
-use sprag_memory::write_gate::{CandidateFacts, plausibility};
+use sprag_memory::write_gate::plausibility;
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
 use crate::records::gate::{GateRecord, LastWords};
 use crate::event::{Actor, Event, Input, PromptAuthor, StopRequest};
-use crate::facts::{Closed, DetectedTracker, SharedFacts, SharedNeeds, Size};
+use crate::facts::{SharedFacts, SharedNeeds, Size};
 use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::trackers::{self, ActiveTicket, Ticket};
 use crate::verdict::Vote;
+pub use question::{Answer, Candidates, Question};
 pub use settings::{AutoSkip, SessionMode, Settings, SkipDecider, Ticketing, TrackerSwitches};
 use submission::{AcceptedDigest, Parked};
 use work_item::WorkItem;
@@ -103,33 +104,6 @@ struct Closing {
     /// The call has ended, and the client did not say how.
     #[serde(default)]
     ended: bool,
-}
-
-/// Asks about tickets and candidates.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Question {
-    /// Which tracker is used here.
-    pub wants_tracker: bool,
-    /// What became of tickets whose closing nobody confirmed, each with its call.
-    pub unconfirmed: Vec<(Text<128>, Ticket)>,
-    /// What is known around candidates that are handed in.
-    pub candidates: Option<Candidates>,
-}
-
-/// Candidates that are handed in, each with its place among them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Candidates {
-    pub list: Vec<(usize, Candidate)>,
-    /// The learning that the reporter names.
-    pub named: Option<Text<64>>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    pub tracker: Option<DetectedTracker>,
-    pub closed: Vec<Closed>,
-    /// What is known of the candidates that are handed in.
-    pub candidates: Option<CandidateFacts>,
 }
 
 impl Gate for ReflectionGate {

@@ -6,6 +6,7 @@ pub mod case;
 mod decision;
 pub mod history;
 mod messages;
+mod question;
 pub mod settings;
 pub mod template;
 mod tool_calls;
@@ -36,6 +37,7 @@ use case::{
     Approval, ApprovalUse, AttemptOutcome, GatedCall, ReviewAttempt, ReviewCase, ReviewFinding,
     ReviewTrigger, ReviewerIdentity, ReviewerSeat,
 };
+pub use question::{Answer, Question};
 pub use settings::{ApprovalScope, ReviewMode, Settings};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,17 +74,6 @@ pub enum ReviewState {
         is_delivered: bool,
         at: Timestamp,
     },
-}
-
-/// Asks for what a reviewer that starts is given.
-pub struct Question;
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// A secret that nobody has seen yet.
-    pub token: Option<Text<80>>,
-    /// Other agents that could be asked for an opinion.
-    pub peers: Vec<Text<32>>,
 }
 
 impl Gate for ReviewGate {

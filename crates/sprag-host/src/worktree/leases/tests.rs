@@ -74,14 +74,17 @@ impl Desk {
     }
 }
 
-/// Takes leases as the pipeline does, for a session that has read nothing.
+/// Looks at files and takes leases as the pipeline does, for a session that has read nothing.
 fn leases(world: &World<'_>, input: &Input) -> Option<StaleFacts> {
     let (Event::ToolRequested { call } | Event::ToolFinished { call, .. }) = &input.event else {
         unreachable!("only calls touch files");
     };
     let files = file_access::touches(call, input);
-    let history = ReadHistory::default();
-    lease_files(world, input, &SessionFacts::default(), &files, &history, LeaseMode::Take)
+    let (session, history) = (SessionFacts::default(), ReadHistory::default());
+    if !files.iter().any(|file| matches!(file.how, FileUse::Writes(_))) {
+        return read_files(world, input, &session, &files);
+    }
+    lease_files(world, input, &session, &files, &history, LeaseMode::Take)
 }
 
 fn is_held(claim: &LeaseState) -> bool {

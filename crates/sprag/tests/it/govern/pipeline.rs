@@ -13,8 +13,8 @@ use sprag_check::{CheckOutcome as Passed, CheckRan, CheckStatus, Profile, Result
 use sprag_govern::decide::{self, DecisionFacts};
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StopRequest};
 use sprag_govern::facts::{Closed, ConflictMarker, DetectedTracker, SessionChanges, SharedFacts, Size};
-use sprag_govern::gates::integrity::Conflicts;
-use sprag_govern::gates::{Answers, commit, completion, integrity, reflection, review};
+use sprag_govern::gates::integrity::{self, Conflicts};
+use sprag_govern::gates::{Answers, commit, completion, reflection, review};
 use sprag_govern::report::{Report, ReviewDecision, ReviewResult};
 use sprag_govern::session::Session;
 use sprag_govern::trackers::Ticket;

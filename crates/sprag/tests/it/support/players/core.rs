@@ -13,10 +13,8 @@ use sprag_govern::decide::{self, DecisionFacts};
 use sprag_govern::event::{Actor, BackgroundWork, Event, Input, PromptAuthor, StartSource, StopRequest};
 use sprag_govern::facts::{ConflictMarker, DetectedTracker, RoleMarks, SessionChanges, SharedFacts, Size};
 use sprag_govern::gates::before::Prepared;
-use sprag_govern::gates::integrity::Conflicts;
-use sprag_govern::gates::{
-    Answers, commit, completion, integrity, protection, reflection, review as reviews, scope,
-};
+use sprag_govern::gates::integrity::{self, Conflicts};
+use sprag_govern::gates::{Answers, commit, completion, protection, reflection, review as reviews, scope};
 use sprag_govern::obligation::Debts;
 use sprag_govern::report::Report;
 use sprag_govern::session::Session;
