@@ -7,7 +7,7 @@ use sprag_govern::session_facts::SessionFacts;
 
 use crate::config::compiled::{self, Compiled};
 use crate::store::{SessionSelection, Store};
-use crate::sys::disk::Disk;
+use crate::sys::disk::{Disk, RealDisk};
 use crate::sys::env::Env;
 use crate::sys::locations::Locations;
 
@@ -38,6 +38,11 @@ impl<'a> World<'a> {
 
     pub fn store(&self) -> Store {
         Store::at(&self.places.store)
+    }
+
+    /// Returns the disk for files that mark running processes. A dry run has to mark them too, and removes the marks.
+    pub(crate) fn process_disk(&self) -> &'a dyn Disk {
+        if self.disk.is_read_only() { &RealDisk } else { self.disk }
     }
 
     /// As the session of an event is written to: those of a stage begin in a folder of their own.

@@ -1,5 +1,6 @@
 //! Asks the judge of the user about a tool call.
 
+use std::fs::File;
 use std::io;
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use sprag_govern::judge::{JudgeAnswer, JudgeResult, Reliability, question};
 
 use crate::answers::AnswerCx;
 use crate::purpose::program::{OpinionProgram, millis, run};
-use crate::store::projections;
+use crate::store::{Store, projections};
 use crate::sys::disk;
 use crate::sys::exec::ProcessEnd;
 use crate::world::World;
@@ -41,6 +42,12 @@ enum JudgeAttempt {
     Not(&'static str),
 }
 
+/// One judge runs at a time.
+fn open_lock(world: &World<'_>, store: &Store) -> io::Result<File> {
+    world.disk.make_dirs(&store.dir)?;
+    disk::append_regular(&store.dir.join("judge.lock"))
+}
+
 fn asked(world: &World<'_>, input: &Input) -> io::Result<JudgeAttempt> {
     let policy = &world.config.settings.govern.gates.permission;
     let (Event::PermissionAsked { call }, Some((program, args)), Some(user)) =
@@ -55,9 +62,8 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<JudgeAttempt> {
     if !projections::load::<Reliability>(&store)?.state.may_be_asked(input.at) {
         return Ok(JudgeAttempt::Not("it failed too often, and rests"));
     }
-    world.disk.make_dirs(&store.dir)?;
-    let lock = disk::append_regular(&store.dir.join("judge.lock"))?;
-    if lock.try_lock().is_err() {
+    let lock = if world.disk.is_read_only() { None } else { Some(open_lock(world, &store)?) };
+    if lock.as_ref().is_some_and(|lock| lock.try_lock().is_err()) {
         return Ok(JudgeAttempt::Not("it is busy"));
     }
     let seconds = policy.judge_seconds.min(LONGEST_SECONDS);

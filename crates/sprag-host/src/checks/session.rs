@@ -42,7 +42,7 @@ pub(crate) fn run_these(
     let Some(user) = &world.places.user else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home to keep the run in"));
     };
-    let run = purpose::PurposeGuard::begin(user, world.disk, purpose::Purpose::Check)?;
+    let run = purpose::PurposeGuard::begin(user, world.process_disk(), purpose::Purpose::Check)?;
     let worktree = world.places.worktree.as_deref();
     let site = checks::CheckSite {
         store: &world.store(),

@@ -41,7 +41,7 @@ pub(crate) fn run(
 ) -> io::Result<ProcessOutput> {
     let dir = user.state.join("judge");
     world.disk.make_dirs(&dir)?;
-    let run = purpose::PurposeGuard::begin(user, world.disk, purpose::Purpose::Judge)?;
+    let run = purpose::PurposeGuard::begin(user, world.process_disk(), purpose::Purpose::Judge)?;
     let token = OsString::from(&run.token);
     let args: Vec<&OsStr> = command.args.iter().map(OsStr::new).collect();
     exec::run(&exec::ProcessSpec {

@@ -18,6 +18,11 @@ pub trait Disk {
     /// Removes a directory that is empty or gone already.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
     fn make_dirs(&self, path: &Path) -> io::Result<()>;
+
+    /// Reports whether nothing may be written at all.
+    fn is_read_only(&self) -> bool {
+        false
+    }
 }
 
 /// The disk of the machine.
@@ -262,6 +267,10 @@ impl Disk for ReadOnly {
 
     fn make_dirs(&self, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn is_read_only(&self) -> bool {
+        true
     }
 }
 

@@ -227,7 +227,6 @@ fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
     Ok(is_any)
 }
 
-const KEPT: &str = "kept.bin";
 /// More than a list of guarded files takes.
 const KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -245,15 +244,19 @@ pub(crate) fn locked(
     let mut kept = before.clone();
     work(&mut kept)?;
     if kept != before {
-        let path = dir.join(KEPT);
+        let path = kept_path(world);
         disk::replace_derived(world.disk, &path, &postcard::to_allocvec(&kept).map_err(io::Error::other)?)?;
         drop_unused(world, &before, &kept);
     }
     Ok(())
 }
 
+fn kept_path(world: &World<'_>) -> PathBuf {
+    dir(world).join("kept.bin")
+}
+
 fn read_kept(world: &World<'_>) -> ProtectedSnapshot {
-    let bytes = disk::read_regular(&dir(world).join(KEPT), KEPT_BYTES).ok();
+    let bytes = disk::read_regular(&kept_path(world), KEPT_BYTES).ok();
     bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default()
 }
 

@@ -27,16 +27,16 @@ use sprag_base::time::Timestamp;
 
 use crate::git;
 use crate::store::Store;
-use crate::sys::disk::{self, Disk, open_regular};
+use crate::sys::disk::{self, Disk, RealDisk, open_regular};
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
 /// The name of the worktree's tree, by three children. `None`: git could not say in time.
 pub fn hash(places: &Locations, disk: &dyn Disk) -> Option<String> {
-    let objects = objects_dir(&Store::at(&places.store));
-    disk.make_dirs(&objects).ok()?;
+    let scratch = Scratch::open(places, disk)?;
+    scratch.disk.make_dirs(&scratch.objects).ok()?;
     let index = revealed(places)?;
-    with_copy(places, disk, index.as_ref(), |copy| git::write_tree(places, copy, &objects))
+    with_copy(&scratch, index.as_ref(), |copy| git::write_tree(places, copy, &scratch.objects))
 }
 
 /// Paths that differ from HEAD or are untracked, by one child; also those that the index hides.
@@ -45,21 +45,64 @@ pub fn changed_paths(places: &Locations, disk: &dyn Disk) -> Option<Vec<String>>
     match revealed(places)?.filter(|index| index.is_changed) {
         // Nearly no index hides anything: that is worth no copy.
         None => git::changed_paths(worktree),
-        index => with_copy(places, disk, index.as_ref(), |copy| git::changed_paths_by(worktree, copy)),
+        index => {
+            let scratch = Scratch::open(places, disk)?;
+            with_copy(&scratch, index.as_ref(), |copy| git::changed_paths_by(worktree, copy))
+        }
     }
 }
 
+/// Where git may write while it answers: the store, or for a dry run a directory that is removed afterwards.
+struct Scratch<'a> {
+    disk: &'a dyn Disk,
+    objects: PathBuf,
+    cache: PathBuf,
+    removed: Option<PathBuf>,
+}
+
+impl<'a> Scratch<'a> {
+    fn open(places: &Locations, disk: &'a dyn Disk) -> Option<Scratch<'a>> {
+        if !disk.is_read_only() {
+            let store = Store::at(&places.store);
+            return Some(Scratch {
+                disk,
+                objects: objects_dir(&store),
+                cache: store.cache_dir(),
+                removed: None,
+            });
+        }
+        let dir = std::env::temp_dir().join(disk::temp_name(Path::new("sprag-dry-run")).ok()?);
+        Some(Scratch {
+            disk: &RealDisk,
+            objects: dir.join("objects"),
+            cache: dir.join("cache"),
+            removed: Some(dir),
+        })
+    }
+}
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        if let Some(dir) = &self.removed {
+            // What is left is in the directory for temporary files, which the system clears.
+            disk::remove_all(self.disk, dir, OBJECT_DEPTH).unwrap_or_default();
+        }
+    }
+}
+
+/// Directories between a scratch directory and an object in it.
+const OBJECT_DEPTH: usize = 2;
+
 /// Lets git use a copy of the index that is thrown away; where there is none yet, so is the copy.
 fn with_copy<T>(
-    places: &Locations,
-    disk: &dyn Disk,
+    scratch: &Scratch<'_>,
     index: Option<&Revealed>,
     ask: impl FnOnce(&Path) -> Option<T>,
 ) -> Option<T> {
-    let store = Store::at(&places.store);
-    disk.make_dirs(&store.cache_dir()).ok()?;
+    let disk = scratch.disk;
+    disk.make_dirs(&scratch.cache).ok()?;
     // Named as what `sprag clean` sweeps up after a process that was killed.
-    let copy = store.cache_dir().join(disk::temp_name(Path::new("index")).ok()?);
+    let copy = scratch.cache.join(disk::temp_name(Path::new("index")).ok()?);
     let copied = match index {
         Some(index) => disk::copy_derived(disk, &index.bytes[..], index.modified, &copy).map(|_| ()),
         None => Ok(()),

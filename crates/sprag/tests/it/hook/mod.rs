@@ -1,6 +1,7 @@
 //! Payloads: bad, hostile, headless, planted.
 
 mod bad_input;
+pub(crate) mod dry_run;
 mod headless;
 mod hostile;
 mod planted_files;

@@ -25,6 +25,7 @@ fn scripts_are_played_by_the_program_as_claude() {
                 client: "claude",
                 token: String::new(),
                 intents: Vec::new(),
+                is_rehearsed: false,
             },
         );
     }
@@ -40,12 +41,13 @@ fn scripts_are_played_by_the_program_as_codex() {
                 client: "codex",
                 token: String::new(),
                 intents: Vec::new(),
+                is_rehearsed: false,
             },
         );
     }
 }
 
-fn play(script: &Script, player: &mut dyn Player) {
+pub(crate) fn play(script: &Script, player: &mut dyn Player) {
     let mut session = "s-1".to_owned();
     for (line, step, wanted) in &script.lines {
         if let Step::Session(name) = step {

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{BAD, GOOD, Player, Told, intents};
+use crate::hook::dry_run;
 use crate::stories::scripts::Step;
 use crate::support::{CONFLICT, Sandbox, payload};
 
@@ -15,6 +16,8 @@ pub(crate) struct Program {
     /// What the last reviewer was given.
     pub token: String,
     pub intents: intents::Known,
+    /// Whether each event is played with `--dry-run` first.
+    pub is_rehearsed: bool,
 }
 
 impl Player for Program {
@@ -215,7 +218,12 @@ impl Program {
         if self.client == "codex" {
             more["transcript_path"] = json!(self.sandbox.project.join("../talk.jsonl"));
         }
-        let reply = self.sandbox.hook(self.client, &payload(session, name, &self.sandbox.project, more));
+        let payload = payload(session, name, &self.sandbox.project, more);
+        let reply = if self.is_rehearsed {
+            dry_run::hook_after_dry_run(&self.sandbox, self.client, &payload)
+        } else {
+            self.sandbox.hook(self.client, &payload)
+        };
         let specific = &reply["hookSpecificOutput"];
         if reply["decision"] == "block" {
             Told::Hold(reply["reason"].as_str().unwrap().to_owned())
