@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
+use sprag_base::result::Discard as _;
+
 #[derive(Debug)]
 pub struct Finished {
     pub ending: Ending,
@@ -43,8 +45,7 @@ pub fn run(mut command: Command, outputs: &Path, deadline: Duration) -> anyhow::
     let (ended, wait) = mpsc::channel();
     thread::spawn(move || {
         let waited = rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-        // Nobody listens any more after the deadline.
-        ended.send(waited).ok();
+        ended.send(waited).discard("nobody listens after the deadline");
     });
     let in_time = wait.recv_timeout(deadline).is_ok();
     if !in_time {

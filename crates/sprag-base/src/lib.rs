@@ -10,6 +10,7 @@ pub mod path;
 pub mod record;
 pub mod record_kinds;
 pub mod redact;
+pub mod result;
 pub mod settings;
 pub mod sha256;
 pub mod text;

@@ -10,6 +10,7 @@ use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_plan::agent::activity::AgentActivity;
 use sprag_plan::ids::{EffectKey, StageId};
@@ -49,7 +50,7 @@ pub struct AttentionBell(Sender<ScreenEvent>);
 impl AttentionBell {
     /// Nobody hears it once the screen is gone.
     pub fn ring(&self) {
-        self.0.send(ScreenEvent::Changed).unwrap_or_default();
+        self.0.send(ScreenEvent::Changed).discard("nobody listens once the screen is gone");
     }
 }
 
@@ -72,7 +73,7 @@ pub fn live(
     let heard = tell.clone();
     thread::spawn(move || {
         for _ in signals.forever() {
-            heard.send(ScreenEvent::End).unwrap_or_default();
+            heard.send(ScreenEvent::End).discard("the screen has ended by itself");
         }
     });
     let mut taken = TerminalGuard::acquire()?;

@@ -14,6 +14,8 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
+use sprag_base::result::Discard as _;
+
 /// Ours until it is dropped.
 pub struct TerminalGuard {
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
@@ -43,7 +45,7 @@ impl TerminalGuard {
     /// Somebody may be looking elsewhere.
     pub fn ring(&mut self) {
         let mut out = io::stdout();
-        out.write_all(b"\x07").and_then(|()| out.flush()).unwrap_or_default();
+        out.write_all(b"\x07").and_then(|()| out.flush()).discard("a terminal that is gone rings no bell");
     }
 }
 
@@ -65,6 +67,7 @@ fn give_back() {
     if !IS_OURS.swap(false, Ordering::SeqCst) {
         return;
     }
-    execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show).unwrap_or_default();
-    disable_raw_mode().unwrap_or_default();
+    execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show)
+        .discard("a terminal that is gone needs nothing");
+    disable_raw_mode().discard("a terminal that is gone needs nothing");
 }

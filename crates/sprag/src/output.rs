@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde_json::{Value, json};
 
+use sprag_base::result::Discard as _;
+
 use crate::advice;
 
 /// The form in which a command prints its result: text for people, or JSON for programs.
@@ -22,11 +24,11 @@ impl OutputFormat {
 }
 
 pub(crate) fn line(text: impl AsRef<str>) {
-    writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
+    writeln!(io::stdout().lock(), "{}", shown(text.as_ref())).discard("nobody reads a closed stdout");
 }
 
 pub(crate) fn note(text: impl AsRef<str>) {
-    writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).unwrap_or_default();
+    writeln!(io::stderr().lock(), "{}", shown(text.as_ref())).discard("nobody reads a closed stderr");
 }
 
 /// The command that helps, below what is told.
@@ -69,7 +71,7 @@ pub(crate) fn json_of(value: &impl serde::Serialize) {
 }
 
 pub(crate) fn text_raw(text: &str) {
-    io::stdout().lock().write_all(text.as_bytes()).unwrap_or_default();
+    io::stdout().lock().write_all(text.as_bytes()).discard("nobody reads a closed stdout");
 }
 
 /// Columns as wide as they need to be; the last one takes what the terminal has left.
@@ -146,7 +148,7 @@ pub(crate) fn confirm(question: &str) -> bool {
     if !io::stdin().is_terminal() {
         return false;
     }
-    write!(io::stderr().lock(), "{question} [y/N] ").unwrap_or_default();
+    write!(io::stderr().lock(), "{question} [y/N] ").discard("an unseen question gets no yes");
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 
+use sprag_base::result::Discard as _;
+
 use crate::place::Place;
 use crate::process;
 
@@ -100,8 +102,7 @@ impl Pane {
 
 impl Drop for Pane {
     fn drop(&mut self) {
-        // One that is gone already needs no end.
-        self.tmux(&["kill-server"]).unwrap_or_default();
+        self.tmux(&["kill-server"]).discard("a server that is gone already needs no end");
     }
 }
 

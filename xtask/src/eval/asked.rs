@@ -9,6 +9,8 @@ use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 use serde_json::json;
 
+use sprag_base::result::Discard as _;
+
 use super::rows::Row;
 
 /// The place the labels are made for; nothing is read from it.
@@ -56,8 +58,7 @@ pub fn ask(sprag: &Path, args: &[&str], rows: &[Row]) -> anyhow::Result<Vec<Answ
     // Written beside the reading: both pipes are shorter than what goes through them.
     let writer = thread::spawn(move || lines.iter().try_for_each(|line| stdin.write_all(line.as_bytes())));
     let output = child.wait_with_output()?;
-    // A program that ended early has lost the rest, which the missing answers tell.
-    writer.join().ok();
+    writer.join().discard("a program that ended early shows by its missing answers");
     ensure!(output.status.success(), "`sprag policy check` ended with {}", output.status);
     Ok(answers(rows, &output.stdout))
 }

@@ -9,6 +9,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
+use sprag_base::result::Discard as _;
 use sprag_base::text::{Text, one_line};
 use sprag_check::{CheckOutcome, CheckRan, CompletionCheck, Profile, Results, tail};
 
@@ -103,8 +104,7 @@ fn judged(
         && before == after
         && let Some(tree) = &after
     {
-        // A result that cannot be kept costs time, nothing else.
-        keep(site, check, tree, &outcome).unwrap_or_default();
+        keep(site, check, tree, &outcome).discard("a result that is not stored costs time only");
     }
     (outcome, after)
 }

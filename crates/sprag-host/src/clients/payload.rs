@@ -282,6 +282,8 @@ mod tests {
 
     use serde_json::{Value, json};
 
+    use sprag_base::result::Discard as _;
+
     use super::*;
 
     fn through_pipe(bytes: Vec<u8>) -> Result<HookPayload, PayloadError> {
@@ -289,8 +291,7 @@ mod tests {
         let writing = std::thread::spawn(move || writer.write_all(&bytes));
         let read = read(&reader);
         drop(reader);
-        // A reader that stops early breaks the pipe, which is no concern of these tests.
-        writing.join().unwrap().unwrap_or_default();
+        writing.join().unwrap().discard("a reader that stops early breaks the pipe");
         read
     }
 

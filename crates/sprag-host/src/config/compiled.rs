@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::result::Discard as _;
 use sprag_govern::gates::scope::StrayMode;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleSet, Strictness};
@@ -101,8 +102,7 @@ pub fn for_hook(places: &Locations, env: &Env, disk: &dyn Disk) -> Compiled {
             let last_good = last_good.and_then(|last_good| last_good.kept()?.good()).unwrap_or_default();
             let rules = path.with_extension("rules");
             let mut compiled = compile(places, env, &last_good, rules);
-            // A cache that cannot be written costs time, nothing else.
-            store(disk, &path, &mut compiled).unwrap_or_default();
+            store(disk, &path, &mut compiled).discard("a cache that is not written costs time only");
             compiled
         }
     }

@@ -13,6 +13,7 @@ use memchr::memmem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use sprag_base::result::Discard as _;
 use sprag_policy::{Decision, RuleConcern, RuleSet, Shard, Strictness};
 
 use super::Good;
@@ -66,8 +67,7 @@ impl RuleCache {
         let mut directory = "\n".to_owned();
         let mut at = 0;
         for (key, part) in &parts {
-            // Writing to a text cannot fail.
-            writeln!(directory, "{key}\t{at} {}", part.len()).unwrap_or_default();
+            writeln!(directory, "{key}\t{at} {}", part.len()).discard("writing to a string cannot fail");
             at += part.len();
         }
         let mut all = u32::try_from(directory.len()).unwrap_or(0).to_le_bytes().to_vec();

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 
 use super::refs::{GitError, MergeRecipe, act, commit, refused, resolve, swap, tree_of};
@@ -79,8 +80,8 @@ fn put_pipes_aside(dir: &Path) {
         for name in ["HEAD", "gitdir", "commondir", "locked"] {
             let path = entry.path().join(name);
             if path.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-                // What cannot be put aside is found out by git's deadline.
-                fs::rename(&path, path.with_extension("odd")).unwrap_or_default();
+                fs::rename(&path, path.with_extension("odd"))
+                    .discard("a file that stays is met by the deadline of git");
             }
         }
     }
@@ -361,7 +362,7 @@ struct Temporary<'a>(&'a Path);
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        fs::remove_file(self.0).unwrap_or_default();
+        fs::remove_file(self.0).discard("a leftover temporary file harms nobody");
     }
 }
 

@@ -19,6 +19,7 @@ use std::{fs, io};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_memory::destination::{Destination, place};
 use sprag_memory::learnings::{LearningEntry, Learnings};
@@ -116,7 +117,7 @@ pub fn write(world: &World<'_>, place: Destination, records: &[Record], now: Tim
 
 /// What follows from a change and may fail without harm: whoever comes next does it.
 pub fn after_change(world: &World<'_>, now: Timestamp) {
-    maintain(world, now).map(drop).unwrap_or_default();
+    maintain(world, now).discard("the next change or hook does the upkeep");
 }
 
 /// The same after a hook's reply: only if something has changed since, which takes a few looks to see.

@@ -12,6 +12,7 @@ mod session_handle;
 use std::io;
 
 use sprag_base::record::Record;
+use sprag_base::result::Discard as _;
 use sprag_govern::breaker::Breaker;
 use sprag_govern::decide::{self, DecisionFacts, Durability};
 use sprag_govern::event::{Event, Input, PromptAuthor};
@@ -111,8 +112,8 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
     if let Some(client) = facts.client
         && let Some(user) = &world.places.user
     {
-        // Without it a person's command is still refused where there is no terminal.
-        human::remember(user, world.disk, client).unwrap_or_default();
+        human::remember(user, world.disk, client)
+            .discard("the commands of a person are still refused without a terminal");
     }
     let mut step = decide::decide(session, input, &facts, settings);
     if !handle.keeps_state() {
@@ -152,8 +153,7 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
         session_registry::note(&world.places, world.disk, &input.session);
     }
     for path in taken {
-        // Its report is on record and its id known: one that cannot be removed does no harm.
-        world.disk.remove(&path).unwrap_or_default();
+        world.disk.remove(&path).discard("its report is on record and its id is known");
     }
     result
 }

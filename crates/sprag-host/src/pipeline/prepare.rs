@@ -1,6 +1,7 @@
 //! Performs the actions that must happen before a decision, predicts their results for a dry run, and undoes
 //! those that turn out to be unnecessary. No other file performs them.
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_govern::decide::Step;
 use sprag_govern::event::Input;
@@ -76,8 +77,9 @@ pub(crate) fn undo(prepared: &Prepared, step: &Step, world: &World<'_>, input: &
     if let Some(taken) =
         prepared.baseline.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken))
     {
-        // A parallel call was first. What cannot be removed is swept up later.
-        baseline::drop_taken(&world.places, world.disk, taken.as_str()).unwrap_or_default();
+        // A parallel call was first.
+        baseline::drop_taken(&world.places, world.disk, taken.as_str())
+            .discard("a baseline that stays is swept with its journal");
     }
     if let Some(leases) = &prepared.leases {
         leases::release(world, input, leases, &step.verdict.ruling);

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_govern::gates::review::case::hash_of;
 use sprag_govern::session_facts::Process;
@@ -81,8 +82,7 @@ impl<'d> PurposeGuard<'d> {
 
 impl Drop for PurposeGuard<'_> {
     fn drop(&mut self) {
-        // One that is left names a process that is gone, and counts for nothing.
-        self.disk.remove(&self.path).unwrap_or_default();
+        self.disk.remove(&self.path).discard("a file that stays names a process that is gone");
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use sprag_base::ids::SessionId;
 pub use sprag_base::record::REPORTER as CLIENT;
 use sprag_base::record::Record;
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Actor, Event, Input, Presence};
 use sprag_govern::reason::Reason;
@@ -130,7 +131,7 @@ fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timest
         .map(|warning| new_record::record(&warning, now, Some(session), None))
         .collect();
     if !warned.is_empty() {
-        world.store().log(world.disk, &warned).unwrap_or_default();
+        world.store().log(world.disk, &warned).discard("the report itself is on record already");
     }
 }
 

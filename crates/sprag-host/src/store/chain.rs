@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use sprag_base::record::Record;
+use sprag_base::result::Discard as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_trace::chain::{self, ChainHeads, ChainName};
 
@@ -120,8 +121,7 @@ fn write_behind(store: &Store, disk: &dyn Disk, lock: File, records: &[Record]) 
     for (at, record) in &lines {
         noted.pass(&file, start + at, &record.line(), record);
     }
-    // Without it the next one looks for itself.
-    write(store, disk, &noted).unwrap_or_default();
+    write(store, disk, &noted).discard("the next reader walks the chain itself");
     drop(lock);
     log.unlock_and_sync(disk)?;
     Ok(true)

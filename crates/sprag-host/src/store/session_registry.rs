@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
+use sprag_base::result::Discard as _;
 
 use crate::store::journal;
 use crate::sys::disk::{self, Disk};
@@ -27,7 +28,7 @@ pub fn note(places: &Locations, disk: &dyn Disk, session: &SessionId) {
         io::ErrorKind::NotFound => disk::make_parent(disk, &path).and_then(|()| make()),
         _ => Err(error),
     });
-    made.unwrap_or_default();
+    made.discard("without the note a lost journal goes unnoticed, no more");
 }
 
 /// For a session whose journal is taken away by us.

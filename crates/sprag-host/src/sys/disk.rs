@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 
 pub trait Disk {
@@ -139,8 +140,8 @@ fn put<'a>(
         .and_then(|()| sync(&file))
         .and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
-        // The error that matters is the first one; a left-over is swept by `sprag clean`.
-        disk.remove(&temp).unwrap_or_default();
+        // The error that matters is the first one.
+        disk.remove(&temp).discard("`sprag clean` sweeps temporary files that stay");
     }
     written
 }

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use sprag_base::result::Discard as _;
+
 /// By which programs are known that somebody started who is gone by now.
 pub const MARK: &str = "SPRAG_REIGN";
 static TIED: OnceLock<ParentTie> = OnceLock::new();
@@ -26,7 +28,7 @@ struct ParentTie {
 /// Ties every program that is started from here on, and that does not outlive us by intent, to a lock that is held:
 /// it reads nothing from it, and whoever waits for the lock waits for all of them, also if we are gone. Said once.
 pub fn tie_all(mark: OsString, lock: File) {
-    TIED.set(ParentTie { mark, lock }).unwrap_or_default();
+    TIED.set(ParentTie { mark, lock }).discard("the first tie of a process holds");
 }
 
 /// What a program reads that is told nothing.
@@ -243,7 +245,7 @@ fn start_in(
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
         // Payloads are smaller than a pipe. A child that does not read them has its reasons.
-        stdin.write_all(run.stdin).unwrap_or_default();
+        stdin.write_all(run.stdin).discard("a child may end without reading its input");
     }
     // A server ends when nobody can ask it any more.
     let kept_open = stdin.filter(|_| wanted.is_answer());
@@ -288,8 +290,8 @@ const GOODBYE: Duration = Duration::from_millis(500);
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // One that cannot be waited for is gone already.
-        end(&mut self.child, Instant::now() + GOODBYE).map(drop).unwrap_or_default();
+        end(&mut self.child, Instant::now() + GOODBYE)
+            .discard("a child that cannot be waited for is gone already");
     }
 }
 

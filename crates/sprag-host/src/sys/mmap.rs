@@ -12,6 +12,8 @@ use std::ptr::{self, NonNull};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use sprag_base::result::Discard as _;
+
 use crate::sys::disk;
 
 /// A file that nobody changes: files of the index are written under another name, renamed into place
@@ -55,9 +57,9 @@ impl Deref for Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         if self.length > 0 {
-            // SAFETY: it is our own mapping, and no slice of it outlives `self`. That it cannot be taken
-            // back would cost address space, nothing else.
-            unsafe { munmap(self.start.as_ptr().cast(), self.length) }.unwrap_or_default();
+            // SAFETY: it is our own mapping, and no slice of it outlives `self`.
+            unsafe { munmap(self.start.as_ptr().cast(), self.length) }
+                .discard("a mapping that stays costs address space only");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use sprag_base::result::Discard as _;
 use sprag_govern::session_facts::Process;
 
 /// A process and its parent.
@@ -124,7 +125,7 @@ pub fn signal(process: Process, signal: Signal) {
     if let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
         && is_alive(process)
     {
-        pidfd_send_signal(handle, signal).unwrap_or_default();
+        pidfd_send_signal(handle, signal).discard("a process that is gone needs no signal");
     }
 }
 

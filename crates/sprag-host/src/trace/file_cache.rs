@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use sprag_base::result::Discard as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_base::time::Timestamp;
 
@@ -25,8 +26,9 @@ pub(crate) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
     if text.len() > KEPT_BYTES || path.exists() {
         return;
     }
-    // It is worth having and worth no failure.
-    disk.make_dirs(&dir(store)).and_then(|()| disk::replace_derived(disk, &path, text)).unwrap_or_default();
+    disk.make_dirs(&dir(store))
+        .and_then(|()| disk::replace_derived(disk, &path, text))
+        .discard("a state that is not kept is worth no failure");
 }
 
 /// A state that was kept. What does not have the hash it is named by is nothing.
@@ -41,7 +43,7 @@ pub(crate) fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
     let excess = files.len().saturating_sub(FILES);
     for (at, path) in files.into_iter().enumerate() {
         if at < excess || disk::is_older(&path, before) {
-            disk.remove(&path).unwrap_or_default();
+            disk.remove(&path).discard("the next sweep removes what stays");
         }
     }
 }

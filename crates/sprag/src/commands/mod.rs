@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use serde_json::Value;
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_host::report::Delivery;
@@ -153,7 +154,7 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
                 return 2;
             }
             // Help is an answer, not an error; either way clap knows where it goes.
-            error.print().unwrap_or_default();
+            error.print().discard("nobody reads a closed terminal");
             return if error.use_stderr() { 2 } else { 0 };
         }
     };

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::{Text, one_line};
 use sprag_govern::decide;
 use sprag_govern::event::{Event, EventKind, Input, Presence, SessionPurpose};
@@ -57,8 +58,7 @@ pub(crate) fn main(args: &[OsString]) {
     drop(answered);
     keep_pair(&env, payload.as_ref().ok(), &answer.text);
     hang_up();
-    // A panic among the chores has nobody left to tell: the next hook finds them undone.
-    catch_unwind(AssertUnwindSafe(|| answer.finish())).unwrap_or_default();
+    catch_unwind(AssertUnwindSafe(|| answer.finish())).discard("the next hook finds the chores undone");
 }
 
 /// Bytes of a payload that may take longer to judge than a client waits, whatever we have overlooked.
@@ -98,8 +98,7 @@ fn answer_in_time(client: &str, payload: &HookPayload) -> mpsc::Sender<()> {
             end_here();
         }
     };
-    // Without a thread there is still the walk itself.
-    std::thread::Builder::new().spawn(watch).map(drop).unwrap_or_default();
+    std::thread::Builder::new().spawn(watch).discard("without the watch the walk itself still answers");
     sender
 }
 
@@ -118,8 +117,8 @@ struct HookReply<'a> {
 impl HookReply<'_> {
     fn finish(self) {
         if let Some((world, input, walked)) = self.rest {
-            // Chores may be lost: whoever comes next does them.
-            sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked).unwrap_or_default();
+            sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked)
+                .discard("the next hook does chores that failed");
         }
     }
 }
@@ -383,8 +382,9 @@ fn panic_if_asked(env: &Env) {
 
 fn print(text: &str) {
     let mut stdout = io::stdout().lock();
-    // A client that hung up will not miss the reply.
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).unwrap_or_default();
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .discard("a client that hung up does not miss the reply");
 }
 
 /// A client reads until nobody can say anything more; what is left to do is not for it to wait for.
@@ -392,12 +392,12 @@ fn hang_up() {
     let stdin = io::stdin();
     // Something has to stand there, or the next file that is opened would: what was read from cannot be
     // written to.
-    rustix::stdio::dup2_stdout(stdin.as_fd()).unwrap_or_default();
-    rustix::stdio::dup2_stderr(stdin.as_fd()).unwrap_or_default();
+    rustix::stdio::dup2_stdout(stdin.as_fd()).discard("an open pipe makes the client wait longer only");
+    rustix::stdio::dup2_stderr(stdin.as_fd()).discard("an open pipe makes the client wait longer only");
 }
 
 fn tell(text: &str) {
-    writeln!(io::stderr().lock(), "{text}").unwrap_or_default();
+    writeln!(io::stderr().lock(), "{text}").discard("nobody reads a closed stderr");
 }
 
 /// `SPRAG_RECORD=DIR` keeps payload and reply as fixtures for tests.

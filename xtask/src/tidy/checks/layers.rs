@@ -17,8 +17,8 @@ const ORDER: &[(&str, &[&str])] = &[
     (
         "sprag_base",
         &[
-            "text", "time", "digest", "sha256", "base64", "path", "glob", "document", "ids", "redact",
-            "settings", "record",
+            "result", "text", "time", "digest", "sha256", "base64", "path", "glob", "document", "ids",
+            "redact", "settings", "record",
         ],
     ),
     ("sprag_shell", &["parse", "expand paths languages carriers eval"]),

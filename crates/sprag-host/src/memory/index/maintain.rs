@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sprag_base::result::Discard as _;
 use sprag_memory::index::analysis::table;
 use sprag_memory::index::segment::bytes::checksum;
 use sprag_memory::index::segment::columns::{ColumnRow, ColumnView, Columns};
@@ -126,7 +127,7 @@ struct IndexLock(File);
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        self.0.unlock().unwrap_or_default();
+        self.0.unlock().discard("the lock ends with the last copy of the file");
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::net::unix::pipe;
 use tokio::runtime::Runtime;
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::{Text, one_line};
 use sprag_memory::learning::Learning;
 
@@ -149,7 +150,7 @@ impl Drop for Remote {
         // Closes its stdin, which is how a server is told to end; whoever does not is ended with its group.
         if let Some(mut service) = self.service.take() {
             let goodbye = service.close_with_timeout(Duration::from_millis(200));
-            self.runtime.block_on(goodbye).map(drop).unwrap_or_default();
+            self.runtime.block_on(goodbye).discard("a server that does not end is killed with its group");
         }
     }
 }

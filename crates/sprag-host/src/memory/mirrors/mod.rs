@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
 use sprag_base::record_kinds::TypedRecord as _;
+use sprag_base::result::Discard as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_memory::document::LoadedText;
@@ -261,8 +262,9 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Time
     if !took.is_empty() {
         let acked = MemoryRecord::Acked(MirrorAck { backend: Text::from(name), took });
         let acked = new_record::record(&acked, now, None, None);
-        // Without it a synchronisation does once more what is done already.
-        site.store.log(site.disk, &[acked]).unwrap_or_default();
+        site.store
+            .log(site.disk, &[acked])
+            .discard("the next synchronisation delivers the same records again");
     }
     Delivered { taken, trouble: trouble.err() }
 }

@@ -20,6 +20,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
@@ -100,8 +101,8 @@ pub(crate) fn capture(places: &Locations, disk: &dyn Disk, session: &SessionId) 
         disk::replace_derived(disk, &dir.join("dirty.json"), &bytes)
     });
     if let Err(error) = written {
-        // The error that matters is the first one; what is left goes with the journal.
-        disk::remove_all(disk, &dir, 0).unwrap_or_default();
+        // The error that matters is the first one.
+        disk::remove_all(disk, &dir, 0).discard("what stays goes with its journal");
         return Err(error);
     }
     Ok(BaselineName { name, dirty: names.paths.len() })

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::gates::stale::content::{ContentHash, ShortHash};
@@ -242,7 +243,7 @@ impl<'a> Ledger<'a> {
         let is_kept =
             text.len() as u64 > KEPT_BYTES || fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
         if !is_kept && matches!(self.lock, LedgerLock::Held(_)) {
-            disk::replace_derived(self.disk, &path, text).unwrap_or_default();
+            disk::replace_derived(self.disk, &path, text).discard("a text that finds no room is not kept");
         }
     }
 

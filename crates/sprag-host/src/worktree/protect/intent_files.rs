@@ -8,6 +8,7 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
 use sprag_govern::facts::ProtectedDamage;
@@ -125,6 +126,5 @@ pub(crate) fn rewritten(world: &World<'_>, path: &Path) {
         kept.files.insert(path.to_path_buf(), ProtectedStamp::new(&fs::metadata(path)?, dir.id, hash));
         Ok(())
     });
-    // What could not be noted is put back by the next such call, and a copy is kept.
-    noted.unwrap_or_default();
+    noted.discard("the next such call puts the file back from its copy");
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use sprag_base::digest::Digest;
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input};
 use sprag_govern::facts::ProtectedDamage;
@@ -140,7 +141,7 @@ pub(crate) fn before(world: &World<'_>, input: &Input) {
         disk::write_regular(&mark)?;
         Ok(())
     });
-    kept.unwrap_or_default();
+    kept.discard("a file that is not copied cannot be put back, which stops no call");
 }
 
 /// Whether damage is undone, or only compared to see what would be.
@@ -165,7 +166,7 @@ pub(crate) fn after(world: &World<'_>, input: &Input, mode: RestoreMode) -> Vec<
             undo_all(world, input, kept, mode, &mut damage);
             Ok(())
         });
-        looked.unwrap_or_default();
+        looked.discard("damage that cannot be read cannot be undone here");
     }
     damage
 }
@@ -437,7 +438,8 @@ pub(crate) fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> i
         .and_then(|()| file.sync_data())
         .and_then(|()| rustix::fs::renameat(dir, &temp, dir, name).map_err(io::Error::from));
     if written.is_err() {
-        rustix::fs::unlinkat(dir, &temp, AtFlags::empty()).unwrap_or_default();
+        rustix::fs::unlinkat(dir, &temp, AtFlags::empty())
+            .discard("the error of the write is the one to report");
     }
     written
 }

@@ -23,6 +23,7 @@ use std::time::SystemTime;
 use sha2::{Digest as _, Sha256};
 
 use sprag_base::digest::Digest;
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 
 use crate::git;
@@ -110,7 +111,7 @@ fn with_copy<T>(
     let answer = copied.ok().and_then(|()| ask(&copy));
     // Git leaves its lock behind when it is ended at the deadline.
     for left in [copy.with_added_extension("lock"), copy] {
-        disk.remove(&left).unwrap_or_default();
+        disk.remove(&left).discard("`sprag clean` sweeps temporary files that stay");
     }
     answer
 }

@@ -1,5 +1,6 @@
 //! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag resume` start it.
 
+use sprag_base::result::Discard as _;
 use sprag_host::sys::disk::RealDisk;
 use sprag_orchestrator::daemon::start_run::{self, StartError};
 use sprag_orchestrator::daemon::{DaemonLoop, RunMode, StageChange, Until};
@@ -31,8 +32,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> crate::commands::CommandResult 
         output::line(failure.message.clone());
         failure
     };
-    // Fails where we lead a group already, which does as well.
-    rustix::process::setsid().map(drop).unwrap_or_default();
+    rustix::process::setsid().discard("it fails only where this process leads a group already");
     let begun = start_run::resume(&cx.places()?, &args.plan, &RealDisk).map_err(failed)?;
     let diary = DaemonLogFile::at(&begun.ground.run);
     let write = |text: &str| diary.write(&RealDisk, text).unwrap_or_default();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use sprag_base::result::Discard as _;
 use sprag_host::clients::{self, CLIENTS, Client, ServerFileForm};
 use sprag_host::setup::doctor::program_name;
 use sprag_host::setup::install::{
@@ -150,7 +151,7 @@ fn server_file(
 /// A folder that was only made for a file of ours goes with it; one with anything in it stays.
 fn remove_empty(file: &Path) {
     if let Some(dir) = file.parent().filter(|dir| dir.ends_with("agents")) {
-        RealDisk.remove_dir(dir).unwrap_or_default();
+        RealDisk.remove_dir(dir).discard("a folder with other files in it stays");
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use sprag_base::result::Discard as _;
+
 use crate::support::{CONFLICT, Sandbox, payload};
 
 const SECRET: &str = "DB_PASSWORD=correcthorsebattery\n";
@@ -171,7 +173,7 @@ fn a_hostile_repository_runs_nothing() {
     git(&sandbox, &["config", "color.ui", "always"]);
     fs::write(sandbox.project.join(".git/info/attributes"), "*.txt diff=evil filter=evil\n").unwrap();
     sandbox.write("a.txt", &format!("one\n{SECRET}"));
-    fs::remove_file(&mark).unwrap_or_default();
+    fs::remove_file(&mark).discard("the mark may not exist");
     let wanted = "sprag: this commit would add a secret: `a.txt:2` (secret)";
     for command in
         ["git commit -am x", "git add a.txt && git commit -m x", "cd sub; git add -A; git commit -m x"]

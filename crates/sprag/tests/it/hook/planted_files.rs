@@ -8,6 +8,8 @@ use std::process::Stdio;
 
 use serde_json::json;
 
+use sprag_base::result::Discard as _;
+
 use crate::memory::learnings::{files_below, good, hand_in, listed, sandbox};
 use crate::support::{Ran, SPRAG, Sandbox, payload};
 
@@ -21,7 +23,9 @@ fn run(sandbox: &Sandbox, args: &[&str], stdin: &str) -> Ran {
     command.arg(SECONDS).arg(SPRAG).args(args);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap_or_default();
+    let mut pipe = child.stdin.take().unwrap();
+    pipe.write_all(stdin.as_bytes()).discard("a program may end without reading its input");
+    drop(pipe);
     let output = child.wait_with_output().unwrap();
     Ran {
         code: output.status.code().unwrap_or(-1),
@@ -70,8 +74,7 @@ fn a_pipe_in_the_place_of_any_file_of_ours_hangs_nothing() {
                 refused.push(path.clone());
             }
         }
-        // What was derived may have been made again in the meantime.
-        fs::remove_file(&path).unwrap_or_default();
+        fs::remove_file(&path).discard("a derived file may be back or gone");
         fs::write(&path, before).unwrap();
     }
     let is_log = |path: &PathBuf| path.parent().is_some_and(|dir| dir.ends_with("log"));

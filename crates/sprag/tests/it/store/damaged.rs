@@ -9,6 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use sprag_base::result::Discard as _;
+
 use crate::support::desk::Desk;
 
 /// The last state of every stage, as the run told it.
@@ -162,11 +164,11 @@ fn code_unless_killed(mut run: Child, until: Duration) -> Option<i32> {
     let pid = Pid::from_child(&run);
     let killer = std::thread::spawn(move || {
         if told.recv_timeout(until).is_err() {
-            kill_process(pid, Signal::KILL).unwrap_or_default();
+            kill_process(pid, Signal::KILL).discard("the process may have ended by itself");
         }
     });
     let code = run.wait().unwrap().code();
-    tell.send(()).unwrap_or_default();
+    tell.send(()).discard("the killer may have ended already");
     killer.join().unwrap();
     code
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Event, Input, Presence, StartSource, StopRequest};
@@ -172,7 +173,8 @@ impl Run {
         if matches!(event, Event::ToolRequested { .. }) && session == "s-1" {
             self.sandbox.write("a.txt", CONFLICT);
         }
-        sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked).unwrap_or_default();
+        sprag_host::upkeep::after_reply::run_chores(&world, &input, &walked)
+            .discard("a kill among the chores is the point of the test");
         true
     }
 
@@ -206,8 +208,8 @@ impl Run {
         let store = self.store();
         let debts = projections::load::<Debts>(&store).unwrap().state;
         let fresh = {
-            // There is no stored fold yet if nobody had a reason to store one.
-            std::fs::remove_dir_all(store.cache_dir()).unwrap_or_default();
+            std::fs::remove_dir_all(store.cache_dir())
+                .discard("the cache exists once somebody stored a fold");
             projections::load::<Debts>(&store).unwrap().state
         };
         assert_eq!(debts, fresh, "a stored fold is the fold");

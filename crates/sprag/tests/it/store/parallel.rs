@@ -8,6 +8,8 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
+use sprag_base::result::Discard as _;
+
 use crate::support::{CONFLICT, SPRAG, Sandbox, payload, stored_lines};
 
 pub(crate) fn start(sandbox: &Sandbox, event: &Value) -> Child {
@@ -19,8 +21,10 @@ pub(crate) fn start(sandbox: &Sandbox, event: &Value) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // A process that was killed meanwhile does not read.
-    child.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap_or_default();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin
+        .write_all(event.to_string().as_bytes())
+        .discard("a process that was killed meanwhile does not read");
     child
 }
 
@@ -66,7 +70,7 @@ fn a_hundred_with_half_of_them_killed_keep_every_acknowledged_record() {
         chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         if id % 2 == 1 {
             let back = (chance >> 16) as usize % 6;
-            children[id.saturating_sub(back)].kill().unwrap_or_default();
+            children[id.saturating_sub(back)].kill().discard("the process may have ended already");
         }
     }
     let mut acknowledged = BTreeSet::new();

@@ -12,6 +12,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use sprag_base::result::Discard as _;
+
 pub(crate) const SPRAG: &str = env!("CARGO_BIN_EXE_sprag");
 
 pub(crate) struct Sandbox {
@@ -174,8 +176,8 @@ fn ran(mut command: Command, stdin: &[u8]) -> Ran {
     let bytes = stdin.to_vec();
     let writing = std::thread::spawn(move || pipe.write_all(&bytes));
     let output = child.wait_with_output().unwrap();
-    // A program that does not read its stdin breaks the pipe; what it printed tells the rest.
-    writing.join().unwrap().unwrap_or_default();
+    // A broken pipe is told by what the program printed.
+    writing.join().unwrap().discard("a program may end without reading its input");
     Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -5,6 +5,8 @@ use std::fs;
 
 use serde_json::json;
 
+use sprag_base::result::Discard as _;
+
 use super::{Call, Desk, context};
 use crate::support::payload;
 
@@ -112,7 +114,7 @@ fn agents_of_one_session_see_for_themselves() {
 fn a_place_for_claims_that_is_none_stops_nobody() {
     let desk = Desk::new();
     desk.file("a", "one\n");
-    fs::remove_dir_all(desk.sandbox.store().join("claims")).unwrap_or_default();
+    fs::remove_dir_all(desk.sandbox.store().join("claims")).discard("the folder may not exist");
     fs::write(desk.sandbox.store().join("claims"), "a file").unwrap();
     desk.reads("mine", "a");
     desk.writes("mine", "a", "two\n");

@@ -7,6 +7,7 @@ use std::fs;
 use serde_json::json;
 
 use sprag_base::record::Record;
+use sprag_base::result::Discard as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -268,9 +269,11 @@ impl Repository {
     pub(super) fn forget(&mut self) {
         for name in ["ORIG_HEAD", "REBASE_HEAD", "AUTO_MERGE", "refs/original"] {
             let path = self.sandbox.project.join(".git").join(name);
-            fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)).unwrap_or_default();
+            fs::remove_file(&path)
+                .or_else(|_| fs::remove_dir_all(&path))
+                .discard("most of these files do not exist");
         }
-        self.try_git(&["branch", "-q", "-D", "topic"]).unwrap_or_default();
+        self.try_git(&["branch", "-q", "-D", "topic"]).discard("the branch may not exist");
         self.git(&["reflog", "expire", "--expire=now", "--all"]);
         self.git(&["gc", "-q", "--prune=now"]);
     }

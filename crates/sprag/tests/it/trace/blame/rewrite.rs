@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use sprag_base::result::Discard as _;
+
 use super::repository::{Repository, items};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,7 +96,7 @@ fn fork(repository: &mut Repository) {
 fn rebase(repository: &mut Repository) {
     fork(repository);
     if repository.try_git(&["rebase", "-q", "-X", "theirs", "main"]).is_err() {
-        repository.try_git(&["rebase", "--abort"]).unwrap_or_default();
+        repository.try_git(&["rebase", "--abort"]).discard("git may have ended it already");
         repository.git(&["checkout", "-q", "main"]);
         return;
     }
@@ -116,7 +118,7 @@ fn fixup(repository: &mut Repository) {
     repository.sandbox.vars.push(("GIT_SEQUENCE_EDITOR".to_owned(), "true".to_owned()));
     repository.sandbox.vars.push(("GIT_EDITOR".to_owned(), "true".to_owned()));
     if repository.try_git(&["rebase", "-q", "-i", "--autosquash", &base]).is_err() {
-        repository.try_git(&["rebase", "--abort"]).unwrap_or_default();
+        repository.try_git(&["rebase", "--abort"]).discard("git may have ended it already");
     }
 }
 
@@ -138,13 +140,13 @@ fn cherry_pick(repository: &mut Repository) {
     for commit in picked.lines() {
         let how: &[&str] = if repository.dice.one_in(2) { &["-x"] } else { &[] };
         if repository.try_git(&[&["cherry-pick", "--allow-empty"], how, &[commit]].concat()).is_err() {
-            repository.try_git(&["cherry-pick", "--abort"]).unwrap_or_default();
+            repository.try_git(&["cherry-pick", "--abort"]).discard("git may have ended it already");
         }
     }
     if repository.dice.one_in(3)
         && repository.try_git(&["merge", "-q", "--no-ff", "topic", "-m", "m"]).is_err()
     {
-        repository.try_git(&["merge", "--abort"]).unwrap_or_default();
+        repository.try_git(&["merge", "--abort"]).discard("git may have ended it already");
     }
 }
 
@@ -152,7 +154,7 @@ fn merge(repository: &mut Repository) {
     fork(repository);
     repository.git(&["checkout", "-q", "main"]);
     if repository.try_git(&["merge", "-q", "--no-ff", "topic", "-m", "merged"]).is_err() {
-        repository.try_git(&["merge", "--abort"]).unwrap_or_default();
+        repository.try_git(&["merge", "--abort"]).discard("git may have ended it already");
     }
 }
 
@@ -161,11 +163,11 @@ fn revert(repository: &mut Repository) {
     repository.work();
     repository.work();
     if repository.try_git(&["revert", "--no-edit", "HEAD"]).is_err() {
-        repository.try_git(&["revert", "--abort"]).unwrap_or_default();
+        repository.try_git(&["revert", "--abort"]).discard("git may have ended it already");
         return;
     }
     if repository.dice.one_in(2) && repository.try_git(&["revert", "--no-edit", "HEAD"]).is_err() {
-        repository.try_git(&["revert", "--abort"]).unwrap_or_default();
+        repository.try_git(&["revert", "--abort"]).discard("git may have ended it already");
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
+use sprag_base::result::Discard as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -60,7 +61,8 @@ impl Story {
     /// Throws away everything that no branch has.
     fn forget(&self) {
         for name in ["ORIG_HEAD", "FETCH_HEAD", "REBASE_HEAD"] {
-            fs::remove_file(self.sandbox.project.join(".git").join(name)).unwrap_or_default();
+            fs::remove_file(self.sandbox.project.join(".git").join(name))
+                .discard("most of these files do not exist");
         }
         self.git(&["reflog", "expire", "--expire=now", "--all"]);
         self.git(&["gc", "-q", "--prune=now"]);
