@@ -11,6 +11,8 @@ mod review;
 mod salvage;
 mod stage_checks;
 pub(crate) mod task_check;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsStr;
 use std::io;
@@ -143,8 +145,10 @@ impl Job {
             }
             Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
             Effect::Interrupt { session } => {
-                self.ground.site(session).tell(SupervisorSignal::Interrupt).unwrap_or_default();
-                EffectOutcome::Done
+                match self.ground.site(session).tell(SupervisorSignal::Interrupt) {
+                    Ok(()) => EffectOutcome::Done,
+                    Err(error) => failed(StageFailure::Wedged, &format!("its supervisor: {error}")),
+                }
             }
             Effect::Kill { session, .. } => {
                 let site = self.ground.site(session);

@@ -4,7 +4,7 @@ pub(crate) mod board_cache;
 pub mod follow;
 pub mod live;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

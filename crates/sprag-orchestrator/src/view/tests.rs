@@ -33,7 +33,7 @@ fn stage(number: usize) -> Value {
     })
 }
 
-fn started(run: &str, stages: usize) -> RunRecord {
+pub(crate) fn started(run: &str, stages: usize) -> RunRecord {
     let stages: Vec<Value> = (0..stages).map(stage).collect();
     let plan = json!({
         "name": "p", "target": null, "gates": [], "slots": 4, "budget": {"on_exceed": "pause"},
