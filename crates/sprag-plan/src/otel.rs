@@ -10,8 +10,9 @@ use sprag_base::record::Record;
 use sprag_base::time::Timestamp;
 
 use super::agent::activity::AgentActivity;
-use super::ids::{EffectKey, StageId};
-use super::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome};
+use super::ids::EffectKey;
+use super::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, StageStep};
+use super::run::record::{RunRecord, SessionOutcome};
 use super::sentences;
 
 /// Something that took its time.
@@ -69,7 +70,7 @@ impl Spans {
         let at = at.max(self.moved);
         self.moved = at;
         match record {
-            RunRecord::Intent { key, effect, .. } => self.begin_span(key, effect, at),
+            RunRecord::EffectBegun { key, effect, .. } => self.begin_span(key, effect, at),
             RunRecord::Outcome { key, outcome } => match outcome {
                 // It is at work from here on.
                 EffectOutcome::Spawned => {}
@@ -83,7 +84,7 @@ impl Spans {
             | RunRecord::Foreign { .. }
             | RunRecord::TargetHeld { .. }
             | RunRecord::Nearly { .. }
-            | RunRecord::Said { .. } => {}
+            | RunRecord::StageCommand { .. } => {}
         }
     }
 
@@ -91,7 +92,7 @@ impl Spans {
         let Some((name, facts)) = span_details(key, effect) else { return };
         let (id, parent) = (span_id(key.0.as_str()), Some(self.spans[0].id.clone()));
         self.open.insert(key.clone(), self.spans.len());
-        if matches!(effect, Effect::Spawn { .. }) {
+        if effect.is_spawn() {
             self.agents.insert(key.clone(), self.spans.len());
         }
         self.spans.push(OtelSpan { id, parent, name, begun, ended: None, facts, error: None });
@@ -169,12 +170,13 @@ fn span_id(key: &str) -> String {
     Digest::hash_parts([key]).to_string()[..16].to_owned()
 }
 
-/// What an effect is called and what is known of it; `None` for those that take no time of their own.
+/// Returns the name of an effect and what is known of it; `None` for those that take no time of their own.
 fn span_details(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
-    let of_stage = |stage: &StageId| vec![("sprag.stage", json!(stage))];
-    let of_candidate = |number: &u64| vec![("sprag.candidate", json!(number))];
-    let (name, facts) = match effect {
-        Effect::Spawn { stage } => {
+    let of_candidate = |name: &str, number: &u64| {
+        Some((format!("{name} {number}"), vec![("sprag.candidate", json!(number))]))
+    };
+    match effect {
+        Effect::Stage { stage, step: StageStep::Spawn } => {
             let attempt = key.0.as_str().split('/').nth(2).and_then(|attempt| attempt.parse::<u32>().ok());
             let facts = vec![
                 ("gen_ai.operation.name", json!("invoke_agent")),
@@ -183,27 +185,25 @@ fn span_details(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'stat
                 ("sprag.stage", json!(stage)),
                 ("sprag.attempt", json!(attempt)),
             ];
-            (format!("invoke_agent {}", stage.as_str()), facts)
+            Some((format!("invoke_agent {}", stage.as_str()), facts))
         }
-        Effect::AddWorktree { stage, .. } => (format!("add_worktree {}", stage.as_str()), of_stage(stage)),
-        Effect::Setup { stage } => (format!("setup {}", stage.as_str()), of_stage(stage)),
-        Effect::Check { stage, .. } => (format!("check {}", stage.as_str()), of_stage(stage)),
-        Effect::Review { stage, .. } => (format!("review {}", stage.as_str()), of_stage(stage)),
-        Effect::Salvage { stage } => (format!("salvage {}", stage.as_str()), of_stage(stage)),
-        Effect::Candidate { number, .. } => (format!("candidate {number}"), of_candidate(number)),
-        Effect::Gate { number, .. } => (format!("gate {number}"), of_candidate(number)),
-        Effect::Land { number, .. } => (format!("land {number}"), of_candidate(number)),
-        Effect::Promote { .. } => ("promote".to_owned(), vec![]),
-        Effect::WriteBrief { .. }
-        | Effect::Nudge { .. }
-        | Effect::Interrupt { .. }
-        | Effect::Kill { .. }
-        | Effect::Restore { .. }
-        | Effect::RemoveWorktree { .. }
-        | Effect::Notify { .. }
-        | Effect::Discard { .. } => return None,
-    };
-    Some((name, facts))
+        Effect::Stage { stage, step } => {
+            let name = match step {
+                StageStep::AddWorktree { .. } => "add_worktree",
+                StageStep::Setup => "setup",
+                StageStep::Check { .. } => "check",
+                StageStep::Review(_) => "review",
+                StageStep::Salvage => "salvage",
+                _ => return None,
+            };
+            Some((format!("{name} {}", stage.as_str()), vec![("sprag.stage", json!(stage))]))
+        }
+        Effect::Queue { number, step: QueueStep::Make { .. } } => of_candidate("candidate", number),
+        Effect::Queue { number, step: QueueStep::Test { .. } } => of_candidate("gate", number),
+        Effect::Queue { number, step: QueueStep::Land { .. } } => of_candidate("land", number),
+        Effect::Refs(RefStep::Promote { .. }) => Some(("promote".to_owned(), Vec::new())),
+        Effect::Refs(RefStep::RestoreTrunk { .. }) | Effect::Session { .. } | Effect::Notify { .. } => None,
+    }
 }
 
 fn failure_of(outcome: &EffectOutcome) -> Option<String> {
@@ -286,6 +286,7 @@ mod tests {
     use sprag_base::text::Text;
 
     use super::*;
+    use crate::ids::StageId;
     use crate::stage::StageFailure;
     use crate::testing::{now, plan, start};
 
@@ -319,9 +320,9 @@ mod tests {
         let at = |seconds| now().plus_seconds(seconds);
         let stage = StageId::new("a");
         let key = |step: &str| EffectKey(Text::new(format!("r/a/1/{step}")));
-        let intent = |step: &str, effect| RunRecord::Intent { key: key(step), epoch: 1, effect };
+        let intent = |step: &str, effect| RunRecord::EffectBegun { key: key(step), epoch: 1, effect };
         let session = key("spawn.0");
-        spans.apply(&intent("spawn.0", Effect::Spawn { stage: stage.clone() }), at(1));
+        spans.apply(&intent("spawn.0", StageStep::Spawn.for_stage(&stage)), at(1));
         spans.apply(&RunRecord::Outcome { key: session.clone(), outcome: EffectOutcome::Spawned }, at(2));
         let ended = SessionOutcome::Failed {
             failure: StageFailure::Crash,
@@ -331,7 +332,7 @@ mod tests {
             &RunRecord::Ended { stage: stage.clone(), session: session.clone(), at: at(9), ended },
             at(9),
         );
-        spans.apply(&intent("check.1", Effect::Setup { stage }), at(10));
+        spans.apply(&intent("check.1", StageStep::Setup.for_stage(&stage)), at(10));
         let seen = AgentActivity { client_session: Some(Text::new("c")), ..AgentActivity::default() };
         let records = [
             record("tool.requested", 0, json!({"call": "early", "tool": "Read"})),

@@ -7,11 +7,14 @@ use sprag_base::time::Timestamp;
 
 use super::ids::StageId;
 use super::run::Run;
-use super::run::command::StageCommand;
-use super::run::record::{self, BudgetOwner, Effect, EffectOutcome, RunRecord, SessionOutcome, TargetHeld};
+use super::run::effect::{
+    CheckPhase, Effect, EffectOutcome, QueueStep, RefStep, ReviewJob, SessionStep, StageStep,
+};
+use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use super::run::waiting::{StartBlocker, WaitingReason};
+use super::stage::command::StageCommand;
 use super::stage::state::StageState;
-use super::stage::{PersonAction, ReviewReason, StageEvent, StageFailure};
+use super::stage::{ReviewReason, StageEvent, StageFailure};
 
 /// Why something is as it is, and until when at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,7 +58,8 @@ pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
             ("it wants to be alone, or another one does".to_owned(), None)
         }
         WaitingReason::Doing { key } => {
-            (run.open().get(key).map_or_else(|| "something is done for it".to_owned(), doing), None)
+            let doing = run.open().get(key).map(|effect| describe_effect(effect).0);
+            (doing.unwrap_or_else(|| "something is done for it".to_owned()), None)
         }
         WaitingReason::Agent { .. } => ("its agent is at work".to_owned(), None),
         WaitingReason::Queued { entry } => {
@@ -93,31 +97,47 @@ fn ids(stages: &[StageId]) -> String {
     named.join(", ")
 }
 
-fn doing(effect: &Effect) -> String {
-    let text = match effect {
-        Effect::AddWorktree { .. } => "its worktree is being made",
-        Effect::Setup { .. } => "its worktree is being set up",
-        Effect::Check { of: record::CheckPhase::Before, .. } => "what has to hold before it is being checked",
-        Effect::Check { of: record::CheckPhase::Claim, .. } => "what its agent says is being checked",
-        Effect::Review { by, since, .. } => {
-            return format!("what its agent did is being reviewed by `{}` since {since}", by.name());
+/// Returns what is being done in an effect, and the name of that in a line about its outcome.
+fn describe_effect(effect: &Effect) -> (String, &'static str) {
+    let (doing, name) = match effect {
+        Effect::Stage { step, .. } => match step {
+            StageStep::AddWorktree { .. } => ("its worktree is being made", "worktree"),
+            StageStep::Setup => ("its worktree is being set up", "setup"),
+            StageStep::Check { phase: CheckPhase::Before } => {
+                ("what has to hold before it is being checked", "checks")
+            }
+            StageStep::Check { phase: CheckPhase::Claim } => {
+                ("what its agent says is being checked", "checks")
+            }
+            StageStep::Review(ReviewJob { by, since, .. }) => {
+                let by = by.name();
+                return (format!("what its agent did is being reviewed by `{by}` since {since}"), "review");
+            }
+            StageStep::WriteBrief { .. } => ("its brief is being written", "brief"),
+            StageStep::Spawn => ("its agent is being started", "start of its agent"),
+            StageStep::Nudge { .. } => ("its agent is being told something", "telling"),
+            StageStep::Salvage => ("what it left is being kept", "keeping what it left"),
+            StageStep::RemoveWorktree => ("its worktree is being taken away", "taking the worktree away"),
+            StageStep::Discard { .. } => ("what it has is being kept, and it begins anew", "beginning anew"),
+        },
+        Effect::Session { step: SessionStep::Interrupt, .. } => {
+            ("its agent is being interrupted", "interrupt")
         }
-        Effect::WriteBrief { .. } => "its brief is being written",
-        Effect::Spawn { .. } => "its agent is being started",
-        Effect::Nudge { .. } => "its agent is being told something",
-        Effect::Interrupt { .. } => "its agent is being interrupted",
-        Effect::Kill { .. } => "its agent is being ended",
-        Effect::Salvage { .. } => "what it left is being kept",
-        Effect::Candidate { .. } => "it is being merged",
-        Effect::Gate { .. } => "it is being tested as it would land",
-        Effect::Land { .. } => "it is landing",
-        Effect::Promote { .. } => "the target is being moved",
-        Effect::Restore { .. } => "the trunk is being put back",
-        Effect::RemoveWorktree { .. } => "its worktree is being taken away",
-        Effect::Notify { .. } => "somebody is being told",
-        Effect::Discard { .. } => "what it has is being kept, and it begins anew",
+        Effect::Session { step: SessionStep::Kill { .. }, .. } => {
+            ("its agent is being ended", "ending its agent")
+        }
+        Effect::Queue { step: QueueStep::Make { .. }, .. } => ("it is being merged", "merge"),
+        Effect::Queue { step: QueueStep::Test { .. }, .. } => {
+            ("it is being tested as it would land", "test of the merge")
+        }
+        Effect::Queue { step: QueueStep::Land { .. }, .. } => ("it is landing", "landing"),
+        Effect::Refs(RefStep::Promote { .. }) => ("the target is being moved", "target"),
+        Effect::Refs(RefStep::RestoreTrunk { .. }) => {
+            ("the trunk is being put back", "putting the trunk back")
+        }
+        Effect::Notify { .. } => ("somebody is being told", "telling"),
     };
-    text.to_owned()
+    (doing.to_owned(), name)
 }
 
 pub(crate) fn case_of(case: ReviewReason) -> &'static str {
@@ -159,19 +179,17 @@ pub fn record(run: &Run, record: &RunRecord) -> (Option<StageId>, String) {
         }
         RunRecord::Amended { by, .. } => (None, format!("`{}` has changed the plan", quoted(by.as_str()))),
         RunRecord::Happened { stage, what } => (Some(stage.clone()), happened(what)),
-        RunRecord::Said { stage, by, said } => {
-            (Some(stage.clone()), format!("`{}` {}", quoted(by.as_str()), of_said(said)))
+        RunRecord::StageCommand { stage, by, command } => {
+            (Some(stage.clone()), format!("`{}` {}", quoted(by.as_str()), describe_command(command)))
         }
         RunRecord::Ended { stage, session, ended, .. } => {
             (Some(stage.clone()), format!("session `{}` {}", session.0, ending(ended)))
         }
-        RunRecord::Intent { effect, .. } => {
-            (super::run::effect::stage_of(run, effect).cloned(), doing(effect))
-        }
+        RunRecord::EffectBegun { effect, .. } => (effect.stage(run).cloned(), describe_effect(effect).0),
         RunRecord::Outcome { key, outcome } => {
             let effect = run.open().get(key);
-            let stage = effect.and_then(|effect| super::run::effect::stage_of(run, effect)).cloned();
-            let what = effect.map_or("something", done);
+            let stage = effect.and_then(|effect| effect.stage(run)).cloned();
+            let what = effect.map_or("something", |effect| describe_effect(effect).1);
             (stage, format!("{what}: {}", came_to(outcome)))
         }
         RunRecord::WorktreeLost { stage } => {
@@ -221,14 +239,14 @@ fn happened(what: &StageEvent) -> String {
         StageEvent::Asked { question } => return format!("its agent asks: {}", quoted(question.as_str())),
         StageEvent::Answered => "its question is answered",
         StageEvent::Claimed => "its agent says that it is done",
-        StageEvent::WentOn => "its agent goes on after all",
-        StageEvent::Red { report } => {
+        StageEvent::Resumed => "its agent goes on after all",
+        StageEvent::ChecksFailed { report } => {
             return format!("its checks have failed: {}", first_line(report.as_str()));
         }
         StageEvent::SentBack { session } => {
             return format!("what is red was handed to session `{}`", session.0);
         }
-        StageEvent::Green { .. } => "its checks are good, and it is to be merged",
+        StageEvent::ChecksPassed { .. } => "its checks are good, and it is to be merged",
         StageEvent::ContextFull { why } => return format!("its context is full: {}", quoted(why.as_str())),
         StageEvent::HandedOff { .. } => "what the next agent needs is written down",
         StageEvent::Failed { failure, again: Some(at) } => {
@@ -244,19 +262,20 @@ fn happened(what: &StageEvent) -> String {
             return format!("session `{}` resolves the conflict", session.0);
         }
         StageEvent::ResolverFailed => "the conflict was not resolved",
-        StageEvent::MergeRed { .. } => "merged with what is there it is red",
+        StageEvent::MergeFailed { .. } => "merged with what is there it is red",
         StageEvent::Landed { merged } => return format!("it has landed as `{}`", merged.commit().0),
         StageEvent::Queued { .. } => "it is in the merge queue again",
         StageEvent::Raised { case } => case_of(*case),
         StageEvent::Overtaken => return "what it was for was done by others".to_owned(),
-        StageEvent::Told(word) => describe_action(word),
+        StageEvent::Approved { .. } => "a person wants it merged as it is",
+        StageEvent::Command { command, .. } => return describe_recorded_command(command),
     };
     text.to_owned()
 }
 
 /// What somebody said, as it goes on after their name.
-fn of_said(said: &StageCommand) -> String {
-    let text = match said {
+fn describe_command(command: &StageCommand) -> String {
+    let text = match command {
         StageCommand::Complete => "says that it is done",
         StageCommand::Block { why } => return format!("cannot go on: {}", quoted(why.as_str())),
         StageCommand::Ask { question } => return format!("asks: {}", quoted(question.as_str())),
@@ -285,18 +304,19 @@ fn of_said(said: &StageCommand) -> String {
     text.to_owned()
 }
 
-fn describe_action(word: &PersonAction) -> &'static str {
-    match word {
-        PersonAction::Hold => "a person holds it",
-        PersonAction::Release => "a person lets it go on",
-        PersonAction::Retry => "a person wants it tried again",
-        PersonAction::Block => "a person has stopped it",
-        PersonAction::Skip { .. } => "a person has left it out",
-        PersonAction::GoOn => "a person lets it go on as it was",
-        PersonAction::Merge { .. } => "a person wants it merged as it is",
-        PersonAction::Verify => "a person wants its checks run",
-        PersonAction::Reset => "a person wants it begun anew",
-    }
+fn describe_recorded_command(command: &StageCommand) -> String {
+    let text = match command {
+        StageCommand::Hold => "a person holds it",
+        StageCommand::Release => "a person lets it go on",
+        StageCommand::Retry => "a person wants it tried again",
+        StageCommand::Block { .. } => "a person has stopped it",
+        StageCommand::Skip { .. } => "a person has left it out",
+        StageCommand::Resume { .. } => "a person lets it go on as it was",
+        StageCommand::Verify => "a person wants its checks run",
+        StageCommand::Reset => "a person wants it begun anew",
+        command => return format!("a person {}", describe_command(command)),
+    };
+    text.to_owned()
 }
 
 fn ending(ended: &SessionOutcome) -> String {
@@ -306,28 +326,6 @@ fn ending(ended: &SessionOutcome) -> String {
         SessionOutcome::RateLimited { until } => format!("ended at a limit that lasts until {until}"),
         SessionOutcome::ContextFull => "ended with a full context".to_owned(),
         SessionOutcome::Stopped => "was ended".to_owned(),
-    }
-}
-
-fn done(effect: &Effect) -> &'static str {
-    match effect {
-        Effect::AddWorktree { .. } => "worktree",
-        Effect::Setup { .. } => "setup",
-        Effect::Check { .. } => "checks",
-        Effect::Review { .. } => "review",
-        Effect::WriteBrief { .. } => "brief",
-        Effect::Spawn { .. } => "start of its agent",
-        Effect::Nudge { .. } | Effect::Notify { .. } => "telling",
-        Effect::Interrupt { .. } => "interrupt",
-        Effect::Kill { .. } => "ending its agent",
-        Effect::Salvage { .. } => "keeping what it left",
-        Effect::Candidate { .. } => "merge",
-        Effect::Gate { .. } => "test of the merge",
-        Effect::Land { .. } => "landing",
-        Effect::Promote { .. } => "target",
-        Effect::Restore { .. } => "putting the trunk back",
-        Effect::RemoveWorktree { .. } => "taking the worktree away",
-        Effect::Discard { .. } => "beginning anew",
     }
 }
 

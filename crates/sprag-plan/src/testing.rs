@@ -7,7 +7,8 @@ use sprag_base::time::Timestamp;
 
 use super::ids::{CommitId, StageId};
 use super::run::Run;
-use super::run::record::{Effect, RunRecord, key};
+use super::run::effect::StageStep;
+use super::run::record::{RunRecord, key};
 use super::spec::Plan;
 
 pub(crate) fn now() -> Timestamp {
@@ -52,6 +53,6 @@ pub(crate) fn started(plan: Value) -> Run {
 
 /// A stage was chosen.
 pub(crate) fn begin(run: &mut Run, stage: &str) {
-    let effect = Effect::AddWorktree { stage: StageId::new(stage), base: commit("t") };
-    run.apply(&RunRecord::Intent { key: key(&run.id, stage, 1, "worktree.0"), epoch: 1, effect });
+    let effect = StageStep::AddWorktree { base: commit("t") }.for_stage(&StageId::new(stage));
+    run.apply(&RunRecord::EffectBegun { key: key(&run.id, stage, 1, "worktree.0"), epoch: 1, effect });
 }

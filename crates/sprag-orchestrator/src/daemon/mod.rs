@@ -28,7 +28,8 @@ use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
 use sprag_plan::run::command::CommandSender;
-use sprag_plan::run::record::{BudgetOwner, Effect, RunRecord};
+use sprag_plan::run::effect::Effect;
+use sprag_plan::run::record::{BudgetOwner, RunRecord};
 
 use super::coordination::SessionQueue as _;
 use super::daemon::repo_watch::RepoWatch;
@@ -209,7 +210,7 @@ impl<'a> DaemonLoop<'a> {
         if self.mood == LoopMode::Stopping {
             let lives = world.sessions.values().any(|session| matches!(session, AgentSession::Alive(_)));
             // One that is being started right now would be cut off in the middle of it.
-            let is_starting = |key| matches!(run.open().get(key), Some(Effect::Spawn { .. }));
+            let is_starting = |key| run.open().get(key).is_some_and(Effect::is_spawn);
             let starts = self.busy.iter().any(is_starting);
             let stopped = self.signal.map_or(RunEnd::Stopped, |signal| RunEnd::Interrupted { signal });
             return (!lives && !starts).then_some(stopped);
@@ -268,7 +269,7 @@ impl<'a> DaemonLoop<'a> {
             Ok(record) => {
                 // First the asker, so that what the record changes is told to them as well.
                 match (&record, &ask) {
-                    (RunRecord::Said { stage, .. }, LoopRequest::Say { said, .. })
+                    (RunRecord::StageCommand { stage, .. }, LoopRequest::Say { said, .. })
                         if said.wants_verdict() =>
                     {
                         self.waiting.push((stage.clone(), reply.clone()));
@@ -284,7 +285,7 @@ impl<'a> DaemonLoop<'a> {
     fn begin(&mut self, key: EffectKey, effect: Effect) -> io::Result<()> {
         if !self.log.run().open().contains_key(&key) {
             let intent =
-                RunRecord::Intent { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
+                RunRecord::EffectBegun { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
             self.note(&intent)?;
         }
         let job = Job::new(self.log.run(), &self.ground, key.clone(), effect);

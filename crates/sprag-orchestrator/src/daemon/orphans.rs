@@ -10,7 +10,8 @@ use sprag_base::text::Text;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::processes;
 use sprag_plan::ids::{EffectKey, StageId};
-use sprag_plan::run::record::{Effect, EffectOutcome, KillReason, RunRecord};
+use sprag_plan::run::effect::{Effect, EffectOutcome, KillReason, SessionStep};
+use sprag_plan::run::record::RunRecord;
 
 use crate::layout::run_log_path;
 use crate::lock;
@@ -61,8 +62,11 @@ pub fn end(
         let Some(mut log) = RunLog::resume(&run_log_path(folder, plan), disk)? else { continue };
         let agents: Vec<&OrphanedAgents> = agents.iter().filter(|agent| agent.plan == plan).collect();
         for agent in &agents {
-            let effect = Effect::Kill { session: agent.session.clone(), because: KillReason::Over };
-            log.append(&RunRecord::Intent { key: agent.kill(), epoch: reign.epoch, effect })?;
+            let effect = Effect::Session {
+                session: agent.session.clone(),
+                step: SessionStep::Kill { reason: KillReason::Over },
+            };
+            log.append(&RunRecord::EffectBegun { key: agent.kill(), epoch: reign.epoch, effect })?;
             let site = site_of(folder, &agent.session);
             // One that is gone by now needs no word. Its supervisor sees to all it has started.
             site.tell(SupervisorSignal::Stop).unwrap_or_default();

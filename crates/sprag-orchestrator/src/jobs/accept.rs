@@ -11,7 +11,7 @@ use sprag_host::sys::env;
 use sprag_plan::accept::reviewer::{self, StageReviewer};
 use sprag_plan::accept::{self, CheckKind};
 use sprag_plan::ids::{CommitId, StageId};
-use sprag_plan::run::record::{CheckPhase, Effect, EffectOutcome};
+use sprag_plan::run::effect::{CheckPhase, Effect, EffectOutcome};
 use sprag_plan::spec::values::RelPath;
 use sprag_plan::spec::{CacheSpec, EmptyWork, SandboxSettings, StageSpec};
 use sprag_plan::stage::StageFailure;
@@ -184,7 +184,7 @@ impl Job {
         look: impl FnOnce(&CheckLocation<'_>) -> T,
     ) -> T {
         // What was found good beside files that no commit has says nothing of the commit alone.
-        let kind = if matches!(self.effect, Effect::Gate { .. }) { "candidates" } else { "claims" };
+        let kind = if matches!(self.effect, Effect::Queue { .. }) { "candidates" } else { "claims" };
         let path = env::Env::Real.get("PATH").unwrap_or_default();
         // Commits that others put on the target are no stage's.
         let none = StageId::new("-");

@@ -6,7 +6,7 @@ use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
 use sprag_plan::brief::{self, WrittenBrief};
 use sprag_plan::ids::StageId;
-use sprag_plan::run::record::BriefKind;
+use sprag_plan::run::effect::BriefKind;
 use sprag_plan::stage::state::StageState;
 
 use super::Job;

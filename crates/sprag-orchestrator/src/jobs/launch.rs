@@ -13,7 +13,7 @@ use sprag_plan::agent::stream;
 use sprag_plan::ids::StageId;
 use sprag_plan::otel;
 use sprag_plan::reconcile::budget::{self, BudgetLeft};
-use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::sandbox::SandboxChoice;
 use sprag_plan::spec::client::{ClientName, StageClient, StreamFormat};
 use sprag_plan::spec::values::Label;

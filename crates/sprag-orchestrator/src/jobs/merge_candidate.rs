@@ -10,7 +10,7 @@ use sprag_host::sys::disk::Disk;
 use sprag_plan::accept::{self, CheckKind};
 use sprag_plan::ids::CommitId;
 use sprag_plan::reconcile::observed::TargetBranch;
-use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::spec::values::RelPath;
 
 use super::accept::CheckOwner;

@@ -28,9 +28,8 @@ use sprag_plan::brief::BriefInput;
 use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::run::Run;
-use sprag_plan::run::effect::stage_of;
-use sprag_plan::run::record::{Effect, EffectOutcome};
-use sprag_plan::run::stuck_ref::{self, StuckRef};
+use sprag_plan::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionStep, StageStep};
+use sprag_plan::run::stuck_ref::StuckRef;
 use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::{SandboxSettings, StageSpec};
 use sprag_plan::stage::StageFailure;
@@ -79,12 +78,13 @@ pub struct Job {
 
 impl Job {
     pub fn new(run: &Run, ground: &RunLayout, key: EffectKey, effect: Effect) -> Job {
-        let id = stage_of(run, &effect).cloned();
+        let id = effect.stage(run).cloned();
         let standing = id.as_ref().and_then(|id| run.standing(id));
-        let is_telling = matches!(effect, Effect::WriteBrief { .. } | Effect::Salvage { .. });
+        let is_telling =
+            matches!(effect, Effect::Stage { step: StageStep::WriteBrief { .. } | StageStep::Salvage, .. });
         let told = id.as_ref().filter(|_| is_telling).and_then(|id| BriefInput::from_run(run, id));
         let head = match &effect {
-            Effect::Gate { number, .. } => {
+            Effect::Queue { number, step: QueueStep::Test { .. } } => {
                 let entry = run.queue().entries().iter().find(|entry| entry.number == *number);
                 entry.map(|entry| entry.verified.head.clone())
             }
@@ -113,7 +113,7 @@ impl Job {
     pub fn run(&self, disk: &dyn Disk) -> EffectOutcome {
         self.attempt(disk).unwrap_or_else(|wrong| match wrong {
             JobError::Git(GitError(why)) => {
-                if stuck_ref::moves(&self.effect) {
+                if self.effect.moves_ref() {
                     // They are tried until they are done: a lock that somebody left is not looked at all the time.
                     #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
                     std::thread::sleep(self.patience);
@@ -126,95 +126,103 @@ impl Job {
 
     fn attempt(&self, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
-        self.prove()?;
+        let moved = |update: RefUpdate| match update {
+            RefUpdate::Done => EffectOutcome::Done,
+            RefUpdate::Moved { now } => {
+                EffectOutcome::Elsewhere { trunk: CommitId(Text::new(now.unwrap_or_default())) }
+            }
+        };
         Ok(match &self.effect {
-            Effect::AddWorktree { stage, base } => self.add_worktree(stage, base, disk)?,
-            Effect::Setup { stage } => self.set_up(stage, disk)?,
-            Effect::Check { stage, of } => self.check(stage, *of, disk)?,
-            Effect::Review { head, tree, by, sought, .. } => self.review(head, tree, *by, *sought, disk)?,
-            Effect::WriteBrief { stage, brief } => match self.brief(stage, *brief, disk)? {
+            Effect::Stage { stage, step } => {
+                self.prove(stage, step)?;
+                self.attempt_step(stage, step, disk)?
+            }
+            Effect::Session { session, step } => self.attempt_signal(session, *step)?,
+            Effect::Queue { number, step } => match step {
+                QueueStep::Make { on, head } => self.candidate(*number, on, head)?,
+                QueueStep::Test { commit, tree } => self.gate(*number, commit, tree, disk)?,
+                QueueStep::Land { from, to } => {
+                    moved(refs::swap(root, &self.ground.trunk(), to.0.as_str(), Some(from.0.as_str()))?)
+                }
+            },
+            Effect::Refs(RefStep::RestoreTrunk { to }) => moved(merge_candidate::restore(&self.ground, to)?),
+            Effect::Refs(RefStep::Promote { to }) => {
+                moved(merge_candidate::promote(&self.ground, &self.target, to)?)
+            }
+            Effect::Notify { about, text } => self.notify(about.as_ref(), text.as_str(), disk),
+        })
+    }
+
+    fn attempt_step(
+        &self,
+        stage: &StageId,
+        step: &StageStep,
+        disk: &dyn Disk,
+    ) -> Result<EffectOutcome, JobError> {
+        Ok(match step {
+            StageStep::AddWorktree { base } => self.add_worktree(stage, base, disk)?,
+            StageStep::Setup => self.set_up(stage, disk)?,
+            StageStep::Check { phase } => self.check(stage, *phase, disk)?,
+            StageStep::Review(job) => self.review(&job.head, &job.tree, job.by, job.demand, disk)?,
+            StageStep::WriteBrief { kind } => match self.brief(stage, *kind, disk)? {
                 Some(written) => {
-                    stage_session::keep(&self.ground.brief(stage), disk, *brief, &written)?;
+                    stage_session::keep(&self.ground.brief(stage), disk, *kind, &written)?;
                     EffectOutcome::Done
                 }
                 None => failed(StageFailure::Setup, "the plan has no such stage"),
             },
-            Effect::Spawn { stage } => self.spawn_surely(stage, disk)?,
-            Effect::Nudge { stage, session, text, about } => {
-                self.nudge(stage, session, text.as_str(), *about, disk)?
+            StageStep::Spawn => self.spawn_surely(stage, disk)?,
+            StageStep::Nudge { session, text, topic } => {
+                self.nudge(stage, session, text.as_str(), *topic, disk)?
             }
-            Effect::Notify { stage, text } => self.notify(stage, text.as_str(), disk),
-            Effect::Interrupt { session } => {
-                match self.ground.site(session).tell(SupervisorSignal::Interrupt) {
-                    Ok(()) => EffectOutcome::Done,
-                    Err(error) => failed(StageFailure::Wedged, &format!("its supervisor: {error}")),
-                }
-            }
-            Effect::Kill { session, .. } => {
-                let site = self.ground.site(session);
+            StageStep::Salvage => self.salvage(stage, disk)?,
+            StageStep::Discard { number } => self.discard(stage, *number)?,
+            StageStep::RemoveWorktree => self.remove_worktree(stage, disk)?,
+        })
+    }
+
+    fn attempt_signal(&self, session: &EffectKey, step: SessionStep) -> Result<EffectOutcome, JobError> {
+        let site = self.ground.site(session);
+        Ok(match step {
+            SessionStep::Interrupt => match site.tell(SupervisorSignal::Interrupt) {
+                Ok(()) => EffectOutcome::Done,
+                Err(error) => failed(StageFailure::Wedged, &format!("its supervisor: {error}")),
+            },
+            SessionStep::Kill { .. } => {
                 if site.probe()? == SessionProbe::Running {
                     // One that is gone by now needs no word.
                     site.tell(SupervisorSignal::Stop).unwrap_or_default();
                 }
                 EffectOutcome::Done
             }
-            Effect::Salvage { stage } => self.salvage(stage, disk)?,
-            Effect::Candidate { number, on, head } => self.candidate(*number, on, head)?,
-            Effect::Gate { number, commit, tree } => self.gate(*number, commit, tree, disk)?,
-            Effect::Land { from, to, .. } => {
-                let from = from.0.as_str();
-                match refs::swap(root, &self.ground.trunk(), to.0.as_str(), Some(from))? {
-                    RefUpdate::Done => EffectOutcome::Done,
-                    RefUpdate::Moved { now } => elsewhere(now),
-                }
-            }
-            Effect::Restore { to } => match merge_candidate::restore(&self.ground, to)? {
-                RefUpdate::Done => EffectOutcome::Done,
-                RefUpdate::Moved { now } => elsewhere(now),
-            },
-            Effect::Promote { to } => match merge_candidate::promote(&self.ground, &self.target, to)? {
-                RefUpdate::Done => EffectOutcome::Done,
-                RefUpdate::Moved { now } => elsewhere(now),
-            },
-            Effect::Discard { stage, number } => self.discard(stage, *number)?,
-            Effect::RemoveWorktree { stage } => {
-                worktrees::remove(root, &self.ground.worktree(stage))?;
-                if let Some(head) = observe::merged_branch(&self.ground, stage)? {
-                    let branch = format!("refs/heads/{}", stage.branch());
-                    refs::drop_reference(root, &branch, &head)?;
-                }
-                stage_rules::forget(&self.ground, stage, disk);
-                stage_env::leave(&self.ground, stage, disk);
-                EffectOutcome::Done
-            }
         })
     }
 
-    /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
-    fn prove(&self) -> Result<(), GitError> {
+    fn remove_worktree(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
-        let there = |stage: &StageId| Some(self.ground.worktree(stage)).filter(|path| path.exists());
-        match &self.effect {
-            Effect::Check { stage, .. } | Effect::Salvage { stage } | Effect::Discard { stage, .. } => {
-                there(stage).map_or(Ok(()), |path| worktree_guard::prove(root, &path))
+        worktrees::remove(root, &self.ground.worktree(stage))?;
+        if let Some(head) = observe::merged_branch(&self.ground, stage)? {
+            refs::drop_reference(root, &format!("refs/heads/{}", stage.branch()), &head)?;
+        }
+        stage_rules::forget(&self.ground, stage, disk);
+        stage_env::leave(&self.ground, stage, disk);
+        Ok(EffectOutcome::Done)
+    }
+
+    /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
+    fn prove(&self, stage: &StageId, step: &StageStep) -> Result<(), GitError> {
+        let (root, path) = (self.ground.root.as_path(), self.ground.worktree(stage));
+        match step {
+            _ if !path.exists() => Ok(()),
+            StageStep::Check { .. } | StageStep::Salvage | StageStep::Discard { .. } => {
+                worktree_guard::prove(root, &path)
             }
             // They ask whether a file is ignored, and whose records it is about.
-            Effect::Setup { stage } | Effect::WriteBrief { stage, .. } | Effect::Spawn { stage } => {
-                there(stage).map_or(Ok(()), |path| worktree_guard::prove_placed(root, &path))
+            StageStep::Setup | StageStep::WriteBrief { .. } | StageStep::Spawn => {
+                worktree_guard::prove_placed(root, &path)
             }
             // A reviewer looks at a checkout of its own.
-            Effect::AddWorktree { .. }
-            | Effect::Review { .. }
-            | Effect::Nudge { .. }
-            | Effect::Interrupt { .. }
-            | Effect::Kill { .. }
-            | Effect::Candidate { .. }
-            | Effect::Gate { .. }
-            | Effect::Land { .. }
-            | Effect::Restore { .. }
-            | Effect::Promote { .. }
-            | Effect::RemoveWorktree { .. }
-            | Effect::Notify { .. } => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -323,13 +331,9 @@ impl Job {
 
 /// The stages of a candidate, and of those it is built upon.
 fn chain(run: &Run, effect: &Effect) -> Vec<StageSpec> {
-    let Effect::Gate { number, .. } = effect else { return Vec::new() };
+    let Effect::Queue { number, step: QueueStep::Test { .. } } = effect else { return Vec::new() };
     let stages = run.queue().chain(*number).filter_map(|entry| entry.whose.stage());
     stages.filter_map(|stage| run.plan().find(stage.as_str())).cloned().collect()
-}
-
-fn elsewhere(now: Option<String>) -> EffectOutcome {
-    EffectOutcome::Elsewhere { trunk: CommitId(Text::new(now.unwrap_or_default())) }
 }
 
 fn failed(failure: StageFailure, why: &str) -> EffectOutcome {

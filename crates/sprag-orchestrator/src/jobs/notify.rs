@@ -10,7 +10,7 @@ use sprag_host::sys::exec::{self, ProcessEnd, ProcessSpec};
 use sprag_host::sys::locations::Locations;
 use sprag_host::world::World;
 use sprag_plan::ids::{EffectKey, StageId};
-use sprag_plan::run::record::{EffectOutcome, NudgeTopic};
+use sprag_plan::run::effect::{EffectOutcome, NudgeTopic};
 
 use super::Job;
 use crate::agent::tmux;
@@ -51,15 +51,15 @@ impl Job {
     }
 
     /// A person who cannot be told by it finds it in `sprag status` all the same: no run waits for that.
-    pub(super) fn notify(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> EffectOutcome {
-        if let Err(why) = self.tell_person(stage, text, disk) {
+    pub(super) fn notify(&self, about: Option<&StageId>, text: &str, disk: &dyn Disk) -> EffectOutcome {
+        if let Err(why) = self.tell_person(about, text, disk) {
             let line = format!("`notify.command` did not tell it: {why}");
             DaemonLogFile::at(&self.ground.run).write(disk, &line).unwrap_or_default();
         }
         EffectOutcome::Done
     }
 
-    fn tell_person(&self, stage: &StageId, text: &str, disk: &dyn Disk) -> Result<(), String> {
+    fn tell_person(&self, about: Option<&StageId>, text: &str, disk: &dyn Disk) -> Result<(), String> {
         let env = Env::Real;
         let places = Locations::find(&self.ground.root, &env).map_err(|_| "there is no home".to_owned())?;
         let command = World::new(&env, disk, places).config.settings.notify.command;
@@ -73,7 +73,7 @@ impl Job {
             dir: &self.ground.root,
             env: &[
                 ("SPRAG_PLAN", OsStr::new(&self.ground.plan)),
-                ("SPRAG_STAGE", OsStr::new(stage.as_str())),
+                ("SPRAG_STAGE", OsStr::new(about.map_or("-", StageId::as_str))),
             ],
             unset: &[],
             stdin: b"",

@@ -28,7 +28,7 @@ use sprag_plan::accept::reviewer::report;
 use sprag_plan::agent::exit::{self, EndedBy, Exit};
 use sprag_plan::agent::stream::{self, StreamSource};
 use sprag_plan::ids::{CommitId, EffectKey};
-use sprag_plan::run::record::{EffectOutcome, ReviewDemand};
+use sprag_plan::run::effect::{EffectOutcome, ReviewDemand};
 use sprag_plan::spec::StageSpec;
 use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::client::ClientName;

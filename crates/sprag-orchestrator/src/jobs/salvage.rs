@@ -7,7 +7,7 @@ use sprag_host::store::Store;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
 use sprag_plan::ids::StageId;
-use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::stage::StageWork;
 use sprag_plan::stage::state::StageState;
 

@@ -7,7 +7,7 @@ use sprag_base::time::Timestamp;
 use sprag_plan::agent::activity::AgentActivity;
 use sprag_plan::ids::EffectKey;
 use sprag_plan::reconcile::observed::AgentSign;
-use sprag_plan::run::record::NudgeTopic;
+use sprag_plan::run::effect::NudgeTopic;
 use sprag_plan::spec::StageSpec;
 use sprag_plan::spec::client::StageClient;
 

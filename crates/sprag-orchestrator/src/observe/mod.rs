@@ -18,7 +18,7 @@ use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::reconcile::observed::TargetBranch;
 use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
-use sprag_plan::run::record::Effect;
+use sprag_plan::run::effect::{Effect, QueueStep, RefStep, SessionStep, StageStep};
 use sprag_plan::stage::state::StageState;
 
 use super::coordination::SessionQueue as _;
@@ -83,10 +83,10 @@ pub fn merged_branch(ground: &RunLayout, stage: &StageId) -> Result<Option<Strin
 /// Stages whose worktree is gone, although nobody of ours is at it.
 pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
     let is_at_it = |id: &StageId| {
-        run.open().values().any(|effect| match effect {
-            Effect::AddWorktree { stage, .. } | Effect::RemoveWorktree { stage } => stage == id,
-            _ => false,
-        })
+        run.open()
+            .values()
+            .filter_map(|effect| effect.step_of(id))
+            .any(|step| matches!(step, StageStep::AddWorktree { .. } | StageStep::RemoveWorktree))
     };
     let has_one = run.standings().filter(|(_, standing)| standing.worktree.is_some());
     let is_lost = |id: &&StageId| !ground.worktree(id).join(".git").exists() && !is_at_it(id);
@@ -130,48 +130,50 @@ pub fn found(
 ) -> Result<EffectTrace, GitError> {
     let root = ground.root.as_path();
     Ok(match effect {
-        Effect::AddWorktree { stage, base } => worktree(ground, stage, base)?,
-        Effect::Spawn { .. } => match ground.queue(&RealDisk).probe(&ground.site(key).id()) {
+        Effect::Stage { stage, step } => found_step(ground, run, (key, stage), step)?,
+        Effect::Session { session, step: SessionStep::Kill { .. } } => match ground.site(session).probe() {
+            Ok(SessionProbe::Running) | Err(_) => EffectTrace::Nothing,
+            Ok(SessionProbe::Nothing | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Gone,
+        },
+        Effect::Queue { step: QueueStep::Land { to, .. }, .. } => has(root, &ground.trunk(), to)?,
+        Effect::Refs(RefStep::Promote { to }) => has(root, &ground.target, to)?,
+        Effect::Session { .. } | Effect::Queue { .. } | Effect::Refs(_) | Effect::Notify { .. } => {
+            EffectTrace::Nothing
+        }
+    })
+}
+
+fn found_step(
+    ground: &RunLayout,
+    run: &Run,
+    (key, stage): (&EffectKey, &StageId),
+    step: &StageStep,
+) -> Result<EffectTrace, GitError> {
+    let root = ground.root.as_path();
+    let state = run.standing(stage).map(|standing| &standing.stage);
+    Ok(match step {
+        StageStep::AddWorktree { base } => worktree(ground, stage, base)?,
+        StageStep::Spawn => match ground.queue(&RealDisk).probe(&ground.site(key).id()) {
             Ok(SessionProbe::Nothing) | Err(_) => EffectTrace::Nothing,
             Ok(SessionProbe::Running | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Session,
         },
         // Done again, it takes what is written already.
-        Effect::Salvage { stage }
-            if run.standing(stage).is_some_and(|it| matches!(it.stage, StageState::HandingOff { .. })) =>
-        {
-            EffectTrace::Nothing
-        }
-        Effect::Salvage { stage } => {
-            let attempt = run.standing(stage).map_or(0, |standing| standing.stage.attempt());
-            let reference = ground.salvage(stage, attempt);
+        StageStep::Salvage if matches!(state, Some(StageState::HandingOff { .. })) => EffectTrace::Nothing,
+        StageStep::Salvage => {
+            let reference = ground.salvage(stage, state.map_or(0, StageState::attempt));
             match refs::resolve(root, &reference)? {
                 Some(_) => EffectTrace::Salvaged { carry: Text::new(reference) },
                 None => EffectTrace::Nothing,
             }
         }
-        Effect::Kill { session, .. } => match ground.site(session).probe() {
-            Ok(SessionProbe::Running) | Err(_) => EffectTrace::Nothing,
-            Ok(SessionProbe::Nothing | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Gone,
-        },
-        Effect::RemoveWorktree { stage } => {
+        StageStep::RemoveWorktree => {
             let path = ground.worktree(stage);
             let is_known = worktrees::is_known(root, &path);
             let is_left = is_known || path.exists() || merged_branch(ground, stage)?.is_some();
             if is_left { EffectTrace::Nothing } else { EffectTrace::Gone }
         }
-        Effect::Land { to, .. } => has(root, &ground.trunk(), to)?,
-        Effect::Promote { to } => has(root, &ground.target, to)?,
-        Effect::Setup { .. }
-        | Effect::Check { .. }
-        | Effect::Review { .. }
-        | Effect::WriteBrief { .. }
-        | Effect::Nudge { .. }
-        | Effect::Interrupt { .. }
-        | Effect::Candidate { .. }
-        | Effect::Gate { .. }
-        | Effect::Restore { .. }
-        | Effect::Notify { .. }
-        | Effect::Discard { .. } => EffectTrace::Nothing,
+        // The others leave no trace: they are done again.
+        _ => EffectTrace::Nothing,
     })
 }
 

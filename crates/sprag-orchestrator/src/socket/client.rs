@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-use sprag_plan::run::command::CommandRole;
+use sprag_plan::stage::command::CommandRole;
 
 use super::protocol::{self, DaemonReply, DaemonRequest, Unheard};
 use super::server::{door, through};

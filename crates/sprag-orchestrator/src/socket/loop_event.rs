@@ -1,7 +1,7 @@
 //! Events of the loop of a run, and how it ends.
 
 use sprag_plan::ids::EffectKey;
-use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::run::effect::EffectOutcome;
 
 use crate::socket::requests::PendingRequest;
 

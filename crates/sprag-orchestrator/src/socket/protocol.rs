@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use sprag_plan::run::command::{CommandRole, StageCommand};
+use sprag_plan::stage::command::{CommandRole, StageCommand};
 
 /// The largest message; none of ours comes near it.
 pub const CAP: usize = 10 * 1024 * 1024;

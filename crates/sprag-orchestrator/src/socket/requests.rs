@@ -9,9 +9,10 @@ use sprag_host::sys::disk::Disk;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::Run;
 use sprag_plan::run::amend::{NotAmended, amend};
-use sprag_plan::run::command::{CommandRefusal, CommandRole, CommandSender, StageCommand, accept_command};
+use sprag_plan::run::command::{CommandRefusal, CommandSender, authorize};
 use sprag_plan::run::record::RunRecord;
 use sprag_plan::spec::Plan;
+use sprag_plan::stage::command::{CommandRole, StageCommand};
 use sprag_plan::stage::state::StageState;
 use sprag_plan::stage::{Phase, ReviewReason};
 
@@ -92,7 +93,7 @@ pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<R
         LoopRequest::Say { stage, said } => {
             let stage = stage_of(run, speaker, stage.as_ref())
                 .ok_or_else(|| refused(&CommandRefusal::NoStage, ""))?;
-            accept_command(run, speaker, &stage, said).map_err(|why| refused(&why, stage.as_str()))
+            authorize(run, speaker, &stage, said).map_err(|why| refused(&why, stage.as_str()))
         }
         LoopRequest::Amend { plan } => {
             amend(run, (**plan).clone(), speaker.name()).map_err(|why| not_amended(&why))
@@ -105,7 +106,9 @@ pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<R
 
 /// What whoever said it is told, beside that it was heard; `run` is as it was before.
 pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
-    let RunRecord::Said { stage, said: StageCommand::Hold, .. } = record else { return DaemonReply::Done };
+    let RunRecord::StageCommand { stage, command: StageCommand::Hold, .. } = record else {
+        return DaemonReply::Done;
+    };
     let text = match run.standing(stage).map(|standing| &standing.stage) {
         None | Some(StageState::Ready(_)) => return DaemonReply::Done,
         Some(StageState::Waiting { .. }) => format!("stage `{}` is held once it could start", stage.as_str()),

@@ -20,8 +20,9 @@ use sprag_base::text::Text;
 use sprag_host::sys::disk::{Disk as _, RealDisk};
 use sprag_host::sys::env::Env;
 use sprag_plan::ids::{EffectKey, StageId};
-use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand};
+use sprag_plan::run::command::CommandSender;
 use sprag_plan::spec::Plan;
+use sprag_plan::stage::command::{CommandRole, StageCommand};
 
 use super::peer::{self, Peer};
 use super::protocol::{self, DaemonReply, DaemonRequest, Topic, Unheard};

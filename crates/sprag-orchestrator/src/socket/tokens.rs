@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sprag_host::sys::disk::{self, Disk};
-use sprag_plan::run::command::CommandRole;
+use sprag_plan::stage::command::CommandRole;
 
 use super::protocol::PersonToken;
 

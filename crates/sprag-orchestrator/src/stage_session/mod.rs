@@ -20,7 +20,7 @@ use sprag_host::sys::locations::worktree_of;
 use sprag_host::world::World;
 use sprag_plan::brief::{self, BriefInput, WrittenBrief};
 use sprag_plan::ids::StageId;
-use sprag_plan::run::record::BriefKind;
+use sprag_plan::run::effect::BriefKind;
 
 use super::run_log::active;
 use crate::layout::brief_path;

@@ -7,7 +7,8 @@ use sprag_base::text::Text;
 use sprag_host::sys::processes;
 use sprag_plan::agent::activity::SessionCost;
 use sprag_plan::ids::{CommitId, StageId};
-use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, key};
+use sprag_plan::run::effect::{EffectOutcome, StageStep};
+use sprag_plan::run::record::{RunRecord, key};
 use sprag_plan::view::{RunView, StateLabel};
 
 use super::*;
@@ -68,8 +69,8 @@ impl Place {
     fn start(&self, number: usize) -> EffectKey {
         let id = format!("s{number}");
         let key = key(&Text::new("r"), &id, 1, "spawn.0");
-        let effect = Effect::Spawn { stage: StageId::new(&id) };
-        self.write(&RunRecord::Intent { key: key.clone(), epoch: 1, effect });
+        let effect = StageStep::Spawn.for_stage(&StageId::new(&id));
+        self.write(&RunRecord::EffectBegun { key: key.clone(), epoch: 1, effect });
         self.write(&RunRecord::Outcome { key: key.clone(), outcome: EffectOutcome::Spawned });
         key
     }

@@ -23,7 +23,7 @@ use super::handoff::Handoff;
 use super::ids::{CommitId, StageId};
 use super::notes::StageNote;
 use super::run::PersonAnswer;
-use super::run::record::BriefKind;
+use super::run::effect::BriefKind;
 use super::spec::StageSpec;
 use super::stage::StageFailure;
 pub use recitation::recitation;

@@ -1,7 +1,7 @@
 //! The first section: how to work here. It says nothing of any stage, so that it is the same bytes for all of a kind.
 //! Whoever changes a word changes the digests that the tests have on record, and makes every cache start anew.
 
-use crate::run::record::BriefKind;
+use crate::run::effect::BriefKind;
 
 pub fn stable(kind: BriefKind) -> String {
     let (title, about, rules) = match kind {

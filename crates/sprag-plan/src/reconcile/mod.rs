@@ -22,10 +22,10 @@ use super::merge::queue::QueueWant;
 use super::reconcile::observed::{LoopMode, Observed, TargetBranch};
 use super::reconcile::recovery::{EffectResolution, resolve};
 use super::reconcile::schedule::{Schedule, schedule};
-use super::run::effect::stage_of;
-use super::run::record::{
-    BriefKind, BudgetOwner, CheckPhase, Effect, EffectOutcome, NudgeTopic, RunRecord, TargetHeld, key,
+use super::run::effect::{
+    BriefKind, CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, ReviewJob, StageStep,
 };
+use super::run::record::{BudgetOwner, RunRecord, TargetHeld, key};
 use super::run::waiting::StartBlocker;
 use super::run::{Reviewable, Run, StageEntry, nearly_key, open_tasks};
 use super::sentences;
@@ -118,7 +118,7 @@ impl Reconciler<'_> {
     }
 
     fn is_unwanted(&self, key: &EffectKey, effect: &Effect) -> bool {
-        self.run.is_outdated(key) || is_for_a_state(effect) && self.run.is_late(key, effect)
+        self.run.is_outdated(key) || effect.is_bound_to_state() && self.run.is_late(key, effect)
     }
 
     fn queue(&mut self) {
@@ -127,24 +127,24 @@ impl Reconciler<'_> {
         let to = self.run.queue().trunk();
         if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
             let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.restorations()));
-            return self.act(key, Effect::Restore { to: to.clone() });
+            return self.act(key, Effect::Refs(RefStep::RestoreTrunk { to: to.clone() }));
         }
         for want in self.run.queue().wants() {
-            let (number, effect) = match want {
-                QueueWant::Make { number, on, head } => (number, Effect::Candidate { number, on, head }),
-                QueueWant::Check { number, commit, tree } => (number, Effect::Gate { number, commit, tree }),
-                QueueWant::Land { number, from, to } => (number, Effect::Land { number, from, to }),
+            let (number, step) = match want {
+                QueueWant::Make { number, on, head } => (number, QueueStep::Make { on, head }),
+                QueueWant::Check { number, commit, tree } => (number, QueueStep::Test { commit, tree }),
+                QueueWant::Land { number, from, to } => (number, QueueStep::Land { from, to }),
             };
             let Some(entry) = self.run.queue().find(number) else { continue };
-            let step = format!("queue.{number}.{}", self.run.tries(number));
+            let name = format!("queue.{number}.{}", self.run.tries(number));
             let whose = entry.whose.stage().map_or("-", StageId::as_str);
-            let key = key(&self.run.id, whose, entry.verified.attempt, &step);
-            self.act(key, effect);
+            let key = key(&self.run.id, whose, entry.verified.attempt, &name);
+            self.act(key, Effect::Queue { number, step });
         }
     }
 
     fn is_landing(&self) -> bool {
-        self.run.open().values().any(|effect| matches!(effect, Effect::Land { .. }))
+        self.run.open().values().any(Effect::is_landing)
     }
 
     fn stage(&mut self, spec: &StageSpec, standing: &StageEntry) {
@@ -165,7 +165,7 @@ impl Reconciler<'_> {
             StageState::HandingOff { work, .. } => match self.is_gone(&work.session) {
                 true => {
                     let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
-                    self.act(key, Effect::Salvage { stage: id.clone() });
+                    self.act(key, StageStep::Salvage.for_stage(id));
                 }
                 false => self.end(&work.session),
             },
@@ -181,9 +181,9 @@ impl Reconciler<'_> {
                 false => {
                     let key =
                         self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
-                    let (stage, session) = (id.clone(), work.session.clone());
-                    let (text, about) = (report.clone(), NudgeTopic::Report);
-                    self.act(key, Effect::Nudge { stage, session, text, about });
+                    let (session, text) = (work.session.clone(), report.clone());
+                    let nudge = StageStep::Nudge { session, text, topic: NudgeTopic::Report };
+                    self.act(key, nudge.for_stage(id));
                 }
             },
             StageState::Failing { .. } => {
@@ -212,7 +212,7 @@ impl Reconciler<'_> {
             let key = self.key(id, standing, &format!("notify.{}", standing.moves));
             let (id, name) = (id.as_str(), standing.stage.name());
             let text = Text::new(format!("stage `{id}` is {name}: `sprag stage review {id}`"));
-            self.act(key, Effect::Notify { stage: spec.id.clone(), text });
+            self.act(key, Effect::Notify { about: Some(spec.id.clone()), text });
         }
     }
 
@@ -228,62 +228,40 @@ impl Reconciler<'_> {
         if let Some(session) = standing.session.as_ref().filter(|session| !self.is_gone(session)) {
             return self.end(session);
         }
-        let (step, effect) = if standing.is_resetting {
-            let (stage, number) = (id.clone(), standing.worktrees);
-            (format!("discard.{number}"), Effect::Discard { stage, number })
+        let (name, step) = if standing.is_resetting {
+            let number = standing.worktrees;
+            (format!("discard.{number}"), StageStep::Discard { number })
         } else if standing.worktree.is_none() {
             let base = self.run.queue().trunk().clone();
-            (format!("worktree.{}", standing.worktrees), Effect::AddWorktree { stage: id.clone(), base })
+            (format!("worktree.{}", standing.worktrees), StageStep::AddWorktree { base })
         } else if !standing.is_set_up && !spec.setup.is_empty() {
-            (format!("setup.{}", standing.worktrees), Effect::Setup { stage: id.clone() })
+            (format!("setup.{}", standing.worktrees), StageStep::Setup)
         } else if !standing.is_looked_over && standing.spawns == 0 && !spec.before_stage.is_empty() {
-            (
-                format!("before.{}", standing.worktrees),
-                Effect::Check { stage: id.clone(), of: CheckPhase::Before },
-            )
+            (format!("before.{}", standing.worktrees), StageStep::Check { phase: CheckPhase::Before })
         } else if !standing.is_briefed {
-            let brief = match (standing.brief, spec.kind) {
+            let kind = match (standing.brief, spec.kind) {
                 (BriefKind::Stage, _) if self.run.owed(id).is_some() => BriefKind::BaseConflict,
                 (BriefKind::Stage, StageKind::Knowledge) => BriefKind::Knowledge,
                 (brief, _) => brief,
             };
-            (format!("brief.{}", standing.briefs), Effect::WriteBrief { stage: id.clone(), brief })
+            (format!("brief.{}", standing.briefs), StageStep::WriteBrief { kind })
         } else {
-            (format!("spawn.{}", standing.spawns), Effect::Spawn { stage: id.clone() })
+            (format!("spawn.{}", standing.spawns), StageStep::Spawn)
         };
-        let key = self.key(id, standing, &step);
-        self.act(key, effect);
+        let key = self.key(id, standing, &name);
+        self.act(key, step.for_stage(id));
     }
 
     /// Something was begun in its worktree, perhaps for a state that is no more. What becomes of it is told first: an
     /// agent may be about to be there, and nobody takes a worktree away from under it or sends another one.
     fn is_under_way(&self, id: &StageId) -> bool {
-        self.run.open().values().any(|effect| match effect {
-            Effect::AddWorktree { stage, .. }
-            | Effect::Setup { stage }
-            | Effect::Check { stage, .. }
-            | Effect::Review { stage, .. }
-            | Effect::WriteBrief { stage, .. }
-            | Effect::Spawn { stage }
-            | Effect::Salvage { stage }
-            | Effect::RemoveWorktree { stage }
-            | Effect::Discard { stage, .. } => stage == id,
-            Effect::Nudge { .. }
-            | Effect::Interrupt { .. }
-            | Effect::Kill { .. }
-            | Effect::Candidate { .. }
-            | Effect::Gate { .. }
-            | Effect::Land { .. }
-            | Effect::Restore { .. }
-            | Effect::Promote { .. }
-            | Effect::Notify { .. } => false,
-        })
+        self.run.open().values().any(|effect| effect.occupies(id))
     }
 
     /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
     fn lost(&mut self, id: &StageId, standing: &StageEntry) {
         // What is begun is told first: an agent may be about to be known.
-        if self.run.open().values().any(|effect| stage_of(self.run, effect) == Some(id)) {
+        if self.run.open().values().any(|effect| effect.stage(self.run) == Some(id)) {
             return;
         }
         match standing.session.as_ref().filter(|session| !self.is_gone(session)) {
@@ -300,18 +278,18 @@ impl Reconciler<'_> {
                 "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
                 names.join(", ")
             );
-            return self.happened(id, StageEvent::Red { report: Text::new(report) });
+            return self.happened(id, StageEvent::ChecksFailed { report: Text::new(report) });
         }
         if self.is_under_way(id) {
             return;
         }
         if let Some(Reviewable { head, tree, by }) = standing.reviewable.clone() {
             let key = self.key(id, standing, &format!("review.{}", standing.claims));
-            let (stage, since, sought) = (id.clone(), self.now, standing.sought);
-            return self.act(key, Effect::Review { stage, head, tree, by, since, sought });
+            let job = ReviewJob { head, tree, by, since: self.now, demand: standing.sought };
+            return self.act(key, StageStep::Review(job).for_stage(id));
         }
         let key = self.key(id, standing, &format!("claim.{}", standing.claims));
-        self.act(key, Effect::Check { stage: id.clone(), of: CheckPhase::Claim });
+        self.act(key, StageStep::Check { phase: CheckPhase::Claim }.for_stage(id));
     }
 
     /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
@@ -320,12 +298,12 @@ impl Reconciler<'_> {
         if standing.worktree.is_none() || standing.is_left || is_in_use || self.is_under_way(id) {
             return;
         }
-        let (step, effect) = match standing.is_salvaged {
-            false => ("salvage", Effect::Salvage { stage: id.clone() }),
-            true => ("remove", Effect::RemoveWorktree { stage: id.clone() }),
+        let (name, step) = match standing.is_salvaged {
+            false => ("salvage", StageStep::Salvage),
+            true => ("remove", StageStep::RemoveWorktree),
         };
-        let key = self.key(id, standing, &format!("{step}.{}", standing.worktrees));
-        self.act(key, effect);
+        let key = self.key(id, standing, &format!("{name}.{}", standing.worktrees));
+        self.act(key, step.for_stage(id));
     }
 
     fn promote(&mut self) {
@@ -337,7 +315,7 @@ impl Reconciler<'_> {
         let action = match &self.world.target {
             Some(TargetBranch::Behind(target)) if target != trunk => {
                 let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
-                return self.act(key, Effect::Promote { to: trunk.clone() });
+                return self.act(key, Effect::Refs(RefStep::Promote { to: trunk.clone() }));
             }
             // What they put on it before may be landing, and is not taken out of the queue from under that.
             Some(TargetBranch::Ahead(_)) if self.is_landing() => None,
@@ -360,12 +338,12 @@ impl Reconciler<'_> {
             self.actions.push(Action::Record(RunRecord::Nearly { of: of.clone() }));
         }
         for (of, _) in known.iter().filter(|(_, is_notified)| !**is_notified) {
-            let (stage, whose) = match of {
-                BudgetOwner::Run => (StageId::new("-"), String::new()),
-                BudgetOwner::Stage(stage) => (stage.clone(), format!("stage `{}`: ", stage.as_str())),
+            let (about, whose) = match of {
+                BudgetOwner::Run => (None, String::new()),
+                BudgetOwner::Stage(stage) => (Some(stage.clone()), format!("stage `{}`: ", stage.as_str())),
             };
             let text = Text::new(format!("{whose}{}", sentences::nearly(of)));
-            self.act(nearly_key(&self.run.id, of), Effect::Notify { stage, text });
+            self.act(nearly_key(&self.run.id, of), Effect::Notify { about, text });
         }
     }
 
@@ -375,7 +353,7 @@ impl Reconciler<'_> {
             && let Some(told) = stuck.message()
         {
             let (key, text) = (stuck.key(&self.run.id), Text::new(told));
-            self.act(key, Effect::Notify { stage: StageId::new("-"), text });
+            self.act(key, Effect::Notify { about: None, text });
         }
     }
 
@@ -389,30 +367,5 @@ impl Reconciler<'_> {
         let accounts = failing.filter_map(|(id, _)| self.run.held(id));
         let next = times.chain(accounts).filter(|at| *at > self.now).min();
         self.actions.extend(next.map(Action::WakeAt));
-    }
-}
-
-/// Whether an effect means something only in the state that it was begun in; the others are facts of a worktree.
-fn is_for_a_state(effect: &Effect) -> bool {
-    match effect {
-        Effect::Check { of: CheckPhase::Claim, .. }
-        | Effect::Review { .. }
-        | Effect::WriteBrief { .. }
-        | Effect::Spawn { .. } => true,
-        Effect::AddWorktree { .. }
-        | Effect::Setup { .. }
-        | Effect::Check { of: CheckPhase::Before, .. }
-        | Effect::Nudge { .. }
-        | Effect::Interrupt { .. }
-        | Effect::Kill { .. }
-        | Effect::Salvage { .. }
-        | Effect::Candidate { .. }
-        | Effect::Gate { .. }
-        | Effect::Land { .. }
-        | Effect::Restore { .. }
-        | Effect::Promote { .. }
-        | Effect::RemoveWorktree { .. }
-        | Effect::Notify { .. }
-        | Effect::Discard { .. } => false,
     }
 }

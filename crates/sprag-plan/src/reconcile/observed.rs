@@ -7,7 +7,8 @@ use sprag_base::text::Text;
 use super::durations::Durations;
 use super::recovery::EffectTrace;
 use crate::ids::{CommitId, EffectKey, StageId};
-use crate::run::record::{BudgetOwner, NudgeTopic, SessionOutcome};
+use crate::run::effect::NudgeTopic;
+use crate::run::record::{BudgetOwner, SessionOutcome};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {

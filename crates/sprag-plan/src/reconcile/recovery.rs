@@ -3,7 +3,7 @@
 use sprag_base::text::Text;
 
 use crate::ids::CommitId;
-use crate::run::record::{Effect, EffectOutcome};
+use crate::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionStep, StageStep};
 
 /// What a look showed.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,48 +39,35 @@ pub enum EffectResolution {
     Again,
 }
 
+/// Decides by the trace that an effect left.
 pub fn resolve(effect: &Effect, found: &EffectTrace) -> EffectResolution {
-    use EffectResolution::Again;
-    use EffectResolution::Done;
+    use EffectResolution::{Again, Done};
     match (effect, found) {
-        (Effect::AddWorktree { .. }, EffectTrace::Worktree { base }) => {
-            Done(EffectOutcome::Worktree { base: base.clone() })
+        (Effect::Stage { step, .. }, found) => match (step, found) {
+            (StageStep::AddWorktree { .. }, EffectTrace::Worktree { base }) => {
+                Done(EffectOutcome::Worktree { base: base.clone() })
+            }
+            (StageStep::Spawn, EffectTrace::Session) => Done(EffectOutcome::Spawned),
+            (StageStep::Salvage, EffectTrace::Salvaged { carry }) => {
+                Done(EffectOutcome::Salvaged { carry: carry.clone() })
+            }
+            (StageStep::RemoveWorktree, EffectTrace::Gone) => Done(EffectOutcome::Done),
+            _ => Again,
+        },
+        (Effect::Session { step: SessionStep::Kill { .. }, .. }, EffectTrace::Gone) => {
+            Done(EffectOutcome::Done)
         }
-        (Effect::Spawn { .. }, EffectTrace::Session) => Done(EffectOutcome::Spawned),
-        (Effect::Salvage { .. }, EffectTrace::Salvaged { carry }) => {
-            Done(EffectOutcome::Salvaged { carry: carry.clone() })
-        }
-        (Effect::Kill { .. } | Effect::RemoveWorktree { .. }, EffectTrace::Gone) => Done(EffectOutcome::Done),
         (
-            Effect::Land { .. } | Effect::Promote { .. },
+            Effect::Queue { step: QueueStep::Land { .. }, .. } | Effect::Refs(RefStep::Promote { .. }),
             EffectTrace::Trunk { has: TrunkHas::Candidate, .. },
         ) => Done(EffectOutcome::Done),
-        (Effect::Land { from, .. }, EffectTrace::Trunk { at, has: TrunkHas::Not }) if at != from => {
-            Done(EffectOutcome::Elsewhere { trunk: at.clone() })
-        }
+        (
+            Effect::Queue { step: QueueStep::Land { from, .. }, .. },
+            EffectTrace::Trunk { at, has: TrunkHas::Not },
+        ) if at != from => Done(EffectOutcome::Elsewhere { trunk: at.clone() }),
         // Candidates have all that makes their name fixed beforehand, checks are bound to a tree, and the rest
         // is known again by its key: once more is the same.
-        (
-            Effect::AddWorktree { .. }
-            | Effect::Setup { .. }
-            | Effect::Check { .. }
-            | Effect::Review { .. }
-            | Effect::WriteBrief { .. }
-            | Effect::Spawn { .. }
-            | Effect::Nudge { .. }
-            | Effect::Interrupt { .. }
-            | Effect::Kill { .. }
-            | Effect::Salvage { .. }
-            | Effect::Candidate { .. }
-            | Effect::Gate { .. }
-            | Effect::Land { .. }
-            | Effect::Restore { .. }
-            | Effect::Promote { .. }
-            | Effect::RemoveWorktree { .. }
-            | Effect::Notify { .. }
-            | Effect::Discard { .. },
-            _,
-        ) => Again,
+        (Effect::Session { .. } | Effect::Queue { .. } | Effect::Refs(_) | Effect::Notify { .. }, _) => Again,
     }
 }
 
@@ -88,7 +75,7 @@ pub fn resolve(effect: &Effect, found: &EffectTrace) -> EffectResolution {
 mod tests {
     use super::*;
     use crate::ids::{EffectKey, StageId};
-    use crate::run::record::{CheckPhase, KillReason};
+    use crate::run::effect::{CheckPhase, KillReason};
 
     fn commit(name: &str) -> CommitId {
         CommitId(Text::new(name))
@@ -98,11 +85,13 @@ mod tests {
     fn what_is_there_is_not_done_again() {
         let stage = || StageId::new("a");
         let session = || EffectKey(Text::new("r/a/1/spawn.0"));
-        let land = || Effect::Land { number: 1, from: commit("old"), to: commit("new") };
+        let land =
+            || Effect::Queue { number: 1, step: QueueStep::Land { from: commit("old"), to: commit("new") } };
         let trunk = |at: &str, has| EffectTrace::Trunk { at: commit(at), has };
         let carry: Text<64> = Text::new("h");
-        let add = || Effect::AddWorktree { stage: stage(), base: commit("b") };
-        let kill = || Effect::Kill { session: session(), because: KillReason::Over };
+        let add = || StageStep::AddWorktree { base: commit("b") }.for_stage(&stage());
+        let kill =
+            || Effect::Session { session: session(), step: SessionStep::Kill { reason: KillReason::Over } };
         let done = EffectResolution::Done;
         for (effect, found, resolution) in [
             (
@@ -112,15 +101,15 @@ mod tests {
             ),
             (add(), EffectTrace::HalfMade, EffectResolution::Again),
             (add(), EffectTrace::Nothing, EffectResolution::Again),
-            (Effect::Spawn { stage: stage() }, EffectTrace::Session, done(EffectOutcome::Spawned)),
-            (Effect::Spawn { stage: stage() }, EffectTrace::Nothing, EffectResolution::Again),
+            (StageStep::Spawn.for_stage(&stage()), EffectTrace::Session, done(EffectOutcome::Spawned)),
+            (StageStep::Spawn.for_stage(&stage()), EffectTrace::Nothing, EffectResolution::Again),
             (
-                Effect::Check { stage: stage(), of: CheckPhase::Claim },
+                StageStep::Check { phase: CheckPhase::Claim }.for_stage(&stage()),
                 EffectTrace::Nothing,
                 EffectResolution::Again,
             ),
             (
-                Effect::Salvage { stage: stage() },
+                StageStep::Salvage.for_stage(&stage()),
                 EffectTrace::Salvaged { carry: carry.clone() },
                 done(EffectOutcome::Salvaged { carry }),
             ),
@@ -133,12 +122,12 @@ mod tests {
                 done(EffectOutcome::Elsewhere { trunk: commit("foreign") }),
             ),
             (
-                Effect::Promote { to: commit("new") },
+                Effect::Refs(RefStep::Promote { to: commit("new") }),
                 trunk("new", TrunkHas::Candidate),
                 done(EffectOutcome::Done),
             ),
-            (Effect::RemoveWorktree { stage: stage() }, EffectTrace::Gone, done(EffectOutcome::Done)),
-            (Effect::RemoveWorktree { stage: stage() }, EffectTrace::Nothing, EffectResolution::Again),
+            (StageStep::RemoveWorktree.for_stage(&stage()), EffectTrace::Gone, done(EffectOutcome::Done)),
+            (StageStep::RemoveWorktree.for_stage(&stage()), EffectTrace::Nothing, EffectResolution::Again),
             (kill(), EffectTrace::Gone, done(EffectOutcome::Done)),
             (kill(), EffectTrace::Nothing, EffectResolution::Again),
         ] {

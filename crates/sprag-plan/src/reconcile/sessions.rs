@@ -6,7 +6,8 @@ use super::Reconciler;
 use crate::ids::{EffectKey, StageId};
 use crate::reconcile::observed::{AgentSession, AgentSign};
 use crate::run::StageEntry;
-use crate::run::record::{CommitProgress, Effect, KillReason, NudgeTopic, RunRecord, SessionOutcome};
+use crate::run::effect::{Effect, KillReason, NudgeTopic, SessionStep, StageStep};
+use crate::run::record::{CommitProgress, RunRecord, SessionOutcome};
 use crate::run::retry::follows;
 use crate::spec::StageSpec;
 use crate::stage::state::StageState;
@@ -86,10 +87,10 @@ impl Reconciler<'_> {
         self.kill(session, KillReason::Over);
     }
 
-    fn kill(&mut self, session: &EffectKey, because: KillReason) {
+    fn kill(&mut self, session: &EffectKey, reason: KillReason) {
         if self.run.killed(session).is_none() {
             let key = EffectKey(Text::new(format!("{}/kill", session.0)));
-            self.act(key, Effect::Kill { session: session.clone(), because });
+            self.act(key, Effect::Session { session: session.clone(), step: SessionStep::Kill { reason } });
         }
     }
 
@@ -105,7 +106,7 @@ impl Reconciler<'_> {
         match self.run.is_interrupted(session) {
             false => {
                 let key = EffectKey(Text::new(format!("{}/interrupt", session.0)));
-                self.act(key, Effect::Interrupt { session: session.clone() });
+                self.act(key, Effect::Session { session: session.clone(), step: SessionStep::Interrupt });
             }
             true => self.kill(session, KillReason::Wedged),
         }
@@ -133,8 +134,8 @@ impl Reconciler<'_> {
                 let (about, text) = (*about, filling(*about, *percent));
                 let name = if about == NudgeTopic::Handoff { "full" } else { "filling" };
                 let key = EffectKey(Text::new(format!("{}/{name}", session.0)));
-                let (stage, session) = (id.clone(), session.clone());
-                self.act(key, Effect::Nudge { stage, session, text, about });
+                let nudge = StageStep::Nudge { session: session.clone(), text, topic: about };
+                self.act(key, nudge.for_stage(id));
             }
             None => {}
             Some(AgentSign::Claiming) => self.happened(id, StageEvent::Claimed),
@@ -153,8 +154,9 @@ impl Reconciler<'_> {
     fn answer(&mut self, id: &StageId, standing: &StageEntry, session: &EffectKey) {
         if let Some(answer) = standing.untold() {
             let key = EffectKey(Text::new(format!("{}/answer.{}", session.0, standing.told)));
-            let (stage, session, text) = (id.clone(), session.clone(), Text::new(answer));
-            self.act(key, Effect::Nudge { stage, session, text, about: NudgeTopic::Answer });
+            let (session, text) = (session.clone(), Text::new(answer));
+            let nudge = StageStep::Nudge { session, text, topic: NudgeTopic::Answer };
+            self.act(key, nudge.for_stage(id));
         }
     }
 

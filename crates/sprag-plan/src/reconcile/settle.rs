@@ -30,13 +30,13 @@ fn is_of_the_gone(run: &Run, record: &RunRecord) -> bool {
         }),
         RunRecord::Started { .. }
         | RunRecord::Amended { .. }
-        | RunRecord::Intent { .. }
+        | RunRecord::EffectBegun { .. }
         | RunRecord::Outcome { .. }
         | RunRecord::WorktreeLost { .. }
         | RunRecord::Foreign { .. }
         | RunRecord::TargetHeld { .. }
         | RunRecord::Nearly { .. }
-        | RunRecord::Said { .. } => false,
+        | RunRecord::StageCommand { .. } => false,
     }
 }
 
@@ -45,7 +45,8 @@ mod tests {
     use super::*;
     use crate::ids::StageId;
     use crate::reconcile::observed::AgentSign;
-    use crate::run::record::{Effect, EffectOutcome, SessionOutcome, key};
+    use crate::run::effect::{EffectOutcome, StageStep};
+    use crate::run::record::{SessionOutcome, key};
     use crate::stage::state::StageState;
     use crate::testing::{begin, commit, now, plan, started};
 
@@ -55,8 +56,8 @@ mod tests {
         let made = key(&run.id, "a", 1, "worktree.0");
         run.apply(&RunRecord::Outcome { key: made, outcome: EffectOutcome::Worktree { base: commit("t") } });
         let session = key(&run.id, "a", 1, "spawn.0");
-        let effect = Effect::Spawn { stage: StageId::new("a") };
-        run.apply(&RunRecord::Intent { key: session.clone(), epoch: 1, effect });
+        let effect = StageStep::Spawn.for_stage(&StageId::new("a"));
+        run.apply(&RunRecord::EffectBegun { key: session.clone(), epoch: 1, effect });
         run.apply(&RunRecord::Outcome { key: session.clone(), outcome: EffectOutcome::Spawned });
         (run, session)
     }

@@ -6,7 +6,6 @@ use super::observed::Observed;
 use super::schedule::schedule;
 use crate::ids::StageId;
 use crate::run::Run;
-use crate::run::effect::stage_of;
 use crate::run::waiting::WaitingReason;
 use crate::stage::state::StageState;
 
@@ -16,7 +15,7 @@ pub fn why(run: &Run, world: &Observed, now: Timestamp) -> Vec<(StageId, Option<
     let mut found = Vec::new();
     for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
         let doing =
-            || run.open().iter().find(|(_, effect)| stage_of(run, effect) == Some(id)).map(|(key, _)| key);
+            || run.open().iter().find(|(_, effect)| effect.stage(run) == Some(id)).map(|(key, _)| key);
         let why = match &standing.stage {
             StageState::Waiting { on } => (!on.is_empty()).then(|| WaitingReason::Waits { on: on.clone() }),
             StageState::Asking { .. } => Some(WaitingReason::Asked),

@@ -1,157 +1,77 @@
-//! Which words mean something of a stage, by its state. Whoever is asked is offered these, and no other is heard.
+//! The commands that mean something of a stage, by its state. Whoever is asked is offered these, and no other is heard.
 
-use super::command::{CommandRole, DISPUTES};
-use crate::run::record::Effect;
+use super::command::DISPUTES;
+use crate::run::effect::Effect;
 use crate::run::{Run, StageEntry};
+use crate::stage::command::StageCommandKind as Kind;
 use crate::stage::state::StageState;
 use crate::stage::{FIXES, Phase, ReviewReason, StageFailure};
 
-/// A word, without what is said with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StageCommandKind {
-    Complete,
-    Block,
-    Ask,
-    Task,
-    Output,
-    Dispute,
-    Hold,
-    Release,
-    Skip,
-    Retry,
-    Reset,
-    Resume,
-    Merge,
-    Verify,
-    Accept,
-    Reject,
-    Bypass,
-}
-
-impl StageCommandKind {
-    pub const ALL: [StageCommandKind; 17] = [
-        StageCommandKind::Complete,
-        StageCommandKind::Block,
-        StageCommandKind::Ask,
-        StageCommandKind::Task,
-        StageCommandKind::Output,
-        StageCommandKind::Dispute,
-        StageCommandKind::Hold,
-        StageCommandKind::Release,
-        StageCommandKind::Skip,
-        StageCommandKind::Retry,
-        StageCommandKind::Reset,
-        StageCommandKind::Resume,
-        StageCommandKind::Merge,
-        StageCommandKind::Verify,
-        StageCommandKind::Accept,
-        StageCommandKind::Reject,
-        StageCommandKind::Bypass,
-    ];
-
-    /// Who may say it at least.
-    pub fn least(self) -> CommandRole {
-        match self {
-            StageCommandKind::Complete
-            | StageCommandKind::Block
-            | StageCommandKind::Ask
-            | StageCommandKind::Task
-            | StageCommandKind::Output
-            | StageCommandKind::Dispute => CommandRole::Agent,
-            StageCommandKind::Hold
-            | StageCommandKind::Release
-            | StageCommandKind::Skip
-            | StageCommandKind::Retry
-            | StageCommandKind::Reset
-            | StageCommandKind::Resume
-            | StageCommandKind::Merge
-            | StageCommandKind::Verify
-            | StageCommandKind::Accept
-            | StageCommandKind::Reject => CommandRole::User,
-            StageCommandKind::Bypass => CommandRole::Admin,
-        }
-    }
-}
-
-/// All of them, the likeliest first.
-pub fn meant(run: &Run, standing: &StageEntry) -> Vec<StageCommandKind> {
+/// Returns all of them, the likeliest first.
+pub fn allowed(run: &Run, standing: &StageEntry) -> Vec<Kind> {
     let is_gone = |session| run.ended(session).is_some();
-    let mut words: Vec<StageCommandKind> = match &standing.stage {
-        StageState::Waiting { .. } => vec![StageCommandKind::Skip],
+    let mut commands: Vec<Kind> = match &standing.stage {
+        StageState::Waiting { .. } => vec![Kind::Skip],
         StageState::Ready(turn) => {
             let is_late = (turn.is_held || turn.not_before.is_some()) && !standing.is_preparing;
             let has_begun = standing.worktree.is_some() || standing.is_preparing;
-            let mut words = Vec::new();
-            words.extend(is_late.then_some(StageCommandKind::Resume));
-            words.extend([StageCommandKind::Skip, StageCommandKind::Block]);
-            words.extend(has_begun.then_some(StageCommandKind::Reset));
-            words
+            let mut commands = Vec::new();
+            commands.extend(is_late.then_some(Kind::Resume));
+            commands.extend([Kind::Skip, Kind::Block]);
+            commands.extend(has_begun.then_some(Kind::Reset));
+            commands
         }
         StageState::Running(work) => {
-            let mut words = vec![
-                StageCommandKind::Complete,
-                StageCommandKind::Dispute,
-                StageCommandKind::Block,
-                StageCommandKind::Reset,
-            ];
+            let mut commands = vec![Kind::Complete, Kind::Dispute, Kind::Block, Kind::Reset];
             if work.phase == Phase::Work {
-                words.push(StageCommandKind::Ask);
+                commands.push(Kind::Ask);
                 // While its agent is at it, nobody knows what is checked.
-                words.extend(
-                    is_gone(&work.session)
-                        .then_some([StageCommandKind::Verify, StageCommandKind::Bypass])
-                        .into_iter()
-                        .flatten(),
+                commands.extend(
+                    is_gone(&work.session).then_some([Kind::Verify, Kind::Bypass]).into_iter().flatten(),
                 );
             }
-            words
+            commands
         }
         StageState::Asking { .. } => {
-            vec![StageCommandKind::Resume, StageCommandKind::Block, StageCommandKind::Reset]
+            vec![Kind::Resume, Kind::Block, Kind::Reset]
         }
-        StageState::HandingOff { .. } => vec![StageCommandKind::Block, StageCommandKind::Reset],
+        StageState::HandingOff { .. } => vec![Kind::Block, Kind::Reset],
         StageState::Failing { work, .. } => {
-            let mut words = vec![
-                StageCommandKind::Verify,
-                StageCommandKind::Bypass,
-                StageCommandKind::Dispute,
-                StageCommandKind::Block,
-                StageCommandKind::Reset,
-            ];
-            words.extend((work.fixes < FIXES).then_some(StageCommandKind::Complete));
-            words
+            let mut commands = vec![Kind::Verify, Kind::Bypass, Kind::Dispute, Kind::Block, Kind::Reset];
+            commands.extend((work.fixes < FIXES).then_some(Kind::Complete));
+            commands
         }
         // What is about to land cannot be taken back by then.
         StageState::Merging { .. } => {
-            let is_landing = run.open().values().any(|effect| matches!(effect, Effect::Land { .. }));
-            if is_landing { Vec::new() } else { vec![StageCommandKind::Reset] }
+            let is_landing = run.open().values().any(Effect::is_landing);
+            if is_landing { Vec::new() } else { vec![Kind::Reset] }
         }
         StageState::Conflicted { resolver, .. } => {
-            let mut words = vec![StageCommandKind::Dispute, StageCommandKind::Reset];
-            words.extend(resolver.as_ref().map(|_| StageCommandKind::Complete));
-            words
+            let mut commands = vec![Kind::Dispute, Kind::Reset];
+            commands.extend(resolver.as_ref().map(|_| Kind::Complete));
+            commands
         }
-        StageState::MergeHeld { .. } => vec![StageCommandKind::Dispute, StageCommandKind::Reset],
+        StageState::MergeHeld { .. } => vec![Kind::Dispute, Kind::Reset],
         StageState::Review { case, back } => reviewed(standing, *case, back),
         StageState::Blocked { failure, .. } => {
-            let mut words = vec![StageCommandKind::Retry, StageCommandKind::Reset, StageCommandKind::Skip];
+            let mut commands = vec![Kind::Retry, Kind::Reset, Kind::Skip];
             // Somebody has said why, and can be answered.
             if *failure == StageFailure::Told {
-                words.insert(0, StageCommandKind::Resume);
+                commands.insert(0, Kind::Resume);
             }
-            words
+            commands
         }
         StageState::Skipped { .. } | StageState::Done { .. } => return Vec::new(),
     };
-    words.extend(held(standing));
-    words.extend([StageCommandKind::Task, StageCommandKind::Output]);
-    words
+    commands.extend(held(standing));
+    commands.extend([Kind::Task, Kind::Output]);
+    commands
 }
 
 /// Whether what comes next can be held, or let go.
-fn held(standing: &StageEntry) -> Option<StageCommandKind> {
+fn held(standing: &StageEntry) -> Option<Kind> {
     if standing.is_held {
-        return (!matches!(standing.stage, StageState::Merging { .. })).then_some(StageCommandKind::Release);
+        return (!matches!(standing.stage, StageState::Merging { .. })).then_some(Kind::Release);
     }
     match &standing.stage {
         StageState::Waiting { .. }
@@ -161,7 +81,7 @@ fn held(standing: &StageEntry) -> Option<StageCommandKind> {
         | StageState::HandingOff { .. }
         | StageState::Failing { .. }
         | StageState::Conflicted { .. }
-        | StageState::MergeHeld { .. } => Some(StageCommandKind::Hold),
+        | StageState::MergeHeld { .. } => Some(Kind::Hold),
         // Nothing comes next by itself, or it is too late.
         StageState::Merging { .. }
         | StageState::Review { .. }
@@ -171,15 +91,15 @@ fn held(standing: &StageEntry) -> Option<StageCommandKind> {
     }
 }
 
-fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> Vec<StageCommandKind> {
-    let mut words = Vec::new();
+fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> Vec<Kind> {
+    let mut commands = Vec::new();
     match case {
         ReviewReason::Merge | ReviewReason::Held | ReviewReason::Unreviewed => {
-            words.extend(standing.verified.as_ref().map(|_| StageCommandKind::Merge))
+            commands.extend(standing.verified.as_ref().map(|_| Kind::Merge))
         }
         ReviewReason::Disputed if standing.dispute.is_some() => {
-            words.extend((standing.waived.len() < DISPUTES).then_some(StageCommandKind::Accept));
-            words.push(StageCommandKind::Reject);
+            commands.extend((standing.waived.len() < DISPUTES).then_some(Kind::Accept));
+            commands.push(Kind::Reject);
         }
         ReviewReason::Disputed
         | ReviewReason::Checks
@@ -188,7 +108,7 @@ fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> Vec
         | ReviewReason::Conflict
         | ReviewReason::Red => {}
     }
-    words.extend([StageCommandKind::Resume, StageCommandKind::Retry]);
+    commands.extend([Kind::Resume, Kind::Retry]);
     let has_work = matches!(
         back,
         StageState::Running(_)
@@ -196,8 +116,8 @@ fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> Vec
             | StageState::Conflicted { resolver: Some(_), .. }
     );
     if has_work {
-        words.extend([StageCommandKind::Verify, StageCommandKind::Bypass]);
+        commands.extend([Kind::Verify, Kind::Bypass]);
     }
-    words.extend([StageCommandKind::Reset, StageCommandKind::Skip, StageCommandKind::Block]);
-    words
+    commands.extend([Kind::Reset, Kind::Skip, Kind::Block]);
+    commands
 }

@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 
 use sprag_base::digest::Digest;
+use sprag_base::text::Text;
 
 use super::Run;
 use crate::ids::{EffectKey, StageId};
-use crate::run::record::Effect;
+use crate::run::effect::{Effect, QueueStep, StageStep};
 use crate::spec::Plan;
+use crate::stage::StageEvent;
+use crate::stage::command::StageCommand;
 use crate::stage::state::StageState;
-use crate::stage::{PersonAction, StageEvent};
 
 impl Run {
     pub(super) fn amend(&mut self, plan: &Plan, digest: &Digest) {
@@ -41,14 +43,19 @@ impl Run {
 
     fn look_anew(&mut self, changed: &BTreeSet<StageId>) {
         self.outdate(|effect| match effect {
-            Effect::Check { stage, .. } | Effect::Review { stage, .. } => changed.contains(stage),
+            Effect::Stage { stage, step: StageStep::Check { .. } | StageStep::Review(_) } => {
+                changed.contains(stage)
+            }
             _ => false,
         });
         for id in changed {
             let Some(standing) = self.standings.get_mut(id) else { continue };
             standing.reviewable = None;
             if standing.verified.is_some() && matches!(standing.stage, StageState::Review { .. }) {
-                self.apply_event(id, &StageEvent::Told(PersonAction::Verify));
+                self.apply_event(
+                    id,
+                    &StageEvent::Command { by: Text::new("sprag"), command: StageCommand::Verify },
+                );
             }
         }
     }
@@ -56,9 +63,9 @@ impl Run {
     /// All of the queue: those behind one that changed were tested together with it, and passes of what is asked as
     /// before are kept.
     fn gate_anew(&mut self) {
-        self.outdate(|effect| matches!(effect, Effect::Gate { .. }));
+        self.outdate(|effect| matches!(effect, Effect::Queue { step: QueueStep::Test { .. }, .. }));
         let landing = self.open.values().find_map(|effect| match effect {
-            Effect::Land { number, .. } => Some(*number),
+            Effect::Queue { number, step: QueueStep::Land { .. } } => Some(*number),
             _ => None,
         });
         self.queue.check_anew(landing);

@@ -7,47 +7,58 @@ use super::Run;
 use super::stage_entry::{Dispute, PersonAnswer};
 use crate::accept::reviewer;
 use crate::ids::StageId;
-use crate::merge::queue::QueueOwner;
-use crate::run::command::{ANSWERS, StageCommand};
-use crate::run::record::ReviewDemand;
+use crate::merge::queue::{QueueOwner, Verified};
+use crate::run::command::ANSWERS;
+use crate::run::effect::ReviewDemand;
+use crate::spec::MergeMode;
 use crate::spec::values::Slug;
+use crate::stage::command::StageCommand;
 use crate::stage::state::StageState;
-use crate::stage::{PersonAction, ReviewReason, StageEvent};
+use crate::stage::{ReviewReason, StageEvent};
 
 /// Total: one that means nothing any more changes nothing.
-pub(crate) fn apply(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageCommand) {
+pub(crate) fn apply(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) {
+    if let Some(event) = prepare(run, id, by, command) {
+        run.apply_event(id, &event);
+    }
     let Some(standing) = run.standings.get_mut(id) else { return };
-    let what = match said {
+    match command {
+        StageCommand::Ask { .. } => standing.is_asked = matches!(standing.stage, StageState::Asking { .. }),
+        // Whoever asks for it wants to know, and not to be told what is known.
+        StageCommand::Verify => standing.sought = ReviewDemand::Another,
+        _ => {}
+    }
+}
+
+/// Takes what a command brings beside a state, and returns the event that it is for the state.
+fn prepare(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) -> Option<StageEvent> {
+    let merge = run.merging(id);
+    let standing = run.standings.get_mut(id)?;
+    let tell = |command: StageCommand| Some(StageEvent::Command { by: by.clone(), command });
+    match command {
         StageCommand::Complete => match &standing.stage {
             StageState::Conflicted { resolver, .. } => {
                 standing.claimed = resolver.clone();
-                return;
+                None
             }
-            _ => StageEvent::Claimed,
+            _ => Some(StageEvent::Claimed),
         },
         StageCommand::Block { why } => {
             standing.why = Some(why.clone());
-            StageEvent::Told(PersonAction::Block)
+            tell(command.clone())
         }
-        StageCommand::Ask { question } => {
-            let asked = StageEvent::Asked { question: question.clone() };
-            run.apply_event(id, &asked);
-            if let Some(standing) = run.standings.get_mut(id) {
-                standing.is_asked = matches!(standing.stage, StageState::Asking { .. });
-            }
-            return;
-        }
+        StageCommand::Ask { question } => Some(StageEvent::Asked { question: question.clone() }),
         StageCommand::Task { id: task } => {
             standing.ticked.insert(task.clone());
-            return;
+            None
         }
         StageCommand::Output { name, value } => {
             standing.outputs.insert(name.clone(), value.clone());
-            return;
+            None
         }
         StageCommand::Dispute { check, why } => {
             standing.dispute = Some(Dispute { check: check.clone(), why: why.clone() });
-            StageEvent::Raised { case: ReviewReason::Disputed }
+            Some(StageEvent::Raised { case: ReviewReason::Disputed })
         }
         StageCommand::Resume { answer } => {
             let to = match &standing.stage {
@@ -56,62 +67,66 @@ pub(crate) fn apply(run: &mut Run, id: &StageId, by: &Text<64>, said: &StageComm
                 _ => None,
             };
             if let Some(text) = answer.clone() {
-                tell(&mut standing.answers, PersonAnswer { to, text });
+                keep_answer(&mut standing.answers, PersonAnswer { to, text });
             }
             match &standing.stage {
                 // Who asked and went is followed by one who is told the answer.
                 StageState::Asking { work, .. } if run.ended.contains_key(&work.session) => {
-                    StageEvent::Paused { until: None }
+                    Some(StageEvent::Paused { until: None })
                 }
-                StageState::Asking { .. } => StageEvent::Answered,
-                _ => StageEvent::Told(PersonAction::GoOn),
+                StageState::Asking { .. } => Some(StageEvent::Answered),
+                _ => tell(StageCommand::Resume { answer: None }),
             }
         }
-        StageCommand::Merge => match standing.verified.clone() {
-            Some(verified) => StageEvent::Told(PersonAction::Merge { verified, entry: 0 }),
-            None => return,
-        },
+        StageCommand::Merge => {
+            let verified = standing.verified.clone()?;
+            Some(approve(run, id, verified))
+        }
         StageCommand::Accept => {
-            let Some(dispute) = standing.dispute.take() else { return };
+            let dispute = standing.dispute.take()?;
             standing.waived.push(dispute.check);
             relax(run, id);
-            StageEvent::Told(PersonAction::Verify)
+            tell(StageCommand::Verify)
         }
         StageCommand::Reject => {
-            let Some(dispute) = standing.dispute.take() else { return };
+            let dispute = standing.dispute.take()?;
             let text = Text::new(format!(
                 "the check `{}` stays as it is: what was said against it was rejected",
                 dispute.check
             ));
-            tell(&mut standing.answers, PersonAnswer { to: Some(dispute.why), text });
-            StageEvent::Told(PersonAction::GoOn)
+            keep_answer(&mut standing.answers, PersonAnswer { to: Some(dispute.why), text });
+            tell(StageCommand::Resume { answer: None })
         }
         StageCommand::Bypass { why } => {
             standing.bypass = Some(why.clone());
             relax(run, id);
-            StageEvent::Told(PersonAction::Verify)
+            tell(StageCommand::Verify)
         }
         StageCommand::Reset => {
             run.queue.withdraw(&QueueOwner::Stage(id.clone()));
-            StageEvent::Told(PersonAction::Reset)
+            tell(StageCommand::Reset)
         }
-        StageCommand::Skip { why } => {
-            StageEvent::Told(PersonAction::Skip { by: by.clone(), why: why.clone() })
+        // What was held back is let go, to where it would be if nobody had held it.
+        StageCommand::Release => match (&standing.stage, standing.verified.clone(), merge) {
+            (StageState::Review { case: ReviewReason::Held, .. }, Some(verified), merge) => {
+                standing.is_held = false;
+                Some(match merge {
+                    MergeMode::Auto => approve(run, id, verified),
+                    MergeMode::Person => StageEvent::Raised { case: ReviewReason::Merge },
+                })
+            }
+            _ => tell(StageCommand::Release),
+        },
+        StageCommand::Skip { .. } | StageCommand::Hold | StageCommand::Retry | StageCommand::Verify => {
+            tell(command.clone())
         }
-        StageCommand::Hold => StageEvent::Told(PersonAction::Hold),
-        StageCommand::Release => StageEvent::Told(PersonAction::Release),
-        StageCommand::Retry => StageEvent::Told(PersonAction::Retry),
-        StageCommand::Verify => {
-            run.apply_event(id, &StageEvent::Told(PersonAction::Verify));
-            // Whoever asks for it wants to know, and not to be told what is known.
-            run.standings
-                .get_mut(id)
-                .into_iter()
-                .for_each(|standing| standing.sought = ReviewDemand::Another);
-            return;
-        }
-    };
-    run.apply_event(id, &what);
+    }
+}
+
+/// Gives work that a person wants merged the next place in the queue.
+fn approve(run: &mut Run, id: &StageId, verified: Verified) -> StageEvent {
+    let entry = run.queue.offer(QueueOwner::Stage(id.clone()), verified.clone());
+    StageEvent::Approved { verified, entry }
 }
 
 /// Takes the checks of a stage away that were given up, also from a plan that was changed since.
@@ -137,7 +152,7 @@ pub fn open_tasks<'a>(run: &'a Run, id: &StageId) -> Vec<&'a Slug> {
     spec.tasks.iter().map(|task| &task.id).filter(|task| !standing.ticked.contains(task)).collect()
 }
 
-fn tell(answers: &mut Vec<PersonAnswer>, answer: PersonAnswer) {
+fn keep_answer(answers: &mut Vec<PersonAnswer>, answer: PersonAnswer) {
     if answers.len() < ANSWERS {
         answers.push(answer);
     }

@@ -5,8 +5,8 @@ use sprag_base::text::Text;
 use super::{Reviewable, Run};
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::merge::queue::{CandidateResult, QueueOwner, Verified};
-use crate::run::record::{CheckPhase, Effect, EffectOutcome, NudgeTopic};
-use crate::run::stuck_ref::{self, StuckRef};
+use crate::run::effect::{CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, StageStep};
+use crate::run::stuck_ref::StuckRef;
 use crate::spec::MergeMode;
 use crate::stage::state::StageState;
 use crate::stage::{Phase, ReviewReason, StageEvent, StageFailure};
@@ -16,147 +16,166 @@ use crate::stage::{Phase, ReviewReason, StageEvent, StageFailure};
 const HANDOFFS: u32 = 10;
 
 pub(crate) fn apply(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &EffectOutcome) {
-    if stuck_ref::moves(effect) {
+    if effect.moves_ref() {
         run.stuck = StuckRef::after(run.stuck.take(), key, outcome);
     }
     match effect {
-        Effect::AddWorktree { stage, .. } => match outcome {
-            EffectOutcome::Worktree { base } => {
-                let Some(standing) = run.standings.get_mut(stage) else { return };
-                standing.worktree = Some(base.clone());
-                standing.worktrees += 1;
-                (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
-            }
-            outcome => blocked(run, stage, outcome),
-        },
-        Effect::Setup { stage } => match (outcome, run.standings.get_mut(stage)) {
-            (EffectOutcome::Done, Some(standing)) => standing.is_set_up = true,
-            // What is about to go need not be good for anything.
-            (_, Some(standing)) if standing.is_resetting => {}
-            (outcome, _) => blocked(run, stage, outcome),
-        },
-        // It is looked at again before anybody starts.
-        Effect::Check { of: CheckPhase::Before, .. } if run.is_outdated(key) => {}
-        Effect::Check { stage, of: CheckPhase::Before } => match (outcome, run.standings.get_mut(stage)) {
-            (EffectOutcome::Done, Some(standing)) => standing.is_looked_over = true,
-            (_, Some(standing)) if standing.is_resetting => {}
-            (outcome, _) => blocked(run, stage, outcome),
-        },
-        Effect::Check { stage, of: CheckPhase::Claim } => {
-            let is_late = run.is_late(key, effect);
-            run.standings.get_mut(stage).into_iter().for_each(|standing| standing.claims += 1);
-            if !is_late {
-                claimed(run, stage, outcome);
-            }
-        }
-        Effect::Review { stage, .. } => {
-            let is_late = run.is_late(key, effect);
-            run.standings.get_mut(stage).into_iter().for_each(|standing| standing.reviewable = None);
-            if !is_late {
-                claimed(run, stage, outcome);
-            }
-        }
-        Effect::WriteBrief { stage, .. } => {
-            let is_late = run.is_late(key, effect);
-            let Some(standing) = run.standings.get_mut(stage) else { return };
-            standing.briefs += 1;
-            match outcome {
-                // It tells of a state that is no more.
-                _ if is_late => {}
-                EffectOutcome::Done => standing.is_briefed = true,
-                outcome => blocked(run, stage, outcome),
-            }
-        }
-        Effect::Spawn { stage } => spawned(run, stage, (key, effect), outcome),
-        Effect::Nudge { stage, session, about: NudgeTopic::Report, .. } => {
-            if *outcome == EffectOutcome::Done {
-                run.apply_event(stage, &StageEvent::SentBack { session: session.clone() });
-            }
-        }
-        Effect::Nudge { stage, text, about: NudgeTopic::Answer, .. } => {
-            if let Some(standing) = run.standings.get_mut(stage)
-                && standing.untold() == Some(text.as_str())
-            {
-                standing.told += 1;
-            }
-        }
-        Effect::Nudge { about: NudgeTopic::Notes | NudgeTopic::Handoff, .. } => {}
-        Effect::Salvage { stage } => {
-            let Some(standing) = run.standings.get_mut(stage) else { return };
-            match (&standing.stage, outcome) {
-                (StageState::HandingOff { .. }, EffectOutcome::Salvaged { .. })
-                    if standing.handoffs >= HANDOFFS =>
-                {
-                    let why = Text::new(format!("{HANDOFFS} agents before have filled theirs, too"));
-                    blocked(run, stage, &EffectOutcome::Failed { failure: StageFailure::Context, why });
-                }
-                (StageState::HandingOff { .. }, EffectOutcome::Salvaged { carry }) => {
-                    standing.handoffs += 1;
-                    run.apply_event(stage, &StageEvent::HandedOff { carry: carry.clone() });
-                }
-                (StageState::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
-                (_, EffectOutcome::Salvaged { .. }) => standing.is_salvaged = true,
-                // What cannot be kept is not taken away.
-                _ => standing.is_left = true,
-            }
-        }
-        Effect::RemoveWorktree { stage } => {
-            let Some(standing) = run.standings.get_mut(stage) else { return };
-            match outcome {
-                EffectOutcome::Done => standing.worktree = None,
-                _ => standing.is_left = true,
-            }
-        }
-        Effect::Candidate { number, on, .. } => {
-            *run.tries.entry(*number).or_default() += 1;
-            let left = match outcome {
-                EffectOutcome::Made { commit, tree } => {
-                    run.queue.made(*number, on, commit.clone(), tree.clone());
-                    Vec::new()
-                }
-                EffectOutcome::Conflicted { paths } => run.queue.conflicted(*number, on, paths.clone()),
-                // Nobody can say what is wrong, so somebody has to look at it.
-                _ => run.queue.conflicted(*number, on, Vec::new()),
+        Effect::Stage { stage, step } => {
+            let timeliness = match (run.is_outdated(key), run.is_late(key, effect)) {
+                (true, _) => Timeliness::Outdated,
+                (false, true) => Timeliness::Late,
+                (false, false) => Timeliness::InTime,
             };
-            run.apply_queue_exits(left);
+            apply_step(run, (key, stage), step, outcome, timeliness);
         }
-        Effect::Gate { number, commit, .. } => {
+        Effect::Queue { number, step } => {
             *run.tries.entry(*number).or_default() += 1;
-            if run.is_outdated(key) {
-                return;
-            }
-            let checked = match outcome {
-                EffectOutcome::Done => CandidateResult::Green,
-                EffectOutcome::Red { report } => CandidateResult::Red { report: report.clone() },
-                other => CandidateResult::Red { report: why(other) },
-            };
-            let left = run.queue.checked(*number, commit, checked);
-            run.apply_queue_exits(left);
-        }
-        Effect::Land { number, to, .. } => {
-            *run.tries.entry(*number).or_default() += 1;
-            // Where the trunk was somewhere else, it is put back and this is tried again.
-            if *outcome == EffectOutcome::Done {
-                let left = run.queue.landed(*number, to);
-                run.apply_queue_exits(left);
+            if !run.is_outdated(key) {
+                apply_queue(run, *number, step, outcome);
             }
         }
-        Effect::Restore { .. } => run.restorations += 1,
-        Effect::Promote { to } => {
+        Effect::Refs(RefStep::RestoreTrunk { .. }) => run.restorations += 1,
+        Effect::Refs(RefStep::Promote { to }) => {
             run.promotions += 1;
             if *outcome == EffectOutcome::Done {
                 run.target = to.clone();
                 run.target_held = None;
             }
         }
-        Effect::Discard { stage, .. } => match (outcome, run.standings.get_mut(stage)) {
-            (EffectOutcome::Done, Some(standing)) => {
+        Effect::Session { .. } | Effect::Notify { .. } => {}
+    }
+}
+
+/// Whether an outcome still means something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Timeliness {
+    InTime,
+    /// Its stage has moved since it was begun.
+    Late,
+    /// The plan asks for something else by now.
+    Outdated,
+}
+
+fn apply_step(
+    run: &mut Run,
+    (key, stage): (&EffectKey, &StageId),
+    step: &StageStep,
+    outcome: &EffectOutcome,
+    timeliness: Timeliness,
+) {
+    let Some(standing) = run.standings.get_mut(stage) else { return };
+    let is_in_time = timeliness == Timeliness::InTime;
+    match step {
+        StageStep::AddWorktree { .. } => match outcome {
+            EffectOutcome::Worktree { base } => {
+                standing.worktree = Some(base.clone());
+                standing.worktrees += 1;
+                (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
+            }
+            outcome => blocked(run, stage, outcome),
+        },
+        StageStep::Setup => match outcome {
+            EffectOutcome::Done => standing.is_set_up = true,
+            // What is about to go need not be good for anything.
+            _ if standing.is_resetting => {}
+            outcome => blocked(run, stage, outcome),
+        },
+        StageStep::Check { phase: CheckPhase::Before } => match outcome {
+            // It is looked at again before anybody starts.
+            _ if timeliness == Timeliness::Outdated => {}
+            EffectOutcome::Done => standing.is_looked_over = true,
+            _ if standing.is_resetting => {}
+            outcome => blocked(run, stage, outcome),
+        },
+        StageStep::Check { phase: CheckPhase::Claim } => {
+            standing.claims += 1;
+            if is_in_time {
+                claimed(run, stage, outcome);
+            }
+        }
+        StageStep::Review(_) => {
+            standing.reviewable = None;
+            if is_in_time {
+                claimed(run, stage, outcome);
+            }
+        }
+        StageStep::WriteBrief { .. } => {
+            standing.briefs += 1;
+            match outcome {
+                // It tells of a state that is no more.
+                _ if !is_in_time => {}
+                EffectOutcome::Done => standing.is_briefed = true,
+                outcome => blocked(run, stage, outcome),
+            }
+        }
+        StageStep::Spawn => spawned(run, (key, stage), outcome, timeliness),
+        StageStep::Nudge { session, topic: NudgeTopic::Report, .. } => {
+            if *outcome == EffectOutcome::Done {
+                run.apply_event(stage, &StageEvent::SentBack { session: session.clone() });
+            }
+        }
+        StageStep::Nudge { text, topic: NudgeTopic::Answer, .. } => {
+            if standing.untold() == Some(text.as_str()) {
+                standing.told += 1;
+            }
+        }
+        StageStep::Nudge { topic: NudgeTopic::Notes | NudgeTopic::Handoff, .. } => {}
+        StageStep::Salvage => salvaged(run, stage, outcome),
+        StageStep::RemoveWorktree => match outcome {
+            EffectOutcome::Done => standing.worktree = None,
+            _ => standing.is_left = true,
+        },
+        StageStep::Discard { .. } => match outcome {
+            EffectOutcome::Done => {
                 (standing.worktree, standing.is_resetting) = (None, false);
                 (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
             }
-            (outcome, _) => blocked(run, stage, outcome),
+            outcome => blocked(run, stage, outcome),
         },
-        Effect::Interrupt { .. } | Effect::Kill { .. } | Effect::Notify { .. } => {}
+    }
+}
+
+fn apply_queue(run: &mut Run, number: u64, step: &QueueStep, outcome: &EffectOutcome) {
+    let left = match (step, outcome) {
+        (QueueStep::Make { on, .. }, EffectOutcome::Made { commit, tree }) => {
+            run.queue.made(number, on, commit.clone(), tree.clone());
+            Vec::new()
+        }
+        (QueueStep::Make { on, .. }, EffectOutcome::Conflicted { paths }) => {
+            run.queue.conflicted(number, on, paths.clone())
+        }
+        // Nobody can say what is wrong, so somebody has to look at it.
+        (QueueStep::Make { on, .. }, _) => run.queue.conflicted(number, on, Vec::new()),
+        (QueueStep::Test { commit, .. }, outcome) => {
+            let checked = match outcome {
+                EffectOutcome::Done => CandidateResult::Green,
+                EffectOutcome::Red { report } => CandidateResult::Red { report: report.clone() },
+                other => CandidateResult::Red { report: why(other) },
+            };
+            run.queue.checked(number, commit, checked)
+        }
+        (QueueStep::Land { to, .. }, EffectOutcome::Done) => run.queue.landed(number, to),
+        // Where the trunk was somewhere else, it is put back and this is tried again.
+        (QueueStep::Land { .. }, _) => Vec::new(),
+    };
+    run.apply_queue_exits(left);
+}
+
+fn salvaged(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
+    let Some(standing) = run.standings.get_mut(stage) else { return };
+    match (&standing.stage, outcome) {
+        (StageState::HandingOff { .. }, EffectOutcome::Salvaged { .. }) if standing.handoffs >= HANDOFFS => {
+            let why = Text::new(format!("{HANDOFFS} agents before have filled theirs, too"));
+            blocked(run, stage, &EffectOutcome::Failed { failure: StageFailure::Context, why });
+        }
+        (StageState::HandingOff { .. }, EffectOutcome::Salvaged { carry }) => {
+            standing.handoffs += 1;
+            run.apply_event(stage, &StageEvent::HandedOff { carry: carry.clone() });
+        }
+        (StageState::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
+        (_, EffectOutcome::Salvaged { .. }) => standing.is_salvaged = true,
+        // What cannot be kept is not taken away.
+        _ => standing.is_left = true,
     }
 }
 
@@ -174,8 +193,13 @@ fn blocked(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
     }
 }
 
-fn spawned(run: &mut Run, stage: &StageId, (key, effect): (&EffectKey, &Effect), outcome: &EffectOutcome) {
-    let is_late = run.is_late(key, effect);
+fn spawned(
+    run: &mut Run,
+    (key, stage): (&EffectKey, &StageId),
+    outcome: &EffectOutcome,
+    timeliness: Timeliness,
+) {
+    let is_late = timeliness != Timeliness::InTime;
     let Some(standing) = run.standings.get_mut(stage) else { return };
     standing.spawns += 1;
     standing.is_briefed = false;
@@ -234,7 +258,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
                 }
                 (false, MergeMode::Auto) => {
                     let entry = run.queue.offer(QueueOwner::Stage(stage.clone()), verified.clone());
-                    StageEvent::Green { verified, entry }
+                    StageEvent::ChecksPassed { verified, entry }
                 }
                 // Whoever resolved a conflict wrote what nobody has seen.
                 (_, MergeMode::Person) => {
@@ -256,17 +280,17 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
             }
             StageEvent::ResolverFailed
         }
-        EffectOutcome::Red { report } => StageEvent::Red { report: report.clone() },
+        EffectOutcome::Red { report } => StageEvent::ChecksFailed { report: report.clone() },
         EffectOutcome::Unchanged => {
             standing.unchanged += 1;
             match standing.unchanged {
-                1 => {
-                    StageEvent::Red { report: Text::new("nothing was committed, or something is left over") }
-                }
+                1 => StageEvent::ChecksFailed {
+                    report: Text::new("nothing was committed, or something is left over"),
+                },
                 _ => StageEvent::Raised { case: ReviewReason::NoChange },
             }
         }
-        other => StageEvent::Red { report: why(other) },
+        other => StageEvent::ChecksFailed { report: why(other) },
     };
     run.apply_event(stage, &what);
 }

@@ -6,7 +6,8 @@ use super::*;
 use crate::ids::CommitId;
 use crate::merge::queue::Verified;
 use crate::run::Dispute;
-use crate::spec::values::Readable as _;
+use crate::spec::values::{Readable as _, Slug};
+use crate::stage::command::StageCommandKind;
 use crate::stage::transition_table::states;
 use crate::stage::{ReadyStage, StageFailure};
 use crate::testing::{now, plan, started};
@@ -126,10 +127,10 @@ fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
     for standing in standings() {
         let mut run = run();
         run.stand(&id, standing.clone());
-        let offered = meant(&run, &standing);
-        for name in StageCommandKind::ALL {
+        let offered = allowed(&run, &standing);
+        for &name in StageCommandKind::ALL {
             let told = format!("{name:?} of {:?}", standing.stage);
-            match accept_command(&run, &admin, &id, &said(name)) {
+            match authorize(&run, &admin, &id, &said(name)) {
                 Ok(record) => {
                     assert!(offered.contains(&name), "not offered, and heard: {told}");
                     let mut after = run.clone();
@@ -157,7 +158,7 @@ fn whoever_is_asked_is_told_what_happened_where_it_shows_and_what_can_be_said() 
             assert!(asked.words.len() > 2, "{:?}", standing.stage);
             lines.push(asked.what[0].clone());
         }
-        assert!(asked.words.iter().all(|word| word.least() >= CommandRole::User));
+        assert!(asked.words.iter().all(|word| word.least_role() >= CommandRole::User));
     }
     lines.sort();
     lines.dedup();

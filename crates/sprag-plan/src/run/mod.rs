@@ -16,6 +16,7 @@ mod target_commits;
 pub mod target_stage;
 pub mod timed;
 pub mod waiting;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,17 +26,15 @@ use sprag_base::time::Timestamp;
 
 use super::ids::{CommitId, EffectKey, StageId};
 use super::merge::queue::{MergeQueue, QueueExit, QueueOwner};
-use super::run::effect::stage_of;
-use super::run::record::{
-    BudgetOwner, Effect, KillReason, NudgeTopic, RunRecord, SessionOutcome, TargetHeld,
-};
+use super::run::effect::{Effect, KillReason, NudgeTopic, SessionStep, StageStep};
+use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use super::run::stuck_ref::StuckRef;
 use super::run::target_stage::TargetStage;
 use super::spec::client::StageClient;
 use super::spec::scope_overlap::{ScopeShape, overlaps};
 use super::spec::{MergeMode, Plan};
 use super::stage::state::StageState;
-use super::stage::{PersonAction, ReviewReason, StageEvent, Transition, step};
+use super::stage::{StageEvent, Transition, transition};
 pub use apply_command::open_tasks;
 pub use notices::nearly_key;
 pub use stage_entry::{Dispute, PersonAnswer, Reviewable, StageEntry};
@@ -142,10 +141,10 @@ impl Run {
             RunRecord::Amended { plan, digest, .. } => self.amend(plan, digest),
             RunRecord::Happened { stage, what } => self.apply_event(stage, what),
             RunRecord::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
-            RunRecord::Intent { key, epoch, effect } => {
+            RunRecord::EffectBegun { key, epoch, effect } => {
                 self.epoch = self.epoch.max(*epoch);
                 self.open.insert(key.clone(), effect.clone());
-                let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
+                let standing = effect.stage(self).and_then(|stage| self.standings.get(stage));
                 if let Some(moves) = standing.map(|standing| standing.moves) {
                     self.since.entry(key.clone()).or_insert(moves);
                 }
@@ -168,7 +167,7 @@ impl Run {
             RunRecord::Nearly { of } => {
                 self.nearly.entry(of.clone()).or_insert(false);
             }
-            RunRecord::Said { stage, by, said } => apply_command::apply(self, stage, by, said),
+            RunRecord::StageCommand { stage, by, command } => apply_command::apply(self, stage, by, command),
         }
     }
 
@@ -209,7 +208,7 @@ impl Run {
 
     /// Its stage has moved since it was begun, or is looked at by another plan: it was begun for what is no more.
     pub fn is_late(&self, key: &EffectKey, effect: &Effect) -> bool {
-        let standing = stage_of(self, effect).and_then(|stage| self.standings.get(stage));
+        let standing = effect.stage(self).and_then(|stage| self.standings.get(stage));
         let has_moved = standing
             .is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves));
         has_moved || self.outdated.contains(key)
@@ -361,37 +360,11 @@ impl Run {
     }
 
     fn apply_event(&mut self, id: &StageId, what: &StageEvent) {
-        let merge = self.merging(id);
         let Some(standing) = self.standings.get_mut(id) else { return };
         standing.update_hold(what);
-        let what = match (what, &standing.stage, &standing.verified) {
-            // What was held back is let go, to where it would be if nobody had held it.
-            (
-                StageEvent::Told(PersonAction::Release),
-                StageState::Review { case: ReviewReason::Held, .. },
-                Some(verified),
-            ) => match merge {
-                MergeMode::Auto => {
-                    &StageEvent::Told(PersonAction::Merge { verified: verified.clone(), entry: 0 })
-                }
-                MergeMode::Person => &StageEvent::Raised { case: ReviewReason::Merge },
-            },
-            (what, _, _) => what,
-        };
-        // Only the queue knows its numbers: whoever wants to be merged gets the next one.
-        let what = match what {
-            StageEvent::Told(PersonAction::Merge { verified, .. })
-                if matches!(standing.stage, StageState::Review { .. }) =>
-            {
-                let entry = self.queue.offer(QueueOwner::Stage(id.clone()), verified.clone());
-                StageEvent::Told(PersonAction::Merge { verified: verified.clone(), entry })
-            }
-            what => what.clone(),
-        };
-        let Transition::To(to) = step(&standing.stage, &what) else { return };
+        let Transition::To(to) = transition(&standing.stage, what) else { return };
         let is_done = matches!(to, StageState::Done { .. });
-        let standing = self.standings.get_mut(id).expect("it was there above");
-        standing.enter_state(to, &what);
+        standing.enter_state(to, what);
         if is_done {
             let place = self.plan.place(id.as_str());
             let wanted: Vec<StageId> = place
@@ -412,7 +385,7 @@ impl Run {
                 QueueExit::Conflicted { whose, against, paths } => {
                     (whose, StageEvent::Conflicted { against, paths })
                 }
-                QueueExit::Red { whose, cause } => (whose, StageEvent::MergeRed { cause }),
+                QueueExit::Red { whose, cause } => (whose, StageEvent::MergeFailed { cause }),
             };
             match whose {
                 QueueOwner::Stage(stage) => {
@@ -426,42 +399,31 @@ impl Run {
 
     fn record_start(&mut self, key: &EffectKey, effect: &Effect) {
         match effect {
-            Effect::AddWorktree { stage, .. }
-            | Effect::Setup { stage }
-            | Effect::WriteBrief { stage, .. }
-            | Effect::Spawn { stage } => {
-                if let Effect::Spawn { .. } = effect {
-                    self.sessions.insert(key.clone(), stage.clone());
+            Effect::Stage { stage, step } => {
+                match step {
+                    StageStep::Spawn => drop(self.sessions.insert(key.clone(), stage.clone())),
+                    StageStep::Nudge { session, topic, .. } => {
+                        self.nudged.insert((session.clone(), *topic));
+                    }
+                    _ => {}
                 }
-                if let Some(standing) = self.standings.get_mut(stage) {
+                if let Some(standing) = self.standings.get_mut(stage).filter(|_| step.is_preparation()) {
                     standing.is_preparing = true;
                 }
             }
-            Effect::Kill { session, because } => {
-                self.killed.insert(session.clone(), *because);
+            Effect::Session { session, step: SessionStep::Kill { reason } } => {
+                self.killed.insert(session.clone(), *reason);
             }
-            Effect::Interrupt { session } => {
+            Effect::Session { session, step: SessionStep::Interrupt } => {
                 self.interrupted.insert(session.clone());
             }
-            Effect::Nudge { session, about, .. } => {
-                self.nudged.insert((session.clone(), *about));
-            }
             Effect::Notify { .. } if self.notified(key) => {}
-            Effect::Notify { stage, .. } => {
-                if let Some(standing) = self.standings.get_mut(stage) {
+            Effect::Notify { about, .. } => {
+                if let Some(standing) = about.as_ref().and_then(|stage| self.standings.get_mut(stage)) {
                     standing.notified = standing.moves;
                 }
             }
-            Effect::Check { .. }
-            | Effect::Review { .. }
-            | Effect::Salvage { .. }
-            | Effect::Candidate { .. }
-            | Effect::Gate { .. }
-            | Effect::Land { .. }
-            | Effect::Restore { .. }
-            | Effect::Promote { .. }
-            | Effect::RemoveWorktree { .. }
-            | Effect::Discard { .. } => {}
+            Effect::Queue { .. } | Effect::Refs(_) => {}
         }
     }
 

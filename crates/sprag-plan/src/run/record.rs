@@ -8,12 +8,12 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use super::command::StageCommand;
+use super::effect::{Effect, EffectOutcome, KillReason};
 use crate::agent::activity::AgentTrouble;
 use crate::agent::exit::{self, EndedBy, Exit};
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::spec::Plan;
-use crate::spec::client::ClientName;
+use crate::stage::command::StageCommand;
 use crate::stage::{StageEvent, StageFailure};
 
 /// One record of a run, by its kind.
@@ -30,7 +30,7 @@ pub enum RunRecord {
     #[serde(rename = "session.ended")]
     Ended { stage: StageId, session: EffectKey, at: Timestamp, ended: SessionOutcome },
     #[serde(rename = "effect.intent")]
-    Intent { key: EffectKey, epoch: u64, effect: Effect },
+    EffectBegun { key: EffectKey, epoch: u64, effect: Effect },
     #[serde(rename = "effect.outcome")]
     Outcome { key: EffectKey, outcome: EffectOutcome },
     /// Somebody else has deleted the worktree of a stage; its branch is there.
@@ -45,9 +45,14 @@ pub enum RunRecord {
     /// Most of a budget is used, which is said once.
     #[serde(rename = "budget.nearly")]
     Nearly { of: BudgetOwner },
-    /// Somebody has said something of a stage.
+    /// A person or an agent has given a command to a stage.
     #[serde(rename = "stage.said")]
-    Said { stage: StageId, by: Text<64>, said: StageCommand },
+    StageCommand {
+        stage: StageId,
+        by: Text<64>,
+        #[serde(rename = "said")]
+        command: StageCommand,
+    },
 }
 
 /// Whose budget it is.
@@ -75,203 +80,6 @@ pub enum TargetHeld {
     Red {
         head: CommitId,
         report: Text<4000>,
-    },
-}
-
-/// Something to be done. Doing it twice comes to the same, or is found out by a look.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "effect", rename_all = "snake_case")]
-pub enum Effect {
-    AddWorktree {
-        stage: StageId,
-        base: CommitId,
-    },
-    Setup {
-        stage: StageId,
-    },
-    Check {
-        stage: StageId,
-        of: CheckPhase,
-    },
-    /// Somebody who has not written it looks at what was found good.
-    Review {
-        stage: StageId,
-        head: CommitId,
-        tree: CommitId,
-        by: ClientName,
-        since: Timestamp,
-        #[serde(default)]
-        sought: ReviewDemand,
-    },
-    WriteBrief {
-        stage: StageId,
-        brief: BriefKind,
-    },
-    /// The session is called by the key of this effect.
-    Spawn {
-        stage: StageId,
-    },
-    /// Says something to an agent at its next boundary.
-    Nudge {
-        stage: StageId,
-        session: EffectKey,
-        text: Text<4000>,
-        #[serde(default)]
-        about: NudgeTopic,
-    },
-    Interrupt {
-        session: EffectKey,
-    },
-    /// The agent and all it has started.
-    Kill {
-        session: EffectKey,
-        because: KillReason,
-    },
-    /// Writes down what was done, and keeps what no commit has.
-    Salvage {
-        stage: StageId,
-    },
-    Candidate {
-        number: u64,
-        on: CommitId,
-        head: CommitId,
-    },
-    Gate {
-        number: u64,
-        commit: CommitId,
-        tree: CommitId,
-    },
-    Land {
-        number: u64,
-        from: CommitId,
-        to: CommitId,
-    },
-    /// Somebody else has moved the trunk, which is nobody's but ours.
-    Restore {
-        to: CommitId,
-    },
-    Promote {
-        to: CommitId,
-    },
-    RemoveWorktree {
-        stage: StageId,
-    },
-    Notify {
-        stage: StageId,
-        text: Text<300>,
-    },
-    /// A stage begins anew: what its worktree and its branch have is kept under a name, and both go.
-    Discard {
-        stage: StageId,
-        number: u32,
-    },
-}
-
-/// Which verdict on a change will do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewDemand {
-    /// Also one that was given before.
-    #[default]
-    Any,
-    /// A person wants to have it looked at once more.
-    Another,
-}
-
-/// What an agent at work is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NudgeTopic {
-    /// What is red of its work.
-    #[default]
-    Report,
-    /// What a person has answered.
-    Answer,
-    /// Its context fills: it should note what matters.
-    Notes,
-    /// Its context is as full as it may be: it should hand over.
-    Handoff,
-}
-
-/// Why an agent is ended; its supervisor writes it down as that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KillReason {
-    /// There is nothing for it to do.
-    Over,
-    Wedged,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckPhase {
-    /// Before the first agent starts, on a base that nobody has touched.
-    Before,
-    /// What an agent says is done.
-    Claim,
-}
-
-/// What an agent is told; each kind has a text of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BriefKind {
-    Stage,
-    Knowledge,
-    Recovery,
-    Merge,
-    MergeConflict,
-    BaseConflict,
-}
-
-/// What came of an effect.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum EffectOutcome {
-    Done,
-    /// It is there, and stands on this.
-    Worktree {
-        base: CommitId,
-    },
-    /// What was claimed holds, as exactly this tree.
-    Green {
-        head: CommitId,
-        tree: CommitId,
-    },
-    /// The checks hold, and somebody else is to look at it.
-    Reviewable {
-        head: CommitId,
-        tree: CommitId,
-        by: ClientName,
-    },
-    /// The checks hold, and nobody else has said what they think of it.
-    Unreviewed {
-        head: CommitId,
-        tree: CommitId,
-        why: Text<300>,
-    },
-    Red {
-        report: Text<4000>,
-    },
-    /// Nothing was changed, or something is left over.
-    Unchanged,
-    Spawned,
-    Salvaged {
-        carry: Text<64>,
-    },
-    Made {
-        commit: CommitId,
-        tree: CommitId,
-    },
-    Conflicted {
-        paths: Vec<Text<400>>,
-    },
-    /// The trunk is somewhere else by now.
-    Elsewhere {
-        trunk: CommitId,
-    },
-    Failed {
-        failure: StageFailure,
-        why: Text<300>,
     },
 }
 

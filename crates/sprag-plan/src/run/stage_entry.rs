@@ -7,11 +7,12 @@ use sprag_base::text::Text;
 use crate::ids::{CommitId, EffectKey};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::Verified;
-use crate::run::record::{BriefKind, ReviewDemand};
+use crate::run::effect::{BriefKind, ReviewDemand};
 use crate::spec::client::ClientName;
 use crate::spec::values::Slug;
+use crate::stage::command::StageCommand;
 use crate::stage::state::StageState;
-use crate::stage::{PersonAction, ReadyStage, StageEvent, StageFailure};
+use crate::stage::{ReadyStage, StageEvent, StageFailure};
 
 /// A check that is said to be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,21 +153,24 @@ impl StageEntry {
     /// What a person says about that which comes next holds whatever the stage is doing.
     pub(super) fn update_hold(&mut self, what: &StageEvent) {
         match what {
-            StageEvent::Told(PersonAction::Hold) => self.is_held = !self.stage.is_over(),
-            StageEvent::Told(PersonAction::Release) => self.is_held = false,
+            StageEvent::Command { command: StageCommand::Hold, .. } => self.is_held = !self.stage.is_over(),
+            StageEvent::Command { command: StageCommand::Release, .. } => self.is_held = false,
             _ => {}
         }
     }
 
     /// Takes the next state, and drops what belonged to the one before.
     pub(super) fn enter_state(&mut self, to: StageState, what: &StageEvent) {
-        if let StageEvent::Told(
-            PersonAction::Retry
-            | PersonAction::GoOn
-            | PersonAction::Merge { .. }
-            | PersonAction::Reset
-            | PersonAction::Skip { .. },
-        ) = what
+        let is_told = matches!(what, StageEvent::Command { .. } | StageEvent::Approved { .. });
+        if let StageEvent::Approved { .. }
+        | StageEvent::Command {
+            command:
+                StageCommand::Retry
+                | StageCommand::Resume { .. }
+                | StageCommand::Reset
+                | StageCommand::Skip { .. },
+            ..
+        } = what
         {
             self.is_held = false;
         }
@@ -180,7 +184,7 @@ impl StageEntry {
         if !matches!(to, StageState::Blocked { .. }) {
             self.why = None;
         }
-        if let StageEvent::Told(_) = what {
+        if is_told {
             self.handoffs = 0;
         }
         if !matches!(to, StageState::Conflicted { .. }) {
@@ -199,7 +203,7 @@ impl StageEntry {
             _ => self.brief,
         };
         match what {
-            StageEvent::Told(PersonAction::Reset) => {
+            StageEvent::Command { command: StageCommand::Reset, .. } => {
                 (self.crashes, self.unchanged, self.verified) = (0, 0, None);
                 self.ticked.clear();
                 self.outputs.clear();
@@ -207,8 +211,8 @@ impl StageEntry {
                 self.brief = BriefKind::Stage;
             }
             // A person has looked: what went wrong before counts no more.
-            StageEvent::Told(_) => (self.crashes, self.unchanged) = (0, 0),
-            StageEvent::Green { .. } | StageEvent::Queued { .. } => self.unchanged = 0,
+            _ if is_told => (self.crashes, self.unchanged) = (0, 0),
+            StageEvent::ChecksPassed { .. } | StageEvent::Queued { .. } => self.unchanged = 0,
             _ => {}
         }
         match (&self.stage, &to) {
@@ -225,9 +229,10 @@ impl StageEntry {
         self.reviewable = None;
         self.sought = ReviewDemand::Any;
         self.claimed = match (&to, what) {
-            (StageState::Conflicted { resolver, .. }, StageEvent::Told(PersonAction::Verify)) => {
-                resolver.clone()
-            }
+            (
+                StageState::Conflicted { resolver, .. },
+                StageEvent::Command { command: StageCommand::Verify, .. },
+            ) => resolver.clone(),
             _ => None,
         };
         self.is_briefed = false;

@@ -3,7 +3,8 @@
 
 use sprag_base::text::Text;
 
-use super::record::{self, Effect, EffectOutcome};
+use super::effect::EffectOutcome;
+use super::record;
 use crate::ids::EffectKey;
 
 /// Times that it goes wrong before it is told.
@@ -54,11 +55,6 @@ impl StuckRef {
         let times = stuck.map_or(0, |stuck| stuck.times);
         1u64.checked_shl(times).unwrap_or(LONGEST).min(LONGEST)
     }
-}
-
-/// Whether an effect moves a reference that is everybody's.
-pub fn moves(effect: &Effect) -> bool {
-    matches!(effect, Effect::Land { .. } | Effect::Promote { .. } | Effect::Restore { .. })
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use super::{Run, StageEntry};
 use crate::ids::{CommitId, StageId};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::{QueueOwner, Verified};
-use crate::run::record::{BriefKind, TargetHeld};
+use crate::run::effect::BriefKind;
+use crate::run::record::TargetHeld;
 use crate::run::target_stage::TargetStage;
 use crate::stage::StageEvent;
 use crate::stage::state::StageState;
@@ -35,7 +36,7 @@ impl Run {
                 self.resolve(&head, &paths);
                 self.target_held = Some(TargetHeld::Conflicted { head, paths });
             }
-            StageEvent::MergeRed { cause } => {
+            StageEvent::MergeFailed { cause } => {
                 let report = match cause {
                     MergeFailure::Red { report } => report,
                     MergeFailure::Pair { with } => {

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use sprag_base::time::Timestamp;
 
 use super::Run;
-use super::effect::stage_of;
-use super::record::{Effect, RunRecord};
+use super::effect::{Effect, StageStep};
+use super::record::RunRecord;
 use crate::ids::{EffectKey, StageId};
 
 /// A run, and when what a screen shows of it happened.
@@ -59,12 +59,14 @@ impl Timed {
         // A clock that was set back makes nothing older than what came before it.
         let at = at.max(self.moved);
         self.moved = at;
-        if let RunRecord::Intent { key, effect: Effect::Spawn { .. }, .. } = record {
+        if let RunRecord::EffectBegun { key, effect, .. } = record
+            && effect.is_spawn()
+        {
             self.sessions.entry(key.clone()).or_insert(at);
         }
         let Some(stage) = stage else { return };
         let is_over = self.run.standing(&stage).is_some_and(|standing| standing.stage.is_over());
-        let is_work = matches!(record, RunRecord::Intent { effect, .. } if is_work(effect));
+        let is_work = matches!(record, RunRecord::EffectBegun { effect, .. } if is_work(effect));
         if is_work || is_over {
             let span = self.stages.entry(stage).or_insert(StageTimes { begun: at, ended: None });
             match is_over {
@@ -77,8 +79,8 @@ impl Timed {
     fn stage_of<'a>(&'a self, record: &'a RunRecord) -> Option<&'a StageId> {
         match record {
             RunRecord::Happened { stage, .. } | RunRecord::Ended { stage, .. } => Some(stage),
-            RunRecord::Intent { effect, .. } => stage_of(&self.run, effect),
-            RunRecord::Outcome { key, .. } => stage_of(&self.run, self.run.open().get(key)?),
+            RunRecord::EffectBegun { effect, .. } => effect.stage(&self.run),
+            RunRecord::Outcome { key, .. } => self.run.open().get(key)?.stage(&self.run),
             _ => None,
         }
     }
@@ -86,7 +88,7 @@ impl Timed {
 
 /// What a stage has begun with.
 fn is_work(effect: &Effect) -> bool {
-    matches!(effect, Effect::AddWorktree { .. } | Effect::Spawn { .. })
+    matches!(effect, Effect::Stage { step: StageStep::AddWorktree { .. } | StageStep::Spawn, .. })
 }
 
 #[cfg(test)]
@@ -94,7 +96,8 @@ mod tests {
     use sprag_base::text::Text;
 
     use super::*;
-    use crate::stage::{PersonAction, StageEvent};
+    use crate::stage::StageEvent;
+    use crate::stage::command::StageCommand;
     use crate::testing::{begin, commit, now, plan, start};
 
     #[test]
@@ -103,18 +106,21 @@ mod tests {
         let a = StageId::new("a");
         let at = |seconds| now().plus_seconds(seconds);
         assert_eq!(timed.span(&a), None);
-        let effect = Effect::AddWorktree { stage: a.clone(), base: commit("t") };
+        let effect = StageStep::AddWorktree { base: commit("t") }.for_stage(&a);
         let key = EffectKey(Text::new("r/a/1/worktree.0"));
-        timed.apply(&RunRecord::Intent { key, epoch: 1, effect }, at(5));
+        timed.apply(&RunRecord::EffectBegun { key, epoch: 1, effect }, at(5));
         assert_eq!(timed.span(&a), Some(StageTimes { begun: at(5), ended: None }));
-        let spawn = Effect::Spawn { stage: a.clone() };
+        let spawn = StageStep::Spawn.for_stage(&a);
         let key = EffectKey(Text::new("r/a/1/spawn.0"));
-        timed.apply(&RunRecord::Intent { key: key.clone(), epoch: 1, effect: spawn }, at(9));
+        timed.apply(&RunRecord::EffectBegun { key: key.clone(), epoch: 1, effect: spawn }, at(9));
         assert_eq!((timed.session(&key), timed.moved), (Some(at(9)), at(9)));
         let failed = StageEvent::Failed { failure: crate::stage::StageFailure::Setup, again: None };
         timed.apply(&RunRecord::Happened { stage: a.clone(), what: failed }, at(10));
-        let skip = PersonAction::Skip { by: Text::new("u"), why: Text::new("no need") };
-        timed.apply(&RunRecord::Happened { stage: a.clone(), what: StageEvent::Told(skip) }, at(3));
+        let skip = StageEvent::Command {
+            by: Text::new("u"),
+            command: StageCommand::Skip { why: Text::new("no need") },
+        };
+        timed.apply(&RunRecord::Happened { stage: a.clone(), what: skip }, at(3));
         assert_eq!(
             timed.span(&a),
             Some(StageTimes { begun: at(5), ended: Some(at(10)) }),
@@ -128,9 +134,9 @@ mod tests {
         let mut run = Run::fold([&started]).unwrap();
         begin(&mut run, "a");
         let mut timed = Timed::begin(&started, now()).unwrap();
-        let effect = Effect::AddWorktree { stage: StageId::new("a"), base: commit("t") };
+        let effect = StageStep::AddWorktree { base: commit("t") }.for_stage(&StageId::new("a"));
         let key = crate::run::record::key(&run.id, "a", 1, "worktree.0");
-        timed.apply(&RunRecord::Intent { key, epoch: 1, effect }, now());
+        timed.apply(&RunRecord::EffectBegun { key, epoch: 1, effect }, now());
         assert_eq!(*timed.run(), run);
     }
 }

@@ -1,11 +1,13 @@
 //! What a stage of a plan is doing. Each state carries what belongs to it, and `step` is the one relation
 //! between them: total, so that what means nothing in a state leaves it as it is and says so.
 
+pub mod command;
 pub mod state;
 #[cfg(test)]
 mod tests;
 mod transition;
 pub mod transition_table;
+mod wire;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +18,9 @@ use super::merge::merged_commit::MergedCommit;
 use crate::ids::{CommitId, EffectKey};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::Verified;
-pub use transition::{FIXES, TRIES, Transition, step};
+use crate::stage::command::StageCommand;
+use crate::stage::wire::WireEvent;
+pub use transition::{FIXES, TRIES, Transition, transition};
 
 /// A stage that may start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,9 +98,9 @@ pub enum StageFailure {
     Unknown,
 }
 
-/// Something that was found out or done, as the log has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "happened", rename_all = "snake_case")]
+/// Something that happened to a stage: written in the log, or made by the fold from a command or an outcome.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "WireEvent")]
 pub enum StageEvent {
     /// All it builds on is merged.
     Freed,
@@ -110,23 +114,23 @@ pub enum StageEvent {
     Answered,
     /// The agent says that it is done.
     Claimed,
-    /// It wants to change something more after all.
-    WentOn,
-    Red {
+    /// The agent wants to change something more.
+    Resumed,
+    ChecksFailed {
         report: Text<4000>,
     },
     /// The report was handed to its agent, or to a new one.
     SentBack {
         session: EffectKey,
     },
-    Green {
+    ChecksPassed {
         verified: Verified,
         entry: u64,
     },
     ContextFull {
         why: Text<300>,
     },
-    /// What the next agent is told was written down.
+    /// What the next agent needs was written down.
     HandedOff {
         carry: Text<64>,
     },
@@ -135,7 +139,7 @@ pub enum StageEvent {
         failure: StageFailure,
         again: Option<Timestamp>,
     },
-    /// The agent is gone for no fault of its own: this attempt goes on later.
+    /// The agent is gone for no fault of its own: this attempt continues later.
     Paused {
         until: Option<Timestamp>,
     },
@@ -147,7 +151,7 @@ pub enum StageEvent {
         session: EffectKey,
     },
     ResolverFailed,
-    MergeRed {
+    MergeFailed {
         cause: MergeFailure,
     },
     Landed {
@@ -161,32 +165,15 @@ pub enum StageEvent {
     Raised {
         case: ReviewReason,
     },
-    /// What it was for is done by somebody else.
+    /// Its work is done by somebody else.
     Overtaken,
-    Told(PersonAction),
-}
-
-/// What a person says of a stage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PersonAction {
-    Hold,
-    Release,
-    Retry,
-    Block,
-    Skip {
-        by: Text<64>,
-        why: Text<300>,
-    },
-    /// What was asked in a review is answered by letting it go on as it was.
-    GoOn,
-    /// As it is.
-    Merge {
+    /// A person wants the work merged that passed its checks.
+    Approved {
         verified: Verified,
         entry: u64,
     },
-    /// Its checks are run on what is there.
-    Verify,
-    /// From the start.
-    Reset,
+    Command {
+        by: Text<64>,
+        command: StageCommand,
+    },
 }

@@ -48,7 +48,7 @@ fn what_is_over_stays_so() {
         [StageState::Done { merged }, StageState::Skipped { by: Text::new("p"), why: Text::new("w") }]
     {
         assert!(stage.is_over());
-        assert!(happenings().iter().all(|happened| step(&stage, happened) == Transition::Ignored));
+        assert!(happenings().iter().all(|happened| transition(&stage, happened) == Transition::Ignored));
     }
 }
 
@@ -56,10 +56,12 @@ fn what_is_over_stays_so() {
 fn checks_send_back_three_times() {
     let mut stage = StageState::Running(work(Phase::Verify));
     let mut sent = 0;
-    while let Transition::To(failing) = step(&stage, &StageEvent::Red { report: Text::new("red") }) {
+    while let Transition::To(failing) =
+        transition(&stage, &StageEvent::ChecksFailed { report: Text::new("red") })
+    {
         let session = EffectKey(Text::new("r/s/1/1"));
-        let Transition::To(again) = step(&failing, &StageEvent::SentBack { session }) else { break };
-        let Transition::To(claimed) = step(&again, &StageEvent::Claimed) else { break };
+        let Transition::To(again) = transition(&failing, &StageEvent::SentBack { session }) else { break };
+        let Transition::To(claimed) = transition(&again, &StageEvent::Claimed) else { break };
         stage = claimed;
         sent += 1;
     }

@@ -2,8 +2,9 @@
 
 use sprag_base::text::Text;
 
+use super::command::StageCommand;
 use super::state::StageState;
-use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
+use super::{Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
 
 /// What became of a stage.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +20,7 @@ pub const FIXES: u8 = 3;
 pub const TRIES: u8 = 3;
 
 /// The one relation between states.
-pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
+pub fn transition(stage: &StageState, happened: &StageEvent) -> Transition {
     use StageEvent as H;
     let to = match (stage, happened) {
         (StageState::Waiting { .. }, H::Freed) => {
@@ -35,13 +36,13 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
                 fixes: 0,
             })
         }
-        (StageState::Ready(turn), H::Told(PersonAction::Hold)) => {
+        (StageState::Ready(turn), H::Command { command: StageCommand::Hold, .. }) => {
             StageState::Ready(ReadyStage { is_held: true, ..turn.clone() })
         }
-        (StageState::Ready(turn), H::Told(PersonAction::Release)) => {
+        (StageState::Ready(turn), H::Command { command: StageCommand::Release, .. }) => {
             StageState::Ready(ReadyStage { is_held: false, ..turn.clone() })
         }
-        (StageState::Ready(turn), H::Told(PersonAction::GoOn)) => {
+        (StageState::Ready(turn), H::Command { command: StageCommand::Resume { .. }, .. }) => {
             StageState::Ready(ReadyStage { is_held: false, not_before: None, ..turn.clone() })
         }
         (StageState::Ready(turn), H::Failed { failure, again: None }) => blocked(turn.attempt, *failure),
@@ -50,11 +51,11 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
             StageState::Asking { work: work.clone(), question: question.clone() }
         }
         (StageState::Running(work), H::Claimed) if work.phase == Phase::Work => in_phase(work, Phase::Verify),
-        (StageState::Running(work), H::WentOn) if work.phase == Phase::Verify => in_phase(work, Phase::Work),
-        (StageState::Running(work), H::Red { report }) if work.phase == Phase::Verify => {
+        (StageState::Running(work), H::Resumed) if work.phase == Phase::Verify => in_phase(work, Phase::Work),
+        (StageState::Running(work), H::ChecksFailed { report }) if work.phase == Phase::Verify => {
             StageState::Failing { work: work.clone(), report: report.clone() }
         }
-        (StageState::Running(work), H::Green { verified, entry }) if work.phase == Phase::Verify => {
+        (StageState::Running(work), H::ChecksPassed { verified, entry }) if work.phase == Phase::Verify => {
             StageState::Merging { verified: verified.clone(), entry: *entry }
         }
         (StageState::Running(work), H::ContextFull { why }) => {
@@ -115,7 +116,7 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
             resolver: None,
             tries: 0,
         },
-        (StageState::Merging { verified, .. }, H::MergeRed { cause }) => {
+        (StageState::Merging { verified, .. }, H::MergeFailed { cause }) => {
             StageState::MergeHeld { verified: verified.clone(), cause: cause.clone() }
         }
         (
@@ -159,9 +160,10 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
             | StageState::MergeHeld { .. },
             H::Raised { case },
         ) => StageState::Review { case: *case, back: Box::new(stage.clone()) },
-        (StageState::Running(work) | StageState::Failing { work, .. }, H::Told(PersonAction::Verify)) => {
-            in_phase(work, Phase::Verify)
-        }
+        (
+            StageState::Running(work) | StageState::Failing { work, .. },
+            H::Command { command: StageCommand::Verify, .. },
+        ) => in_phase(work, Phase::Verify),
         (
             StageState::Ready(_)
             | StageState::Running(_)
@@ -173,7 +175,7 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
             | StageState::MergeHeld { .. }
             | StageState::Review { .. }
             | StageState::Blocked { .. },
-            H::Told(PersonAction::Reset),
+            H::Command { command: StageCommand::Reset, .. },
         ) => StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
         (
             StageState::Ready(_)
@@ -181,31 +183,35 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
             | StageState::Asking { .. }
             | StageState::HandingOff { .. }
             | StageState::Failing { .. },
-            H::Told(PersonAction::Block),
+            H::Command { command: StageCommand::Block { .. }, .. },
         ) => blocked(stage.attempt(), StageFailure::Told),
         (
             StageState::Review { case: ReviewReason::Held, back },
-            H::Told(PersonAction::Release | PersonAction::GoOn),
+            H::Command { command: StageCommand::Release | StageCommand::Resume { .. }, .. },
         ) => (**back).clone(),
         // It is let go, and a person is asked something else now.
         (StageState::Review { case: ReviewReason::Held, back }, H::Raised { case }) => {
             StageState::Review { case: *case, back: back.clone() }
         }
-        (StageState::Review { back, .. }, H::Told(word)) => match reviewed(back, word) {
+        (StageState::Review { .. }, H::Approved { verified, entry }) => {
+            StageState::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (StageState::Review { back, .. }, H::Command { by, command }) => match reviewed(back, by, command) {
             Some(to) => to,
             None => return Transition::Ignored,
         },
 
         // Whoever said that it cannot go on is answered.
-        (StageState::Blocked { attempt, failure: StageFailure::Told }, H::Told(PersonAction::GoOn)) => {
-            StageState::Ready(ReadyStage { attempt: *attempt, ..ReadyStage::default() })
-        }
-        (StageState::Blocked { attempt, .. }, H::Told(PersonAction::Retry)) => {
+        (
+            StageState::Blocked { attempt, failure: StageFailure::Told },
+            H::Command { command: StageCommand::Resume { .. }, .. },
+        ) => StageState::Ready(ReadyStage { attempt: *attempt, ..ReadyStage::default() }),
+        (StageState::Blocked { attempt, .. }, H::Command { command: StageCommand::Retry, .. }) => {
             StageState::Ready(ReadyStage { attempt: attempt + 1, ..ReadyStage::default() })
         }
         (
             StageState::Waiting { .. } | StageState::Ready(_) | StageState::Blocked { .. },
-            H::Told(PersonAction::Skip { by, why }),
+            H::Command { by, command: StageCommand::Skip { why } },
         ) => StageState::Skipped { by: by.clone(), why: why.clone() },
 
         (stage, H::Overtaken) if !stage.is_over() => {
@@ -230,7 +236,7 @@ pub fn step(stage: &StageState, happened: &StageEvent) -> Transition {
         ) => return Transition::Ignored,
     };
     // One that is ready may have work in its worktree: to begin anew means something there, too.
-    let is_reset = matches!(happened, H::Told(PersonAction::Reset));
+    let is_reset = matches!(happened, H::Command { command: StageCommand::Reset, .. });
     if to == *stage && !is_reset { Transition::Ignored } else { Transition::To(to) }
 }
 
@@ -242,26 +248,22 @@ fn in_phase(work: &StageWork, phase: Phase) -> StageState {
     StageState::Running(StageWork { phase, ..work.clone() })
 }
 
-/// Where a person's word leads from a review; `None`: nowhere.
-fn reviewed(back: &StageState, word: &PersonAction) -> Option<StageState> {
-    let again = || ReadyStage { attempt: back.attempt() + 1, ..ReadyStage::default() };
-    Some(match (word, back) {
-        (PersonAction::GoOn, StageState::Running(work) | StageState::Failing { work, .. }) => {
+/// Returns the state that a command leads to from a review; `None`: the review stays.
+fn reviewed(back: &StageState, by: &Text<64>, command: &StageCommand) -> Option<StageState> {
+    Some(match (command, back) {
+        (StageCommand::Resume { .. }, StageState::Running(work) | StageState::Failing { work, .. }) => {
             StageState::Running(StageWork { phase: Phase::Work, fixes: 0, ..work.clone() })
         }
-        (PersonAction::Verify, StageState::Running(work) | StageState::Failing { work, .. }) => {
+        (StageCommand::Verify, StageState::Running(work) | StageState::Failing { work, .. }) => {
             in_phase(work, Phase::Verify)
         }
-        (PersonAction::Verify, StageState::Conflicted { resolver: Some(_), .. }) => back.clone(),
-        (PersonAction::Verify, _) => return None,
-        (PersonAction::Merge { verified, entry }, _) => {
-            StageState::Merging { verified: verified.clone(), entry: *entry }
+        (StageCommand::Verify, StageState::Conflicted { resolver: Some(_), .. }) => back.clone(),
+        (StageCommand::Block { .. }, back) => blocked(back.attempt(), StageFailure::Told),
+        (StageCommand::Skip { why }, _) => StageState::Skipped { by: by.clone(), why: why.clone() },
+        // What cannot simply continue starts again.
+        (StageCommand::Resume { .. } | StageCommand::Retry, _) => {
+            StageState::Ready(ReadyStage { attempt: back.attempt() + 1, ..ReadyStage::default() })
         }
-        (PersonAction::Block, back) => blocked(back.attempt(), StageFailure::Told),
-        (PersonAction::Skip { by, why }, _) => StageState::Skipped { by: by.clone(), why: why.clone() },
-        // What cannot simply go on starts again.
-        (PersonAction::GoOn | PersonAction::Retry, _) => StageState::Ready(again()),
-        (PersonAction::Hold | PersonAction::Release, _) => return None,
-        (PersonAction::Reset, _) => StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
+        _ => return None,
     })
 }

@@ -3,9 +3,10 @@
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
+use super::command::StageCommand;
 use super::state::StageState;
-use super::transition::{Transition, step};
-use super::{PersonAction, Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
+use super::transition::{Transition, transition};
+use super::{Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
@@ -25,7 +26,7 @@ pub fn moves() -> Vec<TransitionRow> {
     let mut found = Vec::new();
     for stage in states() {
         for happened in happenings() {
-            if let Transition::To(to) = step(&stage, &happened)
+            if let Transition::To(to) = transition(&stage, &happened)
                 && to.name() != stage.name()
             {
                 let one = TransitionRow { from: stage.name(), what: called(&happened), to: to.name() };
@@ -64,15 +65,15 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
 }
 
 fn called(happened: &StageEvent) -> String {
-    let written = serde_json::to_value(happened).unwrap_or_default();
-    let name = |value: &serde_json::Value| value.as_str().unwrap_or_default().replace('_', " ");
     match happened {
-        StageEvent::Told(word) => {
-            let word = serde_json::to_value(word).unwrap_or_default();
-            let inner = word.as_object().and_then(|fields| fields.keys().next().cloned());
-            format!("a person says `{}`", inner.unwrap_or_else(|| name(&word)))
+        StageEvent::Command { command, .. } => {
+            format!("a person says `{}`", format!("{:?}", command.kind()).to_lowercase())
         }
-        _ => name(&written["happened"]),
+        StageEvent::Approved { .. } => "a person says `merge`".to_owned(),
+        _ => {
+            let written = serde_json::to_value(happened).unwrap_or_default();
+            written["happened"].as_str().unwrap_or_default().replace('_', " ")
+        }
     }
 }
 
@@ -126,16 +127,17 @@ pub(crate) fn happenings() -> Vec<StageEvent> {
     let session = EffectKey(Text::new("r/s/1/3"));
     let commit = CommitId(Text::new("c"));
     let merged = MergedCommit::landed(commit.clone(), commit.clone());
+    let command = |command| StageEvent::Command { by: Text::new("p"), command };
     vec![
         StageEvent::Freed,
         StageEvent::Started { session: session.clone(), base: commit.clone() },
         StageEvent::Asked { question: Text::new("?") },
         StageEvent::Answered,
         StageEvent::Claimed,
-        StageEvent::WentOn,
-        StageEvent::Red { report: Text::new("red") },
+        StageEvent::Resumed,
+        StageEvent::ChecksFailed { report: Text::new("red") },
         StageEvent::SentBack { session: session.clone() },
-        StageEvent::Green { verified: verified(), entry: 2 },
+        StageEvent::ChecksPassed { verified: verified(), entry: 2 },
         StageEvent::ContextFull { why: Text::new("full") },
         StageEvent::HandedOff { carry: Text::new("h") },
         StageEvent::Failed { failure: StageFailure::Crash, again: Some(at) },
@@ -144,19 +146,19 @@ pub(crate) fn happenings() -> Vec<StageEvent> {
         StageEvent::Conflicted { against: commit.clone(), paths: Vec::new() },
         StageEvent::ResolverStarted { session },
         StageEvent::ResolverFailed,
-        StageEvent::MergeRed { cause: MergeFailure::Pair { with: StageId::new("o") } },
+        StageEvent::MergeFailed { cause: MergeFailure::Pair { with: StageId::new("o") } },
         StageEvent::Landed { merged },
         StageEvent::Queued { verified: verified(), entry: 3 },
         StageEvent::Raised { case: ReviewReason::Red },
         StageEvent::Overtaken,
-        StageEvent::Told(PersonAction::Hold),
-        StageEvent::Told(PersonAction::Release),
-        StageEvent::Told(PersonAction::Retry),
-        StageEvent::Told(PersonAction::Block),
-        StageEvent::Told(PersonAction::Skip { by: Text::new("p"), why: Text::new("w") }),
-        StageEvent::Told(PersonAction::GoOn),
-        StageEvent::Told(PersonAction::Merge { verified: verified(), entry: 4 }),
-        StageEvent::Told(PersonAction::Verify),
-        StageEvent::Told(PersonAction::Reset),
+        command(StageCommand::Hold),
+        command(StageCommand::Release),
+        command(StageCommand::Retry),
+        command(StageCommand::Block { why: Text::new("w") }),
+        command(StageCommand::Skip { why: Text::new("w") }),
+        command(StageCommand::Resume { answer: None }),
+        StageEvent::Approved { verified: verified(), entry: 4 },
+        command(StageCommand::Verify),
+        command(StageCommand::Reset),
     ]
 }

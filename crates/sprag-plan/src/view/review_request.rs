@@ -5,9 +5,10 @@ use sprag_base::redact;
 use sprag_base::text::plain;
 
 use crate::ids::StageId;
-use crate::run::command::{CommandRole, StageCommandKind, meant};
+use crate::run::command::allowed;
 use crate::run::{Run, StageEntry, open_tasks};
 use crate::sentences::{case_of, failed, left_out};
+use crate::stage::command::{CommandRole, StageCommandKind};
 use crate::stage::state::StageState;
 use crate::stage::{ReviewReason, StageFailure};
 
@@ -53,7 +54,8 @@ pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
     });
     // Much of it is what agents have said, and records may be older than what is kept from them.
     let what = what.iter().map(|line| redact::text(&plain(line)).into_inner().into_owned()).collect();
-    let words = meant(run, standing).into_iter().filter(|word| word.least() >= CommandRole::User).collect();
+    let words =
+        allowed(run, standing).into_iter().filter(|word| word.least_role() >= CommandRole::User).collect();
     Some(ReviewRequest { what, look, words })
 }
 

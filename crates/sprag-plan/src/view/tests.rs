@@ -2,8 +2,10 @@ use serde_json::json;
 
 use super::*;
 use crate::agent::activity::ContextUsage;
-use crate::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome, key};
-use crate::stage::{PersonAction, ReviewReason, StageEvent, StageFailure};
+use crate::run::effect::{Effect, EffectOutcome, StageStep};
+use crate::run::record::{RunRecord, SessionOutcome, key};
+use crate::stage::command::StageCommand;
+use crate::stage::{ReviewReason, StageEvent, StageFailure};
 use crate::testing::{commit, now, plan, start};
 
 struct Story {
@@ -26,9 +28,14 @@ impl Story {
         self.then(RunRecord::Happened { stage: StageId::new(stage), what })
     }
 
+    fn tell(&mut self, stage: &str, command: StageCommand) -> &mut Story {
+        let (stage, by) = (StageId::new(stage), Text::new("p"));
+        self.then(RunRecord::StageCommand { stage, by, command })
+    }
+
     fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: EffectOutcome) -> EffectKey {
         let key = key(&self.timed.run().id, stage, 1, step);
-        self.then(RunRecord::Intent { key: key.clone(), epoch: 1, effect });
+        self.then(RunRecord::EffectBegun { key: key.clone(), epoch: 1, effect });
         self.then(RunRecord::Outcome { key: key.clone(), outcome });
         key
     }
@@ -40,10 +47,10 @@ impl Story {
         self.effect(
             stage,
             "worktree.0",
-            Effect::AddWorktree { stage: id.clone(), base: base.clone() },
+            StageStep::AddWorktree { base: base.clone() }.for_stage(&id),
             EffectOutcome::Worktree { base },
         );
-        self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, EffectOutcome::Spawned)
+        self.effect(stage, "spawn.0", StageStep::Spawn.for_stage(&id), EffectOutcome::Spawned)
     }
 
     fn end(&mut self, stage: &str, session: &EffectKey, ended: SessionOutcome) -> &mut Story {
@@ -114,7 +121,7 @@ fn what_agents_that_are_gone_have_used_is_not_forgotten() {
     let again = Some(now().plus_seconds(60));
     story.happened("a", StageEvent::Failed { failure: StageFailure::Crash, again });
     let stage = StageId::new("a");
-    let second = story.effect("a", "spawn.1", Effect::Spawn { stage }, EffectOutcome::Spawned);
+    let second = story.effect("a", "spawn.1", StageStep::Spawn.for_stage(&stage), EffectOutcome::Spawned);
     let past = BTreeMap::from([(first, seen(90, 100))]);
     let board = story.board(&past);
     assert_eq!(drawn(&board, &BTreeMap::new(), 100), ["● 0 a running ?% 100 90 its agent is at work"]);
@@ -127,7 +134,7 @@ fn what_agents_that_are_gone_have_used_is_not_forgotten() {
 #[test]
 fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
     let mut story = Story::new(&[("a", "", "a/**"), ("b", "", "b/**"), ("c", "", "c/**"), ("d", "", "d/**")]);
-    story.happened("a", StageEvent::Told(PersonAction::Hold));
+    story.tell("a", StageCommand::Hold);
     story.start("b");
     story.happened("b", StageEvent::Raised { case: ReviewReason::Protected });
     story.happened("c", StageEvent::Failed { failure: StageFailure::Auth, again: None });
@@ -161,9 +168,9 @@ fn names_of_states_are_those_of_the_stages() {
         (standing.stage.name(), StateLabel::from_state(&standing.stage).name())
     };
     assert_eq!(name(&story), ("ready", "ready"));
-    story.happened("a", StageEvent::Told(PersonAction::Hold));
+    story.tell("a", StageCommand::Hold);
     assert_eq!(name(&story), ("ready", "held"), "one name more where it says more");
-    story.happened("a", StageEvent::Told(PersonAction::Release));
+    story.tell("a", StageCommand::Release);
     story.start("a");
     assert_eq!(name(&story), ("running", "running"));
     story.happened("a", StageEvent::Claimed);

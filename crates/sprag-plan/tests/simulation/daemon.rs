@@ -11,12 +11,13 @@ use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::reconcile::waiting::why;
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
-use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand, accept_command};
-use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome};
+use sprag_plan::run::command::{CommandSender, authorize};
+use sprag_plan::run::effect::{Effect, EffectOutcome, StageStep};
+use sprag_plan::run::record::{RunRecord, SessionOutcome};
 use sprag_plan::run::target_stage::is_base;
 use sprag_plan::run::waiting::WaitingReason;
+use sprag_plan::stage::command::{CommandRole, StageCommand};
 use sprag_plan::stage::state::StageState;
-use sprag_plan::stage::{PersonAction, StageEvent};
 
 use super::chance::Chance;
 use super::scenario::Ends;
@@ -154,7 +155,7 @@ impl Daemon {
                     assert!(!self.busy.contains_key(&key), "`{key:?}` is under way already");
                     assert!(!self.settled.contains(&key), "`{key:?}` was done already");
                     self.leaves_nobody_behind(&effect);
-                    self.write(RunRecord::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
+                    self.write(RunRecord::EffectBegun { key: key.clone(), epoch: 1, effect: effect.clone() });
                     self.busy.insert(key, effect);
                 }
             }
@@ -169,12 +170,14 @@ impl Daemon {
 
     /// A worktree goes only when nobody is in it and nobody is about to be.
     fn leaves_nobody_behind(&self, effect: &Effect) {
-        let (Effect::Discard { stage, .. } | Effect::RemoveWorktree { stage } | Effect::Spawn { stage }) =
-            effect
+        let Effect::Stage {
+            stage,
+            step: StageStep::Discard { .. } | StageStep::RemoveWorktree | StageStep::Spawn,
+        } = effect
         else {
             return;
         };
-        let is_start = |known: &Effect| matches!(known, Effect::Spawn { stage: of } if of == stage);
+        let is_start = |known: &Effect| known.step_of(stage) == Some(&StageStep::Spawn);
         assert!(!self.busy.values().any(is_start), "an agent of `{}` is being started", stage.as_str());
         assert_eq!(self.truth.alive_of(stage), 0, "an agent of `{}` lives", stage.as_str());
     }
@@ -267,8 +270,8 @@ impl Daemon {
         let Some(id) = self.chance.pick(&waiting).cloned() else { return false };
         self.words += 1;
         let standing = self.run.standing(&id).unwrap().clone();
-        let skip = PersonAction::Skip { by: Text::new("p"), why: Text::new("w") };
-        let word = match &standing.stage {
+        let skip = StageCommand::Skip { why: Text::new("w") };
+        let command = match &standing.stage {
             StageState::Asking { work, .. } => {
                 if let Some(session @ AgentSession::Alive(AgentSign::Asking { .. })) =
                     self.truth.sessions.get_mut(&work.session)
@@ -279,20 +282,24 @@ impl Daemon {
             }
             _ if self.words > self.patience => return false,
             StageState::Review { .. } => match (standing.verified, self.chance.below(5)) {
-                (Some(verified), 0..=2) => PersonAction::Merge { verified, entry: 0 },
-                (_, 3) => PersonAction::Retry,
-                (None, 0..=1) => PersonAction::GoOn,
+                (Some(_), 0..=2) => StageCommand::Merge,
+                (_, 3) => StageCommand::Retry,
+                (None, 0..=1) => StageCommand::Resume { answer: None },
                 (_, _) => skip,
             },
-            StageState::Ready(_) => PersonAction::Release,
+            StageState::Ready(_) => StageCommand::Release,
             StageState::Blocked { .. } if self.chance.once_in(5) => skip,
             StageState::Blocked { .. } if self.chance.once_in(4) => {
-                self.write(RunRecord::Said { stage: id, by: Text::new("p"), said: StageCommand::Reset });
+                self.write(RunRecord::StageCommand {
+                    stage: id,
+                    by: Text::new("p"),
+                    command: StageCommand::Reset,
+                });
                 return true;
             }
-            _ => PersonAction::Retry,
+            _ => StageCommand::Retry,
         };
-        self.write(RunRecord::Happened { stage: id, what: StageEvent::Told(word) });
+        self.write(RunRecord::StageCommand { stage: id, by: Text::new("p"), command });
         true
     }
 
@@ -320,7 +327,7 @@ impl Daemon {
             return;
         }
         let person = CommandSender::Person { name: Text::new("p"), role: CommandRole::User };
-        if let Ok(record) = accept_command(&self.run, &person, &id, &said) {
+        if let Ok(record) = authorize(&self.run, &person, &id, &said) {
             self.anything += 1;
             self.write(record);
         }
@@ -375,7 +382,9 @@ impl Daemon {
             merged: count(&|stage| matches!(stage, StageState::Done { .. })),
             skipped: count(&|stage| matches!(stage, StageState::Skipped { .. })),
             persons: count(&StageState::is_a_persons),
-            resets: of_records(&|record| matches!(record, RunRecord::Said { said: StageCommand::Reset, .. })),
+            resets: of_records(&|record| {
+                matches!(record, RunRecord::StageCommand { command: StageCommand::Reset, .. })
+            }),
             deaths: self.deaths,
             conflicts: outcome(|outcome| matches!(outcome, EffectOutcome::Conflicted { .. })),
             reds: outcome(|outcome| matches!(outcome, EffectOutcome::Red { .. })),
@@ -393,5 +402,5 @@ impl Daemon {
 
 /// Workers of one daemon do an effect once; a start that has happened is not repeated by the same worker.
 fn is_done_already(truth: &Truth, key: &EffectKey, effect: &Effect) -> bool {
-    matches!(effect, Effect::Spawn { .. }) && truth.sessions.contains_key(key)
+    effect.is_spawn() && truth.sessions.contains_key(key)
 }

@@ -11,7 +11,8 @@ use sprag_plan::ids::{CommitId, EffectKey};
 use sprag_plan::reconcile::observed::{AgentSession, AgentSign, Observed, TargetBranch};
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{CheckPhase, Effect, EffectOutcome, RunRecord, SessionOutcome};
+use sprag_plan::run::effect::{CheckPhase, Effect, EffectOutcome, QueueStep, StageStep};
+use sprag_plan::run::record::{RunRecord, SessionOutcome};
 use sprag_plan::spec::Plan;
 use sprag_plan::stage::state::StageState;
 
@@ -60,14 +61,16 @@ fn limit(start: Timestamp, now: Timestamp) -> Option<Timestamp> {
 /// Everything works at once but agents.
 fn perform(effect: &Effect) -> EffectOutcome {
     match effect {
-        Effect::AddWorktree { base, .. } => EffectOutcome::Worktree { base: base.clone() },
-        Effect::Check { stage, of: CheckPhase::Claim } => {
+        Effect::Stage { step: StageStep::AddWorktree { base }, .. } => {
+            EffectOutcome::Worktree { base: base.clone() }
+        }
+        Effect::Stage { stage, step: StageStep::Check { phase: CheckPhase::Claim } } => {
             let head = commit(&format!("work of {}", stage.as_str()));
             EffectOutcome::Green { tree: head.clone(), head }
         }
-        Effect::Spawn { .. } => EffectOutcome::Spawned,
-        Effect::Salvage { .. } => EffectOutcome::Salvaged { carry: Text::new("1") },
-        Effect::Candidate { number, .. } => {
+        Effect::Stage { step: StageStep::Spawn, .. } => EffectOutcome::Spawned,
+        Effect::Stage { step: StageStep::Salvage, .. } => EffectOutcome::Salvaged { carry: Text::new("1") },
+        Effect::Queue { number, step: QueueStep::Make { .. } } => {
             let made = commit(&format!("candidate {number}"));
             EffectOutcome::Made { commit: made.clone(), tree: made }
         }
@@ -130,7 +133,7 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
                 }
                 Action::Do { key, effect } => {
                     is_moved = true;
-                    if let Effect::Spawn { .. } = effect {
+                    if effect.is_spawn() {
                         if let Some(until) = held.take() {
                             assert!(now >= until, "nobody is started while the limit holds");
                             latest = latest.max(now.seconds_since(until));
@@ -139,7 +142,7 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
                         let lasts = if limit(start, now).is_some() { UNTIL_LIMITED } else { WORKS };
                         ends.insert(key.clone(), now.plus_seconds(lasts));
                     }
-                    run.apply(&RunRecord::Intent { key: key.clone(), epoch: 1, effect: effect.clone() });
+                    run.apply(&RunRecord::EffectBegun { key: key.clone(), epoch: 1, effect: effect.clone() });
                     run.apply(&RunRecord::Outcome { key, outcome: perform(&effect) });
                 }
             }

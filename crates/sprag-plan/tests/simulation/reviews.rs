@@ -2,7 +2,7 @@
 
 use sprag_base::text::Text;
 use sprag_plan::ids::CommitId;
-use sprag_plan::run::record::EffectOutcome;
+use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::spec::client::ClientName;
 
 use super::chance::Chance;

@@ -9,10 +9,11 @@ use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::reconcile::observed::{AgentSession, AgentSign, TargetBranch};
 use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{
-    BriefKind, BudgetOwner, CheckPhase, CommitProgress, Effect, EffectOutcome, KillReason, NudgeTopic,
-    SessionOutcome,
+use sprag_plan::run::effect::{
+    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, SessionStep,
+    StageStep,
 };
+use sprag_plan::run::record::{BudgetOwner, CommitProgress, SessionOutcome};
 use sprag_plan::run::target_stage::is_base;
 use sprag_plan::spec::Plan;
 use sprag_plan::stage::StageFailure;
@@ -190,7 +191,7 @@ impl Truth {
         effect: &Effect,
     ) -> EffectOutcome {
         match effect {
-            Effect::AddWorktree { stage, base } => {
+            Effect::Stage { stage, step: StageStep::AddWorktree { base } } => {
                 let spec = run.plan().find(stage.as_str()).unwrap();
                 let has = |need: &StageId| self.commits[base].contains_key(need.as_str());
                 assert!(
@@ -204,14 +205,18 @@ impl Truth {
                 self.deleted.remove(stage);
                 EffectOutcome::Worktree { base: tree.base.clone() }
             }
-            Effect::Setup { .. } | Effect::Check { of: CheckPhase::Before, .. } => match chance.once_in(80) {
+            Effect::Stage {
+                step: StageStep::Setup | StageStep::Check { phase: CheckPhase::Before }, ..
+            } => match chance.once_in(80) {
                 true => EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("no") },
                 false => EffectOutcome::Done,
             },
-            Effect::Check { stage, .. } | Effect::Salvage { stage } if self.deleted.contains(stage) => {
+            Effect::Stage { stage, step: StageStep::Check { .. } | StageStep::Salvage }
+                if self.deleted.contains(stage) =>
+            {
                 EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("there is no worktree") }
             }
-            Effect::Check { stage, of: CheckPhase::Claim } => {
+            Effect::Stage { stage, step: StageStep::Check { phase: CheckPhase::Claim } } => {
                 let tree = &self.trees[stage];
                 let contents = &self.commits[&tree.head];
                 let has_owed = run.owed(stage).is_none_or(|owed| self.has(&tree.head, owed));
@@ -224,12 +229,14 @@ impl Truth {
                     Some(_) => reviews::claimed(chance, &tree.head),
                 }
             }
-            Effect::Review { head, tree, .. } => reviews::reviewed(chance, head, tree),
-            Effect::WriteBrief { stage, brief } => {
-                self.briefs.insert(stage.clone(), *brief);
+            Effect::Stage { step: StageStep::Review(job), .. } => {
+                reviews::reviewed(chance, &job.head, &job.tree)
+            }
+            Effect::Stage { stage, step: StageStep::WriteBrief { kind } } => {
+                self.briefs.insert(stage.clone(), *kind);
                 EffectOutcome::Done
             }
-            Effect::Spawn { stage } => {
+            Effect::Stage { stage, step: StageStep::Spawn } => {
                 assert!(!self.sessions.contains_key(key), "`{key:?}` is started twice");
                 assert_eq!(self.alive_of(stage), 0, "two agents in the worktree of `{}`", stage.as_str());
                 assert!(
@@ -244,25 +251,28 @@ impl Truth {
                 self.sessions.insert(key.clone(), AgentSession::Alive(AgentSign::Working));
                 EffectOutcome::Spawned
             }
-            Effect::Nudge { session, .. } => match self.sessions.get_mut(session) {
+            Effect::Stage { step: StageStep::Nudge { session, .. }, .. } => match self
+                .sessions
+                .get_mut(session)
+            {
                 Some(session @ AgentSession::Alive(_)) => {
                     *session = AgentSession::Alive(AgentSign::Working);
                     EffectOutcome::Done
                 }
                 _ => EffectOutcome::Failed { failure: StageFailure::Unknown, why: Text::new("it is gone") },
             },
-            Effect::Interrupt { session } => {
+            Effect::Session { session, step: SessionStep::Interrupt } => {
                 let found = self.sessions.get_mut(session).unwrap();
                 if *found == AgentSession::Alive(AgentSign::Wedged) && chance.once_in(2) {
                     *found = AgentSession::Alive(AgentSign::Working);
                 }
                 EffectOutcome::Done
             }
-            Effect::Kill { session, because } => {
+            Effect::Session { session, step: SessionStep::Kill { reason } } => {
                 let progress = self.progress_of(session);
                 let found = self.sessions.get_mut(session).unwrap();
                 if let AgentSession::Alive(_) = found {
-                    *found = AgentSession::Over(match because {
+                    *found = AgentSession::Over(match reason {
                         KillReason::Over => SessionOutcome::Stopped,
                         KillReason::Wedged => {
                             SessionOutcome::Failed { failure: StageFailure::Wedged, progress }
@@ -271,11 +281,11 @@ impl Truth {
                 }
                 EffectOutcome::Done
             }
-            Effect::Salvage { stage } => {
+            Effect::Stage { stage, step: StageStep::Salvage } => {
                 self.salvaged.insert(stage.clone());
                 EffectOutcome::Salvaged { carry: Text::new("h") }
             }
-            Effect::Candidate { on, head, .. } => {
+            Effect::Queue { step: QueueStep::Make { on, head }, .. } => {
                 if self.conflict(on, head) {
                     return EffectOutcome::Conflicted { paths: Vec::new() };
                 }
@@ -288,7 +298,7 @@ impl Truth {
                 self.made.insert((on.clone(), head.clone()), commit.clone());
                 EffectOutcome::Made { tree: commit.clone(), commit }
             }
-            Effect::Gate { commit, .. } => {
+            Effect::Queue { step: QueueStep::Test { commit, .. }, .. } => {
                 let contents = &self.commits[commit];
                 match self.is_green(contents) && !chance.once_in(25) {
                     true => {
@@ -298,13 +308,13 @@ impl Truth {
                     false => EffectOutcome::Red { report: Text::new("red") },
                 }
             }
-            Effect::Land { from, to, .. } => self.land(from, to),
-            Effect::Restore { to } => {
+            Effect::Queue { step: QueueStep::Land { from, to }, .. } => self.land(from, to),
+            Effect::Refs(RefStep::RestoreTrunk { to }) => {
                 assert_eq!(self.history.last(), Some(to), "the trunk is put back to where it was");
                 self.trunk = to.clone();
                 EffectOutcome::Done
             }
-            Effect::Promote { to } => {
+            Effect::Refs(RefStep::Promote { to }) => {
                 assert!(self.tested.contains(to), "`{to:?}` reaches the target untested");
                 if !matches!(self.stands(to), TargetBranch::Behind(_)) {
                     return EffectOutcome::Elsewhere { trunk: self.target.clone() };
@@ -312,13 +322,13 @@ impl Truth {
                 self.target = to.clone();
                 EffectOutcome::Done
             }
-            Effect::RemoveWorktree { stage } => {
+            Effect::Stage { stage, step: StageStep::RemoveWorktree } => {
                 assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
                 assert!(self.salvaged.contains(stage), "a worktree goes with what nobody has kept");
                 self.trees.remove(stage);
                 EffectOutcome::Done
             }
-            Effect::Discard { stage, .. } => {
+            Effect::Stage { stage, step: StageStep::Discard { .. } } => {
                 assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
                 self.trees.remove(stage);
                 self.deleted.remove(stage);
@@ -399,25 +409,29 @@ impl Truth {
     /// What a look at an effect shows of which nobody knows what became.
     pub(crate) fn probe(&self, key: &EffectKey, effect: &Effect) -> EffectTrace {
         match effect {
-            Effect::AddWorktree { stage, .. } => match self.trees.get(stage) {
+            Effect::Stage { stage, step: StageStep::AddWorktree { .. } } => match self.trees.get(stage) {
                 Some(_) if self.deleted.contains(stage) => EffectTrace::Nothing,
                 Some(tree) => EffectTrace::Worktree { base: tree.base.clone() },
                 None => EffectTrace::Nothing,
             },
-            Effect::Spawn { .. } if self.sessions.contains_key(key) => EffectTrace::Session,
-            Effect::Salvage { stage } if self.salvaged.contains(stage) => {
+            Effect::Stage { step: StageStep::Spawn, .. } if self.sessions.contains_key(key) => {
+                EffectTrace::Session
+            }
+            Effect::Stage { stage, step: StageStep::Salvage } if self.salvaged.contains(stage) => {
                 EffectTrace::Salvaged { carry: Text::new("h") }
             }
-            Effect::Kill { session, .. } => match self.sessions.get(session) {
+            Effect::Session { session, step: SessionStep::Kill { .. } } => match self.sessions.get(session) {
                 Some(AgentSession::Alive(_)) => EffectTrace::Nothing,
                 Some(AgentSession::Over(_)) | None => EffectTrace::Gone,
             },
-            Effect::RemoveWorktree { stage } if !self.has_tree(stage) => EffectTrace::Gone,
-            Effect::Land { to, .. } => {
+            Effect::Stage { stage, step: StageStep::RemoveWorktree } if !self.has_tree(stage) => {
+                EffectTrace::Gone
+            }
+            Effect::Queue { step: QueueStep::Land { to, .. }, .. } => {
                 let has = if self.history.contains(to) { TrunkHas::Candidate } else { TrunkHas::Not };
                 EffectTrace::Trunk { at: self.trunk.clone(), has }
             }
-            Effect::Promote { to } => {
+            Effect::Refs(RefStep::Promote { to }) => {
                 let has = if self.target == *to { TrunkHas::Candidate } else { TrunkHas::Not };
                 EffectTrace::Trunk { at: self.target.clone(), has }
             }

@@ -8,7 +8,8 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_plan::agent::exit::{EndedBy, Exit, ExitStatus};
 use sprag_plan::ids::EffectKey;
-use sprag_plan::run::record::{EffectOutcome, RunRecord};
+use sprag_plan::run::effect::EffectOutcome;
+use sprag_plan::run::record::RunRecord;
 
 use crate::coordination::{
     LeaseTerm, LogPosition, NotAppended, RunLogBackend, SessionLease, SessionOffer, SessionQueue,

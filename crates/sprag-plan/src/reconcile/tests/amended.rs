@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::commands::{agent, person};
 use super::*;
-use crate::run::command::StageCommand;
 use crate::spec::client::ClientName;
+use crate::stage::command::StageCommand;
 
 /// A stage that is merged once somebody has reviewed it.
 fn one() -> Value {
@@ -147,7 +147,7 @@ fn a_candidate_lands_by_the_gates_that_the_plan_has_now() {
         story.came_to("a/1/queue.1.1", EffectOutcome::Done);
         story.amend(plan);
         assert_eq!(story.next(), ["do r/a/1/queue.1.2"]);
-        let gate = |effect: &Effect| matches!(effect, Effect::Gate { .. });
+        let gate = |effect: &Effect| matches!(effect, Effect::Queue { step: QueueStep::Test { .. }, .. });
         assert!(story.run.open().values().any(gate));
     }
 }

@@ -4,12 +4,11 @@ use serde_json::json;
 
 use super::*;
 use crate::reconcile::observed::LoopMode;
-use crate::run::command::{
-    CommandRefusal, CommandRole, CommandSender, StageCommand, StageCommandKind, accept_command,
-};
-use crate::run::record::ReviewDemand;
+use crate::run::command::{CommandRefusal, CommandSender, authorize};
+use crate::run::effect::ReviewDemand;
 use crate::spec::client::ClientName;
 use crate::spec::values::{Readable as _, Slug};
+use crate::stage::command::{CommandRole, StageCommand, StageCommandKind};
 use crate::view::review_request::asked;
 
 pub(super) fn person() -> CommandSender {
@@ -31,7 +30,7 @@ impl Story {
         stage: &str,
         said: StageCommand,
     ) -> Result<(), CommandRefusal> {
-        let record = accept_command(&self.run, who, &StageId::new(stage), &said)?;
+        let record = authorize(&self.run, who, &StageId::new(stage), &said)?;
         self.write(record);
         Ok(())
     }
@@ -298,7 +297,7 @@ fn a_person_who_asks_for_it_has_it_reviewed_again() {
         story.came_to(&format!("a/1/claim.{claim}"), reviewable());
         story.next();
         sought.extend(story.run.open().values().filter_map(|effect| match effect {
-            Effect::Review { sought, .. } => Some(*sought),
+            Effect::Stage { step: StageStep::Review(job), .. } => Some(job.demand),
             _ => None,
         }));
         story.came_to(&format!("a/1/review.{}", claim + 1), EffectOutcome::Red { report: Text::new("no") });

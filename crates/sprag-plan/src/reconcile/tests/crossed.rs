@@ -4,7 +4,7 @@
 use super::commands::person;
 use super::*;
 use crate::reconcile::recovery::EffectTrace;
-use crate::run::command::StageCommand;
+use crate::stage::command::StageCommand;
 
 impl Story {
     /// Up to an agent that is being started for the first time.

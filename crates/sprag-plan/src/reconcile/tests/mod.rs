@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::reconcile::observed::{AgentSession, AgentSign};
-use crate::run::record::{CommitProgress, EffectOutcome, SessionOutcome};
-use crate::stage::PersonAction;
+use crate::run::effect::EffectOutcome;
+use crate::run::record::{CommitProgress, SessionOutcome};
+use crate::stage::command::StageCommand;
 use crate::testing::{commit, now, plan, start};
 
 /// A run, the world around it, and what was written down.
@@ -50,7 +51,7 @@ impl Story {
                 Action::Do { key, effect } => {
                     told.push(format!("do {}", key.0));
                     self.world.busy.insert(key.clone());
-                    self.write(RunRecord::Intent { key, epoch: 1, effect });
+                    self.write(RunRecord::EffectBegun { key, epoch: 1, effect });
                 }
                 Action::WakeAt(at) => told.push(format!("wake in {} s", at.seconds_since(self.now))),
             }
@@ -83,8 +84,9 @@ impl Story {
         &self.run.standing(&StageId::new(stage)).unwrap().stage
     }
 
-    fn tell(&mut self, stage: &str, word: PersonAction) {
-        self.write(RunRecord::Happened { stage: StageId::new(stage), what: StageEvent::Told(word) });
+    fn tell(&mut self, stage: &str, command: StageCommand) {
+        let (stage, by) = (StageId::new(stage), Text::new("p"));
+        self.write(RunRecord::StageCommand { stage, by, command });
     }
 }
 
@@ -121,7 +123,7 @@ fn a_stage_from_its_start_to_the_target() {
     // Who builds on it starts from where it is merged.
     assert_eq!(story.next(), ["do r/a/0/salvage.1", "do r/b/1/worktree.0", "do r/-/0/promote.0"]);
     let begun = story.run.open().values().find_map(|effect| match effect {
-        Effect::AddWorktree { base, .. } => Some(base.clone()),
+        Effect::Stage { step: StageStep::AddWorktree { base }, .. } => Some(base.clone()),
         _ => None,
     });
     assert_eq!(begun, Some(commit("m")));
@@ -166,7 +168,7 @@ fn three_crashes_without_a_commit_are_a_persons() {
     );
     assert_eq!(story.next(), ["do r/a/3/notify.7"]);
     assert_eq!(story.next(), Vec::<String>::new());
-    story.tell("a", PersonAction::Retry);
+    story.tell("a", StageCommand::Retry);
     assert_eq!(story.next(), ["do r/a/4/brief.3"]);
 }
 
@@ -306,7 +308,7 @@ fn a_target_that_was_rewritten_is_a_persons() {
 #[test]
 fn a_plan_that_is_changed_lets_others_go() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "a", "y")]));
-    story.tell("a", PersonAction::Skip { by: Text::new("p"), why: Text::new("w") });
+    story.tell("a", StageCommand::Skip { why: Text::new("w") });
     assert_eq!(story.next(), Vec::<String>::new());
     let RunRecord::Started { plan, digest, .. } =
         start(plan(&[("a", "", "x"), ("b", "", "y"), ("c", "", "z")]))

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::commands::{agent, person};
 use super::*;
-use crate::run::command::{CommandRefusal, StageCommand};
+use crate::run::command::CommandRefusal;
+use crate::stage::command::StageCommand;
 
 fn answer(text: &str) -> StageCommand {
     StageCommand::Resume { answer: Some(Text::new(text)) }

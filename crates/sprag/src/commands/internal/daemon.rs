@@ -6,7 +6,8 @@ use sprag_orchestrator::daemon::start_run::{self, StartError};
 use sprag_orchestrator::daemon::{DaemonLoop, RunMode, StageChange, Until};
 use sprag_orchestrator::daemon_log::DaemonLogFile;
 use sprag_plan::run::Run;
-use sprag_plan::run::record::{EffectOutcome, RunRecord};
+use sprag_plan::run::effect::EffectOutcome;
+use sprag_plan::run::record::RunRecord;
 
 use crate::commands::run::background::READY;
 use crate::commands::run::target;

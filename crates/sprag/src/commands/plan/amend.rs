@@ -8,7 +8,7 @@ use sprag_orchestrator::daemon::start_run::{self, StartError};
 use sprag_orchestrator::socket::client::{self, NotConnected};
 use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest};
 use sprag_orchestrator::socket::requests::{self, LoopRequest, RequestError};
-use sprag_plan::run::command::CommandRole;
+use sprag_plan::stage::command::CommandRole;
 
 use super::{good, show};
 use crate::commands::stage::send::myself;

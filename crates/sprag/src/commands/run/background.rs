@@ -15,8 +15,9 @@ use sprag_orchestrator::socket::client::{self, NotConnected};
 use sprag_orchestrator::socket::loop_event::RunEnd;
 use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, Stopping, Topic};
 use sprag_plan::run::Run;
-use sprag_plan::run::command::CommandRole;
-use sprag_plan::run::record::{EffectOutcome, RunRecord, TargetHeld};
+use sprag_plan::run::effect::EffectOutcome;
+use sprag_plan::run::record::{RunRecord, TargetHeld};
+use sprag_plan::stage::command::CommandRole;
 
 use super::summary::rested;
 use super::target;

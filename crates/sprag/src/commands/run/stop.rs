@@ -9,7 +9,7 @@ use sprag_orchestrator::daemon::orphans::{self, OrphanedAgents};
 use sprag_orchestrator::socket::client::{self, DaemonClient, NotConnected};
 use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, STOPPED, Stopping};
 use sprag_orchestrator::{lock, view};
-use sprag_plan::run::command::CommandRole;
+use sprag_plan::stage::command::CommandRole;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;

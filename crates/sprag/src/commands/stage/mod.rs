@@ -3,8 +3,8 @@
 mod review;
 pub(crate) mod send;
 
-use sprag_plan::run::command::{CommandRole, StageCommand};
 use sprag_plan::spec::values::{Readable as _, Slug};
+use sprag_plan::stage::command::{CommandRole, StageCommand};
 
 use super::{CommandCx, CommandResult, words};
 use crate::failure::Failure;

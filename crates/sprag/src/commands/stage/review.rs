@@ -12,7 +12,7 @@ use sprag_orchestrator::session_dir::{SessionProbe, site_of};
 use sprag_plan::agent::exit;
 use sprag_plan::ids::StageId;
 use sprag_plan::run::StageEntry;
-use sprag_plan::run::command::StageCommandKind;
+use sprag_plan::stage::command::StageCommandKind;
 use sprag_plan::stage::state::StageState;
 use sprag_plan::view::review_request::{WhereToLook, asked};
 

@@ -11,7 +11,8 @@ use sprag_orchestrator::socket::peer;
 use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, StageCheckResult};
 use sprag_orchestrator::socket::requests::{self, LoopRequest};
 use sprag_plan::ids::StageId;
-use sprag_plan::run::command::{CommandRole, CommandSender, StageCommand};
+use sprag_plan::run::command::CommandSender;
+use sprag_plan::stage::command::{CommandRole, StageCommand};
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;

@@ -8,12 +8,13 @@ use serde_json::Value;
 use sprag_govern::report::Report;
 use sprag_plan::merge::merge_failure::MergeFailure;
 use sprag_plan::notes::{NoteBody as Noted, StageNote};
-use sprag_plan::run::command::StageCommand;
-use sprag_plan::run::record::{
-    BriefKind, BudgetOwner, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, ReviewDemand,
-    RunRecord, SessionOutcome, TargetHeld,
+use sprag_plan::run::effect::{
+    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, ReviewDemand,
+    SessionStep, StageStep,
 };
-use sprag_plan::stage::{PersonAction, ReviewReason, StageEvent, StageFailure};
+use sprag_plan::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
+use sprag_plan::stage::command::StageCommand;
+use sprag_plan::stage::{ReviewReason, StageEvent, StageFailure};
 
 use super::{NOTES, RUN, parsed};
 
@@ -34,15 +35,16 @@ macro_rules! variants {
 variants! {
     RECORDS, record: RunRecord {
         Started "plan.started", Amended "plan.amended", Happened "stage.happened", Ended "session.ended",
-        Intent "effect.intent", Outcome "effect.outcome", WorktreeLost "worktree.lost", Foreign "target.foreign",
-        TargetHeld "target.held", Nearly "budget.nearly", Said "stage.said",
+        EffectBegun "effect.intent", Outcome "effect.outcome", WorktreeLost "worktree.lost", Foreign "target.foreign",
+        TargetHeld "target.held", Nearly "budget.nearly", StageCommand "stage.said",
     }
-    EFFECTS, effect: Effect {
+    STAGE_STEPS, stage_step: StageStep {
         AddWorktree "add_worktree", Setup "setup", Check "check", Review "review", WriteBrief "write_brief",
-        Spawn "spawn", Nudge "nudge", Interrupt "interrupt", Kill "kill", Salvage "salvage", Candidate "candidate",
-        Gate "gate", Land "land", Restore "restore", Promote "promote", RemoveWorktree "remove_worktree",
-        Notify "notify", Discard "discard",
+        Spawn "spawn", Nudge "nudge", Salvage "salvage", RemoveWorktree "remove_worktree", Discard "discard",
     }
+    SESSION_STEPS, session_step: SessionStep { Interrupt "interrupt", Kill "kill" }
+    QUEUE_STEPS, queue_step: QueueStep { Make "candidate", Test "gate", Land "land" }
+    REF_STEPS, ref_step: RefStep { RestoreTrunk "restore", Promote "promote" }
     OUTCOMES, outcome: EffectOutcome {
         Done "done", Worktree "worktree", Green "green", Reviewable "reviewable", Unreviewed "unreviewed", Red "red",
         Unchanged "unchanged", Spawned "spawned", Salvaged "salvaged", Made "made", Conflicted "conflicted",
@@ -52,15 +54,11 @@ variants! {
         Well "well", Failed "failed", RateLimited "rate_limited", ContextFull "context_full", Stopped "stopped",
     }
     HAPPENINGS, happened: StageEvent {
-        Freed "freed", Started "started", Asked "asked", Answered "answered", Claimed "claimed", WentOn "went_on",
-        Red "red", SentBack "sent_back", Green "green", ContextFull "context_full", HandedOff "handed_off",
+        Freed "freed", Started "started", Asked "asked", Answered "answered", Claimed "claimed", Resumed "went_on",
+        ChecksFailed "red", SentBack "sent_back", ChecksPassed "green", ContextFull "context_full", HandedOff "handed_off",
         Failed "failed", Paused "paused", Conflicted "conflicted", ResolverStarted "resolver_started",
-        ResolverFailed "resolver_failed", MergeRed "merge_red", Landed "landed", Queued "queued", Raised "raised",
-        Overtaken "overtaken", Told "told",
-    }
-    WORDS, word: PersonAction {
-        Hold "hold", Release "release", Retry "retry", Block "block", Skip "skip", GoOn "go_on", Merge "merge",
-        Verify "verify", Reset "reset",
+        ResolverFailed "resolver_failed", MergeFailed "merge_red", Landed "landed", Queued "queued", Raised "raised",
+        Overtaken "overtaken", Approved "told", Command "told",
     }
     SAYINGS, said: StageCommand {
         Complete "complete", Block "block", Ask "ask", Task "task", Output "output", Dispute "dispute", Hold "hold",
@@ -95,6 +93,16 @@ variants! {
     }
 }
 
+/// Commands that stood among the events before they had a kind of record of their own.
+const WORDS: &[&str] = &["hold", "release", "retry", "block", "skip", "go_on", "merge", "verify", "reset"];
+
+fn word(of: &StageCommand) -> &'static str {
+    match of {
+        StageCommand::Resume { .. } => "go_on",
+        of => said(of),
+    }
+}
+
 /// A record does not hold the report that it is about. The compiler alone tells that no report is missing.
 const _: fn(&Report) -> &'static str = report;
 
@@ -116,24 +124,42 @@ impl Shown {
                 let written = &body["what"];
                 self.add("happenings", happened(what), &written["happened"]);
                 match what {
-                    StageEvent::Told(it) => self.add("words", word(it), written),
+                    StageEvent::Approved { .. } => self.add("words", "merge", written),
+                    StageEvent::Command { command, .. } => self.add("words", word(command), written),
                     StageEvent::Failed { failure: it, .. } => {
                         self.add("failures", failure(it), &written["failure"])
                     }
                     StageEvent::Raised { case: it } => self.add("cases", case(it), &written["case"]),
-                    StageEvent::MergeRed { cause: it } => self.add("causes", cause(it), &written["cause"]),
+                    StageEvent::MergeFailed { cause: it } => self.add("causes", cause(it), &written["cause"]),
                     _ => {}
                 }
             }
-            RunRecord::Intent { effect: it, .. } => {
+            RunRecord::EffectBegun { effect, .. } => {
                 let written = &body["effect"];
-                self.add("effects", effect(it), &written["effect"]);
-                match it {
-                    Effect::WriteBrief { brief: it, .. } => self.add("briefs", brief(it), &written["brief"]),
-                    Effect::Nudge { about: it, .. } => self.add("nudges", nudge(it), &written["about"]),
-                    Effect::Kill { because: it, .. } => self.add("kills", kill(it), &written["because"]),
-                    Effect::Check { of: it, .. } => self.add("checks", check(it), &written["of"]),
-                    Effect::Review { sought: it, .. } => self.add("reviews", review(it), &written["sought"]),
+                let name = &written["effect"];
+                match effect {
+                    Effect::Stage { step, .. } => self.add("stage steps", stage_step(step), name),
+                    Effect::Session { step, .. } => self.add("session steps", session_step(step), name),
+                    Effect::Queue { step, .. } => self.add("queue steps", queue_step(step), name),
+                    Effect::Refs(step) => self.add("ref steps", ref_step(step), name),
+                    Effect::Notify { .. } => self.add("notices", "notify", name),
+                }
+                match effect {
+                    Effect::Stage { step: StageStep::WriteBrief { kind }, .. } => {
+                        self.add("briefs", brief(kind), &written["brief"])
+                    }
+                    Effect::Stage { step: StageStep::Nudge { topic, .. }, .. } => {
+                        self.add("nudges", nudge(topic), &written["about"])
+                    }
+                    Effect::Session { step: SessionStep::Kill { reason }, .. } => {
+                        self.add("kills", kill(reason), &written["because"])
+                    }
+                    Effect::Stage { step: StageStep::Check { phase }, .. } => {
+                        self.add("checks", check(phase), &written["of"])
+                    }
+                    Effect::Stage { step: StageStep::Review(job), .. } => {
+                        self.add("reviews", review(&job.demand), &written["sought"])
+                    }
                     _ => {}
                 }
             }
@@ -151,7 +177,9 @@ impl Shown {
                     self.add("failures", failure(it), &written["failure"]);
                 }
             }
-            RunRecord::Said { said: it, .. } => self.add("sayings", said(it), &body["said"]["say"]),
+            RunRecord::StageCommand { command: it, .. } => {
+                self.add("sayings", said(it), &body["said"]["say"])
+            }
             RunRecord::TargetHeld { why } => self.add("held", held(why), &body["why"]["why"]),
             RunRecord::Nearly { of } => self.add("purses", purse(of), &body["of"]),
             RunRecord::Started { .. }
@@ -177,7 +205,11 @@ fn every_variant_of_a_written_record_has_a_line() {
     }
     let lists = [
         ("records", RECORDS),
-        ("effects", EFFECTS),
+        ("stage steps", STAGE_STEPS),
+        ("session steps", SESSION_STEPS),
+        ("queue steps", QUEUE_STEPS),
+        ("ref steps", REF_STEPS),
+        ("notices", &["notify"]),
         ("outcomes", OUTCOMES),
         ("ends", ENDS),
         ("happenings", HAPPENINGS),

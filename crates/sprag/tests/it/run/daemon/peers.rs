@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use sprag_base::result::Discard as _;
 use sprag_orchestrator::socket::client;
 use sprag_orchestrator::socket::protocol::{self, DaemonReply, DaemonRequest, PROTOCOL, PersonToken, Topic};
-use sprag_plan::run::command::CommandRole;
+use sprag_plan::stage::command::CommandRole;
 
 use super::{House, waits};
 

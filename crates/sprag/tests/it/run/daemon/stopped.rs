@@ -16,7 +16,7 @@ use sprag_orchestrator::daemon::orphans;
 use sprag_orchestrator::lock;
 use sprag_orchestrator::session_dir::SessionDir;
 use sprag_orchestrator::socket::protocol::{self, DaemonReply, DaemonRequest, PROTOCOL};
-use sprag_plan::run::command::CommandRole;
+use sprag_plan::stage::command::CommandRole;
 
 use super::{House, waits};
 

@@ -18,7 +18,8 @@ use sprag_orchestrator::session_dir::TerminalPane;
 use sprag_plan::agent::activity::{AgentActivity, ContextUsage, SessionCost};
 use sprag_plan::ids::{EffectKey, StageId};
 use sprag_plan::run::record::RunRecord;
-use sprag_plan::stage::{PersonAction, ReviewReason, StageEvent};
+use sprag_plan::stage::command::StageCommand;
+use sprag_plan::stage::{ReviewReason, StageEvent};
 
 use crate::support::{SPRAG, Sandbox};
 use pane::Pane;
@@ -123,7 +124,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     scene.merge_as("a", &one);
     scene.merge_as("b", &two);
     let (by, why) = (Text::new("ada"), Text::new("no `need`"));
-    scene.happened("c", StageEvent::Told(PersonAction::Skip { by, why }));
+    scene.happened("c", StageEvent::Command { by, command: StageCommand::Skip { why } });
     let landed = |scene: &Scene| {
         let told = scene.sandbox.json(&["status", "--json"]);
         let stages = told["run"]["stages"].as_array().unwrap().clone();
@@ -354,7 +355,7 @@ fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
     let script = around(&scene.sandbox, &format!("{SPRAG} status --live"));
     let hold = scene.written(&RunRecord::Happened {
         stage: StageId::new("server"),
-        what: StageEvent::Told(PersonAction::Hold),
+        what: StageEvent::Command { by: Text::default(), command: StageCommand::Hold },
     });
     let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
     pane.shows("Enter attach");

@@ -13,7 +13,8 @@ use sprag_orchestrator::session_dir::{SessionDir, site_of};
 use sprag_plan::agent::activity::AgentActivity;
 use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::merge::queue::Verified;
-use sprag_plan::run::record::{Effect, EffectOutcome, RunRecord, SessionOutcome, key};
+use sprag_plan::run::effect::{Effect, EffectOutcome, StageStep};
+use sprag_plan::run::record::{RunRecord, SessionOutcome, key};
 use sprag_plan::stage::StageEvent;
 
 use crate::support::Sandbox;
@@ -87,7 +88,7 @@ impl Scene {
 
     fn effect(&mut self, stage: &str, step: &str, effect: Effect, outcome: EffectOutcome) -> EffectKey {
         let key = key(&Text::new("r1"), stage, 1, step);
-        self.write(&RunRecord::Intent { key: key.clone(), epoch: 1, effect });
+        self.write(&RunRecord::EffectBegun { key: key.clone(), epoch: 1, effect });
         self.write(&RunRecord::Outcome { key: key.clone(), outcome });
         key
     }
@@ -96,11 +97,11 @@ impl Scene {
     pub(super) fn start(&mut self, stage: &str) -> EffectKey {
         let id = StageId::new(stage);
         let (add, made) = (
-            Effect::AddWorktree { stage: id.clone(), base: commit("t") },
+            StageStep::AddWorktree { base: commit("t") }.for_stage(&id),
             EffectOutcome::Worktree { base: commit("t") },
         );
         self.effect(stage, "worktree.0", add, made);
-        let session = self.effect(stage, "spawn.0", Effect::Spawn { stage: id }, EffectOutcome::Spawned);
+        let session = self.effect(stage, "spawn.0", StageStep::Spawn.for_stage(&id), EffectOutcome::Spawned);
         fs::create_dir_all(self.site(&session).dir()).unwrap();
         session
     }
@@ -129,7 +130,7 @@ impl Scene {
         self.happened(stage, StageEvent::Claimed);
         self.end(stage, &session, SessionOutcome::Well);
         let verified = Verified { attempt: 1, head: commit("head"), tree: commit("tree"), base: commit("t") };
-        self.happened(stage, StageEvent::Green { verified, entry: 1 });
+        self.happened(stage, StageEvent::ChecksPassed { verified, entry: 1 });
         let merged = serde_json::from_value(json!({"commit": commit_name, "tree": "tree"})).unwrap();
         self.happened(stage, StageEvent::Landed { merged });
         session
