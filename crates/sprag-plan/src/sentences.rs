@@ -14,7 +14,7 @@ use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use super::run::waiting::{StartBlocker, WaitingReason};
 use super::stage::command::StageCommand;
 use super::stage::state::StageState;
-use super::stage::{ReviewReason, StageEvent, StageFailure};
+use super::stage::{ReviewQuestion, ReviewReason, StageEvent, StageFailure};
 
 /// Why something is as it is, and until when at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,22 +66,26 @@ pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
             let before = run.queue().entries().iter().take_while(|known| known.number != *entry).count();
             (format!("number {} in the merge queue", before + 1), None)
         }
-        WaitingReason::Asked => match run.standing(stage).map(|standing| &standing.stage) {
+        WaitingReason::Asked => match run.entry(stage).map(|entry| &entry.state) {
             Some(StageState::Asking { question, .. }) => {
                 (format!("its agent asks: {}", quoted(question.as_str())), None)
             }
             _ => ("its agent asks something".to_owned(), None),
         },
         WaitingReason::Reviewed { case } => {
-            let why = run.standing(stage).and_then(|standing| standing.why.as_ref());
-            let why = why.filter(|_| *case == ReviewReason::Unreviewed).map(|why| format!(": {why}"));
-            (format!("{}{}", case_of(*case), why.unwrap_or_default()), None)
+            let why = match run.entry(stage).map(|entry| &entry.state) {
+                Some(StageState::Review { question: ReviewQuestion::Unreviewed { why, .. }, .. }) => {
+                    format!(": {why}")
+                }
+                _ => String::new(),
+            };
+            (format!("{}{why}", case_of(*case)), None)
         }
         WaitingReason::Blocked { failure } => (failed(*failure).to_owned(), None),
         WaitingReason::Next => (NEXT.to_owned(), None),
     };
-    let text = match run.standing(stage) {
-        Some(standing) if standing.is_held && !standing.stage.is_a_persons() => {
+    let text = match run.entry(stage) {
+        Some(entry) if entry.is_held() && !entry.needs_person() => {
             format!("{text}; a person holds what comes next")
         }
         _ => text,
@@ -143,13 +147,13 @@ fn describe_effect(effect: &Effect) -> (String, &'static str) {
 pub(crate) fn case_of(case: ReviewReason) -> &'static str {
     match case {
         ReviewReason::Merge => "a person has to say that it is merged",
-        ReviewReason::Checks => "its checks have failed too often",
+        ReviewReason::TooManyFixes => "its checks have failed too often",
         ReviewReason::Disputed => "its agent says that a check is wrong",
         ReviewReason::NoChange => "it has changed nothing, or left something over",
-        ReviewReason::Protected => "files nobody may touch were touched",
-        ReviewReason::Conflict => "its conflict could not be resolved",
-        ReviewReason::Red => "merged with what is there it is red",
-        ReviewReason::Held => "a person holds it",
+        ReviewReason::ProtectedFiles => "files nobody may touch were touched",
+        ReviewReason::ConflictUnresolved => "its conflict could not be resolved",
+        ReviewReason::MergeFailed => "merged with what is there it is red",
+        ReviewReason::OnHold => "a person holds it",
         ReviewReason::Unreviewed => "nobody but its author has looked at it",
     }
 }
@@ -227,6 +231,11 @@ pub fn target_held(why: &TargetHeld) -> String {
     format!("the target is left alone: {what}")
 }
 
+/// The answer to an agent whose dispute was rejected.
+pub(crate) fn check_stays(check: &str) -> String {
+    format!("the check `{check}` stays as it is: what was said against it was rejected")
+}
+
 /// Who has left a stage out, and why.
 pub(crate) fn left_out(by: &Text<64>, why: &Text<300>) -> String {
     format!("`{}` has left it out: {}", quoted(by.as_str()), quoted(why.as_str()))
@@ -236,7 +245,9 @@ fn happened(what: &StageEvent) -> String {
     let text = match what {
         StageEvent::Freed => "all it builds on is merged",
         StageEvent::Started { session, .. } => return format!("session `{}` has started", session.0),
-        StageEvent::Asked { question } => return format!("its agent asks: {}", quoted(question.as_str())),
+        StageEvent::Asked { question, .. } => {
+            return format!("its agent asks: {}", quoted(question.as_str()));
+        }
         StageEvent::Answered => "its question is answered",
         StageEvent::Claimed => "its agent says that it is done",
         StageEvent::Resumed => "its agent goes on after all",
@@ -269,6 +280,8 @@ fn happened(what: &StageEvent) -> String {
         StageEvent::Overtaken => return "what it was for was done by others".to_owned(),
         StageEvent::Approved { .. } => "a person wants it merged as it is",
         StageEvent::Command { command, .. } => return describe_recorded_command(command),
+        StageEvent::ReviewAsked { question } => case_of(question.reason()),
+        StageEvent::Outdated => "a person wants its checks run",
     };
     text.to_owned()
 }

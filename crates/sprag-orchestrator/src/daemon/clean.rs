@@ -131,7 +131,7 @@ fn found(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
             }
         }
         if !timed.run().is_settled() {
-            in_use.extend(timed.run().standings().map(|(id, _)| id.clone()));
+            in_use.extend(timed.run().entries().map(|(id, _)| id.clone()));
         }
     }
     place.worktrees(&in_use, &mut found)?;

@@ -302,7 +302,7 @@ impl<'a> DaemonLoop<'a> {
     fn note(&mut self, record: &RunRecord) -> io::Result<()> {
         self.log.append(record)?;
         let changes = self.changes();
-        if changes.iter().any(|it| self.log.run().standing(&it.stage).is_some_and(|it| it.stage.is_over())) {
+        if changes.iter().any(|it| self.log.run().entry(&it.stage).is_some_and(|it| it.state.is_over())) {
             self.lengths.add(self.log.timed());
         }
         (self.watch)(record, self.log.run(), &changes);
@@ -321,11 +321,11 @@ impl<'a> DaemonLoop<'a> {
     /// Every stage whose state is another one than was told last.
     fn changes(&mut self) -> Vec<StageChange> {
         let mut changes = Vec::new();
-        for (id, standing) in self.log.run().standings() {
-            let state = standing.stage.name();
+        for (id, entry) in self.log.run().entries() {
+            let state = entry.state.name();
             if self.shown.get(id) != Some(&state) {
                 self.shown.insert(id.clone(), state);
-                changes.push(StageChange { stage: id.clone(), state, attempt: standing.stage.attempt() });
+                changes.push(StageChange { stage: id.clone(), state, attempt: entry.state.attempt() });
             }
         }
         changes

@@ -132,7 +132,7 @@ pub fn begin<'d>(
         put_away(&run, &name, &path)?;
     }
     for (other, active) in active(&run)?.iter().filter(|(other, _)| *other != name) {
-        let is_taken = |id: &StageId| active.standing(id).is_some_and(|known| !known.stage.is_over());
+        let is_taken = |id: &StageId| active.entry(id).is_some_and(|known| !known.state.is_over());
         if let Some(taken) = plan.stages().iter().find(|spec| is_taken(&spec.id)) {
             return Err(StartError::StageTaken { stage: taken.id.clone(), plan: other.clone() });
         }

@@ -14,8 +14,8 @@ use sprag_plan::ids::{CommitId, StageId};
 use sprag_plan::run::effect::{CheckPhase, Effect, EffectOutcome};
 use sprag_plan::spec::values::RelPath;
 use sprag_plan::spec::{CacheSpec, EmptyWork, SandboxSettings, StageSpec};
-use sprag_plan::stage::StageFailure;
 use sprag_plan::stage::state::StageState;
+use sprag_plan::stage::{StageConflict, StageFailure};
 
 use super::{Job, JobError, failed};
 use crate::jobs::protected_files::{self, MergeSides, ProtectedException};
@@ -120,7 +120,7 @@ impl Job {
         if !base.is_empty() && !is_common && !refs::contains(worktree, base, head)? {
             return Ok(Some(format!("the branch does not descend from `{base}` any more")));
         }
-        if let Some(StageState::Conflicted { against, .. }) = &self.stage
+        if let Some(StageState::Conflicted(StageConflict { against, .. })) = &self.stage
             && !refs::contains(worktree, against.0.as_str(), head)?
         {
             return Ok(Some(format!("`{}` is not merged into the branch", against.0)));

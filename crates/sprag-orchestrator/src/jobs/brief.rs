@@ -8,6 +8,7 @@ use sprag_plan::brief::{self, WrittenBrief};
 use sprag_plan::ids::StageId;
 use sprag_plan::run::effect::BriefKind;
 use sprag_plan::stage::state::StageState;
+use sprag_plan::stage::{ReadyStage, StartReason};
 
 use super::Job;
 use crate::sandbox::stage_rules;
@@ -28,8 +29,8 @@ impl Job {
         told.known.sandbox = vec![stage_rules::describe(&told.spec, &ground.root)];
         told.notes = notes::of_stage(&ground.run, &ground.plan, stage)?;
         let carried = match &self.stage {
-            Some(StageState::Ready(turn)) => {
-                turn.carry.as_ref().and_then(|carry| carry.as_str().parse().ok())
+            Some(StageState::Ready(ReadyStage { reason: StartReason::Handoff { carry }, .. })) => {
+                carry.as_str().parse().ok()
             }
             _ => None,
         };

@@ -79,7 +79,7 @@ pub struct Job {
 impl Job {
     pub fn new(run: &Run, ground: &RunLayout, key: EffectKey, effect: Effect) -> Job {
         let id = effect.stage(run).cloned();
-        let standing = id.as_ref().and_then(|id| run.standing(id));
+        let entry = id.as_ref().and_then(|id| run.entry(id));
         let is_telling =
             matches!(effect, Effect::Stage { step: StageStep::WriteBrief { .. } | StageStep::Salvage, .. });
         let told = id.as_ref().filter(|_| is_telling).and_then(|id| BriefInput::from_run(run, id));
@@ -94,8 +94,8 @@ impl Job {
             key,
             ground: ground.clone(),
             spec: id.as_ref().and_then(|id| run.plan().find(id.as_str())).cloned(),
-            stage: standing.map(|standing| standing.stage.clone()),
-            base: standing.and_then(|standing| standing.worktree.clone()),
+            stage: entry.map(|entry| entry.state.clone()),
+            base: entry.and_then(|entry| entry.worktree.base().cloned()),
             gates: run.plan().head.gates.clone(),
             told,
             owed: id.as_ref().and_then(|id| run.owed(id)).cloned(),

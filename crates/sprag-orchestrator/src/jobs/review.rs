@@ -28,10 +28,11 @@ use sprag_plan::accept::reviewer::report;
 use sprag_plan::agent::exit::{self, EndedBy, Exit};
 use sprag_plan::agent::stream::{self, StreamSource};
 use sprag_plan::ids::{CommitId, EffectKey};
-use sprag_plan::run::effect::{EffectOutcome, ReviewDemand};
+use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::spec::StageSpec;
 use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::client::ClientName;
+use sprag_plan::stage::ReviewDemand;
 use sprag_plan::stage::StageFailure;
 
 use super::merge_candidate::clear;

@@ -88,7 +88,7 @@ pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
             .filter_map(|effect| effect.step_of(id))
             .any(|step| matches!(step, StageStep::AddWorktree { .. } | StageStep::RemoveWorktree))
     };
-    let has_one = run.standings().filter(|(_, standing)| standing.worktree.is_some());
+    let has_one = run.entries().filter(|(_, entry)| entry.worktree.base().is_some());
     let is_lost = |id: &&StageId| !ground.worktree(id).join(".git").exists() && !is_at_it(id);
     has_one.map(|(id, _)| id).filter(is_lost).cloned().collect()
 }
@@ -150,7 +150,7 @@ fn found_step(
     step: &StageStep,
 ) -> Result<EffectTrace, GitError> {
     let root = ground.root.as_path();
-    let state = run.standing(stage).map(|standing| &standing.stage);
+    let state = run.entry(stage).map(|entry| &entry.state);
     Ok(match step {
         StageStep::AddWorktree { base } => worktree(ground, stage, base)?,
         StageStep::Spawn => match ground.queue(&RealDisk).probe(&ground.site(key).id()) {

@@ -38,7 +38,7 @@ pub fn ended(root: &Path, run: &Run, key: &EffectKey, probe: &SessionProbe) -> O
 /// Whether a session has committed anything since its worktree was made.
 fn progress(root: &Path, run: &Run, session: &EffectKey) -> CommitProgress {
     let Some(stage) = run.sessions().get(session) else { return CommitProgress::Nothing };
-    let base = run.standing(stage).and_then(|standing| standing.worktree.clone());
+    let base = run.entry(stage).and_then(|entry| entry.worktree.base().cloned());
     let worktree = worktree_of(root, stage);
     // Its agent may have pointed git elsewhere.
     let proved = worktree_guard::prove_placed(root, &worktree);

@@ -20,7 +20,7 @@ pub fn runs(run: &Path) -> io::Result<Vec<Run>> {
 
 /// The run of a stage: one that is not over, if there is such. An id is in one active plan only.
 pub fn of_stage(run: &Path, stage: &StageId) -> io::Result<Option<Run>> {
-    let mut found: Vec<Run> = runs(run)?.into_iter().filter(|run| run.standing(stage).is_some()).collect();
+    let mut found: Vec<Run> = runs(run)?.into_iter().filter(|run| run.entry(stage).is_some()).collect();
     let at = found.iter().position(|run| !run.is_over()).unwrap_or(0);
     Ok((!found.is_empty()).then(|| found.swap_remove(at)))
 }

@@ -14,7 +14,7 @@ use sprag_plan::run::record::RunRecord;
 use sprag_plan::spec::Plan;
 use sprag_plan::stage::command::{CommandRole, StageCommand};
 use sprag_plan::stage::state::StageState;
-use sprag_plan::stage::{Phase, ReviewReason};
+use sprag_plan::stage::{ReviewQuestion, StageConflict};
 
 use super::protocol::{DaemonReply, StageCheckResult, Stopping};
 use crate::layout::run_log_path;
@@ -109,7 +109,7 @@ pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
     let RunRecord::StageCommand { stage, command: StageCommand::Hold, .. } = record else {
         return DaemonReply::Done;
     };
-    let text = match run.standing(stage).map(|standing| &standing.stage) {
+    let text = match run.entry(stage).map(|entry| &entry.state) {
         None | Some(StageState::Ready(_)) => return DaemonReply::Done,
         Some(StageState::Waiting { .. }) => format!("stage `{}` is held once it could start", stage.as_str()),
         Some(_) => format!(
@@ -131,34 +131,28 @@ pub fn stage_of(run: &Run, speaker: &CommandSender, named: Option<&StageId>) -> 
 
 /// How the checks of a stage went; `None` while they are under way.
 pub fn verdict(run: &Run, stage: &StageId) -> Option<StageCheckResult> {
-    let Some(standing) = run.standing(stage) else {
+    let Some(entry) = run.entry(stage) else {
         return Some(StageCheckResult::None { state: String::new() });
     };
     let red = |report: &str| Some(StageCheckResult::Red { report: report.to_owned() });
-    match &standing.stage {
-        StageState::Running(work) if work.phase == Phase::Verify => None,
-        StageState::Conflicted { resolver: Some(_), .. } if standing.claimed.is_some() => None,
-        StageState::Conflicted { .. } => red("what was merged into the branch is not good as it is"),
-        StageState::Merging { .. }
-        | StageState::Done { .. }
-        | StageState::Review { case: ReviewReason::Merge | ReviewReason::Unreviewed, .. } => {
-            Some(StageCheckResult::Green)
+    match &entry.state {
+        StageState::Running(work) if work.phase.is_verifying() => None,
+        StageState::Conflicted(StageConflict { resolver: Some(resolver), .. }) if resolver.has_claimed => {
+            None
         }
-        StageState::Review { case: ReviewReason::Held, .. } if standing.verified.is_some() => {
-            Some(StageCheckResult::Green)
-        }
-        StageState::Review { case: ReviewReason::Held, back } => match &**back {
-            StageState::Failing { report, .. } => red(report.as_str()),
-            _ => Some(StageCheckResult::None { state: standing.stage.name().to_owned() }),
-        },
+        StageState::Conflicted(_) => red("what was merged into the branch is not good as it is"),
+        StageState::Merging { .. } | StageState::Done { .. } => Some(StageCheckResult::Green),
         StageState::Failing { report, .. } => red(report.as_str()),
-        StageState::Review { case: ReviewReason::Checks, back } => match &**back {
-            StageState::Failing { report, .. } => red(report.as_str()),
-            _ => red("its checks were red too often"),
+        StageState::Review { question, back } => match (question, &**back) {
+            (question, _) if question.verified().is_some() => Some(StageCheckResult::Green),
+            (
+                ReviewQuestion::OnHold { .. } | ReviewQuestion::TooManyFixes,
+                StageState::Failing { report, .. },
+            ) => red(report.as_str()),
+            (ReviewQuestion::TooManyFixes, _) => red("its checks were red too often"),
+            (ReviewQuestion::NoChange, _) => red("nothing was committed, or something is left over"),
+            _ => Some(StageCheckResult::None { state: entry.state.name().to_owned() }),
         },
-        StageState::Review { case: ReviewReason::NoChange, .. } => {
-            red("nothing was committed, or something is left over")
-        }
         other => Some(StageCheckResult::None { state: other.name().to_owned() }),
     }
 }

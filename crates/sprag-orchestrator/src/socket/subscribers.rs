@@ -108,13 +108,13 @@ impl Subscribers {
 /// A run in few words, for programs that watch.
 pub(crate) fn status(run: &Run, rest: Option<RunEnd>) -> Value {
     let stages: Vec<Value> = run
-        .standings()
-        .map(|(id, standing)| {
+        .entries()
+        .map(|(id, entry)| {
             json!({
                 "stage_id": id.as_str(),
-                "state": standing.stage.name(),
-                "attempt": standing.stage.attempt(),
-                "session_id": standing.stage.session().map(|session| session.0.as_str().replace('/', ".")),
+                "state": entry.state.name(),
+                "attempt": entry.state.attempt(),
+                "session_id": entry.state.session().map(|session| session.0.as_str().replace('/', ".")),
             })
         })
         .collect();

@@ -59,8 +59,8 @@ pub fn run(
 ) -> io::Result<Distilled> {
     let plan = active.plan().head.name.to_string();
     let mut all = Distilled::default();
-    for (stage, standing) in active.standings() {
-        if let StageState::Done { merged } = &standing.stage {
+    for (stage, entry) in active.entries() {
+        if let StageState::Done { merged } = &entry.state {
             let of = NoteOwner { run, plan: &plan, stage, merged: Some(merged.commit()), worktree };
             let one = self::stage(&of, disk, now)?;
             all.notes += one.notes;

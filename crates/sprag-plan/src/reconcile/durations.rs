@@ -37,7 +37,7 @@ impl Durations {
 
     /// All stages of a run that are merged, in the order of their ends.
     pub fn saw(&mut self, run: &Timed) {
-        let merged = run.run().standings().filter(|(_, it)| matches!(it.stage, StageState::Done { .. }));
+        let merged = run.run().entries().filter(|(_, it)| matches!(it.state, StageState::Done { .. }));
         let mut ended: Vec<_> = merged.filter_map(|(id, _)| Some((run.span(id)?.ended?, id))).collect();
         ended.sort();
         ended.into_iter().for_each(|(_, id)| self.saw_stage(run, id));

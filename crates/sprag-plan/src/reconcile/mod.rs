@@ -27,11 +27,14 @@ use super::run::effect::{
 };
 use super::run::record::{BudgetOwner, RunRecord, TargetHeld, key};
 use super::run::waiting::StartBlocker;
-use super::run::{Reviewable, Run, StageEntry, nearly_key, open_tasks};
+use super::run::{Run, StageCounters, StageEntry, Worktree, nearly_key, open_tasks};
 use super::sentences;
 use super::spec::{StageKind, StageSpec};
 use super::stage::state::StageState;
-use super::stage::{FIXES, Phase, ReviewReason, StageEvent, StageFailure, TRIES};
+use super::stage::{
+    FIXES, LaunchState, Phase, ReviewReason, Reviewable, StageConflict, StageEvent, StageFailure,
+    StartReason, TRIES, Verification,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
@@ -53,8 +56,8 @@ pub fn reconcile(run: &Run, world: &Observed, now: Timestamp) -> Vec<Action> {
     next.sessions();
     next.queue();
     for spec in run.plan().stages() {
-        if let Some(standing) = run.standing(&spec.id) {
-            next.stage(spec, standing);
+        if let Some(entry) = run.entry(&spec.id) {
+            next.stage(spec, entry);
         }
     }
     let schedule = schedule(run, world, now);
@@ -89,8 +92,8 @@ impl Reconciler<'_> {
         self.actions.push(Action::Record(RunRecord::Happened { stage: stage.clone(), what }));
     }
 
-    fn key(&self, stage: &StageId, standing: &StageEntry, step: &str) -> EffectKey {
-        key(&self.run.id, stage.as_str(), standing.stage.attempt(), step)
+    fn key(&self, stage: &StageId, entry: &StageEntry, step: &str) -> EffectKey {
+        key(&self.run.id, stage.as_str(), entry.state.attempt(), step)
     }
 
     /// Effects that were begun and that nobody is at any more.
@@ -147,70 +150,73 @@ impl Reconciler<'_> {
         self.run.open().values().any(Effect::is_landing)
     }
 
-    fn stage(&mut self, spec: &StageSpec, standing: &StageEntry) {
-        let id = &spec.id;
-        if standing.worktree.is_some() && self.world.lost.contains(id) {
-            return self.lost(id, standing);
+    fn stage(&mut self, spec: &StageSpec, entry: &StageEntry) {
+        let (id, counters) = (&spec.id, &entry.counters);
+        if entry.worktree.base().is_some() && self.world.lost.contains(id) {
+            return self.lost(id, entry);
         }
-        match &standing.stage {
+        match &entry.state {
             StageState::Waiting { .. } | StageState::Merging { .. } => {}
-            StageState::Ready(_) if standing.is_resetting => self.prepare(id),
-            StageState::Ready(_) if standing.is_preparing => self.prepare(id),
+            StageState::Ready(_) if entry.worktree.is_discarding() => self.prepare(id),
+            StageState::Ready(_) if entry.state.is_preparing() => self.prepare(id),
             StageState::Ready(_) => {}
-            StageState::Running(work) => match work.phase {
-                Phase::Work => self.at_work(spec, standing, &work.session),
-                Phase::Verify => self.verify(id, standing),
+            StageState::Running(work) => match &work.phase {
+                Phase::Working => self.at_work(spec, entry, &work.session),
+                Phase::Verifying(verification) => self.verify(id, entry, verification),
             },
-            StageState::Asking { work, .. } => self.asking(spec, standing, &work.session),
+            StageState::Asking { work, .. } => self.asking(spec, entry, &work.session),
             StageState::HandingOff { work, .. } => match self.is_gone(&work.session) {
                 true => {
-                    let key = self.key(id, standing, &format!("handoff.{}", standing.spawns));
+                    let key = self.key(id, entry, &format!("handoff.{}", entry.counters.spawns));
                     self.act(key, StageStep::Salvage.for_stage(id));
                 }
                 false => self.end(&work.session),
             },
-            StageState::Failing { work, report } if work.fixes < FIXES => match self.is_gone(&work.session) {
-                true if standing.is_held => {
-                    self.happened(id, StageEvent::Raised { case: ReviewReason::Held })
+            StageState::Failing { work, report, .. } if work.fixes < FIXES => match self
+                .is_gone(&work.session)
+            {
+                true if entry.is_held() => {
+                    self.happened(id, StageEvent::Raised { case: ReviewReason::OnHold })
                 }
                 // A limit of its account holds for the next one, too.
                 true if self.run.held(id).is_some_and(|until| until > self.now) => {}
-                true if standing.is_preparing => self.prepare(id),
+                true if entry.state.is_preparing() => self.prepare(id),
                 // When there is a place for it.
                 true => {}
                 false => {
-                    let key =
-                        self.key(id, standing, &format!("nudge.{}.{}", standing.spawns, standing.claims));
+                    let key = self.key(id, entry, &format!("nudge.{}.{}", counters.spawns, counters.claims));
                     let (session, text) = (work.session.clone(), report.clone());
                     let nudge = StageStep::Nudge { session, text, topic: NudgeTopic::Report };
                     self.act(key, nudge.for_stage(id));
                 }
             },
             StageState::Failing { .. } => {
-                self.happened(id, StageEvent::Raised { case: ReviewReason::Checks })
+                self.happened(id, StageEvent::Raised { case: ReviewReason::TooManyFixes })
             }
-            StageState::Conflicted { resolver: Some(session), .. } => self.resolving(id, standing, session),
-            StageState::Conflicted { resolver: None, .. } if standing.is_held => {
-                self.happened(id, StageEvent::Raised { case: ReviewReason::Held });
+            StageState::Conflicted(StageConflict { resolver: Some(resolver), .. }) => {
+                self.resolving(id, entry, resolver)
             }
-            StageState::Conflicted { resolver: None, tries, .. } => match *tries < TRIES {
-                true if standing.is_preparing => self.prepare(id),
+            StageState::Conflicted(_) if entry.is_held() => {
+                self.happened(id, StageEvent::Raised { case: ReviewReason::OnHold });
+            }
+            StageState::Conflicted(conflict) => match conflict.tries < TRIES {
+                true if entry.state.is_preparing() => self.prepare(id),
                 true => {}
-                false => self.happened(id, StageEvent::Raised { case: ReviewReason::Conflict }),
+                false => self.happened(id, StageEvent::Raised { case: ReviewReason::ConflictUnresolved }),
             },
-            StageState::MergeHeld { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
+            StageState::MergeFailed { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
                 true => {
                     let again = Some(self.now);
                     self.happened(id, StageEvent::Failed { failure: StageFailure::Conflict, again });
                 }
-                false => self.happened(id, StageEvent::Raised { case: ReviewReason::Red }),
+                false => self.happened(id, StageEvent::Raised { case: ReviewReason::MergeFailed }),
             },
             StageState::Review { .. } | StageState::Blocked { .. } => {}
-            StageState::Done { .. } | StageState::Skipped { .. } => self.clear_away(id, standing),
+            StageState::Done { .. } | StageState::Skipped { .. } => self.clear_away(id, entry),
         }
-        if standing.stage.is_a_persons() && standing.notified < standing.moves {
-            let key = self.key(id, standing, &format!("notify.{}", standing.moves));
-            let (id, name) = (id.as_str(), standing.stage.name());
+        if entry.needs_person() && counters.notified < counters.moves {
+            let key = self.key(id, entry, &format!("notify.{}", counters.moves));
+            let (id, name) = (id.as_str(), entry.state.name());
             let text = Text::new(format!("stage `{id}` is {name}: `sprag stage review {id}`"));
             self.act(key, Effect::Notify { about: Some(spec.id.clone()), text });
         }
@@ -218,38 +224,59 @@ impl Reconciler<'_> {
 
     /// The next step on the way to an agent at work.
     fn prepare(&mut self, id: &StageId) {
-        let (Some(spec), Some(standing)) = (self.run.plan().find(id.as_str()), self.run.standing(id)) else {
+        let (Some(spec), Some(entry)) = (self.run.plan().find(id.as_str()), self.run.entry(id)) else {
             return;
         };
         if self.is_under_way(id) {
             return;
         }
         // Two agents in one worktree would be at each other's files.
-        if let Some(session) = standing.session.as_ref().filter(|session| !self.is_gone(session)) {
+        if let Some(session) = entry.session.as_ref().filter(|session| !self.is_gone(session)) {
             return self.end(session);
         }
-        let (name, step) = if standing.is_resetting {
-            let number = standing.worktrees;
-            (format!("discard.{number}"), StageStep::Discard { number })
-        } else if standing.worktree.is_none() {
-            let base = self.run.queue().trunk().clone();
-            (format!("worktree.{}", standing.worktrees), StageStep::AddWorktree { base })
-        } else if !standing.is_set_up && !spec.setup.is_empty() {
-            (format!("setup.{}", standing.worktrees), StageStep::Setup)
-        } else if !standing.is_looked_over && standing.spawns == 0 && !spec.before_stage.is_empty() {
-            (format!("before.{}", standing.worktrees), StageStep::Check { phase: CheckPhase::Before })
-        } else if !standing.is_briefed {
-            let kind = match (standing.brief, spec.kind) {
-                (BriefKind::Stage, _) if self.run.owed(id).is_some() => BriefKind::BaseConflict,
-                (BriefKind::Stage, StageKind::Knowledge) => BriefKind::Knowledge,
-                (brief, _) => brief,
-            };
-            (format!("brief.{}", standing.briefs), StageStep::WriteBrief { kind })
-        } else {
-            (format!("spawn.{}", standing.spawns), StageStep::Spawn)
+        let StageCounters { worktrees, briefs, spawns, .. } = entry.counters;
+        let (name, step) = match &entry.worktree {
+            Worktree::Discarding { .. } => {
+                (format!("discard.{worktrees}"), StageStep::Discard { number: worktrees })
+            }
+            Worktree::Absent => {
+                let base = self.run.queue().trunk().clone();
+                (format!("worktree.{worktrees}"), StageStep::AddWorktree { base })
+            }
+            Worktree::Present { setup, .. } if !setup.is_set_up && !spec.setup.is_empty() => {
+                (format!("setup.{worktrees}"), StageStep::Setup)
+            }
+            Worktree::Present { setup, .. }
+                if !setup.is_checked && spawns == 0 && !spec.before_stage.is_empty() =>
+            {
+                (format!("before.{worktrees}"), StageStep::Check { phase: CheckPhase::Before })
+            }
+            _ if entry.state.launch() != Some(LaunchState::Briefed) => {
+                let kind = self.brief_kind(spec, &entry.state);
+                (format!("brief.{briefs}"), StageStep::WriteBrief { kind })
+            }
+            _ => (format!("spawn.{spawns}"), StageStep::Spawn),
         };
-        let key = self.key(id, standing, &name);
+        let key = self.key(id, entry, &name);
         self.act(key, step.for_stage(id));
+    }
+
+    fn brief_kind(&self, spec: &StageSpec, state: &StageState) -> BriefKind {
+        let owed = self.run.owed(&spec.id);
+        match state {
+            StageState::Conflicted(conflict) if owed == Some(&conflict.against) => BriefKind::BaseConflict,
+            StageState::Conflicted(_) => BriefKind::MergeConflict,
+            StageState::Ready(ready) => match &ready.reason {
+                StartReason::MergeFailed => BriefKind::Merge,
+                StartReason::Retry { .. } | StartReason::Recovery => BriefKind::Recovery,
+                StartReason::First | StartReason::Handoff { .. } | StartReason::Reset => match spec.kind {
+                    _ if owed.is_some() => BriefKind::BaseConflict,
+                    StageKind::Knowledge => BriefKind::Knowledge,
+                    _ => BriefKind::Stage,
+                },
+            },
+            _ => BriefKind::Recovery,
+        }
     }
 
     /// Something was begun in its worktree, perhaps for a state that is no more. What becomes of it is told first: an
@@ -259,20 +286,20 @@ impl Reconciler<'_> {
     }
 
     /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
-    fn lost(&mut self, id: &StageId, standing: &StageEntry) {
+    fn lost(&mut self, id: &StageId, entry: &StageEntry) {
         // What is begun is told first: an agent may be about to be known.
         if self.run.open().values().any(|effect| effect.stage(self.run) == Some(id)) {
             return;
         }
-        match standing.session.as_ref().filter(|session| !self.is_gone(session)) {
+        match entry.session.as_ref().filter(|session| !self.is_gone(session)) {
             Some(session) => self.end(session),
             None => self.actions.push(Action::Record(RunRecord::WorktreeLost { stage: id.clone() })),
         }
     }
 
-    fn verify(&mut self, id: &StageId, standing: &StageEntry) {
+    fn verify(&mut self, id: &StageId, entry: &StageEntry, verification: &Verification) {
         let open = open_tasks(self.run, id);
-        if !open.is_empty() && matches!(standing.stage, StageState::Running(_)) {
+        if !open.is_empty() && matches!(entry.state, StageState::Running(_)) {
             let names: Vec<String> = open.iter().map(|task| format!("`{task}`")).collect();
             let report = format!(
                 "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
@@ -283,26 +310,26 @@ impl Reconciler<'_> {
         if self.is_under_way(id) {
             return;
         }
-        if let Some(Reviewable { head, tree, by }) = standing.reviewable.clone() {
-            let key = self.key(id, standing, &format!("review.{}", standing.claims));
-            let job = ReviewJob { head, tree, by, since: self.now, demand: standing.sought };
+        if let Some(Reviewable { head, tree, by }) = verification.reviewable.clone() {
+            let key = self.key(id, entry, &format!("review.{}", entry.counters.claims));
+            let job = ReviewJob { head, tree, by, since: self.now, demand: verification.demand };
             return self.act(key, StageStep::Review(job).for_stage(id));
         }
-        let key = self.key(id, standing, &format!("claim.{}", standing.claims));
+        let key = self.key(id, entry, &format!("claim.{}", entry.counters.claims));
         self.act(key, StageStep::Check { phase: CheckPhase::Claim }.for_stage(id));
     }
 
     /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
-    fn clear_away(&mut self, id: &StageId, standing: &StageEntry) {
-        let is_in_use = standing.session.as_ref().is_some_and(|session| !self.is_gone(session));
-        if standing.worktree.is_none() || standing.is_left || is_in_use || self.is_under_way(id) {
+    fn clear_away(&mut self, id: &StageId, entry: &StageEntry) {
+        let is_in_use = entry.session.as_ref().is_some_and(|session| !self.is_gone(session));
+        if entry.worktree.is_settled() || is_in_use || self.is_under_way(id) {
             return;
         }
-        let (name, step) = match standing.is_salvaged {
-            false => ("salvage", StageStep::Salvage),
-            true => ("remove", StageStep::RemoveWorktree),
+        let (name, step) = match entry.worktree {
+            Worktree::Salvaged { .. } => ("remove", StageStep::RemoveWorktree),
+            _ => ("salvage", StageStep::Salvage),
         };
-        let key = self.key(id, standing, &format!("{name}.{}", standing.worktrees));
+        let key = self.key(id, entry, &format!("{name}.{}", entry.counters.worktrees));
         self.act(key, step.for_stage(id));
     }
 
@@ -363,7 +390,7 @@ impl Reconciler<'_> {
             StartBlocker::Told | StartBlocker::Slots | StartBlocker::Group | StartBlocker::Exclusive => None,
         });
         let failing =
-            self.run.standings().filter(|(_, standing)| matches!(standing.stage, StageState::Failing { .. }));
+            self.run.entries().filter(|(_, entry)| matches!(entry.state, StageState::Failing { .. }));
         let accounts = failing.filter_map(|(id, _)| self.run.held(id));
         let next = times.chain(accounts).filter(|at| *at > self.now).min();
         self.actions.extend(next.map(Action::WakeAt));

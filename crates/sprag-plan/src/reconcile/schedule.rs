@@ -13,7 +13,7 @@ use crate::run::waiting::StartBlocker;
 use crate::run::{Run, StageEntry};
 use crate::spec::StageSpec;
 use crate::stage::state::StageState;
-use crate::stage::{FIXES, Phase, TRIES};
+use crate::stage::{FIXES, TRIES};
 
 /// Stages to be begun now, in this order, and why the others are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,12 +53,12 @@ fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a S
     let ranks = plan.graph().ranks(&durations.estimate_stages(plan));
     let active: Vec<usize> =
         (0..plan.stages().len()).filter(|at| has_place(run, &plan.stages()[*at])).collect();
-    let may_start = |spec: &StageSpec| match standing(run, spec).map(|standing| (standing, &standing.stage)) {
-        Some((standing, StageState::Ready(_))) => !standing.is_preparing,
-        Some((standing, StageState::Conflicted { resolver: None, tries, .. })) => {
-            *tries < TRIES && !standing.is_preparing
+    let may_start = |spec: &StageSpec| match entry(run, spec).map(|entry| &entry.state) {
+        Some(state @ StageState::Ready(_)) => !state.is_preparing(),
+        Some(state @ StageState::Conflicted(conflict)) => {
+            conflict.resolver.is_none() && conflict.tries < TRIES && !state.is_preparing()
         }
-        Some((_, StageState::Failing { work, .. })) => work.fixes < FIXES && has_left(run, spec),
+        Some(StageState::Failing { work, .. }) => work.fixes < FIXES && has_left(run, spec),
         _ => false,
     };
     let mut found: Vec<(usize, &StageSpec)> =
@@ -68,37 +68,37 @@ fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a S
         let is_near = active.iter().any(|other| run.are_near(*at, *other));
         let out = plan.graph().wanted_by(*at).len();
         // What is nearly done is done before anything new.
-        let is_new = matches!(standing(run, spec).map(|it| &it.stage), Some(StageState::Ready(_)));
+        let is_new = matches!(entry(run, spec).map(|it| &it.state), Some(StageState::Ready(_)));
         (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
     });
     found.into_iter().map(|(_, spec)| spec).collect()
 }
 
-fn standing<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a StageEntry> {
-    run.standing(&spec.id)
+fn entry<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a StageEntry> {
+    run.entry(&spec.id)
 }
 
 /// One of the places for agents is taken: one is at work for it, or about to be.
 fn has_place(run: &Run, spec: &StageSpec) -> bool {
-    standing(run, spec).is_some_and(StageEntry::is_active) && !has_left(run, spec)
+    entry(run, spec).is_some_and(StageEntry::is_active) && !has_left(run, spec)
 }
 
 /// Its agent is gone, and its work is looked at or was found wanting. Checks may take long, and nobody waits for a place
 /// that nobody has.
 fn has_left(run: &Run, spec: &StageSpec) -> bool {
-    standing(run, spec).is_some_and(|standing| match &standing.stage {
-        StageState::Running(work) => work.phase == Phase::Verify && run.ended(&work.session).is_some(),
-        StageState::Failing { work, .. } => !standing.is_preparing && run.ended(&work.session).is_some(),
+    entry(run, spec).is_some_and(|entry| match &entry.state {
+        StageState::Running(work) => work.phase.is_verifying() && run.ended(&work.session).is_some(),
+        StageState::Failing { work, .. } => !entry.state.is_preparing() && run.ended(&work.session).is_some(),
         _ => false,
     })
 }
 
 /// What has nothing to do with the others.
 fn stopped(run: &Run, spec: &StageSpec, breaker: CrashBreaker, now: Timestamp) -> Option<StartBlocker> {
-    if standing(run, spec).is_some_and(|standing| standing.is_held) {
+    if entry(run, spec).is_some_and(StageEntry::is_held) {
         return Some(StartBlocker::Told);
     }
-    if let Some(StageState::Ready(turn)) = standing(run, spec).map(|standing| &standing.stage)
+    if let Some(StageState::Ready(turn)) = entry(run, spec).map(|entry| &entry.state)
         && let Some(until) = turn.not_before.filter(|until| *until > now)
     {
         return Some(StartBlocker::Until(until));

@@ -11,7 +11,7 @@ use crate::run::record::{CommitProgress, RunRecord, SessionOutcome};
 use crate::run::retry::follows;
 use crate::spec::StageSpec;
 use crate::stage::state::StageState;
-use crate::stage::{Phase, StageEvent, StageFailure};
+use crate::stage::{Phase, QuestionSource, Resolver, StageEvent, StageFailure};
 
 impl Reconciler<'_> {
     /// Ends that nobody has written down, and agents that nobody wants.
@@ -52,13 +52,13 @@ impl Reconciler<'_> {
         }
         // Whoever reads the records meanwhile finds nobody at work who is not.
         for spec in self.run.plan().stages() {
-            let Some(standing) = self.run.standing(&spec.id) else { continue };
-            match &standing.stage {
-                StageState::Running(work) if work.phase == Phase::Work && self.is_gone(&work.session) => {
-                    self.at_work(spec, standing, &work.session);
+            let Some(entry) = self.run.entry(&spec.id) else { continue };
+            match &entry.state {
+                StageState::Running(work) if work.phase == Phase::Working && self.is_gone(&work.session) => {
+                    self.at_work(spec, entry, &work.session);
                 }
                 StageState::Asking { work, .. } if self.is_gone(&work.session) => {
-                    self.asking(spec, standing, &work.session);
+                    self.asking(spec, entry, &work.session);
                 }
                 _ => {}
             }
@@ -73,7 +73,7 @@ impl Reconciler<'_> {
 
     /// Whether its stage still has something for it to do. In a review it has not: who goes on starts anew.
     fn is_wanted(&self, id: &StageId, session: &EffectKey) -> bool {
-        self.run.standing(id).is_some_and(|standing| match &standing.stage {
+        self.run.entry(id).is_some_and(|entry| match &entry.state {
             StageState::Review { .. } => false,
             stage => stage.session() == Some(session),
         })
@@ -112,23 +112,23 @@ impl Reconciler<'_> {
         }
     }
 
-    pub(super) fn at_work(&mut self, spec: &StageSpec, standing: &StageEntry, session: &EffectKey) {
+    pub(super) fn at_work(&mut self, spec: &StageSpec, entry: &StageEntry, session: &EffectKey) {
         let (id, first) = (&spec.id, self.run.plan().head.backoff);
         if let Some((ended, at)) = self.run.ended(session) {
             // Whoever ends as it was asked to has handed over, and claims nothing.
             if *ended == SessionOutcome::Well && self.run.is_nudged(session, NudgeTopic::Handoff) {
                 return self.happened(id, StageEvent::ContextFull { why: Text::new("it has handed over") });
             }
-            return self.happened(id, follows(ended, standing, spec, first, *at));
+            return self.happened(id, follows(ended, entry, spec, first, *at));
         }
         match self.alive(session) {
-            Some(AgentSign::Working) => self.answer(id, standing, session),
+            Some(AgentSign::Working) => self.answer(id, entry, session),
             // It asks until it has heard the answer.
-            Some(AgentSign::Asking { question }) if standing.is_answered(question) => {
-                self.answer(id, standing, session);
+            Some(AgentSign::Asking { question }) if entry.answers.has_answer_to(question) => {
+                self.answer(id, entry, session);
             }
             Some(AgentSign::Filling { about, .. }) if self.run.is_nudged(session, *about) => {
-                self.answer(id, standing, session);
+                self.answer(id, entry, session);
             }
             Some(AgentSign::Filling { about, percent }) => {
                 let (about, text) = (*about, filling(*about, *percent));
@@ -140,8 +140,8 @@ impl Reconciler<'_> {
             None => {}
             Some(AgentSign::Claiming) => self.happened(id, StageEvent::Claimed),
             Some(AgentSign::Asking { question }) => {
-                let question = question.clone();
-                self.happened(id, StageEvent::Asked { question });
+                let (question, source) = (question.clone(), QuestionSource::Prompt);
+                self.happened(id, StageEvent::Asked { question, source });
             }
             Some(AgentSign::Full) => {
                 self.happened(id, StageEvent::ContextFull { why: Text::new("its context is full") });
@@ -151,26 +151,27 @@ impl Reconciler<'_> {
     }
 
     /// Tells an agent what was answered since it began.
-    fn answer(&mut self, id: &StageId, standing: &StageEntry, session: &EffectKey) {
-        if let Some(answer) = standing.untold() {
-            let key = EffectKey(Text::new(format!("{}/answer.{}", session.0, standing.told)));
+    fn answer(&mut self, id: &StageId, entry: &StageEntry, session: &EffectKey) {
+        if let Some(answer) = entry.answers.undelivered() {
+            let key = EffectKey(Text::new(format!("{}/answer.{}", session.0, entry.answers.delivered)));
             let (session, text) = (session.clone(), Text::new(answer));
             let nudge = StageStep::Nudge { session, text, topic: NudgeTopic::Answer };
             self.act(key, nudge.for_stage(id));
         }
     }
 
-    pub(super) fn asking(&mut self, spec: &StageSpec, standing: &StageEntry, session: &EffectKey) {
+    pub(super) fn asking(&mut self, spec: &StageSpec, entry: &StageEntry, session: &EffectKey) {
         let (id, first) = (&spec.id, self.run.plan().head.backoff);
+        let is_asked = matches!(&entry.state, StageState::Asking { source: QuestionSource::Command, .. });
         match self.run.ended(session) {
             // Whoever follows it is told the answer.
-            Some((SessionOutcome::Well | SessionOutcome::Stopped, _)) if standing.is_asked => {}
+            Some((SessionOutcome::Well | SessionOutcome::Stopped, _)) if is_asked => {}
             // It did without an answer.
             Some((SessionOutcome::Well, _)) => self.happened(id, StageEvent::Answered),
-            Some((ended, at)) => self.happened(id, follows(ended, standing, spec, first, *at)),
+            Some((ended, at)) => self.happened(id, follows(ended, entry, spec, first, *at)),
             None => match self.alive(session) {
                 None | Some(AgentSign::Asking { .. }) => {}
-                Some(AgentSign::Working | AgentSign::Filling { .. }) if standing.is_asked => {}
+                Some(AgentSign::Working | AgentSign::Filling { .. }) if is_asked => {}
                 Some(
                     AgentSign::Working
                     | AgentSign::Filling { .. }
@@ -184,21 +185,20 @@ impl Reconciler<'_> {
         }
     }
 
-    pub(super) fn resolving(&mut self, id: &StageId, standing: &StageEntry, session: &EffectKey) {
+    pub(super) fn resolving(&mut self, id: &StageId, entry: &StageEntry, resolver: &Resolver) {
+        let Resolver { session, has_claimed, verification } = resolver;
         match self.run.ended(session) {
-            Some((SessionOutcome::Well, _)) => self.verify(id, standing),
-            // What was claimed is looked at, whatever became of whoever claimed it.
-            Some(_) if standing.claimed.as_ref() == Some(session) => self.verify(id, standing),
+            Some((SessionOutcome::Well, _)) => self.verify(id, entry, verification),
+            // A claim is checked, whatever became of the agent that made it.
+            Some(_) if *has_claimed => self.verify(id, entry, verification),
             Some(_) => self.happened(id, StageEvent::ResolverFailed),
             None => match self.alive(session) {
-                Some(AgentSign::Claiming) => self.verify(id, standing),
+                Some(AgentSign::Claiming) => self.verify(id, entry, verification),
                 // Nobody but the agent of the stage itself asks questions or hands over.
                 Some(AgentSign::Asking { .. } | AgentSign::Full) => self.end(session),
                 Some(AgentSign::Wedged) => self.wedged(session),
-                Some(AgentSign::Working | AgentSign::Filling { .. })
-                    if standing.claimed.as_ref() == Some(session) =>
-                {
-                    self.verify(id, standing)
+                Some(AgentSign::Working | AgentSign::Filling { .. }) if *has_claimed => {
+                    self.verify(id, entry, verification)
                 }
                 None | Some(AgentSign::Working | AgentSign::Filling { .. }) => {}
             },

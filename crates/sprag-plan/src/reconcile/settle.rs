@@ -25,9 +25,9 @@ pub fn settle(run: &Run, sessions: &BTreeMap<EffectKey, AgentSession>, now: Time
 fn is_of_the_gone(run: &Run, record: &RunRecord) -> bool {
     match record {
         RunRecord::Ended { .. } => true,
-        RunRecord::Happened { stage, .. } => run.standing(stage).is_some_and(|standing| {
-            standing.stage.session().is_none_or(|session| run.ended(session).is_some())
-        }),
+        RunRecord::Happened { stage, .. } => run
+            .entry(stage)
+            .is_some_and(|entry| entry.state.session().is_none_or(|session| run.ended(session).is_some())),
         RunRecord::Started { .. }
         | RunRecord::Amended { .. }
         | RunRecord::EffectBegun { .. }
@@ -74,8 +74,8 @@ mod tests {
             records.iter().for_each(|record| run.apply(record));
         }
         assert_eq!(settle(&run, &gone, now()), []);
-        let stage = &run.standing(&StageId::new("a")).unwrap().stage;
-        assert!(matches!(stage, StageState::Ready(turn) if turn.attempt == 1), "{stage:?}");
+        let stage = &run.entry(&StageId::new("a")).unwrap().state;
+        assert!(matches!(stage, StageState::Ready(ready) if ready.attempt.number == 1), "{stage:?}");
         assert!(run.open().is_empty(), "and nothing was begun");
     }
 }

@@ -13,13 +13,13 @@ use crate::stage::state::StageState;
 pub fn why(run: &Run, world: &Observed, now: Timestamp) -> Vec<(StageId, Option<WaitingReason>)> {
     let held = schedule(run, world, now);
     let mut found = Vec::new();
-    for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
+    for (id, entry) in run.entries().filter(|(_, entry)| !entry.state.is_over()) {
         let doing =
             || run.open().iter().find(|(_, effect)| effect.stage(run) == Some(id)).map(|(key, _)| key);
-        let why = match &standing.stage {
+        let why = match &entry.state {
             StageState::Waiting { on } => (!on.is_empty()).then(|| WaitingReason::Waits { on: on.clone() }),
             StageState::Asking { .. } => Some(WaitingReason::Asked),
-            StageState::Review { case, .. } => Some(WaitingReason::Reviewed { case: *case }),
+            StageState::Review { question, .. } => Some(WaitingReason::Reviewed { case: question.reason() }),
             StageState::Blocked { failure, .. } => Some(WaitingReason::Blocked { failure: *failure }),
             StageState::Merging { entry, .. } => {
                 let is_in = run.queue().entries().iter().any(|known| known.number == *entry);
@@ -29,14 +29,14 @@ pub fn why(run: &Run, world: &Observed, now: Timestamp) -> Vec<(StageId, Option<
             | StageState::Running(_)
             | StageState::HandingOff { .. }
             | StageState::Failing { .. }
-            | StageState::Conflicted { .. }
-            | StageState::MergeHeld { .. }
+            | StageState::Conflicted(_)
+            | StageState::MergeFailed { .. }
             | StageState::Skipped { .. }
             | StageState::Done { .. } => None,
         };
         let why = why.or_else(|| doing().map(|key| WaitingReason::Doing { key: key.clone() }));
         let why = why.or_else(|| held.held.get(id).cloned().map(WaitingReason::Held));
-        let why = why.or_else(|| match (&standing.stage, standing.stage.session()) {
+        let why = why.or_else(|| match (&entry.state, entry.state.session()) {
             (StageState::Merging { .. } | StageState::Waiting { .. }, _) => None,
             (_, Some(session)) if run.ended(session).is_none() => {
                 Some(WaitingReason::Agent { session: session.clone() })

@@ -5,16 +5,17 @@ use crate::run::effect::Effect;
 use crate::run::{Run, StageEntry};
 use crate::stage::command::StageCommandKind as Kind;
 use crate::stage::state::StageState;
-use crate::stage::{FIXES, Phase, ReviewReason, StageFailure};
+use crate::stage::{FIXES, Phase, ReviewQuestion, StageConflict, StageFailure};
 
 /// Returns all of them, the likeliest first.
-pub fn allowed(run: &Run, standing: &StageEntry) -> Vec<Kind> {
+pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
     let is_gone = |session| run.ended(session).is_some();
-    let mut commands: Vec<Kind> = match &standing.stage {
+    let mut commands: Vec<Kind> = match &entry.state {
         StageState::Waiting { .. } => vec![Kind::Skip],
-        StageState::Ready(turn) => {
-            let is_late = (turn.is_held || turn.not_before.is_some()) && !standing.is_preparing;
-            let has_begun = standing.worktree.is_some() || standing.is_preparing;
+        StageState::Ready(ready) => {
+            let is_preparing = entry.state.is_preparing();
+            let is_late = (entry.is_held() || ready.not_before.is_some()) && !is_preparing;
+            let has_begun = entry.worktree.base().is_some() || is_preparing;
             let mut commands = Vec::new();
             commands.extend(is_late.then_some(Kind::Resume));
             commands.extend([Kind::Skip, Kind::Block]);
@@ -23,7 +24,7 @@ pub fn allowed(run: &Run, standing: &StageEntry) -> Vec<Kind> {
         }
         StageState::Running(work) => {
             let mut commands = vec![Kind::Complete, Kind::Dispute, Kind::Block, Kind::Reset];
-            if work.phase == Phase::Work {
+            if work.phase == Phase::Working {
                 commands.push(Kind::Ask);
                 // While its agent is at it, nobody knows what is checked.
                 commands.extend(
@@ -46,13 +47,13 @@ pub fn allowed(run: &Run, standing: &StageEntry) -> Vec<Kind> {
             let is_landing = run.open().values().any(Effect::is_landing);
             if is_landing { Vec::new() } else { vec![Kind::Reset] }
         }
-        StageState::Conflicted { resolver, .. } => {
+        StageState::Conflicted(StageConflict { resolver, .. }) => {
             let mut commands = vec![Kind::Dispute, Kind::Reset];
             commands.extend(resolver.as_ref().map(|_| Kind::Complete));
             commands
         }
-        StageState::MergeHeld { .. } => vec![Kind::Dispute, Kind::Reset],
-        StageState::Review { case, back } => reviewed(standing, *case, back),
+        StageState::MergeFailed { .. } => vec![Kind::Dispute, Kind::Reset],
+        StageState::Review { question, back } => reviewed(entry, question, back),
         StageState::Blocked { failure, .. } => {
             let mut commands = vec![Kind::Retry, Kind::Reset, Kind::Skip];
             // Somebody has said why, and can be answered.
@@ -63,25 +64,25 @@ pub fn allowed(run: &Run, standing: &StageEntry) -> Vec<Kind> {
         }
         StageState::Skipped { .. } | StageState::Done { .. } => return Vec::new(),
     };
-    commands.extend(held(standing));
+    commands.extend(held(entry));
     commands.extend([Kind::Task, Kind::Output]);
     commands
 }
 
 /// Whether what comes next can be held, or let go.
-fn held(standing: &StageEntry) -> Option<Kind> {
-    if standing.is_held {
-        return (!matches!(standing.stage, StageState::Merging { .. })).then_some(Kind::Release);
+fn held(entry: &StageEntry) -> Option<Kind> {
+    if entry.is_held() {
+        return (!matches!(entry.state, StageState::Merging { .. })).then_some(Kind::Release);
     }
-    match &standing.stage {
+    match &entry.state {
         StageState::Waiting { .. }
         | StageState::Ready(_)
         | StageState::Running(_)
         | StageState::Asking { .. }
         | StageState::HandingOff { .. }
         | StageState::Failing { .. }
-        | StageState::Conflicted { .. }
-        | StageState::MergeHeld { .. } => Some(Kind::Hold),
+        | StageState::Conflicted(_)
+        | StageState::MergeFailed { .. } => Some(Kind::Hold),
         // Nothing comes next by itself, or it is too late.
         StageState::Merging { .. }
         | StageState::Review { .. }
@@ -91,29 +92,19 @@ fn held(standing: &StageEntry) -> Option<Kind> {
     }
 }
 
-fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> Vec<Kind> {
+fn reviewed(entry: &StageEntry, question: &ReviewQuestion, back: &StageState) -> Vec<Kind> {
     let mut commands = Vec::new();
-    match case {
-        ReviewReason::Merge | ReviewReason::Held | ReviewReason::Unreviewed => {
-            commands.extend(standing.verified.as_ref().map(|_| Kind::Merge))
-        }
-        ReviewReason::Disputed if standing.dispute.is_some() => {
-            commands.extend((standing.waived.len() < DISPUTES).then_some(Kind::Accept));
-            commands.push(Kind::Reject);
-        }
-        ReviewReason::Disputed
-        | ReviewReason::Checks
-        | ReviewReason::NoChange
-        | ReviewReason::Protected
-        | ReviewReason::Conflict
-        | ReviewReason::Red => {}
+    commands.extend(question.verified().map(|_| Kind::Merge));
+    if let ReviewQuestion::Disputed(_) = question {
+        commands.extend((entry.waivers.checks.len() < DISPUTES).then_some(Kind::Accept));
+        commands.push(Kind::Reject);
     }
     commands.extend([Kind::Resume, Kind::Retry]);
     let has_work = matches!(
         back,
         StageState::Running(_)
             | StageState::Failing { .. }
-            | StageState::Conflicted { resolver: Some(_), .. }
+            | StageState::Conflicted(StageConflict { resolver: Some(_), .. })
     );
     if has_work {
         commands.extend([Kind::Verify, Kind::Bypass]);

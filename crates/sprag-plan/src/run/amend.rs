@@ -34,7 +34,7 @@ pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<RunRecord, NotAmende
     let plan = plan.with_target(target).ok_or(NotAmended::OtherTarget)?;
     // Stages of ours are in no file.
     let is_missing = |id: &StageId| plan.find(id.as_str()).is_none() && run.owed(id).is_none();
-    let begun = run.standings().find(|(id, standing)| is_missing(id) && standing.is_begun());
+    let begun = run.entries().find(|(id, entry)| is_missing(id) && entry.is_begun());
     if let Some((stage, _)) = begun {
         return Err(NotAmended::Begun { stage: stage.clone() });
     }
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(of(without_a, |_| ()), Err(NotAmended::Begun { stage: StageId::new("a") }));
         let without_b = of(plan(&[("a", "", "x"), ("c", "", "z")]), |_| ()).unwrap();
         run.apply(&without_b);
-        let ids: Vec<&str> = run.standings().map(|(id, _)| id.as_str()).collect();
+        let ids: Vec<&str> = run.entries().map(|(id, _)| id.as_str()).collect();
         assert_eq!(ids, ["a", "c"]);
         assert_eq!(run.plan().head.target.as_ref().map(BranchName::as_str), Some("main"));
     }

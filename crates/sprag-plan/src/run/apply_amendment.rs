@@ -4,14 +4,12 @@
 use std::collections::BTreeSet;
 
 use sprag_base::digest::Digest;
-use sprag_base::text::Text;
 
 use super::Run;
 use crate::ids::{EffectKey, StageId};
 use crate::run::effect::{Effect, QueueStep, StageStep};
 use crate::spec::Plan;
 use crate::stage::StageEvent;
-use crate::stage::command::StageCommand;
 use crate::stage::state::StageState;
 
 impl Run {
@@ -38,7 +36,7 @@ impl Run {
             let both = before.find(id.as_str()).zip(self.plan.find(id.as_str()));
             both.is_some_and(|(before, now)| !now.is_verified_as(before))
         };
-        self.standings.keys().filter(is_changed).cloned().collect()
+        self.entries.keys().filter(is_changed).cloned().collect()
     }
 
     fn look_anew(&mut self, changed: &BTreeSet<StageId>) {
@@ -49,13 +47,10 @@ impl Run {
             _ => false,
         });
         for id in changed {
-            let Some(standing) = self.standings.get_mut(id) else { continue };
-            standing.reviewable = None;
-            if standing.verified.is_some() && matches!(standing.stage, StageState::Review { .. }) {
-                self.apply_event(
-                    id,
-                    &StageEvent::Command { by: Text::new("sprag"), command: StageCommand::Verify },
-                );
+            let Some(entry) = self.entries.get_mut(id) else { continue };
+            entry.state.verification_mut().into_iter().for_each(|it| it.reviewable = None);
+            if matches!(&entry.state, StageState::Review { question, .. } if question.verified().is_some()) {
+                self.apply_event(id, &StageEvent::Outdated);
             }
         }
     }

@@ -2,14 +2,15 @@
 
 use sprag_base::text::Text;
 
-use super::{Reviewable, Run};
+use super::Run;
+use super::stage_entry::{StageEntry, Worktree, WorktreeSetup};
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::merge::queue::{CandidateResult, QueueOwner, Verified};
 use crate::run::effect::{CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, StageStep};
 use crate::run::stuck_ref::StuckRef;
 use crate::spec::MergeMode;
 use crate::stage::state::StageState;
-use crate::stage::{Phase, ReviewReason, StageEvent, StageFailure};
+use crate::stage::{Hold, LaunchState, ReviewQuestion, Reviewable, StageConflict, StageEvent, StageFailure};
 
 /// Agents of a stage that may hand over because their contexts are full, before a person looks at it: a brief that
 /// fills one by itself would do so for ever.
@@ -63,48 +64,50 @@ fn apply_step(
     outcome: &EffectOutcome,
     timeliness: Timeliness,
 ) {
-    let Some(standing) = run.standings.get_mut(stage) else { return };
+    let Some(entry) = run.entries.get_mut(stage) else { return };
     let is_in_time = timeliness == Timeliness::InTime;
     match step {
         StageStep::AddWorktree { .. } => match outcome {
             EffectOutcome::Worktree { base } => {
-                standing.worktree = Some(base.clone());
-                standing.worktrees += 1;
-                (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
+                entry.worktree = Worktree::Present { base: base.clone(), setup: WorktreeSetup::default() };
+                entry.counters.worktrees += 1;
             }
             outcome => blocked(run, stage, outcome),
         },
         StageStep::Setup => match outcome {
-            EffectOutcome::Done => standing.is_set_up = true,
             // What is about to go need not be good for anything.
-            _ if standing.is_resetting => {}
+            _ if entry.worktree.is_discarding() => {}
+            EffectOutcome::Done => {
+                entry.worktree.setup_mut().into_iter().for_each(|setup| setup.is_set_up = true);
+            }
             outcome => blocked(run, stage, outcome),
         },
         StageStep::Check { phase: CheckPhase::Before } => match outcome {
             // It is looked at again before anybody starts.
-            _ if timeliness == Timeliness::Outdated => {}
-            EffectOutcome::Done => standing.is_looked_over = true,
-            _ if standing.is_resetting => {}
+            _ if timeliness == Timeliness::Outdated || entry.worktree.is_discarding() => {}
+            EffectOutcome::Done => {
+                entry.worktree.setup_mut().into_iter().for_each(|setup| setup.is_checked = true);
+            }
             outcome => blocked(run, stage, outcome),
         },
         StageStep::Check { phase: CheckPhase::Claim } => {
-            standing.claims += 1;
+            entry.counters.claims += 1;
             if is_in_time {
                 claimed(run, stage, outcome);
             }
         }
         StageStep::Review(_) => {
-            standing.reviewable = None;
+            entry.state.verification_mut().into_iter().for_each(|it| it.reviewable = None);
             if is_in_time {
                 claimed(run, stage, outcome);
             }
         }
         StageStep::WriteBrief { .. } => {
-            standing.briefs += 1;
+            entry.counters.briefs += 1;
             match outcome {
                 // It tells of a state that is no more.
                 _ if !is_in_time => {}
-                EffectOutcome::Done => standing.is_briefed = true,
+                EffectOutcome::Done => entry.state.set_launch(LaunchState::Briefed),
                 outcome => blocked(run, stage, outcome),
             }
         }
@@ -115,21 +118,18 @@ fn apply_step(
             }
         }
         StageStep::Nudge { text, topic: NudgeTopic::Answer, .. } => {
-            if standing.untold() == Some(text.as_str()) {
-                standing.told += 1;
+            if entry.answers.undelivered() == Some(text.as_str()) {
+                entry.answers.delivered += 1;
             }
         }
         StageStep::Nudge { topic: NudgeTopic::Notes | NudgeTopic::Handoff, .. } => {}
         StageStep::Salvage => salvaged(run, stage, outcome),
         StageStep::RemoveWorktree => match outcome {
-            EffectOutcome::Done => standing.worktree = None,
-            _ => standing.is_left = true,
+            EffectOutcome::Done => entry.worktree = Worktree::Absent,
+            _ => leave(entry),
         },
         StageStep::Discard { .. } => match outcome {
-            EffectOutcome::Done => {
-                (standing.worktree, standing.is_resetting) = (None, false);
-                (standing.is_set_up, standing.is_looked_over, standing.is_salvaged) = (false, false, false);
-            }
+            EffectOutcome::Done => entry.worktree = Worktree::Absent,
             outcome => blocked(run, stage, outcome),
         },
     }
@@ -162,20 +162,28 @@ fn apply_queue(run: &mut Run, number: u64, step: &QueueStep, outcome: &EffectOut
 }
 
 fn salvaged(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
-    let Some(standing) = run.standings.get_mut(stage) else { return };
-    match (&standing.stage, outcome) {
-        (StageState::HandingOff { .. }, EffectOutcome::Salvaged { .. }) if standing.handoffs >= HANDOFFS => {
+    let Some(entry) = run.entries.get_mut(stage) else { return };
+    match (&entry.state, outcome) {
+        (StageState::HandingOff { .. }, EffectOutcome::Salvaged { .. })
+            if entry.counters.handoffs >= HANDOFFS =>
+        {
             let why = Text::new(format!("{HANDOFFS} agents before have filled theirs, too"));
             blocked(run, stage, &EffectOutcome::Failed { failure: StageFailure::Context, why });
         }
         (StageState::HandingOff { .. }, EffectOutcome::Salvaged { carry }) => {
-            standing.handoffs += 1;
+            entry.counters.handoffs += 1;
             run.apply_event(stage, &StageEvent::HandedOff { carry: carry.clone() });
         }
         (StageState::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
-        (_, EffectOutcome::Salvaged { .. }) => standing.is_salvaged = true,
+        // It was begun for a handoff, and its stage is at work again or will be.
+        (state, _) if !state.is_over() => {}
+        (_, EffectOutcome::Salvaged { .. }) => {
+            if let Some(base) = entry.worktree.base().cloned() {
+                entry.worktree = Worktree::Salvaged { base };
+            }
+        }
         // What cannot be kept is not taken away.
-        _ => standing.is_left = true,
+        _ => leave(entry),
     }
 }
 
@@ -186,10 +194,16 @@ fn blocked(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
         _ => StageFailure::Setup,
     };
     run.apply_event(stage, &StageEvent::Failed { failure, again: None });
-    if let (EffectOutcome::Failed { why, .. }, Some(standing)) = (outcome, run.standings.get_mut(stage))
-        && matches!(standing.stage, StageState::Blocked { .. })
+    if let (EffectOutcome::Failed { why, .. }, Some(entry)) = (outcome, run.entries.get_mut(stage))
+        && let StageState::Blocked { why: known, .. } = &mut entry.state
     {
-        standing.why = Some(why.clone());
+        *known = Some(why.clone());
+    }
+}
+
+fn leave(entry: &mut StageEntry) {
+    if let Some(base) = entry.worktree.base().cloned() {
+        entry.worktree = Worktree::Left { base };
     }
 }
 
@@ -200,11 +214,13 @@ fn spawned(
     timeliness: Timeliness,
 ) {
     let is_late = timeliness != Timeliness::InTime;
-    let Some(standing) = run.standings.get_mut(stage) else { return };
-    standing.spawns += 1;
-    standing.is_briefed = false;
+    let Some(entry) = run.entries.get_mut(stage) else { return };
+    entry.counters.spawns += 1;
+    if entry.state.is_preparing() {
+        entry.state.set_launch(LaunchState::Preparing);
+    }
     // Its brief has all of them.
-    standing.told = standing.answers.len();
+    entry.answers.delivered = entry.answers.all.len();
     if *outcome != EffectOutcome::Spawned {
         run.sessions.remove(key);
         if !is_late {
@@ -213,86 +229,96 @@ fn spawned(
         return;
     }
     let session = key.clone();
-    standing.session = Some(session.clone());
+    entry.session = Some(session.clone());
     // Somebody has said something else of the stage while it was being started: it is there, and nobody wants it.
     if is_late {
         return;
     }
-    let base = standing.worktree.clone().unwrap_or_else(|| CommitId(Text::new("")));
-    let what = match &standing.stage {
+    let base = entry.worktree.base().cloned().unwrap_or_else(|| CommitId(Text::new("")));
+    let what = match &entry.state {
         StageState::Failing { .. } => StageEvent::SentBack { session },
-        StageState::Conflicted { .. } => StageEvent::ResolverStarted { session },
+        StageState::Conflicted(_) => StageEvent::ResolverStarted { session },
         _ => StageEvent::Started { session, base },
     };
     run.apply_event(stage, &what);
 }
 
-/// A claim was looked at.
+/// A claim was checked.
 fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
     let merge = run.merging(stage);
-    let Some(standing) = run.standings.get_mut(stage) else { return };
-    let (attempt, base) = match &standing.stage {
-        StageState::Running(work) if work.phase == Phase::Verify => (work.attempt, work.base.clone()),
-        StageState::Conflicted { verified, resolver: Some(_), .. } => {
-            (verified.attempt, verified.base.clone())
+    let Some(entry) = run.entries.get_mut(stage) else { return };
+    let hold = entry.hold;
+    let (attempt, base, is_resolved) = match &entry.state {
+        StageState::Running(work) if work.phase.is_verifying() => {
+            (work.attempt.number, work.base.clone(), false)
+        }
+        StageState::Conflicted(StageConflict { verified, resolver: Some(_), .. }) => {
+            (verified.attempt, verified.base.clone(), true)
         }
         _ => return,
     };
-    let is_resolved = matches!(standing.stage, StageState::Conflicted { .. });
-    if let EffectOutcome::Reviewable { head, tree, by } = outcome {
-        standing.reviewable = Some(Reviewable { head: head.clone(), tree: tree.clone(), by: *by });
-        return;
-    }
-    let what = match outcome {
+    let verified = |head: &CommitId, tree: &CommitId| Verified {
+        attempt,
+        head: head.clone(),
+        tree: tree.clone(),
+        base: base.clone(),
+    };
+    let event = match outcome {
+        EffectOutcome::Reviewable { head, tree, by } => {
+            let reviewable = Reviewable { head: head.clone(), tree: tree.clone(), by: *by };
+            entry
+                .state
+                .verification_mut()
+                .into_iter()
+                .for_each(|it| it.reviewable = Some(reviewable.clone()));
+            return;
+        }
         EffectOutcome::Green { head, tree } => {
             run.crashes.clear();
-            let verified = Verified { attempt, head: head.clone(), tree: tree.clone(), base };
-            match (is_resolved, merge) {
-                _ if standing.is_held => {
-                    standing.verified = Some(verified);
-                    StageEvent::Raised { case: ReviewReason::Held }
+            let verified = verified(head, tree);
+            match (hold, merge) {
+                (Hold::Yes, _) => {
+                    let question = ReviewQuestion::OnHold { verified: Some(verified) };
+                    StageEvent::ReviewAsked { question }
                 }
-                (true, MergeMode::Auto) => {
+                (Hold::No, MergeMode::Auto) => {
                     let entry = run.queue.offer(QueueOwner::Stage(stage.clone()), verified.clone());
-                    StageEvent::Queued { verified, entry }
-                }
-                (false, MergeMode::Auto) => {
-                    let entry = run.queue.offer(QueueOwner::Stage(stage.clone()), verified.clone());
-                    StageEvent::ChecksPassed { verified, entry }
+                    match is_resolved {
+                        true => StageEvent::Queued { verified, entry },
+                        false => StageEvent::ChecksPassed { verified, entry },
+                    }
                 }
                 // Whoever resolved a conflict wrote what nobody has seen.
-                (_, MergeMode::Person) => {
-                    standing.verified = Some(verified);
-                    StageEvent::Raised { case: ReviewReason::Merge }
+                (Hold::No, MergeMode::Person) => {
+                    StageEvent::ReviewAsked { question: ReviewQuestion::Merge { verified } }
                 }
             }
         }
         EffectOutcome::Unreviewed { head, tree, why } => {
-            standing.verified = Some(Verified { attempt, head: head.clone(), tree: tree.clone(), base });
-            let why = why.clone();
-            run.apply_event(stage, &StageEvent::Raised { case: ReviewReason::Unreviewed });
-            run.standings.get_mut(stage).into_iter().for_each(|standing| standing.why = Some(why.clone()));
-            return;
+            let question = ReviewQuestion::Unreviewed { verified: verified(head, tree), why: why.clone() };
+            StageEvent::ReviewAsked { question }
         }
         outcome if is_resolved => {
-            if let EffectOutcome::Red { report } = outcome {
-                standing.unresolved = Some(report.clone());
+            if let (StageState::Conflicted(conflict), EffectOutcome::Red { report }) =
+                (&mut entry.state, outcome)
+            {
+                conflict.last_report = Some(report.clone());
             }
             StageEvent::ResolverFailed
         }
         EffectOutcome::Red { report } => StageEvent::ChecksFailed { report: report.clone() },
         EffectOutcome::Unchanged => {
-            standing.unchanged += 1;
-            match standing.unchanged {
+            entry.counters.unchanged += 1;
+            match entry.counters.unchanged {
                 1 => StageEvent::ChecksFailed {
                     report: Text::new("nothing was committed, or something is left over"),
                 },
-                _ => StageEvent::Raised { case: ReviewReason::NoChange },
+                _ => StageEvent::ReviewAsked { question: ReviewQuestion::NoChange },
             }
         }
         other => StageEvent::ChecksFailed { report: why(other) },
     };
-    run.apply_event(stage, &what);
+    run.apply_event(stage, &event);
 }
 
 fn why(outcome: &EffectOutcome) -> Text<4000> {

@@ -12,14 +12,12 @@ use super::{Run, StageEntry};
 use crate::accept::reviewer;
 use crate::ids::{EffectKey, StageId};
 pub use crate::run::allowed::allowed;
-use crate::stage::ReviewReason;
+use crate::stage::ReviewQuestion;
 use crate::stage::command::{CommandRole, StageCommand};
 use crate::stage::state::StageState;
 
 /// Disputes of one stage that may be accepted.
 pub const DISPUTES: usize = 3;
-/// Answers that are kept for one stage.
-pub const ANSWERS: usize = 50;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandSender {
@@ -76,24 +74,24 @@ pub fn authorize(
     stage: &StageId,
     command: &StageCommand,
 ) -> Result<RunRecord, CommandRefusal> {
-    let standing = run.standing(stage).ok_or(CommandRefusal::NoStage)?;
+    let entry = run.entry(stage).ok_or(CommandRefusal::NoStage)?;
     let least = command.kind().least_role();
     if sender.role() < least {
         return Err(CommandRefusal::NotYours { least });
     }
     if let CommandSender::Agent { session } = sender
-        && standing.stage.session() != Some(session)
+        && entry.state.session() != Some(session)
     {
         return Err(CommandRefusal::OtherSession);
     }
-    check_meaning(run, standing, stage, command)?;
+    check_meaning(run, entry, stage, command)?;
     Ok(RunRecord::StageCommand { stage: stage.clone(), by: sender.name(), command: command.redacted() })
 }
 
 /// Checks whether a command means something there, and its fields, too.
 fn check_meaning(
     run: &Run,
-    standing: &StageEntry,
+    entry: &StageEntry,
     id: &StageId,
     command: &StageCommand,
 ) -> Result<(), CommandRefusal> {
@@ -114,17 +112,17 @@ fn check_meaning(
     if let Some(unknown) = unknown {
         return Err(unknown);
     }
-    match (command, &standing.stage) {
-        _ if allowed(run, standing).contains(&command.kind()) => match (command, &standing.stage) {
+    match (command, &entry.state) {
+        _ if allowed(run, entry).contains(&command.kind()) => match (command, &entry.state) {
             (StageCommand::Resume { answer: None }, StageState::Asking { .. }) => {
                 Err(CommandRefusal::NoAnswer)
             }
             _ => Ok(()),
         },
         (StageCommand::Merge, StageState::Review { .. }) => Err(CommandRefusal::NotGreen),
-        (StageCommand::Accept, StageState::Review { case: ReviewReason::Disputed, .. }) => {
+        (StageCommand::Accept, StageState::Review { question: ReviewQuestion::Disputed(_), .. }) => {
             Err(CommandRefusal::TooMany)
         }
-        _ => Err(CommandRefusal::State { state: standing.stage.name() }),
+        _ => Err(CommandRefusal::State { state: entry.state.name() }),
     }
 }

@@ -4,12 +4,12 @@ use serde_json::json;
 
 use super::*;
 use crate::ids::CommitId;
-use crate::merge::queue::Verified;
-use crate::run::Dispute;
+use crate::run::Worktree;
+use crate::run::stage_entry::WorktreeSetup;
 use crate::spec::values::{Readable as _, Slug};
 use crate::stage::command::StageCommandKind;
-use crate::stage::transition_table::states;
-use crate::stage::{ReadyStage, StageFailure};
+use crate::stage::transition_table::{states, verified};
+use crate::stage::{Dispute, Hold, ReadyStage, StageAttempt, StageFailure, StartReason};
 use crate::testing::{now, plan, started};
 use crate::view::review_request::asked;
 
@@ -46,17 +46,21 @@ fn run() -> Run {
     started(plan)
 }
 
-const CASES: [ReviewReason; 9] = [
-    ReviewReason::Merge,
-    ReviewReason::Checks,
-    ReviewReason::Disputed,
-    ReviewReason::NoChange,
-    ReviewReason::Protected,
-    ReviewReason::Conflict,
-    ReviewReason::Red,
-    ReviewReason::Held,
-    ReviewReason::Unreviewed,
-];
+fn questions() -> Vec<ReviewQuestion> {
+    let dispute = Dispute { check: Text::new("make"), why: Text::new("w") };
+    vec![
+        ReviewQuestion::Merge { verified: verified() },
+        ReviewQuestion::TooManyFixes,
+        ReviewQuestion::Disputed(dispute),
+        ReviewQuestion::NoChange,
+        ReviewQuestion::ProtectedFiles,
+        ReviewQuestion::ConflictUnresolved,
+        ReviewQuestion::MergeFailed,
+        ReviewQuestion::OnHold { verified: Some(verified()) },
+        ReviewQuestion::Unreviewed { verified: verified(), why: Text::new("w") },
+    ]
+}
+
 const FAILURES: [StageFailure; 11] = [
     StageFailure::Crash,
     StageFailure::Timeout,
@@ -71,50 +75,34 @@ const FAILURES: [StageFailure; 11] = [
     StageFailure::Unknown,
 ];
 
-/// Every state there is, with what comes with it.
-fn standings() -> Vec<StageEntry> {
+/// Every state there is, with and without a hold.
+fn entries() -> Vec<StageEntry> {
     let mut found: Vec<StageState> = states();
-    found.push(StageState::Ready(ReadyStage {
-        attempt: 2,
-        not_before: Some(now()),
-        ..ReadyStage::default()
-    }));
+    let ready = ReadyStage::new(StageAttempt::numbered(2), StartReason::Recovery);
+    found.push(StageState::Ready(ReadyStage { not_before: Some(now()), ..ready }));
     let backs = states().into_iter().filter(|stage| {
         matches!(
             stage,
             StageState::Running(_)
                 | StageState::Failing { .. }
-                | StageState::Conflicted { .. }
-                | StageState::MergeHeld { .. }
+                | StageState::Conflicted(_)
+                | StageState::MergeFailed { .. }
         )
     });
     for back in backs {
-        found.extend(CASES.map(|case| StageState::Review { case, back: Box::new(back.clone()) }));
+        let review = |question| StageState::Review { question, back: Box::new(back.clone()) };
+        found.extend(questions().into_iter().map(review));
     }
-    found.extend(FAILURES.map(|failure| StageState::Blocked { attempt: 1, failure }));
-    let commit = || CommitId(Text::new("c"));
+    let attempt = || StageAttempt::numbered(1);
+    found.extend(FAILURES.map(|failure| StageState::Blocked { attempt: attempt(), failure, why: None }));
     let mut all = Vec::new();
-    for stage in found {
-        for is_held in [false, true] {
-            let stage = match &stage {
-                StageState::Ready(turn) => StageState::Ready(ReadyStage { is_held, ..turn.clone() }),
-                stage => stage.clone(),
-            };
-            let is_merge = matches!(
-                stage,
-                StageState::Review {
-                    case: ReviewReason::Merge | ReviewReason::Held | ReviewReason::Unreviewed,
-                    ..
-                }
-            );
-            let is_disputed = matches!(stage, StageState::Review { case: ReviewReason::Disputed, .. });
-            let mut standing = StageEntry::new(stage);
-            standing.is_held = is_held && !standing.stage.is_over();
-            standing.worktree = Some(commit());
-            standing.verified =
-                is_merge.then(|| Verified { attempt: 1, head: commit(), tree: commit(), base: commit() });
-            standing.dispute = is_disputed.then(|| Dispute { check: Text::new("make"), why: Text::new("w") });
-            all.push(standing);
+    for state in found {
+        for hold in [Hold::No, Hold::Yes] {
+            let mut entry = StageEntry::new(state.clone());
+            entry.hold = if entry.state.is_over() { Hold::No } else { hold };
+            let base = CommitId(Text::new("c"));
+            entry.worktree = Worktree::Present { base, setup: WorktreeSetup::default() };
+            all.push(entry);
         }
     }
     all
@@ -124,12 +112,12 @@ fn standings() -> Vec<StageEntry> {
 fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
     let admin = CommandSender::Person { name: Text::new("ada"), role: CommandRole::Admin };
     let id = StageId::new("a");
-    for standing in standings() {
+    for entry in entries() {
         let mut run = run();
-        run.stand(&id, standing.clone());
-        let offered = allowed(&run, &standing);
+        run.stand(&id, entry.clone());
+        let offered = allowed(&run, &entry);
         for &name in StageCommandKind::ALL {
-            let told = format!("{name:?} of {:?}", standing.stage);
+            let told = format!("{name:?} of {:?}", entry.state);
             match authorize(&run, &admin, &id, &said(name)) {
                 Ok(record) => {
                     assert!(offered.contains(&name), "not offered, and heard: {told}");
@@ -141,7 +129,7 @@ fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
                 Err(why) => assert!(!offered.contains(&name), "offered, and refused with {why:?}: {told}"),
             }
         }
-        assert_eq!(offered.is_empty(), standing.stage.is_over(), "{:?}", standing.stage);
+        assert_eq!(offered.is_empty(), entry.state.is_over(), "{:?}", entry.state);
     }
 }
 
@@ -149,19 +137,19 @@ fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
 fn whoever_is_asked_is_told_what_happened_where_it_shows_and_what_can_be_said() {
     let id = StageId::new("a");
     let mut lines = Vec::new();
-    for standing in standings().into_iter().filter(|standing| !standing.is_held) {
+    for entry in entries().into_iter().filter(|entry| !entry.is_held()) {
         let mut run = run();
-        run.stand(&id, standing.clone());
+        run.stand(&id, entry.clone());
         let asked = asked(&run, &id).unwrap();
-        if let StageState::Review { .. } | StageState::Blocked { .. } = standing.stage {
-            assert!(!asked.what[0].is_empty() && !asked.look.is_empty(), "{:?}", standing.stage);
-            assert!(asked.words.len() > 2, "{:?}", standing.stage);
+        if let StageState::Review { .. } | StageState::Blocked { .. } = entry.state {
+            assert!(!asked.what[0].is_empty() && !asked.look.is_empty(), "{:?}", entry.state);
+            assert!(asked.words.len() > 2, "{:?}", entry.state);
             lines.push(asked.what[0].clone());
         }
         assert!(asked.words.iter().all(|word| word.least_role() >= CommandRole::User));
     }
     lines.sort();
     lines.dedup();
-    // A conflict that cannot be resolved is the same in both.
-    assert_eq!(lines.len(), CASES.len() + FAILURES.len() - 1, "each says something else: {lines:#?}");
+    // A conflict that cannot be resolved is the same in both. A hold says whether there is work that passed.
+    assert_eq!(lines.len(), questions().len() + FAILURES.len(), "each says something else: {lines:#?}");
 }

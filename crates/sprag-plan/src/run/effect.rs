@@ -10,7 +10,7 @@ use super::Run;
 use super::wire::WireEffect;
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::spec::client::ClientName;
-use crate::stage::StageFailure;
+use crate::stage::{ReviewDemand, StageFailure};
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,17 +175,6 @@ impl Effect {
     pub fn is_spawn(&self) -> bool {
         matches!(self, Effect::Stage { step: StageStep::Spawn, .. })
     }
-}
-
-/// Which verdict on a change will do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewDemand {
-    /// Also one that was given before.
-    #[default]
-    Any,
-    /// A person wants to have it looked at once more.
-    Another,
 }
 
 /// What an agent at work is told.

@@ -34,10 +34,10 @@ use super::spec::client::StageClient;
 use super::spec::scope_overlap::{ScopeShape, overlaps};
 use super::spec::{MergeMode, Plan};
 use super::stage::state::StageState;
-use super::stage::{StageEvent, Transition, transition};
+use super::stage::{LaunchState, StageEvent, Transition, transition};
 pub use apply_command::open_tasks;
 pub use notices::nearly_key;
-pub use stage_entry::{Dispute, PersonAnswer, Reviewable, StageEntry};
+pub use stage_entry::{PersonAnswer, StageCounters, StageEntry, Worktree};
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -47,7 +47,7 @@ pub struct Run {
     pub id: Text<64>,
     plan: Plan,
     epoch: u64,
-    standings: BTreeMap<StageId, StageEntry>,
+    entries: BTreeMap<StageId, StageEntry>,
     queue: MergeQueue,
     /// How many effects each entry of the queue has had.
     tries: BTreeMap<u64, u32>,
@@ -106,7 +106,7 @@ impl Run {
             id: run.clone(),
             plan: (**plan).clone(),
             epoch: 0,
-            standings: BTreeMap::new(),
+            entries: BTreeMap::new(),
             queue: MergeQueue::new(trunk.clone(), DEPTH),
             tries: BTreeMap::new(),
             open: BTreeMap::new(),
@@ -144,8 +144,8 @@ impl Run {
             RunRecord::EffectBegun { key, epoch, effect } => {
                 self.epoch = self.epoch.max(*epoch);
                 self.open.insert(key.clone(), effect.clone());
-                let standing = effect.stage(self).and_then(|stage| self.standings.get(stage));
-                if let Some(moves) = standing.map(|standing| standing.moves) {
+                let entry = effect.stage(self).and_then(|stage| self.entries.get(stage));
+                if let Some(moves) = entry.map(|entry| entry.counters.moves) {
                     self.since.entry(key.clone()).or_insert(moves);
                 }
                 self.record_start(key, effect);
@@ -158,8 +158,8 @@ impl Run {
                 }
             }
             RunRecord::WorktreeLost { stage } => {
-                if let Some(standing) = self.standings.get_mut(stage) {
-                    standing.worktree = None;
+                if let Some(entry) = self.entries.get_mut(stage) {
+                    entry.worktree.lose();
                 }
             }
             RunRecord::Foreign { head } => self.take_foreign(head),
@@ -188,18 +188,18 @@ impl Run {
         self.epoch
     }
 
-    pub fn standing(&self, stage: &StageId) -> Option<&StageEntry> {
-        self.standings.get(stage)
+    pub fn entry(&self, stage: &StageId) -> Option<&StageEntry> {
+        self.entries.get(stage)
     }
 
     /// For tests that begin in the middle.
     #[cfg(test)]
-    pub(crate) fn stand(&mut self, stage: &StageId, standing: StageEntry) {
-        self.standings.insert(stage.clone(), standing);
+    pub(crate) fn stand(&mut self, stage: &StageId, entry: StageEntry) {
+        self.entries.insert(stage.clone(), entry);
     }
 
-    pub fn standings(&self) -> impl Iterator<Item = (&StageId, &StageEntry)> {
-        self.standings.iter()
+    pub fn entries(&self) -> impl Iterator<Item = (&StageId, &StageEntry)> {
+        self.entries.iter()
     }
 
     pub fn open(&self) -> &BTreeMap<EffectKey, Effect> {
@@ -208,9 +208,9 @@ impl Run {
 
     /// Its stage has moved since it was begun, or is looked at by another plan: it was begun for what is no more.
     pub fn is_late(&self, key: &EffectKey, effect: &Effect) -> bool {
-        let standing = effect.stage(self).and_then(|stage| self.standings.get(stage));
-        let has_moved = standing
-            .is_some_and(|standing| self.since.get(key).is_some_and(|moves| *moves != standing.moves));
+        let entry = effect.stage(self).and_then(|stage| self.entries.get(stage));
+        let has_moved = entry
+            .is_some_and(|entry| self.since.get(key).is_some_and(|moves| *moves != entry.counters.moves));
         has_moved || self.outdated.contains(key)
     }
 
@@ -301,20 +301,20 @@ impl Run {
 
     /// Every stage is merged or skipped.
     pub fn is_over(&self) -> bool {
-        self.standings.values().all(|standing| standing.stage.is_over())
+        self.entries.values().all(|entry| entry.state.is_over())
     }
 
     /// Stages that are not in the plan any more, and checks that were given up.
     fn drop_stages(&mut self) {
         let plan = &self.plan;
-        self.standings.retain(|id, standing| plan.find(id.as_str()).is_some() || standing.is_begun());
-        let ids: Vec<StageId> = self.standings.keys().cloned().collect();
+        self.entries.retain(|id, entry| plan.find(id.as_str()).is_some() || entry.is_begun());
+        let ids: Vec<StageId> = self.entries.keys().cloned().collect();
         ids.iter().for_each(|id| apply_command::relax(self, id));
     }
 
     /// Stages that count as merged, and as which commit.
     pub fn merged(&self) -> impl Iterator<Item = (&StageId, &CommitId)> {
-        self.standings.iter().filter_map(|(id, standing)| match &standing.stage {
+        self.entries.iter().filter_map(|(id, entry)| match &entry.state {
             StageState::Done { merged } => Some((id, merged.commit())),
             _ => None,
         })
@@ -324,14 +324,14 @@ impl Run {
     pub fn is_settled(&self) -> bool {
         self.is_over()
             && self.open.is_empty()
-            && self.standings.values().all(|standing| standing.worktree.is_none() || standing.is_left)
+            && self.entries.values().all(|entry| entry.worktree.is_settled())
     }
 
     /// New stages of the plan, and who waits for whom by now.
     fn take_stages(&mut self) {
         for spec in self.plan.stages() {
             let waiting = StageState::Waiting { on: spec.dependencies.clone() };
-            self.standings.entry(spec.id.clone()).or_insert_with(|| StageEntry::new(waiting));
+            self.entries.entry(spec.id.clone()).or_insert_with(|| StageEntry::new(waiting));
         }
         let scopes: Vec<ScopeShape> =
             self.plan.stages().iter().map(|spec| ScopeShape::new(&spec.scope)).collect();
@@ -345,26 +345,27 @@ impl Run {
     fn recheck_waiting(&mut self, id: &StageId) {
         let Some(spec) = self.plan.find(id.as_str()) else { return };
         let is_done = |need: &StageId| {
-            matches!(self.standings.get(need), Some(StageEntry { stage: StageState::Done { .. }, .. }))
+            matches!(self.entries.get(need), Some(StageEntry { state: StageState::Done { .. }, .. }))
         };
         let on: Vec<StageId> = spec.dependencies.iter().filter(|need| !is_done(need)).cloned().collect();
-        let Some(standing) = self.standings.get_mut(id) else { return };
-        if !matches!(standing.stage, StageState::Waiting { .. }) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        if !matches!(entry.state, StageState::Waiting { .. }) {
             return;
         }
         if on.is_empty() {
             self.apply_event(id, &StageEvent::Freed);
         } else {
-            standing.stage = StageState::Waiting { on };
+            entry.state = StageState::Waiting { on };
         }
     }
 
     fn apply_event(&mut self, id: &StageId, what: &StageEvent) {
-        let Some(standing) = self.standings.get_mut(id) else { return };
-        standing.update_hold(what);
-        let Transition::To(to) = transition(&standing.stage, what) else { return };
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let result = transition(&entry.state, what, entry.hold);
+        entry.update_hold(what);
+        let Transition::To(to) = result else { return };
         let is_done = matches!(to, StageState::Done { .. });
-        standing.enter_state(to, what);
+        entry.set_state(to, what);
         if is_done {
             let place = self.plan.place(id.as_str());
             let wanted: Vec<StageId> = place
@@ -407,8 +408,10 @@ impl Run {
                     }
                     _ => {}
                 }
-                if let Some(standing) = self.standings.get_mut(stage).filter(|_| step.is_preparation()) {
-                    standing.is_preparing = true;
+                if let Some(entry) = self.entries.get_mut(stage).filter(|_| step.is_preparation()) {
+                    if !entry.state.is_preparing() {
+                        entry.state.set_launch(LaunchState::Preparing);
+                    }
                 }
             }
             Effect::Session { session, step: SessionStep::Kill { reason } } => {
@@ -419,8 +422,8 @@ impl Run {
             }
             Effect::Notify { .. } if self.notified(key) => {}
             Effect::Notify { about, .. } => {
-                if let Some(standing) = about.as_ref().and_then(|stage| self.standings.get_mut(stage)) {
-                    standing.notified = standing.moves;
+                if let Some(entry) = about.as_ref().and_then(|stage| self.entries.get_mut(stage)) {
+                    entry.counters.notified = entry.counters.moves;
                 }
             }
             Effect::Queue { .. } | Effect::Refs(_) => {}
@@ -432,8 +435,8 @@ impl Run {
             return;
         }
         self.ended.insert(session.clone(), (ended.clone(), at));
-        if let Some(standing) = self.standings.get_mut(stage) {
-            standing.crashes = retry::crashes(standing.crashes, ended);
+        if let Some(entry) = self.entries.get_mut(stage) {
+            entry.counters.crashes = retry::crashes(entry.counters.crashes, ended);
         }
         match ended {
             SessionOutcome::Well => self.crashes.clear(),

@@ -28,7 +28,7 @@ pub(crate) fn backoff(first: Seconds, attempt: u32) -> i64 {
 /// What the end of its session means for a stage at work.
 pub(crate) fn follows(
     ended: &SessionOutcome,
-    standing: &StageEntry,
+    entry: &StageEntry,
     spec: &StageSpec,
     first: Seconds,
     at: Timestamp,
@@ -39,8 +39,8 @@ pub(crate) fn follows(
         SessionOutcome::Stopped => StageEvent::Paused { until: None },
         SessionOutcome::RateLimited { until } => StageEvent::Paused { until: Some(bounded(*until, at)) },
         SessionOutcome::Failed { failure, .. } => {
-            let attempt = standing.stage.attempt();
-            let is_spent = attempt > u32::from(spec.retries) || standing.crashes >= CRASHES;
+            let attempt = entry.state.attempt();
+            let is_spent = attempt > u32::from(spec.retries) || entry.counters.crashes >= CRASHES;
             let again = (is_retried(*failure) && !is_spent).then(|| at.plus_seconds(backoff(first, attempt)));
             StageEvent::Failed { failure: *failure, again }
         }

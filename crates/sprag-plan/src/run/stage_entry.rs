@@ -1,274 +1,262 @@
-//! Where a stage stands in a run: its state, and what was done for it that no state tells.
+//! The entry of a stage in a run: its state, and what lasts through several states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sprag_base::text::Text;
 
 use crate::ids::{CommitId, EffectKey};
-use crate::merge::merge_failure::MergeFailure;
-use crate::merge::queue::Verified;
-use crate::run::effect::{BriefKind, ReviewDemand};
-use crate::spec::client::ClientName;
 use crate::spec::values::Slug;
 use crate::stage::command::StageCommand;
 use crate::stage::state::StageState;
-use crate::stage::{ReadyStage, StageEvent, StageFailure};
+use crate::stage::{Hold, StageEvent};
 
-/// A check that is said to be wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dispute {
-    pub check: Text<300>,
-    pub why: Text<1000>,
+/// Answers that are kept for one stage.
+const MAX_ANSWERS: usize = 50;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageEntry {
+    pub state: StageState,
+    pub worktree: Worktree,
+    /// The last agent. No other agent starts before it is gone.
+    pub session: Option<EffectKey>,
+    pub hold: Hold,
+    pub waivers: Waivers,
+    pub results: StageResults,
+    pub answers: PersonAnswers,
+    pub counters: StageCounters,
 }
 
-/// What a person has answered, and what that was asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Worktree {
+    #[default]
+    Absent,
+    Present {
+        base: CommitId,
+        setup: WorktreeSetup,
+    },
+    /// The stage starts again: the worktree and its branch go before anything else. Someone may have deleted the
+    /// worktree; the branch is still there.
+    Discarding {
+        base: Option<CommitId>,
+    },
+    Salvaged {
+        base: CommitId,
+    },
+    /// It could not be kept or removed; a person has to look.
+    Left {
+        base: CommitId,
+    },
+}
+
+/// What was done in a worktree before its first agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorktreeSetup {
+    pub is_set_up: bool,
+    /// The checks passed that have to pass before the stage.
+    pub is_checked: bool,
+}
+
+impl Worktree {
+    /// Returns the commit it was made from, while there is one.
+    pub fn base(&self) -> Option<&CommitId> {
+        match self {
+            Worktree::Absent => None,
+            Worktree::Present { base, .. } | Worktree::Salvaged { base } | Worktree::Left { base } => {
+                Some(base)
+            }
+            Worktree::Discarding { base } => base.as_ref(),
+        }
+    }
+
+    pub fn is_discarding(&self) -> bool {
+        matches!(self, Worktree::Discarding { .. })
+    }
+
+    /// Reports whether nothing is left to be cleared away.
+    pub fn is_settled(&self) -> bool {
+        matches!(self, Worktree::Left { .. }) || self.base().is_none()
+    }
+
+    pub(super) fn discard(&mut self) {
+        if let Some(base) = self.base().cloned() {
+            *self = Worktree::Discarding { base: Some(base) };
+        }
+    }
+
+    /// Someone has deleted it.
+    pub(super) fn lose(&mut self) {
+        *self = match self {
+            Worktree::Discarding { .. } => Worktree::Discarding { base: None },
+            _ => Worktree::Absent,
+        };
+    }
+
+    /// Returns what was done in it, while it is of use.
+    pub(super) fn setup_mut(&mut self) -> Option<&mut WorktreeSetup> {
+        match self {
+            Worktree::Present { setup, .. } => Some(setup),
+            _ => None,
+        }
+    }
+}
+
+/// Checks that do not count for a stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waivers {
+    /// Checks that were given up because someone disputed them.
+    pub checks: Vec<Text<300>>,
+    /// Why its own checks count no more.
+    pub bypass: Option<Text<300>>,
+}
+
+/// What the agents of a stage have reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StageResults {
+    pub done_tasks: BTreeSet<Slug>,
+    pub outputs: BTreeMap<Slug, Text<2000>>,
+}
+
+/// Answers of people, and how many of them an agent has got.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PersonAnswers {
+    pub all: Vec<PersonAnswer>,
+    pub delivered: usize,
+}
+
+/// An answer of a person, and its question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonAnswer {
-    /// `None`: nobody had asked.
+    /// `None`: no agent had asked.
     pub to: Option<Text<1000>>,
     pub text: Text<2000>,
 }
 
-/// What was found good, and who is to look at it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reviewable {
-    pub head: CommitId,
-    pub tree: CommitId,
-    pub by: ClientName,
+impl PersonAnswers {
+    pub(super) fn keep(&mut self, to: Option<Text<1000>>, text: Text<2000>) {
+        if self.all.len() < MAX_ANSWERS {
+            self.all.push(PersonAnswer { to, text });
+        }
+    }
+
+    /// Returns an answer that no agent has got.
+    pub fn undelivered(&self) -> Option<&str> {
+        self.all.get(self.delivered).map(|answer| answer.text.as_str())
+    }
+
+    /// Reports whether someone has answered this, though the agent may not have got it yet.
+    pub fn has_answer_to(&self, question: &Text<1000>) -> bool {
+        self.all.last().is_some_and(|last| last.to.as_ref() == Some(question))
+    }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct StageEntry {
-    pub stage: StageState,
-    /// What its worktree was made from, while there is one.
-    pub worktree: Option<CommitId>,
-    /// How often one was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageCounters {
+    /// Worktrees that were made.
     pub worktrees: u32,
-    pub is_set_up: bool,
-    /// What has to hold before it held.
-    pub is_looked_over: bool,
-    /// It was chosen, and its agent is about to start.
-    pub is_preparing: bool,
-    pub is_briefed: bool,
     /// Briefs that were written.
     pub briefs: u32,
-    /// What its next agent is told.
-    pub brief: BriefKind,
-    /// The last agent it has had. Nobody follows it before it is gone.
-    pub session: Option<EffectKey>,
     /// Agents it has had.
     pub spawns: u32,
-    /// Claims that were looked at.
+    /// Claims that were checked.
     pub claims: u32,
+    /// Changes of its state, and after how many of them a person was notified.
+    pub moves: u32,
+    pub notified: u32,
+    /// Agents that handed over since a person last gave a command.
+    pub handoffs: u32,
     /// Crashes in a row without a commit.
     pub crashes: u8,
     /// Claims in a row that came with no change.
     pub unchanged: u8,
-    /// What was found good and waits for a person.
-    pub verified: Option<Verified>,
-    pub is_salvaged: bool,
-    /// Its worktree could not be kept or taken away, and is somebody's who looks.
-    pub is_left: bool,
-    /// Changes of its state, and after how many of them somebody was told.
-    pub moves: u32,
-    pub notified: u32,
-    /// The agent that has said it is done, of those that resolve a conflict.
-    pub claimed: Option<EffectKey>,
-    /// It was asked by a word: that its agent is at work does not mean that it was answered.
-    pub is_asked: bool,
-    /// What people have answered, and how many of them an agent was told.
-    pub answers: Vec<PersonAnswer>,
-    pub told: usize,
-    /// Tasks that are done.
-    pub ticked: BTreeSet<Slug>,
-    pub outputs: BTreeMap<Slug, Text<2000>>,
-    pub dispute: Option<Dispute>,
-    /// Checks that were given up because somebody disputed them.
-    pub waived: Vec<Text<300>>,
-    /// Why its own checks count no more.
-    pub bypass: Option<Text<300>>,
-    /// Which verdict on it will do.
-    pub sought: ReviewDemand,
-    /// What its checks were good for, until somebody else has looked at it.
-    pub reviewable: Option<Reviewable>,
-    /// Why it was blocked, in the words of whoever did; or why nobody has reviewed it.
-    pub why: Option<Text<300>>,
-    /// What is in its worktree is to go before anything else.
-    pub is_resetting: bool,
-    /// Why it was red when merged, until it is good again.
-    pub red: Option<MergeFailure>,
-    /// Agents that handed over since a person last had a say.
-    pub handoffs: u32,
-    /// What was red of the last try to resolve its conflict.
-    pub unresolved: Option<Text<4000>>,
-    /// What ended the agent before, if that was a failure.
-    pub failed: Option<StageFailure>,
-    /// A person says: nobody new is started for it, and it is not merged.
-    pub is_held: bool,
 }
 
 impl StageEntry {
-    pub fn new(stage: StageState) -> StageEntry {
+    pub fn new(state: StageState) -> StageEntry {
         StageEntry {
-            stage,
-            worktree: None,
-            worktrees: 0,
-            is_set_up: false,
-            is_looked_over: false,
-            is_preparing: false,
-            is_briefed: false,
-            briefs: 0,
-            brief: BriefKind::Stage,
+            state,
+            worktree: Worktree::Absent,
             session: None,
-            spawns: 0,
-            claims: 0,
-            crashes: 0,
-            unchanged: 0,
-            verified: None,
-            is_salvaged: false,
-            is_left: false,
-            moves: 0,
-            notified: 0,
-            claimed: None,
-            is_asked: false,
-            answers: Vec::new(),
-            told: 0,
-            ticked: BTreeSet::new(),
-            outputs: BTreeMap::new(),
-            dispute: None,
-            waived: Vec::new(),
-            bypass: None,
-            sought: ReviewDemand::Any,
-            reviewable: None,
-            why: None,
-            is_resetting: false,
-            red: None,
-            handoffs: 0,
-            unresolved: None,
-            failed: None,
-            is_held: false,
+            hold: Hold::No,
+            waivers: Waivers::default(),
+            results: StageResults::default(),
+            answers: PersonAnswers::default(),
+            counters: StageCounters::default(),
         }
     }
 
-    /// What a person says about that which comes next holds whatever the stage is doing.
-    pub(super) fn update_hold(&mut self, what: &StageEvent) {
-        match what {
-            StageEvent::Command { command: StageCommand::Hold, .. } => self.is_held = !self.stage.is_over(),
-            StageEvent::Command { command: StageCommand::Release, .. } => self.is_held = false,
+    /// Takes the next state. Its data came with it, and the data of the state before goes with that.
+    pub(super) fn set_state(&mut self, to: StageState, event: &StageEvent) {
+        let counters = &mut self.counters;
+        match event {
+            // A person has looked: earlier failures count no more.
+            StageEvent::Command { .. } | StageEvent::Approved { .. } | StageEvent::Outdated => {
+                (counters.handoffs, counters.crashes, counters.unchanged) = (0, 0, 0);
+            }
+            StageEvent::ChecksPassed { .. } | StageEvent::Queued { .. } => counters.unchanged = 0,
             _ => {}
         }
-    }
-
-    /// Takes the next state, and drops what belonged to the one before.
-    pub(super) fn enter_state(&mut self, to: StageState, what: &StageEvent) {
-        let is_told = matches!(what, StageEvent::Command { .. } | StageEvent::Approved { .. });
-        if let StageEvent::Approved { .. }
-        | StageEvent::Command {
-            command:
-                StageCommand::Retry
-                | StageCommand::Resume { .. }
-                | StageCommand::Reset
-                | StageCommand::Skip { .. },
-            ..
-        } = what
-        {
-            self.is_held = false;
-        }
-        let to = match to {
-            StageState::Ready(turn) => StageState::Ready(ReadyStage { is_held: self.is_held, ..turn }),
-            to => to,
-        };
-        if !matches!(to, StageState::Review { .. }) {
-            self.verified = None;
-        }
-        if !matches!(to, StageState::Blocked { .. }) {
-            self.why = None;
-        }
-        if is_told {
-            self.handoffs = 0;
-        }
-        if !matches!(to, StageState::Conflicted { .. }) {
-            self.unresolved = None;
-        }
-        self.brief = match (&self.stage, &to) {
-            (StageState::MergeHeld { .. }, StageState::Ready(_)) => BriefKind::Merge,
-            // Whoever tries it again is told the same.
-            (StageState::Conflicted { .. } | StageState::Review { .. }, StageState::Conflicted { .. }) => {
-                self.brief
-            }
-            (_, StageState::Conflicted { .. }) => BriefKind::MergeConflict,
-            (StageState::Waiting { .. }, StageState::Ready(_)) => BriefKind::Stage,
-            (_, StageState::Ready(turn)) if turn.carry.is_some() => BriefKind::Stage,
-            (_, StageState::Ready(_) | StageState::Failing { .. }) => BriefKind::Recovery,
-            _ => self.brief,
-        };
-        match what {
+        match event {
             StageEvent::Command { command: StageCommand::Reset, .. } => {
-                (self.crashes, self.unchanged, self.verified) = (0, 0, None);
-                self.ticked.clear();
-                self.outputs.clear();
-                self.is_resetting = self.worktree.is_some();
-                self.brief = BriefKind::Stage;
+                self.results = StageResults::default();
+                self.worktree.discard();
+                self.hold = Hold::No;
             }
-            // A person has looked: what went wrong before counts no more.
-            _ if is_told => (self.crashes, self.unchanged) = (0, 0),
-            StageEvent::ChecksPassed { .. } | StageEvent::Queued { .. } => self.unchanged = 0,
+            StageEvent::Approved { .. }
+            | StageEvent::Command {
+                command: StageCommand::Retry | StageCommand::Resume { .. } | StageCommand::Skip { .. },
+                ..
+            } => self.hold = Hold::No,
             _ => {}
         }
-        match (&self.stage, &to) {
-            (StageState::MergeHeld { cause, .. }, _) => self.red = Some(cause.clone()),
-            (_, StageState::Merging { .. }) => self.red = None,
-            _ => {}
-        }
-        self.failed = match what {
-            StageEvent::Failed { failure, .. } => Some(*failure),
-            _ => None,
-        };
-        self.is_preparing = false;
-        self.is_asked = false;
-        self.reviewable = None;
-        self.sought = ReviewDemand::Any;
-        self.claimed = match (&to, what) {
-            (
-                StageState::Conflicted { resolver, .. },
-                StageEvent::Command { command: StageCommand::Verify, .. },
-            ) => resolver.clone(),
-            _ => None,
-        };
-        self.is_briefed = false;
-        self.moves += 1;
-        self.stage = to;
+        self.counters.moves += 1;
+        self.state = to;
     }
 
-    /// Something was done for it that a plan without it would leave behind.
+    /// Sets or ends a hold, whatever the stage is doing.
+    pub(super) fn update_hold(&mut self, event: &StageEvent) {
+        match event {
+            StageEvent::Command { command: StageCommand::Hold, .. } if !self.state.is_over() => {
+                self.hold = Hold::Yes;
+            }
+            StageEvent::Command { command: StageCommand::Hold | StageCommand::Release, .. } => {
+                self.hold = Hold::No;
+            }
+            _ => {}
+        }
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.hold == Hold::Yes
+    }
+
+    /// Reports whether nothing happens before a person gives a command.
+    pub fn needs_person(&self) -> bool {
+        match &self.state {
+            StageState::Asking { .. } | StageState::Review { .. } | StageState::Blocked { .. } => true,
+            StageState::Ready(_) => self.is_held(),
+            _ => false,
+        }
+    }
+
+    /// Reports whether something was done for it that a plan without it would leave behind.
     pub fn is_begun(&self) -> bool {
         let is_idle = matches!(
-            self.stage,
+            self.state,
             StageState::Waiting { .. } | StageState::Ready(_) | StageState::Skipped { .. }
         );
-        !is_idle || self.worktrees > 0 || self.is_preparing
+        !is_idle || self.counters.worktrees > 0 || self.state.is_preparing()
     }
 
-    /// An answer that no agent was told.
-    pub fn untold(&self) -> Option<&str> {
-        self.answers.get(self.told).map(|answer| answer.text.as_str())
-    }
-
-    /// Somebody has answered this, though its agent may not have heard yet.
-    pub fn is_answered(&self, question: &Text<1000>) -> bool {
-        self.answers.last().is_some_and(|last| last.to.as_ref() == Some(question))
-    }
-
-    /// An agent is at work for it, or about to be.
+    /// Reports whether an agent is at work for it, or about to be.
     pub fn is_active(&self) -> bool {
-        match &self.stage {
+        match &self.state {
             StageState::Running(_) | StageState::Failing { .. } | StageState::HandingOff { .. } => true,
-            StageState::Conflicted { resolver, .. } => resolver.is_some() || self.is_preparing,
-            StageState::Ready(_) => self.is_preparing,
+            StageState::Conflicted(conflict) => conflict.resolver.is_some() || self.state.is_preparing(),
+            StageState::Ready(_) => self.state.is_preparing(),
             StageState::Waiting { .. }
             | StageState::Asking { .. }
             | StageState::Merging { .. }
-            | StageState::MergeHeld { .. }
+            | StageState::MergeFailed { .. }
             | StageState::Review { .. }
             | StageState::Blocked { .. }
             | StageState::Skipped { .. }

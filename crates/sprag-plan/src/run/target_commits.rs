@@ -2,11 +2,10 @@
 
 use sprag_base::text::Text;
 
-use super::{Run, StageEntry};
+use super::{Run, StageCounters, StageEntry};
 use crate::ids::{CommitId, StageId};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::{QueueOwner, Verified};
-use crate::run::effect::BriefKind;
 use crate::run::record::TargetHeld;
 use crate::run::target_stage::TargetStage;
 use crate::stage::StageEvent;
@@ -62,8 +61,9 @@ impl Run {
             return;
         };
         let stage = base.stage(self.queue.trunk(), paths.to_vec());
-        let standing = StageEntry { brief: BriefKind::BaseConflict, moves: 1, ..StageEntry::new(stage) };
-        self.standings.insert(base.spec.id.clone(), standing);
+        let counters = StageCounters { moves: 1, ..StageCounters::default() };
+        let entry = StageEntry { counters, ..StageEntry::new(stage) };
+        self.entries.insert(base.spec.id.clone(), entry);
         self.bases.push(base);
         self.plan = plan;
         self.take_stages();
@@ -72,7 +72,7 @@ impl Run {
     /// The stage of ours that is not over, if there is one.
     fn resolving(&self) -> Option<StageId> {
         let id = &self.bases.last()?.spec.id;
-        let is_over = self.standings.get(id).is_none_or(|standing| standing.stage.is_over());
+        let is_over = self.entries.get(id).is_none_or(|entry| entry.state.is_over());
         (!is_over).then(|| id.clone())
     }
 
@@ -86,9 +86,8 @@ impl Run {
 
     /// A stage of ours may have landed: then the target can follow, or has moved on and is looked at again.
     pub(super) fn resolved(&mut self, id: &StageId) {
-        let is_done = |standing: &StageEntry| matches!(standing.stage, StageState::Done { .. });
-        let Some(owed) = self.owed(id).cloned().filter(|_| self.standings.get(id).is_some_and(is_done))
-        else {
+        let is_done = |entry: &StageEntry| matches!(entry.state, StageState::Done { .. });
+        let Some(owed) = self.owed(id).cloned().filter(|_| self.entries.get(id).is_some_and(is_done)) else {
             return;
         };
         self.target = owed;

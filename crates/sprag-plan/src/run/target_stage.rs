@@ -9,6 +9,7 @@ use crate::ids::{CommitId, StageId};
 use crate::merge::queue::Verified;
 use crate::spec::values::BranchName;
 use crate::spec::{EmptyWork, Plan, StageKind, StageScope, StageSpec};
+use crate::stage::StageConflict;
 use crate::stage::state::StageState;
 
 /// Paths that are named to whoever resolves it.
@@ -56,7 +57,7 @@ impl TargetStage {
     /// How it begins: its work is what is on the trunk, and does not merge.
     pub fn stage(&self, trunk: &CommitId, paths: Vec<Text<400>>) -> StageState {
         let verified = Verified { attempt: 1, head: trunk.clone(), tree: trunk.clone(), base: trunk.clone() };
-        StageState::Conflicted { verified, against: self.owed.clone(), paths, resolver: None, tries: 0 }
+        StageState::Conflicted(StageConflict::new(verified, self.owed.clone(), paths))
     }
 }
 
@@ -90,7 +91,7 @@ fn like<'a>(run: &'a Run, paths: &[Text<400>]) -> Option<&'a StageSpec> {
         StageKind::Knowledge | StageKind::KnowledgeDistill => false,
     };
     let is_merged = |spec: &&StageSpec| {
-        run.standing(&spec.id).is_some_and(|standing| matches!(standing.stage, StageState::Done { .. }))
+        run.entry(&spec.id).is_some_and(|entry| matches!(entry.state, StageState::Done { .. }))
     };
     let is_in_it = |spec: &&StageSpec| paths.iter().any(|path| spec.scope.holds(path.as_str()));
     let plan: &Plan = run.plan();

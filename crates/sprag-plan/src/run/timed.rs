@@ -65,7 +65,7 @@ impl Timed {
             self.sessions.entry(key.clone()).or_insert(at);
         }
         let Some(stage) = stage else { return };
-        let is_over = self.run.standing(&stage).is_some_and(|standing| standing.stage.is_over());
+        let is_over = self.run.entry(&stage).is_some_and(|entry| entry.state.is_over());
         let is_work = matches!(record, RunRecord::EffectBegun { effect, .. } if is_work(effect));
         if is_work || is_over {
             let span = self.stages.entry(stage).or_insert(StageTimes { begun: at, ended: None });

@@ -6,11 +6,12 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::effect::{
-    BriefKind, CheckPhase, Effect, KillReason, NudgeTopic, QueueStep, RefStep, ReviewDemand, ReviewJob,
-    SessionStep, StageStep,
+    BriefKind, CheckPhase, Effect, KillReason, NudgeTopic, QueueStep, RefStep, ReviewJob, SessionStep,
+    StageStep,
 };
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::spec::client::ClientName;
+use crate::stage::ReviewDemand;
 
 /// Writes both directions from one table of rows. Each side of a row is a pattern and an expression.
 macro_rules! both_ways {

@@ -1,13 +1,15 @@
-//! What a stage of a plan is doing. Each state carries what belongs to it, and `step` is the one relation
-//! between them: total, so that what means nothing in a state leaves it as it is and says so.
+//! The states of a stage. Each carries its data, and `transition` is the one relation between them: total, so that an
+//! event that means nothing in a state leaves it unchanged and says so.
 
 pub mod command;
+mod review;
 pub mod state;
 #[cfg(test)]
 mod tests;
 mod transition;
 pub mod transition_table;
 mod wire;
+mod work;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,65 +22,14 @@ use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::Verified;
 use crate::stage::command::StageCommand;
 use crate::stage::wire::WireEvent;
+pub use review::{Dispute, ReviewQuestion, ReviewReason};
 pub use transition::{FIXES, TRIES, Transition, transition};
+pub use work::{
+    Hold, LaunchState, Phase, QuestionSource, ReadyStage, Resolver, ReviewDemand, Reviewable, StageAttempt,
+    StageConflict, StageWork, StartReason, Verification,
+};
 
-/// A stage that may start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadyStage {
-    /// From 1.
-    pub attempt: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub not_before: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_held: bool,
-    /// What the agent before left for this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub carry: Option<Text<64>>,
-}
-
-/// A stage that an agent works at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StageWork {
-    pub attempt: u32,
-    pub session: EffectKey,
-    /// What it started from.
-    pub base: CommitId,
-    pub phase: Phase,
-    /// How often checks have sent it back.
-    pub fixes: u8,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    Work,
-    /// The agent says that it is done, and Sprag looks.
-    Verify,
-}
-
-/// Why a person is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewReason {
-    /// The plan says that a person merges.
-    Merge,
-    /// Sent back too often.
-    Checks,
-    /// A check is said to be wrong.
-    Disputed,
-    /// Nothing was changed, or something was left over.
-    NoChange,
-    /// Files nobody may touch were touched.
-    Protected,
-    Conflict,
-    Red,
-    /// A person holds what comes next.
-    Held,
-    /// Its checks are good, and nobody but its author has looked at it.
-    Unreviewed,
-}
-
-/// Why a stage cannot go on. Found from exit codes, streams and hooks, never from prose.
+/// Why a stage cannot continue. Found from exit codes, streams and hooks, never from prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageFailure {
@@ -110,6 +61,7 @@ pub enum StageEvent {
     },
     Asked {
         question: Text<1000>,
+        source: QuestionSource,
     },
     Answered,
     /// The agent says that it is done.
@@ -176,4 +128,10 @@ pub enum StageEvent {
         by: Text<64>,
         command: StageCommand,
     },
+    /// A person is asked about work or words that the fold knows.
+    ReviewAsked {
+        question: ReviewQuestion,
+    },
+    /// The plan asks for something else: work that waits for a person is checked again.
+    Outdated,
 }

@@ -1,17 +1,17 @@
 //! The state of a stage.
 
-use serde::{Deserialize, Serialize};
-
 use sprag_base::text::Text;
 
-use crate::ids::{CommitId, EffectKey, StageId};
+use crate::ids::{EffectKey, StageId};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
 use crate::merge::queue::Verified;
-use crate::stage::{ReadyStage, ReviewReason, StageFailure, StageWork};
+use crate::stage::{
+    LaunchState, Phase, QuestionSource, ReadyStage, Resolver, ReviewQuestion, StageAttempt, StageConflict,
+    StageFailure, StageWork, Verification,
+};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StageState {
     /// Something it builds on is not merged yet.
     Waiting {
@@ -23,41 +23,39 @@ pub enum StageState {
     Asking {
         work: StageWork,
         question: Text<1000>,
+        source: QuestionSource,
     },
-    /// Its agent's context is full, and the next one is told where it was.
+    /// The context of its agent is full, and the next one gets a handoff.
     HandingOff {
         work: StageWork,
         why: Text<300>,
     },
-    /// Its checks have failed, and its agent is to mend it.
+    /// Its checks have failed, and its agent is to fix that.
     Failing {
         work: StageWork,
         report: Text<4000>,
+        launch: LaunchState,
     },
     Merging {
         verified: Verified,
         entry: u64,
     },
-    Conflicted {
-        verified: Verified,
-        against: CommitId,
-        paths: Vec<Text<400>>,
-        resolver: Option<EffectKey>,
-        tries: u8,
-    },
-    /// Merged with what is there it is red.
-    MergeHeld {
+    Conflicted(StageConflict),
+    /// Checks fail after the merge.
+    MergeFailed {
         verified: Verified,
         cause: MergeFailure,
     },
     /// A person decides.
     Review {
-        case: ReviewReason,
+        question: ReviewQuestion,
         back: Box<StageState>,
     },
     Blocked {
-        attempt: u32,
+        attempt: StageAttempt,
         failure: StageFailure,
+        /// In the words of its agent, of a person or of a program.
+        why: Option<Text<300>>,
     },
     Skipped {
         by: Text<64>,
@@ -71,18 +69,28 @@ pub enum StageState {
 impl StageState {
     /// How often it was tried, this time included.
     pub fn attempt(&self) -> u32 {
+        self.current_attempt().number
+    }
+
+    pub fn current_attempt(&self) -> StageAttempt {
         match self {
-            StageState::Waiting { .. } | StageState::Skipped { .. } | StageState::Done { .. } => 0,
-            StageState::Ready(turn) => turn.attempt,
+            StageState::Waiting { .. } | StageState::Skipped { .. } | StageState::Done { .. } => {
+                StageAttempt::default()
+            }
+            StageState::Ready(ReadyStage { attempt, .. }) | StageState::Blocked { attempt, .. } => {
+                attempt.clone()
+            }
             StageState::Running(work)
             | StageState::Asking { work, .. }
             | StageState::HandingOff { work, .. }
-            | StageState::Failing { work, .. } => work.attempt,
-            StageState::Merging { verified, .. }
-            | StageState::Conflicted { verified, .. }
-            | StageState::MergeHeld { verified, .. } => verified.attempt,
-            StageState::Review { back, .. } => back.attempt(),
-            StageState::Blocked { attempt, .. } => *attempt,
+            | StageState::Failing { work, .. } => work.attempt.clone(),
+            StageState::Merging { verified, .. } | StageState::Conflicted(StageConflict { verified, .. }) => {
+                StageAttempt::numbered(verified.attempt)
+            }
+            StageState::MergeFailed { verified, cause } => {
+                StageAttempt { number: verified.attempt, merge_failure: Some(cause.clone()) }
+            }
+            StageState::Review { back, .. } => back.current_attempt(),
         }
     }
 
@@ -93,30 +101,74 @@ impl StageState {
             | StageState::Asking { work, .. }
             | StageState::HandingOff { work, .. }
             | StageState::Failing { work, .. } => Some(&work.session),
-            StageState::Conflicted { resolver, .. } => resolver.as_ref(),
+            StageState::Conflicted(conflict) => conflict.resolver.as_ref().map(|resolver| &resolver.session),
             StageState::Review { back, .. } => back.session(),
             StageState::Waiting { .. }
             | StageState::Ready(_)
             | StageState::Merging { .. }
-            | StageState::MergeHeld { .. }
+            | StageState::MergeFailed { .. }
             | StageState::Blocked { .. }
             | StageState::Skipped { .. }
             | StageState::Done { .. } => None,
         }
     }
 
+    /// Returns how far the start of its next agent is prepared, where one may start.
+    pub fn launch(&self) -> Option<LaunchState> {
+        match self {
+            StageState::Ready(ReadyStage { launch, .. })
+            | StageState::Failing { launch, .. }
+            | StageState::Conflicted(StageConflict { launch, .. }) => Some(*launch),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_launch(&mut self, to: LaunchState) {
+        if let StageState::Ready(ReadyStage { launch, .. })
+        | StageState::Failing { launch, .. }
+        | StageState::Conflicted(StageConflict { launch, .. }) = self
+        {
+            *launch = to;
+        }
+    }
+
+    pub fn is_preparing(&self) -> bool {
+        self.launch().is_some_and(|launch| launch != LaunchState::Idle)
+    }
+
+    /// Returns the check of a claim that is under way.
+    pub(crate) fn verification_mut(&mut self) -> Option<&mut Verification> {
+        match self {
+            StageState::Running(StageWork { phase: Phase::Verifying(verification), .. })
+            | StageState::Conflicted(StageConflict {
+                resolver: Some(Resolver { verification, .. }), ..
+            }) => Some(verification),
+            _ => None,
+        }
+    }
+
+    /// Returns the state as a review leads back to it: with nothing under way.
+    pub(super) fn at_rest(&self) -> StageState {
+        match self.clone() {
+            StageState::Running(work) if work.phase.is_verifying() => {
+                StageState::Running(work.in_phase(Phase::Verifying(Verification::default())))
+            }
+            StageState::Conflicted(conflict) => StageState::Conflicted(StageConflict {
+                resolver: conflict.resolver.map(|resolver| Resolver::new(resolver.session)),
+                last_report: None,
+                launch: LaunchState::Idle,
+                ..conflict
+            }),
+            mut state => {
+                state.set_launch(LaunchState::Idle);
+                state
+            }
+        }
+    }
+
     /// Nothing changes it any more.
     pub fn is_over(&self) -> bool {
         matches!(self, StageState::Skipped { .. } | StageState::Done { .. })
-    }
-
-    /// Nothing happens before a person says something.
-    pub fn is_a_persons(&self) -> bool {
-        match self {
-            StageState::Asking { .. } | StageState::Review { .. } | StageState::Blocked { .. } => true,
-            StageState::Ready(turn) => turn.is_held,
-            _ => false,
-        }
     }
 
     pub fn name(&self) -> &'static str {
@@ -128,8 +180,8 @@ impl StageState {
             StageState::HandingOff { .. } => "handing off",
             StageState::Failing { .. } => "failing",
             StageState::Merging { .. } => "merging",
-            StageState::Conflicted { .. } => "conflicted",
-            StageState::MergeHeld { .. } => "merge held",
+            StageState::Conflicted(_) => "conflicted",
+            StageState::MergeFailed { .. } => "merge held",
             StageState::Review { .. } => "review",
             StageState::Blocked { .. } => "blocked",
             StageState::Skipped { .. } => "skipped",

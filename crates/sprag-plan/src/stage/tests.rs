@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::transition_table::{TransitionRow, happenings, moves, states, work};
+use super::transition_table::{TransitionRow, happenings, moves, states, verification, work};
 use super::*;
 use crate::stage::state::StageState;
 
@@ -48,20 +48,24 @@ fn what_is_over_stays_so() {
         [StageState::Done { merged }, StageState::Skipped { by: Text::new("p"), why: Text::new("w") }]
     {
         assert!(stage.is_over());
-        assert!(happenings().iter().all(|happened| transition(&stage, happened) == Transition::Ignored));
+        assert!(
+            happenings().iter().all(|happened| transition(&stage, happened, Hold::No) == Transition::Ignored)
+        );
     }
 }
 
 #[test]
 fn checks_send_back_three_times() {
-    let mut stage = StageState::Running(work(Phase::Verify));
+    let mut stage = StageState::Running(work(verification()));
     let mut sent = 0;
     while let Transition::To(failing) =
-        transition(&stage, &StageEvent::ChecksFailed { report: Text::new("red") })
+        transition(&stage, &StageEvent::ChecksFailed { report: Text::new("red") }, Hold::No)
     {
         let session = EffectKey(Text::new("r/s/1/1"));
-        let Transition::To(again) = transition(&failing, &StageEvent::SentBack { session }) else { break };
-        let Transition::To(claimed) = transition(&again, &StageEvent::Claimed) else { break };
+        let Transition::To(again) = transition(&failing, &StageEvent::SentBack { session }, Hold::No) else {
+            break;
+        };
+        let Transition::To(claimed) = transition(&again, &StageEvent::Claimed, Hold::No) else { break };
         stage = claimed;
         sent += 1;
     }

@@ -3,14 +3,17 @@
 use sprag_base::text::Text;
 
 use super::command::StageCommand;
-use super::state::StageState;
-use super::{Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
+use super::state::StageState as S;
+use super::{
+    Hold, LaunchState, Phase, ReadyStage, Resolver, ReviewDemand, ReviewQuestion, StageAttempt,
+    StageConflict, StageEvent as E, StageFailure, StageWork, StartReason, Verification,
+};
 
-/// What became of a stage.
+/// The result of an event for a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transition {
-    To(StageState),
-    /// It means nothing here.
+    To(S),
+    /// The event means nothing here.
     Ignored,
 }
 
@@ -19,251 +22,262 @@ pub const FIXES: u8 = 3;
 /// Times a conflict is tried to be resolved.
 pub const TRIES: u8 = 3;
 
-/// The one relation between states.
-pub fn transition(stage: &StageState, happened: &StageEvent) -> Transition {
-    use StageEvent as H;
-    let to = match (stage, happened) {
-        (StageState::Waiting { .. }, H::Freed) => {
-            StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() })
-        }
+/// The one relation between states. A hold is a fact beside the state, because it lasts through several of them.
+pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
+    let to = match (state, event) {
+        (S::Waiting { .. }, E::Freed) => ready(StageAttempt::numbered(1), StartReason::First),
 
-        (StageState::Ready(turn), H::Started { session, base }) if !turn.is_held => {
-            StageState::Running(StageWork {
-                attempt: turn.attempt,
-                session: session.clone(),
-                base: base.clone(),
-                phase: Phase::Work,
-                fixes: 0,
-            })
-        }
-        (StageState::Ready(turn), H::Command { command: StageCommand::Hold, .. }) => {
-            StageState::Ready(ReadyStage { is_held: true, ..turn.clone() })
-        }
-        (StageState::Ready(turn), H::Command { command: StageCommand::Release, .. }) => {
-            StageState::Ready(ReadyStage { is_held: false, ..turn.clone() })
-        }
-        (StageState::Ready(turn), H::Command { command: StageCommand::Resume { .. }, .. }) => {
-            StageState::Ready(ReadyStage { is_held: false, not_before: None, ..turn.clone() })
-        }
-        (StageState::Ready(turn), H::Failed { failure, again: None }) => blocked(turn.attempt, *failure),
-
-        (StageState::Running(work), H::Asked { question }) if work.phase == Phase::Work => {
-            StageState::Asking { work: work.clone(), question: question.clone() }
-        }
-        (StageState::Running(work), H::Claimed) if work.phase == Phase::Work => in_phase(work, Phase::Verify),
-        (StageState::Running(work), H::Resumed) if work.phase == Phase::Verify => in_phase(work, Phase::Work),
-        (StageState::Running(work), H::ChecksFailed { report }) if work.phase == Phase::Verify => {
-            StageState::Failing { work: work.clone(), report: report.clone() }
-        }
-        (StageState::Running(work), H::ChecksPassed { verified, entry }) if work.phase == Phase::Verify => {
-            StageState::Merging { verified: verified.clone(), entry: *entry }
-        }
-        (StageState::Running(work), H::ContextFull { why }) => {
-            StageState::HandingOff { work: work.clone(), why: why.clone() }
-        }
-        (StageState::Asking { work, .. }, H::Answered) => StageState::Running(work.clone()),
-        (StageState::Asking { work, .. }, H::ContextFull { why }) => {
-            StageState::HandingOff { work: work.clone(), why: why.clone() }
-        }
-        (StageState::HandingOff { work, .. }, H::HandedOff { carry }) => StageState::Ready(ReadyStage {
-            attempt: work.attempt,
-            carry: Some(carry.clone()),
-            ..ReadyStage::default()
+        (S::Ready(ready), E::Started { session, base }) if hold == Hold::No => S::Running(StageWork {
+            attempt: ready.attempt.clone(),
+            session: session.clone(),
+            base: base.clone(),
+            phase: Phase::Working,
+            fixes: 0,
         }),
-
-        // It heard what is red where it claimed, and was quicker than whoever hands the report over.
-        (StageState::Failing { work, .. }, H::Claimed) if work.fixes < FIXES => {
-            StageState::Running(StageWork { phase: Phase::Verify, fixes: work.fixes + 1, ..work.clone() })
+        (S::Ready(ready), E::Command { command: StageCommand::Hold, .. }) if hold == Hold::No => {
+            S::Ready(ReadyStage { launch: LaunchState::Idle, ..ready.clone() })
         }
-        (StageState::Failing { work, .. }, H::SentBack { session }) if work.fixes < FIXES => {
-            StageState::Running(StageWork {
-                session: session.clone(),
-                phase: Phase::Work,
-                fixes: work.fixes + 1,
-                ..work.clone()
-            })
+        (S::Ready(ready), E::Command { command: StageCommand::Release, .. }) if hold == Hold::Yes => {
+            S::Ready(ReadyStage { launch: LaunchState::Idle, ..ready.clone() })
+        }
+        (S::Ready(ready), E::Command { command: StageCommand::Resume { .. }, .. })
+            if hold == Hold::Yes || ready.not_before.is_some() =>
+        {
+            S::Ready(ReadyStage { not_before: None, launch: LaunchState::Idle, ..ready.clone() })
+        }
+        (S::Ready(ready), E::Failed { failure, again: None }) => blocked(ready.attempt.clone(), *failure),
+
+        (S::Running(work), E::Asked { question, source }) if work.phase == Phase::Working => {
+            S::Asking { work: work.clone(), question: question.clone(), source: *source }
+        }
+        (S::Running(work), E::Claimed) if work.phase == Phase::Working => verifying(work, ReviewDemand::Any),
+        (S::Running(work), E::Resumed) if work.phase.is_verifying() => {
+            S::Running(work.in_phase(Phase::Working))
+        }
+        (S::Running(work), E::ChecksFailed { report }) if work.phase.is_verifying() => S::Failing {
+            work: work.in_phase(Phase::Working),
+            report: report.clone(),
+            launch: LaunchState::Idle,
+        },
+        (S::Running(work), E::ChecksPassed { verified, entry }) if work.phase.is_verifying() => {
+            S::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (S::Running(work) | S::Asking { work, .. }, E::ContextFull { why }) => {
+            S::HandingOff { work: work.in_phase(Phase::Working), why: why.clone() }
+        }
+        (S::Asking { work, .. }, E::Answered) => S::Running(work.clone()),
+        (S::HandingOff { work, .. }, E::HandedOff { carry }) => {
+            ready(work.attempt.clone(), StartReason::Handoff { carry: carry.clone() })
+        }
+
+        // It heard the report where it claimed, and was quicker than the message with it.
+        (S::Failing { work, .. }, E::Claimed) if work.fixes < FIXES => {
+            verifying(&StageWork { fixes: work.fixes + 1, ..work.clone() }, ReviewDemand::Any)
+        }
+        (S::Failing { work, .. }, E::SentBack { session }) if work.fixes < FIXES => {
+            S::Running(StageWork { session: session.clone(), fixes: work.fixes + 1, ..work.clone() })
         }
 
         (
-            StageState::Running(work) | StageState::Asking { work, .. } | StageState::Failing { work, .. },
-            H::Failed { again: Some(at), .. },
-        ) => StageState::Ready(ReadyStage {
-            attempt: work.attempt + 1,
+            S::Running(work) | S::Asking { work, .. } | S::Failing { work, .. },
+            E::Failed { failure, again: Some(at) },
+        ) => S::Ready(ReadyStage {
             not_before: Some(*at),
-            ..ReadyStage::default()
+            ..ReadyStage::new(work.attempt.clone().next(), StartReason::Retry { failure: *failure })
         }),
         (
-            StageState::Running(work)
-            | StageState::Asking { work, .. }
-            | StageState::Failing { work, .. }
-            | StageState::HandingOff { work, .. },
-            H::Failed { failure, again: None },
-        ) => blocked(work.attempt, *failure),
-        (
-            StageState::Running(work) | StageState::Asking { work, .. } | StageState::Failing { work, .. },
-            H::Paused { until },
-        ) => StageState::Ready(ReadyStage {
-            attempt: work.attempt,
-            not_before: *until,
-            ..ReadyStage::default()
-        }),
-
-        (StageState::Merging { .. }, H::Landed { merged }) => StageState::Done { merged: merged.clone() },
-        (StageState::Merging { verified, .. }, H::Conflicted { against, paths }) => StageState::Conflicted {
-            verified: verified.clone(),
-            against: against.clone(),
-            paths: paths.clone(),
-            resolver: None,
-            tries: 0,
-        },
-        (StageState::Merging { verified, .. }, H::MergeFailed { cause }) => {
-            StageState::MergeHeld { verified: verified.clone(), cause: cause.clone() }
-        }
-        (
-            StageState::Conflicted { verified, against, paths, resolver: None, tries },
-            H::ResolverStarted { session },
-        ) if *tries < TRIES => StageState::Conflicted {
-            verified: verified.clone(),
-            against: against.clone(),
-            paths: paths.clone(),
-            resolver: Some(session.clone()),
-            tries: tries + 1,
-        },
-        (
-            StageState::Conflicted { verified, against, paths, resolver: Some(_), tries },
-            H::ResolverFailed,
-        ) => StageState::Conflicted {
-            verified: verified.clone(),
-            against: against.clone(),
-            paths: paths.clone(),
-            resolver: None,
-            tries: *tries,
-        },
-        (StageState::Conflicted { verified, .. }, H::Failed { failure, again: None }) => {
-            blocked(verified.attempt, *failure)
-        }
-        (StageState::Conflicted { .. } | StageState::MergeHeld { .. }, H::Queued { verified, entry }) => {
-            StageState::Merging { verified: verified.clone(), entry: *entry }
-        }
-        (StageState::MergeHeld { verified, .. }, H::Failed { again: Some(at), .. }) => {
-            StageState::Ready(ReadyStage {
-                attempt: verified.attempt + 1,
-                not_before: Some(*at),
-                ..ReadyStage::default()
+            S::Running(work) | S::Asking { work, .. } | S::Failing { work, .. } | S::HandingOff { work, .. },
+            E::Failed { failure, again: None },
+        ) => blocked(work.attempt.clone(), *failure),
+        (S::Running(work) | S::Asking { work, .. } | S::Failing { work, .. }, E::Paused { until }) => {
+            S::Ready(ReadyStage {
+                not_before: *until,
+                ..ReadyStage::new(work.attempt.clone(), StartReason::Recovery)
             })
         }
 
+        (S::Merging { .. }, E::Landed { merged }) => S::Done { merged: merged.clone() },
+        (S::Merging { verified, .. }, E::Conflicted { against, paths }) => {
+            S::Conflicted(StageConflict::new(verified.clone(), against.clone(), paths.clone()))
+        }
+        (S::Merging { verified, .. }, E::MergeFailed { cause }) => {
+            S::MergeFailed { verified: verified.clone(), cause: cause.clone() }
+        }
+        (S::Conflicted(conflict), E::ResolverStarted { session })
+            if conflict.resolver.is_none() && conflict.tries < TRIES =>
+        {
+            S::Conflicted(StageConflict {
+                resolver: Some(Resolver::new(session.clone())),
+                tries: conflict.tries + 1,
+                launch: LaunchState::Idle,
+                ..conflict.clone()
+            })
+        }
+        (S::Conflicted(conflict), E::ResolverFailed) if conflict.resolver.is_some() => {
+            S::Conflicted(StageConflict { resolver: None, launch: LaunchState::Idle, ..conflict.clone() })
+        }
+        (S::Conflicted(_), E::Failed { failure, again: None }) => blocked(state.current_attempt(), *failure),
+        (S::Conflicted(_) | S::MergeFailed { .. }, E::Queued { verified, entry }) => {
+            S::Merging { verified: verified.clone(), entry: *entry }
+        }
+        (S::MergeFailed { .. }, E::Failed { again: Some(at), .. }) => S::Ready(ReadyStage {
+            not_before: Some(*at),
+            ..ReadyStage::new(state.current_attempt().next(), StartReason::MergeFailed)
+        }),
+
         (
-            StageState::Running(_)
-            | StageState::Failing { .. }
-            | StageState::Conflicted { .. }
-            | StageState::MergeHeld { .. },
-            H::Raised { case },
-        ) => StageState::Review { case: *case, back: Box::new(stage.clone()) },
+            S::Running(_) | S::Failing { .. } | S::Conflicted(_) | S::MergeFailed { .. },
+            E::Raised { .. } | E::ReviewAsked { .. },
+        ) => match question(event) {
+            Some(question) => S::Review { question, back: Box::new(state.at_rest()) },
+            None => return Transition::Ignored,
+        },
+        (S::Running(work) | S::Failing { work, .. }, E::Command { command, .. })
+            if work.phase == Phase::Working && demand(command).is_some() =>
+        {
+            verifying(work, demand(command).unwrap_or_default())
+        }
         (
-            StageState::Running(work) | StageState::Failing { work, .. },
-            H::Command { command: StageCommand::Verify, .. },
-        ) => in_phase(work, Phase::Verify),
+            S::Ready(_)
+            | S::Running(_)
+            | S::Asking { .. }
+            | S::HandingOff { .. }
+            | S::Failing { .. }
+            | S::Merging { .. }
+            | S::Conflicted(_)
+            | S::MergeFailed { .. }
+            | S::Review { .. }
+            | S::Blocked { .. },
+            E::Command { command: StageCommand::Reset, .. },
+        ) => ready(StageAttempt { number: 1, ..state.current_attempt() }, StartReason::Reset),
         (
-            StageState::Ready(_)
-            | StageState::Running(_)
-            | StageState::Asking { .. }
-            | StageState::HandingOff { .. }
-            | StageState::Failing { .. }
-            | StageState::Merging { .. }
-            | StageState::Conflicted { .. }
-            | StageState::MergeHeld { .. }
-            | StageState::Review { .. }
-            | StageState::Blocked { .. },
-            H::Command { command: StageCommand::Reset, .. },
-        ) => StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
+            S::Ready(_)
+            | S::Running(_)
+            | S::Asking { .. }
+            | S::HandingOff { .. }
+            | S::Failing { .. }
+            | S::Review { .. },
+            E::Command { command: StageCommand::Block { why }, .. },
+        ) => S::Blocked {
+            attempt: state.current_attempt(),
+            failure: StageFailure::Told,
+            why: Some(why.clone()).filter(|why| !why.is_empty()),
+        },
+
         (
-            StageState::Ready(_)
-            | StageState::Running(_)
-            | StageState::Asking { .. }
-            | StageState::HandingOff { .. }
-            | StageState::Failing { .. },
-            H::Command { command: StageCommand::Block { .. }, .. },
-        ) => blocked(stage.attempt(), StageFailure::Told),
-        (
-            StageState::Review { case: ReviewReason::Held, back },
-            H::Command { command: StageCommand::Release | StageCommand::Resume { .. }, .. },
+            S::Review { question: ReviewQuestion::OnHold { .. }, back },
+            E::Command { command: StageCommand::Release | StageCommand::Resume { .. }, .. },
         ) => (**back).clone(),
-        // It is let go, and a person is asked something else now.
-        (StageState::Review { case: ReviewReason::Held, back }, H::Raised { case }) => {
-            StageState::Review { case: *case, back: back.clone() }
+        // The hold ends, and a person is asked something else now.
+        (
+            S::Review { question: ReviewQuestion::OnHold { .. }, back },
+            E::Raised { .. } | E::ReviewAsked { .. },
+        ) => match question(event) {
+            Some(question) => S::Review { question, back: back.clone() },
+            None => return Transition::Ignored,
+        },
+        (S::Review { .. }, E::Approved { verified, entry }) => {
+            S::Merging { verified: verified.clone(), entry: *entry }
         }
-        (StageState::Review { .. }, H::Approved { verified, entry }) => {
-            StageState::Merging { verified: verified.clone(), entry: *entry }
-        }
-        (StageState::Review { back, .. }, H::Command { by, command }) => match reviewed(back, by, command) {
+        (S::Review { back, .. }, E::Outdated) => match checked_again(back, ReviewDemand::Any) {
             Some(to) => to,
             None => return Transition::Ignored,
         },
-
-        // Whoever said that it cannot go on is answered.
-        (
-            StageState::Blocked { attempt, failure: StageFailure::Told },
-            H::Command { command: StageCommand::Resume { .. }, .. },
-        ) => StageState::Ready(ReadyStage { attempt: *attempt, ..ReadyStage::default() }),
-        (StageState::Blocked { attempt, .. }, H::Command { command: StageCommand::Retry, .. }) => {
-            StageState::Ready(ReadyStage { attempt: attempt + 1, ..ReadyStage::default() })
+        (S::Review { back, .. }, E::Command { command, .. }) if demand(command).is_some() => {
+            match checked_again(back, demand(command).unwrap_or_default()) {
+                Some(to) => to,
+                None => return Transition::Ignored,
+            }
         }
         (
-            StageState::Waiting { .. } | StageState::Ready(_) | StageState::Blocked { .. },
-            H::Command { by, command: StageCommand::Skip { why } },
-        ) => StageState::Skipped { by: by.clone(), why: why.clone() },
+            S::Review { back, .. },
+            E::Command { command: command @ (StageCommand::Resume { .. } | StageCommand::Retry), .. },
+        ) => match (command, &**back) {
+            (StageCommand::Resume { .. }, S::Running(work) | S::Failing { work, .. }) => {
+                S::Running(StageWork { fixes: 0, ..work.in_phase(Phase::Working) })
+            }
+            // What cannot simply continue starts again.
+            _ => ready(back.current_attempt().next(), StartReason::Recovery),
+        },
 
-        (stage, H::Overtaken) if !stage.is_over() => {
-            StageState::Skipped { by: Text::new("sprag"), why: Text::new("it was done by others") }
+        // Its agent or a person said that it cannot continue, and is answered.
+        (
+            S::Blocked { attempt, failure: StageFailure::Told, .. },
+            E::Command { command: StageCommand::Resume { .. }, .. },
+        ) => ready(attempt.clone(), StartReason::Recovery),
+        (S::Blocked { attempt, .. }, E::Command { command: StageCommand::Retry, .. }) => {
+            ready(attempt.clone().next(), StartReason::Recovery)
+        }
+        (
+            S::Waiting { .. } | S::Ready(_) | S::Review { .. } | S::Blocked { .. },
+            E::Command { by, command: StageCommand::Skip { why } },
+        ) => S::Skipped { by: by.clone(), why: why.clone() },
+
+        (state, E::Overtaken) if !state.is_over() => {
+            S::Skipped { by: Text::new("sprag"), why: Text::new("it was done by others") }
         }
 
         (
-            StageState::Waiting { .. }
-            | StageState::Ready(_)
-            | StageState::Running(_)
-            | StageState::Asking { .. }
-            | StageState::HandingOff { .. }
-            | StageState::Failing { .. }
-            | StageState::Merging { .. }
-            | StageState::Conflicted { .. }
-            | StageState::MergeHeld { .. }
-            | StageState::Review { .. }
-            | StageState::Blocked { .. }
-            | StageState::Skipped { .. }
-            | StageState::Done { .. },
+            S::Waiting { .. }
+            | S::Ready(_)
+            | S::Running(_)
+            | S::Asking { .. }
+            | S::HandingOff { .. }
+            | S::Failing { .. }
+            | S::Merging { .. }
+            | S::Conflicted(_)
+            | S::MergeFailed { .. }
+            | S::Review { .. }
+            | S::Blocked { .. }
+            | S::Skipped { .. }
+            | S::Done { .. },
             _,
         ) => return Transition::Ignored,
     };
-    // One that is ready may have work in its worktree: to begin anew means something there, too.
-    let is_reset = matches!(happened, H::Command { command: StageCommand::Reset, .. });
-    if to == *stage && !is_reset { Transition::Ignored } else { Transition::To(to) }
+    Transition::To(to)
 }
 
-fn blocked(attempt: u32, failure: StageFailure) -> StageState {
-    StageState::Blocked { attempt, failure }
+fn ready(attempt: StageAttempt, reason: StartReason) -> S {
+    S::Ready(ReadyStage::new(attempt, reason))
 }
 
-fn in_phase(work: &StageWork, phase: Phase) -> StageState {
-    StageState::Running(StageWork { phase, ..work.clone() })
+fn blocked(attempt: StageAttempt, failure: StageFailure) -> S {
+    S::Blocked { attempt, failure, why: None }
 }
 
-/// Returns the state that a command leads to from a review; `None`: the review stays.
-fn reviewed(back: &StageState, by: &Text<64>, command: &StageCommand) -> Option<StageState> {
-    Some(match (command, back) {
-        (StageCommand::Resume { .. }, StageState::Running(work) | StageState::Failing { work, .. }) => {
-            StageState::Running(StageWork { phase: Phase::Work, fixes: 0, ..work.clone() })
+fn verifying(work: &StageWork, demand: ReviewDemand) -> S {
+    S::Running(work.in_phase(Phase::Verifying(Verification { demand, reviewable: None })))
+}
+
+/// Returns the question to a person that an event asks.
+fn question(event: &E) -> Option<ReviewQuestion> {
+    match event {
+        E::Raised { case } => ReviewQuestion::from_reason(*case),
+        E::ReviewAsked { question } => Some(question.clone()),
+        _ => None,
+    }
+}
+
+/// Returns which review counts after a command that runs the checks. A person who gives `verify` wants to know, not to
+/// see what is known.
+fn demand(command: &StageCommand) -> Option<ReviewDemand> {
+    match command {
+        StageCommand::Verify => Some(ReviewDemand::Another),
+        StageCommand::Accept | StageCommand::Bypass { .. } => Some(ReviewDemand::Any),
+        _ => None,
+    }
+}
+
+/// Returns the state in which work that a person was asked about is checked again, where there is work.
+fn checked_again(back: &S, demand: ReviewDemand) -> Option<S> {
+    match back {
+        S::Running(work) | S::Failing { work, .. } => Some(verifying(work, demand)),
+        S::Conflicted(StageConflict { resolver: Some(resolver), .. }) => {
+            let S::Conflicted(conflict) = back.clone() else { return None };
+            let verification = Verification { demand, reviewable: None };
+            let resolver = Resolver { has_claimed: true, verification, ..resolver.clone() };
+            Some(S::Conflicted(StageConflict { resolver: Some(resolver), ..conflict }))
         }
-        (StageCommand::Verify, StageState::Running(work) | StageState::Failing { work, .. }) => {
-            in_phase(work, Phase::Verify)
-        }
-        (StageCommand::Verify, StageState::Conflicted { resolver: Some(_), .. }) => back.clone(),
-        (StageCommand::Block { .. }, back) => blocked(back.attempt(), StageFailure::Told),
-        (StageCommand::Skip { why }, _) => StageState::Skipped { by: by.clone(), why: why.clone() },
-        // What cannot simply continue starts again.
-        (StageCommand::Resume { .. } | StageCommand::Retry, _) => {
-            StageState::Ready(ReadyStage { attempt: back.attempt() + 1, ..ReadyStage::default() })
-        }
-        _ => return None,
-    })
+        _ => None,
+    }
 }

@@ -6,7 +6,10 @@ use sprag_base::time::Timestamp;
 use super::command::StageCommand;
 use super::state::StageState;
 use super::transition::{Transition, transition};
-use super::{Phase, ReadyStage, ReviewReason, StageEvent, StageFailure, StageWork};
+use super::{
+    Hold, LaunchState, Phase, QuestionSource, ReadyStage, Resolver, ReviewQuestion, ReviewReason,
+    StageAttempt, StageConflict, StageEvent, StageFailure, StageWork, StartReason, Verification,
+};
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
@@ -26,7 +29,8 @@ pub fn moves() -> Vec<TransitionRow> {
     let mut found = Vec::new();
     for stage in states() {
         for happened in happenings() {
-            if let Transition::To(to) = transition(&stage, &happened)
+            let hold = Hold::No;
+            if let Transition::To(to) = transition(&stage, &happened, hold)
                 && to.name() != stage.name()
             {
                 let one = TransitionRow { from: stage.name(), what: called(&happened), to: to.name() };
@@ -50,8 +54,8 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
             StageState::Asking { .. } => "WaitingForInput",
             StageState::HandingOff { .. } => "NeedsHandoff",
             StageState::Failing { .. } => "CompletedWithFailures",
-            StageState::Conflicted { .. } => "MergeConflict",
-            StageState::MergeHeld { .. } => "MergeBlocked",
+            StageState::Conflicted(_) => "MergeConflict",
+            StageState::MergeFailed { .. } => "MergeBlocked",
             StageState::Blocked { .. } => "Blocked",
             StageState::Skipped { .. } => "Skipped",
             StageState::Done { .. } => "Completed, merged",
@@ -79,44 +83,55 @@ fn called(happened: &StageEvent) -> String {
 
 pub(crate) fn work(phase: Phase) -> StageWork {
     let session = EffectKey(Text::new("r/s/1/1"));
-    StageWork { attempt: 1, session, base: CommitId(Text::new("b")), phase, fixes: 0 }
+    StageWork { attempt: StageAttempt::numbered(1), session, base: CommitId(Text::new("b")), phase, fixes: 0 }
 }
 
-fn verified() -> Verified {
+pub(crate) fn verified() -> Verified {
     let commit = |name: &str| CommitId(Text::new(name));
     Verified { attempt: 1, head: commit("h"), tree: commit("t"), base: commit("b") }
 }
 
+pub(crate) fn verification() -> Phase {
+    Phase::Verifying(Verification::default())
+}
+
 pub(crate) fn states() -> Vec<StageState> {
-    let conflicted = |resolver| StageState::Conflicted {
-        verified: verified(),
-        against: CommitId(Text::new("x")),
-        paths: Vec::new(),
-        resolver,
-        tries: 1,
+    let conflicted = |resolver| {
+        let conflict = StageConflict::new(verified(), CommitId(Text::new("x")), Vec::new());
+        StageState::Conflicted(StageConflict { resolver, tries: 1, ..conflict })
     };
+    let failing = || StageState::Failing {
+        work: work(Phase::Working),
+        report: Text::new("red"),
+        launch: LaunchState::Idle,
+    };
+    let blocked = |failure| StageState::Blocked { attempt: StageAttempt::numbered(1), failure, why: None };
     vec![
         StageState::Waiting { on: Vec::new() },
-        StageState::Ready(ReadyStage { attempt: 1, ..ReadyStage::default() }),
-        StageState::Running(work(Phase::Work)),
-        StageState::Running(work(Phase::Verify)),
-        StageState::Asking { work: work(Phase::Work), question: Text::new("?") },
-        StageState::HandingOff { work: work(Phase::Work), why: Text::new("full") },
-        StageState::Failing { work: work(Phase::Verify), report: Text::new("red") },
+        StageState::Ready(ReadyStage::new(StageAttempt::numbered(1), StartReason::First)),
+        StageState::Running(work(Phase::Working)),
+        StageState::Running(work(verification())),
+        StageState::Asking {
+            work: work(Phase::Working),
+            question: Text::new("?"),
+            source: QuestionSource::Prompt,
+        },
+        StageState::HandingOff { work: work(Phase::Working), why: Text::new("full") },
+        failing(),
         StageState::Merging { verified: verified(), entry: 1 },
         conflicted(None),
-        conflicted(Some(EffectKey(Text::new("r/s/1/2")))),
-        StageState::MergeHeld { verified: verified(), cause: MergeFailure::Red { report: Text::new("red") } },
-        StageState::Review {
-            case: ReviewReason::Checks,
-            back: Box::new(StageState::Running(work(Phase::Verify))),
+        conflicted(Some(Resolver::new(EffectKey(Text::new("r/s/1/2"))))),
+        StageState::MergeFailed {
+            verified: verified(),
+            cause: MergeFailure::Red { report: Text::new("red") },
         },
         StageState::Review {
-            case: ReviewReason::Held,
-            back: Box::new(StageState::Failing { work: work(Phase::Verify), report: Text::new("red") }),
+            question: ReviewQuestion::TooManyFixes,
+            back: Box::new(StageState::Running(work(verification()))),
         },
-        StageState::Blocked { attempt: 1, failure: StageFailure::Auth },
-        StageState::Blocked { attempt: 1, failure: StageFailure::Told },
+        StageState::Review { question: ReviewQuestion::OnHold { verified: None }, back: Box::new(failing()) },
+        blocked(StageFailure::Auth),
+        blocked(StageFailure::Told),
         StageState::Skipped { by: Text::new("p"), why: Text::new("w") },
         StageState::Done { merged: MergedCommit::landed(CommitId(Text::new("c")), CommitId(Text::new("t"))) },
     ]
@@ -131,7 +146,7 @@ pub(crate) fn happenings() -> Vec<StageEvent> {
     vec![
         StageEvent::Freed,
         StageEvent::Started { session: session.clone(), base: commit.clone() },
-        StageEvent::Asked { question: Text::new("?") },
+        StageEvent::Asked { question: Text::new("?"), source: QuestionSource::Prompt },
         StageEvent::Answered,
         StageEvent::Claimed,
         StageEvent::Resumed,
@@ -149,7 +164,7 @@ pub(crate) fn happenings() -> Vec<StageEvent> {
         StageEvent::MergeFailed { cause: MergeFailure::Pair { with: StageId::new("o") } },
         StageEvent::Landed { merged },
         StageEvent::Queued { verified: verified(), entry: 3 },
-        StageEvent::Raised { case: ReviewReason::Red },
+        StageEvent::Raised { case: ReviewReason::MergeFailed },
         StageEvent::Overtaken,
         command(StageCommand::Hold),
         command(StageCommand::Release),

@@ -8,7 +8,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::command::StageCommand;
-use super::{ReviewReason, StageEvent, StageFailure};
+use super::{QuestionSource, ReviewReason, StageEvent, StageFailure};
 use crate::ids::{CommitId, EffectKey};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
@@ -18,25 +18,62 @@ use crate::merge::queue::Verified;
 #[serde(tag = "happened", rename_all = "snake_case")]
 pub(super) enum WireEvent {
     Freed,
-    Started { session: EffectKey, base: CommitId },
-    Asked { question: Text<1000> },
+    Started {
+        session: EffectKey,
+        base: CommitId,
+    },
+    Asked {
+        question: Text<1000>,
+        #[serde(skip)]
+        source: QuestionSource,
+    },
     Answered,
     Claimed,
     WentOn,
-    Red { report: Text<4000> },
-    SentBack { session: EffectKey },
-    Green { verified: Verified, entry: u64 },
-    ContextFull { why: Text<300> },
-    HandedOff { carry: Text<64> },
-    Failed { failure: StageFailure, again: Option<Timestamp> },
-    Paused { until: Option<Timestamp> },
-    Conflicted { against: CommitId, paths: Vec<Text<400>> },
-    ResolverStarted { session: EffectKey },
+    Red {
+        report: Text<4000>,
+    },
+    SentBack {
+        session: EffectKey,
+    },
+    Green {
+        verified: Verified,
+        entry: u64,
+    },
+    ContextFull {
+        why: Text<300>,
+    },
+    HandedOff {
+        carry: Text<64>,
+    },
+    Failed {
+        failure: StageFailure,
+        again: Option<Timestamp>,
+    },
+    Paused {
+        until: Option<Timestamp>,
+    },
+    Conflicted {
+        against: CommitId,
+        paths: Vec<Text<400>>,
+    },
+    ResolverStarted {
+        session: EffectKey,
+    },
     ResolverFailed,
-    MergeRed { cause: MergeFailure },
-    Landed { merged: MergedCommit },
-    Queued { verified: Verified, entry: u64 },
-    Raised { case: ReviewReason },
+    MergeRed {
+        cause: MergeFailure,
+    },
+    Landed {
+        merged: MergedCommit,
+    },
+    Queued {
+        verified: Verified,
+        entry: u64,
+    },
+    Raised {
+        case: ReviewReason,
+    },
     Overtaken,
     Told(WireCommand),
 }
@@ -68,6 +105,7 @@ macro_rules! events {
                         WireEvent::Told(WireCommand::Merge { verified, entry })
                     }
                     StageEvent::Command { by, command } => WireEvent::Told(WireCommand::of_command(by, command)?),
+                    StageEvent::ReviewAsked { .. } | StageEvent::Outdated => return None,
                 })
             }
         }
@@ -86,7 +124,7 @@ macro_rules! events {
 events! {
     Freed = Freed,
     Started { session, base } = Started,
-    Asked { question } = Asked,
+    Asked { question, source } = Asked,
     Answered = Answered,
     Claimed = Claimed,
     WentOn = Resumed,

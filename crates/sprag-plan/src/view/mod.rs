@@ -127,25 +127,25 @@ impl RunBoard {
         let levels = run.plan().graph().levels();
         let mut rows: Vec<StageRow> = Vec::with_capacity(levels.len());
         for (spec, level) in run.plan().stages().iter().zip(levels) {
-            let Some(standing) = run.standing(&spec.id) else { continue };
+            let Some(entry) = run.entry(&spec.id) else { continue };
             let span = timed.span(&spec.id);
-            let merged = match &standing.stage {
+            let merged = match &entry.state {
                 StageState::Done { merged } => Some(merged.commit().clone()),
                 _ => None,
             };
-            let why = match &standing.stage {
+            let why = match &entry.state {
                 StageState::Skipped { by, why } => {
                     Some(Explanation { text: Text::new(sentences::left_out(by, why)), until: None })
                 }
                 _ => whys.remove(&spec.id),
             };
-            let last = standing.session.as_ref().or(standing.stage.session());
+            let last = entry.session.as_ref().or(entry.state.session());
             rows.push(StageRow {
                 level: u32::try_from(level).unwrap_or(u32::MAX),
                 id: spec.id.clone(),
                 client: Text::new(spec.agent.client.word()),
-                state: StateLabel::from_state(&standing.stage),
-                attempt: standing.stage.attempt(),
+                state: StateLabel::from_entry(entry),
+                attempt: entry.state.attempt(),
                 merged,
                 why,
                 begun: span.map(|span| span.begun),

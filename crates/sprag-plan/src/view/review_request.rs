@@ -2,7 +2,7 @@
 //! word that can be said of it now.
 
 use sprag_base::redact;
-use sprag_base::text::plain;
+use sprag_base::text::{Text, plain};
 
 use crate::ids::StageId;
 use crate::run::command::allowed;
@@ -10,7 +10,7 @@ use crate::run::{Run, StageEntry, open_tasks};
 use crate::sentences::{case_of, failed, left_out};
 use crate::stage::command::{CommandRole, StageCommandKind};
 use crate::stage::state::StageState;
-use crate::stage::{ReviewReason, StageFailure};
+use crate::stage::{Dispute, ReviewQuestion, StageConflict, StageFailure};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewRequest {
@@ -35,38 +35,38 @@ pub enum WhereToLook {
 
 /// `None`: there is no such stage.
 pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
-    let standing = run.standing(id)?;
-    let (mut what, mut look) = describe_stage(standing);
+    let entry = run.entry(id)?;
+    let (mut what, mut look) = describe_stage(entry);
     let open: Vec<String> = open_tasks(run, id).iter().map(|task| format!("`{task}`")).collect();
-    if !open.is_empty() && !standing.stage.is_over() {
+    if !open.is_empty() && !entry.state.is_over() {
         what.push(format!("open tasks: {}", open.join(", ")));
     }
-    what.extend(standing.bypass.as_ref().map(|why| format!("its checks are passed by: {why}")));
-    if standing.is_held && !matches!(standing.stage, StageState::Ready(_) | StageState::Review { .. }) {
+    what.extend(entry.waivers.bypass.as_ref().map(|why| format!("its checks are passed by: {why}")));
+    if entry.is_held() && !matches!(entry.state, StageState::Ready(_) | StageState::Review { .. }) {
         what.push(
             "a person holds what comes next: nobody new is started for it, and it is not merged".to_owned(),
         );
     }
     // What is not there shows nothing.
     look.retain(|look| match look {
-        WhereToLook::Worktree | WhereToLook::Work => standing.worktree.is_some(),
+        WhereToLook::Worktree | WhereToLook::Work => entry.worktree.base().is_some(),
         WhereToLook::Logs | WhereToLook::Machine => true,
     });
     // Much of it is what agents have said, and records may be older than what is kept from them.
     let what = what.iter().map(|line| redact::text(&plain(line)).into_inner().into_owned()).collect();
     let words =
-        allowed(run, standing).into_iter().filter(|word| word.least_role() >= CommandRole::User).collect();
+        allowed(run, entry).into_iter().filter(|word| word.least_role() >= CommandRole::User).collect();
     Some(ReviewRequest { what, look, words })
 }
 
-fn describe_stage(standing: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
+fn describe_stage(entry: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
     let one = |line: String, look: &[WhereToLook]| (vec![line], look.to_vec());
-    match &standing.stage {
+    match &entry.state {
         StageState::Waiting { on } => {
             let on: Vec<String> = on.iter().map(|id| format!("`{}`", id.as_str())).collect();
             one(format!("it builds on {}, not merged yet", on.join(", ")), &[])
         }
-        StageState::Ready(turn) if turn.is_held => one("a person holds it".to_owned(), &[]),
+        StageState::Ready(_) if entry.is_held() => one("a person holds it".to_owned(), &[]),
         StageState::Ready(_) => one("it may start".to_owned(), &[]),
         StageState::Running(_) => {
             one("its agent is at work, or what it did is being checked".to_owned(), &[WhereToLook::Logs])
@@ -80,24 +80,24 @@ fn describe_stage(standing: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
             one(format!("its checks say:\n{report}"), &[WhereToLook::Logs, WhereToLook::Worktree])
         }
         StageState::Merging { .. } => one("it is in the merge queue".to_owned(), &[WhereToLook::Work]),
-        StageState::Conflicted { .. } => (conflicts(&standing.stage), vec![WhereToLook::Worktree]),
-        StageState::MergeHeld { .. } => {
+        StageState::Conflicted(conflict) => (conflicts(conflict), vec![WhereToLook::Worktree]),
+        StageState::MergeFailed { .. } => {
             one("merged with what is there it is red".to_owned(), &[WhereToLook::Work])
         }
-        StageState::Review { case, back } => reviewed(standing, *case, back),
-        StageState::Blocked { failure, .. } => blocked(standing, *failure),
+        StageState::Review { question, back } => reviewed(question, back),
+        StageState::Blocked { failure, why, .. } => blocked(*failure, why.as_ref(), entry.counters.crashes),
         StageState::Skipped { by, why } => one(left_out(by, why), &[]),
         StageState::Done { merged } => one(format!("it is merged as `{}`", merged.commit().0), &[]),
     }
 }
 
-fn blocked(standing: &StageEntry, failure: StageFailure) -> (Vec<String>, Vec<WhereToLook>) {
-    let line = match (failure, &standing.why) {
+fn blocked(failure: StageFailure, why: Option<&Text<300>>, crashes: u8) -> (Vec<String>, Vec<WhereToLook>) {
+    let line = match (failure, why) {
         // Whoever stopped it has said why.
         (StageFailure::Told, Some(why)) => format!("it was blocked: {why}"),
         (failure, Some(why)) => format!("{}: {why}", failed(failure)),
-        (StageFailure::Crash, None) if standing.crashes > 1 => {
-            format!("{}, {} times in a row without a commit", failed(failure), standing.crashes)
+        (StageFailure::Crash, None) if crashes > 1 => {
+            format!("{}, {crashes} times in a row without a commit", failed(failure))
         }
         (failure, None) => failed(failure).to_owned(),
     };
@@ -115,50 +115,46 @@ fn blocked(standing: &StageEntry, failure: StageFailure) -> (Vec<String>, Vec<Wh
     (vec![line], look)
 }
 
-fn reviewed(standing: &StageEntry, case: ReviewReason, back: &StageState) -> (Vec<String>, Vec<WhereToLook>) {
-    let mut what = vec![case_of(case).to_owned()];
-    let look = match case {
-        ReviewReason::Merge => {
-            let head = standing.verified.as_ref().map(|verified| format!(" as `{}`", verified.head.0));
+fn reviewed(question: &ReviewQuestion, back: &StageState) -> (Vec<String>, Vec<WhereToLook>) {
+    let mut what = vec![case_of(question.reason()).to_owned()];
+    let look = match question {
+        ReviewQuestion::Merge { verified } => {
             what = vec![format!(
-                "its checks are good{}, and a person has to say that it is merged (`auto_merge: false`)",
-                head.unwrap_or_default()
+                "its checks are good as `{}`, and a person has to say that it is merged (`auto_merge: false`)",
+                verified.head.0
             )];
             vec![WhereToLook::Work]
         }
-        ReviewReason::Checks => vec![WhereToLook::Logs, WhereToLook::Worktree],
-        ReviewReason::Disputed => {
-            what.extend(standing.dispute.as_ref().map(|dispute| {
-                format!("the check `{}` is said to be wrong: {}", dispute.check, dispute.why)
-            }));
+        ReviewQuestion::TooManyFixes => vec![WhereToLook::Logs, WhereToLook::Worktree],
+        ReviewQuestion::Disputed(Dispute { check, why }) => {
+            what.push(format!("the check `{check}` is said to be wrong: {why}"));
             vec![WhereToLook::Logs, WhereToLook::Work]
         }
-        ReviewReason::NoChange => {
+        ReviewQuestion::NoChange => {
             what = vec![
                 "its agent said twice that it was done, and had committed nothing or left files that no commit has"
                     .to_owned(),
             ];
             vec![WhereToLook::Worktree, WhereToLook::Logs]
         }
-        ReviewReason::Unreviewed => {
+        ReviewQuestion::Unreviewed { why, .. } => {
             what = vec!["its checks are good, and nobody but its author has looked at it".to_owned()];
-            what.extend(standing.why.as_ref().map(ToString::to_string));
+            what.push(why.to_string());
             vec![WhereToLook::Work, WhereToLook::Logs]
         }
-        ReviewReason::Protected => vec![WhereToLook::Work],
-        ReviewReason::Conflict => vec![WhereToLook::Worktree, WhereToLook::Logs],
-        ReviewReason::Red => vec![WhereToLook::Work],
-        ReviewReason::Held => {
-            if standing.verified.is_some() {
+        ReviewQuestion::OnHold { verified } => {
+            if verified.is_some() {
                 what = vec!["its checks are good, and a person holds it".to_owned()];
             }
             vec![WhereToLook::Work]
         }
+        ReviewQuestion::ConflictUnresolved => vec![WhereToLook::Worktree, WhereToLook::Logs],
+        ReviewQuestion::ProtectedFiles | ReviewQuestion::MergeFailed => vec![WhereToLook::Work],
     };
     match back {
         StageState::Failing { report, .. } => what.push(format!("its checks say:\n{report}")),
-        StageState::Conflicted { .. } => what.extend(conflicts(back)),
-        StageState::MergeHeld { cause, .. } => what.push(red(cause)),
+        StageState::Conflicted(conflict) => what.extend(conflicts(conflict)),
+        StageState::MergeFailed { cause, .. } => what.push(red(cause)),
         _ => {}
     }
     (what, look)
@@ -173,9 +169,8 @@ fn red(cause: &crate::merge::merge_failure::MergeFailure) -> String {
     }
 }
 
-fn conflicts(stage: &StageState) -> Vec<String> {
-    let StageState::Conflicted { paths, against, .. } = stage else { return Vec::new() };
-    let mut lines = vec![format!("it does not go with `{}`", against.0)];
-    lines.extend(paths.iter().map(|path| format!("conflict in `{path}`")));
+fn conflicts(conflict: &StageConflict) -> Vec<String> {
+    let mut lines = vec![format!("it does not go with `{}`", conflict.against.0)];
+    lines.extend(conflict.paths.iter().map(|path| format!("conflict in `{path}`")));
     lines
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stage::Phase;
+use crate::run::StageEntry;
 use crate::stage::state::StageState;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,19 +56,19 @@ impl StateLabel {
         StateLabel::Done,
     ];
 
-    pub fn from_state(stage: &StageState) -> StateLabel {
-        match stage {
+    pub fn from_entry(entry: &StageEntry) -> StateLabel {
+        match &entry.state {
             StageState::Waiting { .. } => StateLabel::Waiting,
-            StageState::Ready(turn) if turn.is_held => StateLabel::Held,
+            StageState::Ready(_) if entry.is_held() => StateLabel::Held,
             StageState::Ready(_) => StateLabel::Ready,
-            StageState::Running(work) if work.phase == Phase::Verify => StateLabel::Verifying,
+            StageState::Running(work) if work.phase.is_verifying() => StateLabel::Verifying,
             StageState::Running(_) => StateLabel::Running,
             StageState::Asking { .. } => StateLabel::Asking,
             StageState::HandingOff { .. } => StateLabel::HandingOff,
             StageState::Failing { .. } => StateLabel::Failing,
             StageState::Merging { .. } => StateLabel::Merging,
-            StageState::Conflicted { .. } => StateLabel::Conflicted,
-            StageState::MergeHeld { .. } => StateLabel::MergeHeld,
+            StageState::Conflicted(_) => StateLabel::Conflicted,
+            StageState::MergeFailed { .. } => StateLabel::MergeHeld,
             StageState::Review { .. } => StateLabel::Review,
             StageState::Blocked { .. } => StateLabel::Blocked,
             StageState::Skipped { .. } => StateLabel::Skipped,

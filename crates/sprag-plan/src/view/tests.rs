@@ -136,7 +136,7 @@ fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
     let mut story = Story::new(&[("a", "", "a/**"), ("b", "", "b/**"), ("c", "", "c/**"), ("d", "", "d/**")]);
     story.tell("a", StageCommand::Hold);
     story.start("b");
-    story.happened("b", StageEvent::Raised { case: ReviewReason::Protected });
+    story.happened("b", StageEvent::Raised { case: ReviewReason::ProtectedFiles });
     story.happened("c", StageEvent::Failed { failure: StageFailure::Auth, again: None });
     let session = story.start("d");
     story.then(RunRecord::TargetHeld { why: crate::run::record::TargetHeld::Gone });
@@ -164,8 +164,8 @@ fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
 fn names_of_states_are_those_of_the_stages() {
     let mut story = Story::new(&[("a", "", "a/**")]);
     let name = |story: &Story| {
-        let standing = story.timed.run().standing(&StageId::new("a")).unwrap();
-        (standing.stage.name(), StateLabel::from_state(&standing.stage).name())
+        let entry = story.timed.run().entry(&StageId::new("a")).unwrap();
+        (entry.state.name(), StateLabel::from_entry(entry).name())
     };
     assert_eq!(name(&story), ("ready", "ready"));
     story.tell("a", StageCommand::Hold);

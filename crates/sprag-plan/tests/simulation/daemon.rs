@@ -223,7 +223,7 @@ impl Daemon {
     }
 
     fn is_resolving(&self) -> bool {
-        self.run.standings().any(|(id, standing)| is_base(id) && !standing.stage.is_over())
+        self.run.entries().any(|(id, entry)| is_base(id) && !entry.state.is_over())
     }
 
     /// To the next time something happens by itself.
@@ -261,17 +261,13 @@ impl Daemon {
 
     /// A person says something about one of the stages that wait for one; at last they have enough.
     fn say(&mut self) -> bool {
-        let waiting: Vec<StageId> = self
-            .run
-            .standings()
-            .filter(|(_, standing)| standing.stage.is_a_persons())
-            .map(|(id, _)| id.clone())
-            .collect();
+        let waiting: Vec<StageId> =
+            self.run.entries().filter(|(_, entry)| entry.needs_person()).map(|(id, _)| id.clone()).collect();
         let Some(id) = self.chance.pick(&waiting).cloned() else { return false };
         self.words += 1;
-        let standing = self.run.standing(&id).unwrap().clone();
+        let entry = self.run.entry(&id).unwrap().clone();
         let skip = StageCommand::Skip { why: Text::new("w") };
-        let command = match &standing.stage {
+        let command = match &entry.state {
             StageState::Asking { work, .. } => {
                 if let Some(session @ AgentSession::Alive(AgentSign::Asking { .. })) =
                     self.truth.sessions.get_mut(&work.session)
@@ -281,7 +277,7 @@ impl Daemon {
                 return true;
             }
             _ if self.words > self.patience => return false,
-            StageState::Review { .. } => match (standing.verified, self.chance.below(5)) {
+            StageState::Review { question, .. } => match (question.verified(), self.chance.below(5)) {
                 (Some(_), 0..=2) => StageCommand::Merge,
                 (_, 3) => StageCommand::Retry,
                 (None, 0..=1) => StageCommand::Resume { answer: None },
@@ -305,7 +301,7 @@ impl Daemon {
 
     /// A person says whatever comes to mind of any stage, whatever is being done for it just then.
     fn say_anything(&mut self) {
-        let ids: Vec<StageId> = self.run.standings().map(|(id, _)| id.clone()).collect();
+        let ids: Vec<StageId> = self.run.entries().map(|(id, _)| id.clone()).collect();
         let id = self.chance.pick(&ids).unwrap().clone();
         let words = [
             StageCommand::Reset,
@@ -334,25 +330,22 @@ impl Daemon {
     }
 
     fn states(&self) -> Vec<(String, String)> {
-        self.run
-            .standings()
-            .map(|(id, standing)| (id.as_str().to_owned(), format!("{:?}", standing.stage)))
-            .collect()
+        self.run.entries().map(|(id, entry)| (id.as_str().to_owned(), format!("{:?}", entry.state))).collect()
     }
 
     /// Every stage is merged, skipped, a person's, or waits for one that is none of ours to move.
     fn is_well_ended(&self) {
         let mut merged: Vec<CommitId> = Vec::new();
-        for (id, standing) in self.run.standings() {
-            match &standing.stage {
+        for (id, entry) in self.run.entries() {
+            match &entry.state {
                 StageState::Done { merged: commit } => merged.push(commit.commit().clone()),
                 StageState::Skipped { .. } => {}
                 StageState::Waiting { on } => assert!(!on.is_empty()),
-                stage => {
-                    assert!(stage.is_a_persons(), "`{}` is left behind: {:#?}", id.as_str(), self.states())
+                _ => {
+                    assert!(entry.needs_person(), "`{}` is left behind: {:#?}", id.as_str(), self.states())
                 }
             }
-            let is_over = standing.stage.is_over();
+            let is_over = entry.state.is_over();
             assert!(!is_over || !self.truth.has_tree(id), "the worktree of `{}` is left over", id.as_str());
             assert!(!is_over || self.truth.alive_of(id) == 0, "an agent of `{}` is left over", id.as_str());
         }
@@ -367,7 +360,7 @@ impl Daemon {
 
     pub(crate) fn ends(&self) -> Ends {
         let count = |fits: &dyn Fn(&StageState) -> bool| {
-            u32::try_from(self.run.standings().filter(|(_, standing)| fits(&standing.stage)).count()).unwrap()
+            u32::try_from(self.run.entries().filter(|(_, entry)| fits(&entry.state)).count()).unwrap()
         };
         let of_records = |fits: &dyn Fn(&RunRecord) -> bool| {
             u32::try_from(self.records.iter().filter(|record| fits(record)).count()).unwrap()
@@ -381,7 +374,8 @@ impl Daemon {
         Ends {
             merged: count(&|stage| matches!(stage, StageState::Done { .. })),
             skipped: count(&|stage| matches!(stage, StageState::Skipped { .. })),
-            persons: count(&StageState::is_a_persons),
+            persons: u32::try_from(self.run.entries().filter(|(_, entry)| entry.needs_person()).count())
+                .unwrap(),
             resets: of_records(&|record| {
                 matches!(record, RunRecord::StageCommand { command: StageCommand::Reset, .. })
             }),

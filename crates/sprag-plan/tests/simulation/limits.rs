@@ -152,7 +152,7 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
             now = next.unwrap_or_else(|| panic!("nothing happens any more: {run:#?}"));
         }
     }
-    assert!(run.standings().all(|(_, standing)| matches!(standing.stage, StageState::Done { .. })));
+    assert!(run.entries().all(|(_, entry)| matches!(entry.state, StageState::Done { .. })));
     let attempt = |key: &EffectKey| key.0.as_str().split('/').nth(2).map(str::to_owned);
     assert!(run.sessions().keys().all(|key| attempt(key).as_deref() == Some("1")), "no attempt was burnt");
     assert!(limited >= 8 && resumed >= 2, "there were limits: {limited} {resumed}");

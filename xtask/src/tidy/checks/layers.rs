@@ -61,8 +61,8 @@ const ORDER: &[(&str, &[&str])] = &[
             "merge",
             "stage",
             "accept",
-            "run",
-            "sentences",
+            // Sentences about a run read it, and the fold of a run writes sentences into its states.
+            "run sentences",
             "reconcile",
             "handoff",
             "notes",

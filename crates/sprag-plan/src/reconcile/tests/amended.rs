@@ -5,6 +5,7 @@ use serde_json::json;
 use super::commands::{agent, person};
 use super::*;
 use crate::spec::client::ClientName;
+use crate::stage::ReviewQuestion;
 use crate::stage::command::StageCommand;
 
 /// A stage that is merged once somebody has reviewed it.
@@ -63,7 +64,7 @@ impl Story {
 }
 
 fn is_verifying(stage: &StageState) -> bool {
-    matches!(stage, StageState::Running(work) if work.phase == Phase::Verify)
+    matches!(stage, StageState::Running(work) if work.phase.is_verifying())
 }
 
 #[test]
@@ -121,13 +122,13 @@ fn what_waits_for_a_person_is_looked_at_again() {
     by_person["stages"][0]["merge"] = json!("person");
     let mut story = Story::up_to_claim(by_person.clone());
     story.came_to("a/1/claim.0", green());
-    story.is_at(|stage| matches!(stage, StageState::Review { case: ReviewReason::Merge, .. }));
+    story.is_at(|stage| matches!(stage, StageState::Review { question: ReviewQuestion::Merge { .. }, .. }));
     by_person["stages"][0]["truths"] = json!([check("true")]);
     story.amend(by_person);
     story.is_at(is_verifying);
     assert!(story.next().contains(&"do r/a/1/claim.1".to_owned()));
     story.came_to("a/1/claim.1", green());
-    story.is_at(|stage| matches!(stage, StageState::Review { case: ReviewReason::Merge, .. }));
+    story.is_at(|stage| matches!(stage, StageState::Review { question: ReviewQuestion::Merge { .. }, .. }));
     story.say(&person(), "a", StageCommand::Merge).unwrap();
 }
 

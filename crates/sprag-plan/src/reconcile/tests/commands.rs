@@ -5,9 +5,10 @@ use serde_json::json;
 use super::*;
 use crate::reconcile::observed::LoopMode;
 use crate::run::command::{CommandRefusal, CommandSender, authorize};
-use crate::run::effect::ReviewDemand;
 use crate::spec::client::ClientName;
 use crate::spec::values::{Readable as _, Slug};
+use crate::stage::ReviewDemand;
+use crate::stage::ReviewQuestion;
 use crate::stage::command::{CommandRole, StageCommand, StageCommandKind};
 use crate::view::review_request::asked;
 
@@ -47,7 +48,7 @@ impl Story {
                 self.came_to(&format!("a/1/nudge.1.{}", claim + 1), EffectOutcome::Done);
             }
         }
-        assert!(matches!(self.state("a"), StageState::Review { case: ReviewReason::Checks, .. }));
+        assert!(matches!(self.state("a"), StageState::Review { question: ReviewQuestion::TooManyFixes, .. }));
     }
 
     fn end(&mut self, session: &str, ended: SessionOutcome) {
@@ -160,8 +161,8 @@ fn a_question_waits_and_its_answer_is_told_to_whoever_is_there() {
     assert_eq!(story.next(), Vec::<String>::new());
     story.say(&person(), "a", StageCommand::Resume { answer: Some(Text::new("that")) }).unwrap();
     assert_eq!(story.next(), ["do r/a/1/brief.1"]);
-    let standing = story.run.standing(&StageId::new("a")).unwrap();
-    assert_eq!((standing.stage.attempt(), standing.answers.len()), (1, 2));
+    let entry = story.run.entry(&StageId::new("a")).unwrap();
+    assert_eq!((entry.state.attempt(), entry.answers.all.len()), (1, 2));
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn a_dispute_is_a_persons_and_gives_up_one_check_of_one_stage() {
     assert_eq!(story.say(&mine, "a", dispute("zero")), Err(CommandRefusal::NoCheck));
     for (round, check) in ["one", "two", "three", "four"].into_iter().enumerate() {
         story.say(&mine, "a", dispute(check)).unwrap();
-        assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Disputed, .. }));
+        assert!(matches!(story.state("a"), StageState::Review { question: ReviewQuestion::Disputed(_), .. }));
         if round == 3 {
             assert_eq!(story.say(&person(), "a", StageCommand::Accept), Err(CommandRefusal::TooMany));
             break;
@@ -186,7 +187,9 @@ fn a_dispute_is_a_persons_and_gives_up_one_check_of_one_stage() {
     }
     story.say(&person(), "a", StageCommand::Reject).unwrap();
     assert_eq!(story.run.plan().find("a").unwrap().checks.acceptance.len(), 2);
-    assert!(story.run.standing(&StageId::new("a")).unwrap().untold().unwrap().contains("`four` stays"));
+    assert!(
+        story.run.entry(&StageId::new("a")).unwrap().answers.undelivered().unwrap().contains("`four` stays")
+    );
 }
 
 #[test]
@@ -218,7 +221,7 @@ fn a_person_merges_what_was_found_good_and_nothing_else() {
     );
     story.next();
     story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
-    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Merge, .. }));
+    assert!(matches!(story.state("a"), StageState::Review { question: ReviewQuestion::Merge { .. }, .. }));
     story.say(&person(), "a", StageCommand::Merge).unwrap();
     assert!(matches!(story.state("a"), StageState::Merging { verified, .. } if verified.head == commit("h")));
 }
@@ -278,7 +281,7 @@ fn a_changed_plan_drops_stages_that_nobody_has_begun() {
     story.up_to_work("a");
     let RunRecord::Started { plan, digest, .. } = start(plan(&[("b", "", "y")])) else { panic!("it starts") };
     story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
-    let left: Vec<&str> = story.run.standings().map(|(id, _)| id.as_str()).collect();
+    let left: Vec<&str> = story.run.entries().map(|(id, _)| id.as_str()).collect();
     assert_eq!(left, ["a", "b"], "what was begun is not forgotten");
 }
 
@@ -329,7 +332,10 @@ fn what_was_resolved_and_nobody_has_reviewed_may_be_verified_again() {
         why: Text::new("nobody was there"),
     };
     story.came_to("a/1/claim.1", unreviewed());
-    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Unreviewed, .. }));
+    assert!(matches!(
+        story.state("a"),
+        StageState::Review { question: ReviewQuestion::Unreviewed { .. }, .. }
+    ));
     story.next();
     story.came_to("a/1/spawn.1/kill", EffectOutcome::Done);
     story.end("a/1/spawn.1", SessionOutcome::Stopped);

@@ -11,6 +11,7 @@ use super::*;
 use crate::reconcile::observed::{AgentSession, AgentSign};
 use crate::run::effect::EffectOutcome;
 use crate::run::record::{CommitProgress, SessionOutcome};
+use crate::stage::ReviewQuestion;
 use crate::stage::command::StageCommand;
 use crate::testing::{commit, now, plan, start};
 
@@ -81,7 +82,11 @@ impl Story {
     }
 
     fn state(&self, stage: &str) -> &StageState {
-        &self.run.standing(&StageId::new(stage)).unwrap().stage
+        &self.run.entry(&StageId::new(stage)).unwrap().state
+    }
+
+    fn is_held(&self, stage: &str) -> bool {
+        self.run.entry(&StageId::new(stage)).unwrap().is_held()
     }
 
     fn tell(&mut self, stage: &str, command: StageCommand) {
@@ -220,7 +225,7 @@ fn red_checks_go_back_to_the_agent_three_times() {
         }
     }
     assert_eq!(story.next(), ["stage.happened"]);
-    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Checks, .. }));
+    assert!(matches!(story.state("a"), StageState::Review { question: ReviewQuestion::TooManyFixes, .. }));
     // Its agent has nothing to do, and somebody is told.
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill", "do r/a/1/notify.14"]);
 }
@@ -276,8 +281,8 @@ fn what_others_put_on_the_target_is_merged_like_everything() {
     story.came_to("-/0/queue.2.1", EffectOutcome::Done);
     story.next();
     story.came_to("-/0/queue.2.2", EffectOutcome::Done);
-    let standing = story.run.standing(&StageId::new("@test-1")).unwrap();
-    assert!(matches!(standing.stage, StageState::Skipped { .. }), "{:?}", standing.stage);
+    let entry = story.run.entry(&StageId::new("@test-1")).unwrap();
+    assert!(matches!(entry.state, StageState::Skipped { .. }), "{:?}", entry.state);
 }
 
 #[test]

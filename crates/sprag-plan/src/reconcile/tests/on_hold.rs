@@ -5,6 +5,7 @@ use serde_json::json;
 use super::commands::{agent, person};
 use super::*;
 use crate::run::command::CommandRefusal;
+use crate::stage::ReviewQuestion;
 use crate::stage::command::StageCommand;
 
 fn answer(text: &str) -> StageCommand {
@@ -23,7 +24,7 @@ fn one_that_waits_is_held_once_it_could_start() {
         panic!("it starts")
     };
     story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
-    assert!(matches!(story.state("b"), StageState::Ready(turn) if turn.is_held), "{:?}", story.state("b"));
+    assert!(matches!(story.state("b"), StageState::Ready(_)) && story.is_held("b"), "{:?}", story.state("b"));
     assert_eq!(story.next(), ["do r/b/1/notify.1", "do r/a/1/worktree.0"]);
     story.say(&person(), "b", StageCommand::Release).unwrap();
     assert_eq!(story.next(), ["do r/b/1/worktree.0"]);
@@ -39,7 +40,7 @@ fn held_and_good(plan: Value) -> Story {
     story.next();
     story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
     assert!(
-        matches!(story.state("a"), StageState::Review { case: ReviewReason::Held, .. }),
+        matches!(story.state("a"), StageState::Review { question: ReviewQuestion::OnHold { .. }, .. }),
         "{:?}",
         story.state("a")
     );
@@ -62,7 +63,7 @@ fn one_that_a_person_merges_waits_for_that_word_once_it_is_let_go() {
     let mut story = held_and_good(plan);
     story.say(&person(), "a", StageCommand::Release).unwrap();
     assert!(
-        matches!(story.state("a"), StageState::Review { case: ReviewReason::Merge, .. }),
+        matches!(story.state("a"), StageState::Review { question: ReviewQuestion::Merge { .. }, .. }),
         "{:?}",
         story.state("a")
     );
@@ -79,7 +80,8 @@ fn nobody_follows_an_agent_that_was_held_and_is_gone() {
     story.session("a/1/spawn.0", crash());
     assert_eq!(story.next(), ["session.ended"]);
     assert_eq!(story.next(), ["stage.happened"]);
-    assert!(matches!(story.state("a"), StageState::Ready(turn) if turn.is_held && turn.attempt == 2));
+    assert!(matches!(story.state("a"), StageState::Ready(ready) if ready.attempt.number == 2));
+    assert!(story.is_held("a"));
     story.now = story.now.plus_seconds(300);
     assert_eq!(story.next(), ["do r/a/2/notify.3"]);
     story.say(&person(), "a", StageCommand::Release).unwrap();
@@ -95,7 +97,7 @@ fn what_is_red_is_not_sent_to_a_new_agent_while_it_is_held() {
     (0..3).for_each(|_| drop(story.next()));
     story.came_to("a/1/claim.0", EffectOutcome::Red { report: Text::new("red") });
     assert_eq!(story.next(), ["stage.happened"]);
-    assert!(matches!(story.state("a"), StageState::Review { case: ReviewReason::Held, .. }));
+    assert!(matches!(story.state("a"), StageState::Review { question: ReviewQuestion::OnHold { .. }, .. }));
     story.next();
     story.say(&person(), "a", StageCommand::Release).unwrap();
     assert_eq!(story.next(), ["do r/a/1/brief.1"], "and then it is");
@@ -112,8 +114,8 @@ fn whoever_said_that_it_cannot_go_on_is_answered_in_the_same_attempt() {
     story.next();
     story.say(&person(), "a", answer("it is in the safe")).unwrap();
     assert_eq!(story.next(), ["do r/a/1/brief.1"]);
-    let standing = story.run.standing(&StageId::new("a")).unwrap();
-    let answer = &standing.answers[0];
+    let entry = story.run.entry(&StageId::new("a")).unwrap();
+    let answer = &entry.answers.all[0];
     assert_eq!(answer.to.as_ref().map(Text::as_str), Some("no key"));
-    assert_eq!((answer.text.as_str(), &standing.why), ("it is in the safe", &None));
+    assert_eq!(answer.text.as_str(), "it is in the safe");
 }

@@ -78,5 +78,5 @@ pub(crate) fn stage_of(
 
 /// Stages that could have been meant.
 pub(crate) fn known(runs: &[Run]) -> Vec<String> {
-    runs.iter().flat_map(Run::standings).map(|(id, _)| id.as_str().to_owned()).collect()
+    runs.iter().flat_map(Run::entries).map(|(id, _)| id.as_str().to_owned()).collect()
 }

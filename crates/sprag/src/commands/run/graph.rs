@@ -87,5 +87,5 @@ fn draw(run: &Run) {
 }
 
 fn state(run: &Run, stage: &StageSpec) -> StateLabel {
-    run.standing(&stage.id).map_or(StateLabel::Waiting, |standing| StateLabel::from_state(&standing.stage))
+    run.entry(&stage.id).map_or(StateLabel::Waiting, StateLabel::from_entry)
 }

@@ -63,7 +63,7 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> 
 
 /// What came of all stages of a run that is over.
 pub(crate) fn counted(run: &Run) -> String {
-    let count = |fits: fn(&StageState) -> bool| run.standings().filter(|(_, it)| fits(&it.stage)).count();
+    let count = |fits: fn(&StageState) -> bool| run.entries().filter(|(_, it)| fits(&it.state)).count();
     let merged = count(|stage| matches!(stage, StageState::Done { .. }));
     match count(|stage| matches!(stage, StageState::Skipped { .. })) {
         0 => "all stages are merged".to_owned(),
@@ -75,12 +75,12 @@ pub(crate) fn counted(run: &Run) -> String {
 fn waiting(run: &Run) -> (Vec<String>, Vec<String>) {
     let mut lines = vec!["nothing more happens by itself:".to_owned()];
     let (mut persons, mut others) = (Vec::new(), Vec::new());
-    for (id, standing) in run.standings().filter(|(_, standing)| !standing.stage.is_over()) {
+    for (id, entry) in run.entries().filter(|(_, entry)| !entry.state.is_over()) {
         let asked = asked(run, id);
         let what = asked.iter().flat_map(|asked| &asked.what).next();
         let what = what.and_then(|what| what.lines().next()).map(one_line).unwrap_or_default();
-        let line = format!("  stage `{}` is {}: {what}", id.as_str(), standing.stage.name());
-        match standing.stage.is_a_persons() {
+        let line = format!("  stage `{}` is {}: {what}", id.as_str(), entry.state.name());
+        match entry.needs_person() {
             true => persons.push((line, id)),
             false => others.push(line),
         }

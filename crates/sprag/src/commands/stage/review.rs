@@ -34,22 +34,22 @@ pub(crate) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
         }
     }
     // One of a run that is over can be looked at, too.
-    if active.iter().all(|(_, run)| run.standing(&id).is_none()) {
+    if active.iter().all(|(_, run)| run.entry(&id).is_none()) {
         let over = active::of_stage(&folder, &id)?;
         active.extend(over.map(|run| (run.plan().head.name.to_string(), run)));
     }
-    let found = active.iter().find_map(|(plan, run)| Some((plan, run.standing(&id)?, asked(run, &id)?)));
-    let Some((plan, standing, asked)) = found else {
+    let found = active.iter().find_map(|(plan, run)| Some((plan, run.entry(&id)?, asked(run, &id)?)));
+    let Some((plan, entry, asked)) = found else {
         return Err(Failure::stage_not_run(stage, &known(&active::runs(&folder)?)));
     };
-    let attempt = match standing.stage.attempt() {
+    let attempt = match entry.state.attempt() {
         0 => String::new(),
         attempt => format!(", attempt {attempt}"),
     };
-    output::line(format!("stage `{stage}` of plan `{plan}` is {}{attempt}", standing.stage.name()));
+    output::line(format!("stage `{stage}` of plan `{plan}` is {}{attempt}", entry.state.name()));
     asked.what.iter().for_each(output::line);
-    if let StageState::Blocked { .. } | StageState::Review { .. } = &standing.stage {
-        last_agent(&folder, standing).into_iter().for_each(output::line);
+    if let StageState::Blocked { .. } | StageState::Review { .. } = &entry.state {
+        last_agent(&folder, entry).into_iter().for_each(output::line);
     }
     let look = asked.look.iter().map(|look| seen_by(*look, plan, &root, &id));
     let words = asked.words.iter().map(|word| said_by(*word, &shell_word(stage)));
@@ -58,8 +58,8 @@ pub(crate) fn run(cx: &CommandCx, stage: &str) -> CommandResult {
 }
 
 /// How its last agent ended, in the words of whoever kept it.
-fn last_agent(folder: &Path, standing: &StageEntry) -> Option<String> {
-    let session = standing.session.as_ref()?;
+fn last_agent(folder: &Path, entry: &StageEntry) -> Option<String> {
+    let session = entry.session.as_ref()?;
     let Ok(SessionProbe::Ended(exit)) = site_of(folder, session).probe() else { return None };
     let how = match exit.ended {
         exit::ExitStatus::Code(code) => format!("ended with {code}"),

@@ -60,7 +60,7 @@ pub(crate) fn say(
             let stage = stage.unwrap_or_default();
             let active = start_run::active(&folder)?;
             let id = StageId::new(&stage);
-            let Some((plan, _)) = active.iter().find(|(_, run)| run.standing(&id).is_some()) else {
+            let Some((plan, _)) = active.iter().find(|(_, run)| run.entry(&id).is_some()) else {
                 return Err(Failure::no_run_of_stage(&stage));
             };
             let ask = LoopRequest::Say { stage: Some(id), said };

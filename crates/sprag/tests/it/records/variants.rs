@@ -9,23 +9,26 @@ use sprag_govern::report::Report;
 use sprag_plan::merge::merge_failure::MergeFailure;
 use sprag_plan::notes::{NoteBody as Noted, StageNote};
 use sprag_plan::run::effect::{
-    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, ReviewDemand,
-    SessionStep, StageStep,
+    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, SessionStep,
+    StageStep,
 };
 use sprag_plan::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use sprag_plan::stage::command::StageCommand;
-use sprag_plan::stage::{ReviewReason, StageEvent, StageFailure};
+use sprag_plan::stage::{ReviewDemand, ReviewReason, StageEvent, StageFailure};
 
 use super::{NOTES, RUN, parsed};
 
 macro_rules! variants {
-    ($($list:ident, $name_of:ident: $type:ident { $($variant:ident $name:literal),+ $(,)? })+) => {
+    ($($list:ident, $name_of:ident: $type:ident {
+        $($variant:ident $name:literal),+ $(,)? $(; unwritten $($unwritten:ident),+)?
+    })+) => {
         $(
             pub(super) const $list: &[&str] = &[$($name),+];
 
             fn $name_of(of: &$type) -> &'static str {
                 match of {
                     $($type::$variant { .. } => $name,)+
+                    $($($type::$unwritten { .. } => unreachable!("no record holds it"),)+)?
                 }
             }
         )+
@@ -58,7 +61,7 @@ variants! {
         ChecksFailed "red", SentBack "sent_back", ChecksPassed "green", ContextFull "context_full", HandedOff "handed_off",
         Failed "failed", Paused "paused", Conflicted "conflicted", ResolverStarted "resolver_started",
         ResolverFailed "resolver_failed", MergeFailed "merge_red", Landed "landed", Queued "queued", Raised "raised",
-        Overtaken "overtaken", Approved "told", Command "told",
+        Overtaken "overtaken", Approved "told", Command "told"; unwritten ReviewAsked, Outdated
     }
     SAYINGS, said: StageCommand {
         Complete "complete", Block "block", Ask "ask", Task "task", Output "output", Dispute "dispute", Hold "hold",
@@ -72,8 +75,8 @@ variants! {
         Setup "setup", Budget "budget", Conflict "conflict", Context "context", Told "told", Unknown "unknown",
     }
     CASES, case: ReviewReason {
-        Merge "merge", Checks "checks", Disputed "disputed", NoChange "no_change", Protected "protected",
-        Conflict "conflict", Red "red", Held "held", Unreviewed "unreviewed",
+        Merge "merge", TooManyFixes "checks", Disputed "disputed", NoChange "no_change", ProtectedFiles "protected",
+        ConflictUnresolved "conflict", MergeFailed "red", OnHold "held", Unreviewed "unreviewed",
     }
     CAUSES, cause: MergeFailure { Red "red", Pair "pair" }
     BRIEFS, brief: BriefKind {

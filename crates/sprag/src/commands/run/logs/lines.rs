@@ -98,8 +98,8 @@ impl<'a> LogPrinter<'a> {
     }
 
     /// How a stage stands by what was told.
-    pub(super) fn standing(&self, stage: &StageId) -> Option<&StageEntry> {
-        self.timed.as_ref()?.run().standing(stage)
+    pub(super) fn entry(&self, stage: &StageId) -> Option<&StageEntry> {
+        self.timed.as_ref()?.run().entry(stage)
     }
 
     /// Everything that was written since.

@@ -122,9 +122,9 @@ fn first_agent(
     loop {
         teller.records()?;
         teller.go_on();
-        let standing = teller.standing(&row.id).filter(|standing| !standing.stage.is_over());
-        let Some(standing) = standing else { return Ok(None) };
-        if let Some(session) = &standing.session {
+        let entry = teller.entry(&row.id).filter(|entry| !entry.state.is_over());
+        let Some(entry) = entry else { return Ok(None) };
+        if let Some(session) = &entry.session {
             return Ok(Some(session.clone()));
         }
         watch.wait(LOOK)?;

@@ -49,7 +49,7 @@ fn under_way() -> (Scene, EffectKey) {
     let session = scene.start("view");
     scene.seen(&session, &seen(160_000, 430_000));
     scene.start("docs");
-    scene.happened("docs", StageEvent::Raised { case: ReviewReason::Protected });
+    scene.happened("docs", StageEvent::Raised { case: ReviewReason::ProtectedFiles });
     (scene, session)
 }
 
