@@ -58,7 +58,7 @@ pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
             ("it wants to be alone, or another one does".to_owned(), None)
         }
         WaitingReason::Doing { key } => {
-            let doing = run.open().get(key).map(|effect| describe_effect(effect).0);
+            let doing = run.effect(key).map(|effect| describe_effect(effect).0);
             (doing.unwrap_or_else(|| "something is done for it".to_owned()), None)
         }
         WaitingReason::Agent { .. } => ("its agent is at work".to_owned(), None),
@@ -191,7 +191,7 @@ pub fn record(run: &Run, record: &RunRecord) -> (Option<StageId>, String) {
         }
         RunRecord::EffectBegun { effect, .. } => (effect.stage(run).cloned(), describe_effect(effect).0),
         RunRecord::Outcome { key, outcome } => {
-            let effect = run.open().get(key);
+            let effect = run.effect(key);
             let stage = effect.and_then(|effect| effect.stage(run)).cloned();
             let what = effect.map_or("something", |effect| describe_effect(effect).1);
             (stage, format!("{what}: {}", came_to(outcome)))
@@ -396,7 +396,7 @@ mod tests {
         let (stage, told) = record(&run, &start(plan(&[("a", "", "a/**")])));
         assert_eq!((stage, told.as_str()), (None, "the run of `test` began with 1 stages"));
         begin(&mut run, "a");
-        let key = run.open().keys().next().unwrap().clone();
+        let key = run.effects().keys().next().unwrap().clone();
         let why = Text::new("fatal: `x`\u{1b}[2J\nthe end");
         let outcome = EffectOutcome::Failed { failure: StageFailure::Setup, why };
         let (stage, told) = record(&run, &RunRecord::Outcome { key, outcome });

@@ -210,12 +210,12 @@ impl<'a> DaemonLoop<'a> {
         if self.mood == LoopMode::Stopping {
             let lives = world.sessions.values().any(|session| matches!(session, AgentSession::Alive(_)));
             // One that is being started right now would be cut off in the middle of it.
-            let is_starting = |key| run.open().get(key).is_some_and(Effect::is_spawn);
+            let is_starting = |key| run.effect(key).is_some_and(Effect::is_spawn);
             let starts = self.busy.iter().any(is_starting);
             let stopped = self.signal.map_or(RunEnd::Stopped, |signal| RunEnd::Interrupted { signal });
             return (!lives && !starts).then_some(stopped);
         }
-        let lives = run.sessions().keys().any(|session| run.ended(session).is_none());
+        let lives = run.live_sessions().next().is_some();
         if wake.is_some() || !self.busy.is_empty() || lives {
             return None;
         }
@@ -227,7 +227,7 @@ impl<'a> DaemonLoop<'a> {
         if rest == RunEnd::Gone {
             // There is no folder any more by which their supervisors could be told.
             let run = self.log.run();
-            for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+            for (session, _) in run.live_sessions() {
                 agent::sweep(&self.ground.site(session).id());
             }
         }
@@ -241,7 +241,7 @@ impl<'a> DaemonLoop<'a> {
     /// Their supervisors see to the rest, and write it down.
     fn kill_all(&self) {
         let run = self.log.run();
-        for session in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+        for (session, _) in run.live_sessions() {
             if let Some(agent) = self.ground.site(session).agent() {
                 processes::signal(agent, Signal::KILL);
             }
@@ -251,7 +251,7 @@ impl<'a> DaemonLoop<'a> {
     fn asked(&mut self, asked: PendingRequest) -> io::Result<()> {
         // Its agent was quicker than the news that it was started.
         if let CommandSender::Agent { session } = &asked.speaker
-            && self.log.run().open().contains_key(session)
+            && self.log.run().effect(session).is_some()
         {
             self.early.push(asked);
             return Ok(());
@@ -283,7 +283,7 @@ impl<'a> DaemonLoop<'a> {
     }
 
     fn begin(&mut self, key: EffectKey, effect: Effect) -> io::Result<()> {
-        if !self.log.run().open().contains_key(&key) {
+        if self.log.run().effect(&key).is_none() {
             let intent =
                 RunRecord::EffectBegun { key: key.clone(), epoch: self.ground.epoch, effect: effect.clone() };
             self.note(&intent)?;
@@ -383,18 +383,22 @@ impl<'a> DaemonLoop<'a> {
             room: self.manner.slots,
             mood: self.mood,
             trunk: self.glance.trunk(&ground),
-            target: self.glance.target(&ground, self.log.run().target(), self.log.run().queue().trunk()),
+            target: self.glance.target(
+                &ground,
+                &self.log.run().target().known,
+                self.log.run().queue().trunk(),
+            ),
             lost: observe::lost(&ground, self.log.run()),
             durations: self.lengths.all().clone(),
             ..Observed::default()
         };
         let run = self.log.run();
-        for (key, effect) in run.open().iter().filter(|(key, _)| !self.busy.contains(*key)) {
+        for (key, open) in run.effects().iter().filter(|(key, _)| !self.busy.contains(*key)) {
+            let effect = &open.effect;
             let found = observe::found(&ground, run, key, effect).unwrap_or(EffectTrace::Nothing);
             world.found.insert(key.clone(), found);
         }
-        let open: Vec<EffectKey> =
-            run.sessions().keys().filter(|key| run.ended(key).is_none()).cloned().collect();
+        let open: Vec<EffectKey> = run.live_sessions().map(|(key, _)| key.clone()).collect();
         for session in open {
             world.nearly.extend(self.nearly(&session));
             if let Some(seen) = self.session(&session)? {
@@ -422,7 +426,7 @@ impl<'a> DaemonLoop<'a> {
     /// Budgets of which a session says that most is used.
     fn nearly(&self, session: &EffectKey) -> Vec<BudgetOwner> {
         let seen = self.ground.site(session).seen().map(|seen| seen.nearly).unwrap_or_default();
-        let stage = self.log.run().sessions().get(session);
+        let stage = self.log.run().stage_of(session);
         let of = |spent: &BudgetSpent| match spent {
             BudgetSpent::OfRun => Some(BudgetOwner::Run),
             BudgetSpent::OfStage => stage.cloned().map(BudgetOwner::Stage),
@@ -433,7 +437,7 @@ impl<'a> DaemonLoop<'a> {
     /// What an agent shows whose supervisor lives.
     fn alive(&mut self, key: &EffectKey, site: &SessionDir) -> AgentSign {
         let seen = site.seen();
-        let stage = self.log.run().sessions().get(key);
+        let stage = self.log.run().stage_of(key);
         let spec = stage.and_then(|stage| self.log.run().plan().find(stage.as_str()));
         let told =
             spec.zip(seen.as_ref()).and_then(|(spec, seen)| self.filling.check(key, spec, seen, env::now()));

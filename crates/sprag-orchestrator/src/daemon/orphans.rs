@@ -34,7 +34,7 @@ pub fn find(folder: &Path) -> io::Result<Vec<OrphanedAgents>> {
     let mut found = Vec::new();
     for plan in crate::run_log::known(folder) {
         let Some(run) = run_log::read(&run_log_path(folder, &plan))? else { continue };
-        for (session, stage) in run.sessions().iter().filter(|(key, _)| run.ended(key).is_none()) {
+        for (session, stage) in run.live_sessions() {
             if site_of(folder, session).probe()? == SessionProbe::Running {
                 let (plan, stage, session) = (plan.clone(), stage.clone(), session.clone());
                 found.push(OrphanedAgents { plan, stage, session });

@@ -84,7 +84,6 @@ pub fn merged_branch(ground: &RunLayout, stage: &StageId) -> Result<Option<Strin
 pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
     let is_at_it = |id: &StageId| {
         run.open()
-            .values()
             .filter_map(|effect| effect.step_of(id))
             .any(|step| matches!(step, StageStep::AddWorktree { .. } | StageStep::RemoveWorktree))
     };

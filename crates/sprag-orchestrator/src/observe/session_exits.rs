@@ -37,7 +37,7 @@ pub fn ended(root: &Path, run: &Run, key: &EffectKey, probe: &SessionProbe) -> O
 
 /// Whether a session has committed anything since its worktree was made.
 fn progress(root: &Path, run: &Run, session: &EffectKey) -> CommitProgress {
-    let Some(stage) = run.sessions().get(session) else { return CommitProgress::Nothing };
+    let Some(stage) = run.stage_of(session) else { return CommitProgress::Nothing };
     let base = run.entry(stage).and_then(|entry| entry.worktree.base().cloned());
     let worktree = worktree_of(root, stage);
     // Its agent may have pointed git elsewhere.
@@ -85,7 +85,7 @@ fn sessions(
     died: impl Fn(&str),
 ) -> io::Result<BTreeMap<EffectKey, AgentSession>> {
     let mut found = BTreeMap::new();
-    for key in run.sessions().keys().filter(|key| run.ended(key).is_none()) {
+    for (key, _) in run.live_sessions() {
         let site = site_of(folder, key);
         let probe = site.probe()?;
         if probe == SessionProbe::Died {

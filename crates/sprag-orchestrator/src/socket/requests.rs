@@ -124,7 +124,7 @@ pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
 pub fn stage_of(run: &Run, speaker: &CommandSender, named: Option<&StageId>) -> Option<StageId> {
     match (named, speaker) {
         (Some(named), _) => Some(named.clone()),
-        (None, CommandSender::Agent { session }) => run.sessions().get(session).cloned(),
+        (None, CommandSender::Agent { session }) => run.stage_of(session).cloned(),
         (None, CommandSender::Person { .. }) => None,
     }
 }

@@ -274,7 +274,7 @@ fn greeted(
 /// A session by the name of its folder.
 fn session_key(hall: &ServerState, folder: &str) -> Option<EffectKey> {
     let run = run_log::read(&run_log_path(&hall.ground.run, &hall.ground.plan)).ok()??;
-    run.sessions().keys().find(|key| hall.ground.site(key).id() == folder).cloned()
+    run.sessions().map(|(key, _)| key).find(|key| hall.ground.site(key).id() == folder).cloned()
 }
 
 fn answer(

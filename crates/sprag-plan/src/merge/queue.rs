@@ -24,6 +24,8 @@ pub struct QueueEntry {
     pub number: u64,
     pub whose: QueueOwner,
     pub verified: Verified,
+    /// How many effects it has had.
+    pub tries: u32,
     candidate: Option<MergeCandidate>,
     /// What it does not merge with. That may be gone by the time it is its turn.
     refused: Option<CommitId>,
@@ -127,6 +129,7 @@ impl MergeQueue {
             number,
             whose,
             verified,
+            tries: 0,
             candidate: None,
             refused: None,
             alone: None,
@@ -236,6 +239,10 @@ impl MergeQueue {
             entry.alone = None;
             entry.candidate.iter_mut().for_each(|candidate| candidate.checks = CandidateChecks::Wanted);
         }
+    }
+
+    pub fn count_try(&mut self, number: u64) {
+        self.entries.iter_mut().filter(|entry| entry.number == number).for_each(|entry| entry.tries += 1);
     }
 
     pub fn withdraw(&mut self, whose: &QueueOwner) {

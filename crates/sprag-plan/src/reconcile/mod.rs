@@ -23,7 +23,8 @@ use super::reconcile::observed::{LoopMode, Observed, TargetBranch};
 use super::reconcile::recovery::{EffectResolution, resolve};
 use super::reconcile::schedule::{Schedule, schedule};
 use super::run::effect::{
-    BriefKind, CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, ReviewJob, StageStep,
+    BriefKind, CheckPhase, Effect, EffectOutcome, NudgeTopic, OpenEffect, QueueStep, RefStep, ReviewJob,
+    StageStep, Timeliness,
 };
 use super::run::record::{BudgetOwner, RunRecord, TargetHeld, key};
 use super::run::waiting::StartBlocker;
@@ -83,7 +84,7 @@ struct Reconciler<'a> {
 impl Reconciler<'_> {
     fn act(&mut self, key: EffectKey, effect: Effect) {
         // Begun already: whoever is at it, or a look at the world, says what became of it.
-        if !self.run.open().contains_key(&key) && self.done.insert(key.clone()) {
+        if self.run.effect(&key).is_none() && self.done.insert(key.clone()) {
             self.actions.push(Action::Do { key, effect });
         }
     }
@@ -98,7 +99,8 @@ impl Reconciler<'_> {
 
     /// Effects that were begun and that nobody is at any more.
     fn resume(&mut self) {
-        for (key, effect) in self.run.open() {
+        for (key, open) in self.run.effects() {
+            let effect = &open.effect;
             if self.world.busy.contains(key) {
                 continue;
             }
@@ -108,7 +110,7 @@ impl Reconciler<'_> {
                     self.actions.push(Action::Record(RunRecord::Outcome { key: key.clone(), outcome }));
                 }
                 // Nobody has begun it after all, and it is not wanted any more.
-                EffectResolution::Again if self.is_unwanted(key, effect) => {
+                EffectResolution::Again if self.is_unwanted(open) => {
                     let why = Text::new("its stage was told something else before it was begun");
                     let outcome = EffectOutcome::Failed { failure: StageFailure::Told, why };
                     self.actions.push(Action::Record(RunRecord::Outcome { key: key.clone(), outcome }));
@@ -120,8 +122,12 @@ impl Reconciler<'_> {
         }
     }
 
-    fn is_unwanted(&self, key: &EffectKey, effect: &Effect) -> bool {
-        self.run.is_outdated(key) || effect.is_bound_to_state() && self.run.is_late(key, effect)
+    fn is_unwanted(&self, open: &OpenEffect) -> bool {
+        match self.run.timeliness(open) {
+            Timeliness::Outdated => true,
+            Timeliness::Late => open.effect.is_bound_to_state(),
+            Timeliness::InTime => false,
+        }
     }
 
     fn queue(&mut self) {
@@ -129,7 +135,7 @@ impl Reconciler<'_> {
         let is_landing = self.is_landing();
         let to = self.run.queue().trunk();
         if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
-            let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.restorations()));
+            let key = key(&self.run.id, "-", 0, &format!("restore.{}", self.run.target().restorations));
             return self.act(key, Effect::Refs(RefStep::RestoreTrunk { to: to.clone() }));
         }
         for want in self.run.queue().wants() {
@@ -139,7 +145,7 @@ impl Reconciler<'_> {
                 QueueWant::Land { number, from, to } => (number, QueueStep::Land { from, to }),
             };
             let Some(entry) = self.run.queue().find(number) else { continue };
-            let name = format!("queue.{number}.{}", self.run.tries(number));
+            let name = format!("queue.{number}.{}", entry.tries);
             let whose = entry.whose.stage().map_or("-", StageId::as_str);
             let key = key(&self.run.id, whose, entry.verified.attempt, &name);
             self.act(key, Effect::Queue { number, step });
@@ -147,7 +153,7 @@ impl Reconciler<'_> {
     }
 
     fn is_landing(&self) -> bool {
-        self.run.open().values().any(Effect::is_landing)
+        self.run.open().any(Effect::is_landing)
     }
 
     fn stage(&mut self, spec: &StageSpec, entry: &StageEntry) {
@@ -282,13 +288,13 @@ impl Reconciler<'_> {
     /// Something was begun in its worktree, perhaps for a state that is no more. What becomes of it is told first: an
     /// agent may be about to be there, and nobody takes a worktree away from under it or sends another one.
     fn is_under_way(&self, id: &StageId) -> bool {
-        self.run.open().values().any(|effect| effect.occupies(id))
+        self.run.open().any(|effect| effect.occupies(id))
     }
 
     /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
     fn lost(&mut self, id: &StageId, entry: &StageEntry) {
         // What is begun is told first: an agent may be about to be known.
-        if self.run.open().values().any(|effect| effect.stage(self.run) == Some(id)) {
+        if self.run.open().any(|effect| effect.stage(self.run) == Some(id)) {
             return;
         }
         match entry.session.as_ref().filter(|session| !self.is_gone(session)) {
@@ -336,17 +342,17 @@ impl Reconciler<'_> {
     fn promote(&mut self) {
         let trunk = self.run.queue().trunk();
         let held = |why: TargetHeld| {
-            let is_known = self.run.target_held() == Some(&why);
+            let is_known = self.run.target().held.as_ref() == Some(&why);
             (!is_known).then_some(Action::Record(RunRecord::TargetHeld { why }))
         };
         let action = match &self.world.target {
             Some(TargetBranch::Behind(target)) if target != trunk => {
-                let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.promotions()));
+                let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.target().promotions));
                 return self.act(key, Effect::Refs(RefStep::Promote { to: trunk.clone() }));
             }
             // What they put on it before may be landing, and is not taken out of the queue from under that.
             Some(TargetBranch::Ahead(_)) if self.is_landing() => None,
-            Some(TargetBranch::Ahead(head)) if self.run.foreign() != Some(head) => {
+            Some(TargetBranch::Ahead(head)) if self.run.target().foreign.as_ref() != Some(head) => {
                 Some(Action::Record(RunRecord::Foreign { head: head.clone() }))
             }
             Some(TargetBranch::Rewritten(now)) => held(TargetHeld::Rewritten { now: now.clone() }),
@@ -360,7 +366,7 @@ impl Reconciler<'_> {
 
     /// Once for each budget: it is written down, and somebody is told.
     fn budgets(&mut self) {
-        let known = self.run.nearly();
+        let known = &self.run.limits().budgets;
         for of in self.world.nearly.iter().filter(|of| !known.contains_key(of)) {
             self.actions.push(Action::Record(RunRecord::Nearly { of: of.clone() }));
         }
@@ -376,7 +382,7 @@ impl Reconciler<'_> {
 
     /// What helps is somebody who takes the lock away, or lets us write there.
     fn stuck(&mut self) {
-        if let Some(stuck) = self.run.stuck().filter(|stuck| !stuck.is_notified)
+        if let Some(stuck) = self.run.target().stuck.as_ref().filter(|stuck| !stuck.is_notified)
             && let Some(told) = stuck.message()
         {
             let (key, text) = (stuck.key(&self.run.id), Text::new(told));

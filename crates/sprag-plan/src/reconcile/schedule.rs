@@ -26,7 +26,7 @@ pub(crate) fn schedule(run: &Run, world: &Observed, now: Timestamp) -> Schedule 
     let plan = run.plan();
     let mut schedule = Schedule::default();
     let mut active: Vec<&StageSpec> = plan.stages().iter().filter(|spec| has_place(run, spec)).collect();
-    let breaker = breaker(run.crashes(), plan.head.backoff, now);
+    let breaker = breaker(&run.limits().crashes, plan.head.backoff, now);
     let slots = match breaker {
         CrashBreaker::HalfOpen => 1,
         CrashBreaker::Closed | CrashBreaker::Open { .. } => plan.head.slots.min(world.room),

@@ -16,9 +16,9 @@ use crate::stage::{Phase, QuestionSource, Resolver, StageEvent, StageFailure};
 impl Reconciler<'_> {
     /// Ends that nobody has written down, and agents that nobody wants.
     pub(super) fn sessions(&mut self) {
-        for (session, id) in self.run.sessions() {
+        for (session, id) in self.run.live_sessions() {
             // Whether it has started at all is not known yet.
-            if self.run.ended(session).is_some() || self.run.open().contains_key(session) {
+            if self.run.effect(session).is_some() {
                 continue;
             }
             match self.world.sessions.get(session) {
@@ -39,10 +39,7 @@ impl Reconciler<'_> {
 
     /// Everybody who is at work is told to end, and how they ended is written down.
     pub(super) fn send_home(&mut self) {
-        for (session, id) in self.run.sessions() {
-            if self.run.ended(session).is_some() {
-                continue;
-            }
+        for (session, id) in self.run.live_sessions() {
             match self.world.sessions.get(session) {
                 Some(AgentSession::Over(ended)) => self.ended(id, session, ended.clone()),
                 Some(AgentSession::Alive(_)) => self.end(session),

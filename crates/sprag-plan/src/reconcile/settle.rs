@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(settle(&run, &gone, now()), []);
         let stage = &run.entry(&StageId::new("a")).unwrap().state;
         assert!(matches!(stage, StageState::Ready(ready) if ready.attempt.number == 1), "{stage:?}");
-        assert!(run.open().is_empty(), "and nothing was begun");
+        assert!(run.effects().is_empty(), "and nothing was begun");
     }
 }

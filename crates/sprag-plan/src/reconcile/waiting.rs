@@ -15,7 +15,7 @@ pub fn why(run: &Run, world: &Observed, now: Timestamp) -> Vec<(StageId, Option<
     let mut found = Vec::new();
     for (id, entry) in run.entries().filter(|(_, entry)| !entry.state.is_over()) {
         let doing =
-            || run.open().iter().find(|(_, effect)| effect.stage(run) == Some(id)).map(|(key, _)| key);
+            || run.effects().iter().find(|(_, open)| open.effect.stage(run) == Some(id)).map(|(key, _)| key);
         let why = match &entry.state {
             StageState::Waiting { on } => (!on.is_empty()).then(|| WaitingReason::Waits { on: on.clone() }),
             StageState::Asking { .. } => Some(WaitingReason::Asked),

@@ -44,7 +44,7 @@ pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
         }
         // What is about to land cannot be taken back by then.
         StageState::Merging { .. } => {
-            let is_landing = run.open().values().any(Effect::is_landing);
+            let is_landing = run.open().any(Effect::is_landing);
             if is_landing { Vec::new() } else { vec![Kind::Reset] }
         }
         StageState::Conflicted(StageConflict { resolver, .. }) => {

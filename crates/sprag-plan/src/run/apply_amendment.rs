@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use sprag_base::digest::Digest;
 
 use super::Run;
-use crate::ids::{EffectKey, StageId};
+use crate::ids::StageId;
 use crate::run::effect::{Effect, QueueStep, StageStep};
 use crate::spec::Plan;
 use crate::stage::StageEvent;
@@ -14,15 +14,15 @@ use crate::stage::state::StageState;
 
 impl Run {
     pub(super) fn amend(&mut self, plan: &Plan, digest: &Digest) {
-        let before = std::mem::replace(&mut self.plan, plan.clone());
-        self.digest = *digest;
+        let before = std::mem::replace(&mut self.plan.current, plan.clone());
+        self.plan.digest = *digest;
         self.keep_bases();
         self.drop_stages();
         self.take_stages();
         let changed = self.changed_since(&before);
         self.look_anew(&changed);
         let is_gated_as =
-            before.head.gates == self.plan.head.gates && before.head.sandbox == self.plan.head.sandbox;
+            before.head.gates == self.plan().head.gates && before.head.sandbox == self.plan().head.sandbox;
         let is_queued =
             |stage: &StageId| self.queue.entries().iter().any(|entry| entry.whose.stage() == Some(stage));
         if !is_gated_as || changed.iter().any(is_queued) {
@@ -33,7 +33,7 @@ impl Run {
     /// Stages whose work has to be something else than before.
     fn changed_since(&self, before: &Plan) -> BTreeSet<StageId> {
         let is_changed = |id: &&StageId| {
-            let both = before.find(id.as_str()).zip(self.plan.find(id.as_str()));
+            let both = before.find(id.as_str()).zip(self.plan().find(id.as_str()));
             both.is_some_and(|(before, now)| !now.is_verified_as(before))
         };
         self.entries.keys().filter(is_changed).cloned().collect()
@@ -59,7 +59,7 @@ impl Run {
     /// before are kept.
     fn gate_anew(&mut self) {
         self.outdate(|effect| matches!(effect, Effect::Queue { step: QueueStep::Test { .. }, .. }));
-        let landing = self.open.values().find_map(|effect| match effect {
+        let landing = self.open().find_map(|effect| match effect {
             Effect::Queue { number, step: QueueStep::Land { .. } } => Some(*number),
             _ => None,
         });
@@ -67,8 +67,8 @@ impl Run {
     }
 
     fn outdate(&mut self, is_outdated: impl Fn(&Effect) -> bool) {
-        let keys = self.open.iter().filter(|(_, effect)| is_outdated(effect)).map(|(key, _)| key.clone());
-        let keys: Vec<EffectKey> = keys.collect();
-        self.outdated.extend(keys);
+        for open in self.effects.values_mut().filter(|open| is_outdated(&open.effect)) {
+            open.is_outdated = true;
+        }
     }
 }

@@ -50,7 +50,9 @@ fn event_of(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) 
         (StageCommand::Resume { answer }, state) => {
             let (to, event) = match state {
                 // An agent that asked and went is followed by one that gets the answer.
-                StageState::Asking { work, question, .. } if run.ended.contains_key(&work.session) => {
+                StageState::Asking { work, question, .. }
+                    if run.sessions.get(&work.session).is_some_and(|session| session.end.is_some()) =>
+                {
                     (Some(question.clone()), Some(StageEvent::Paused { until: None }))
                 }
                 StageState::Asking { question, .. } => (Some(question.clone()), Some(StageEvent::Answered)),
@@ -118,7 +120,7 @@ fn approve(run: &mut Run, id: &StageId, verified: Verified) -> StageEvent {
 
 /// Takes the checks of a stage away that were given up, also from a plan that was changed since.
 pub(crate) fn relax(run: &mut Run, id: &StageId) {
-    let (Some(entry), Some(spec)) = (run.entries.get(id), run.plan.find(id.as_str())) else { return };
+    let (Some(entry), Some(spec)) = (run.entries.get(id), run.plan.current.find(id.as_str())) else { return };
     let (mut checks, mut tasks, mut verify) = (spec.checks.clone(), spec.tasks.clone(), spec.verify);
     entry.waivers.checks.iter().for_each(|check| checks.give_up(check.as_str()));
     if entry.waivers.bypass.is_some() {
@@ -130,12 +132,12 @@ pub(crate) fn relax(run: &mut Run, id: &StageId) {
     {
         verify = Profile::Quick;
     }
-    run.plan.set_checks(id.as_str(), checks, tasks, verify);
+    run.plan.current.set_checks(id.as_str(), checks, tasks, verify);
 }
 
 /// Tasks that nobody has ticked off.
 pub fn open_tasks<'a>(run: &'a Run, id: &StageId) -> Vec<&'a Slug> {
-    let (Some(entry), Some(spec)) = (run.entries.get(id), run.plan.find(id.as_str())) else {
+    let (Some(entry), Some(spec)) = (run.entries.get(id), run.plan.current.find(id.as_str())) else {
         return Vec::new();
     };
     spec.tasks.iter().map(|task| &task.id).filter(|task| !entry.results.done_tasks.contains(task)).collect()

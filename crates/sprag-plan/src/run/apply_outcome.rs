@@ -6,7 +6,9 @@ use super::Run;
 use super::stage_entry::{StageEntry, Worktree, WorktreeSetup};
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::merge::queue::{CandidateResult, QueueOwner, Verified};
-use crate::run::effect::{CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, StageStep};
+use crate::run::effect::{
+    CheckPhase, Effect, EffectOutcome, NudgeTopic, OpenEffect, QueueStep, RefStep, StageStep, Timeliness,
+};
 use crate::run::stuck_ref::StuckRef;
 use crate::spec::MergeMode;
 use crate::stage::state::StageState;
@@ -16,45 +18,29 @@ use crate::stage::{Hold, LaunchState, ReviewQuestion, Reviewable, StageConflict,
 /// fills one by itself would do so for ever.
 const HANDOFFS: u32 = 10;
 
-pub(crate) fn apply(run: &mut Run, key: &EffectKey, effect: &Effect, outcome: &EffectOutcome) {
-    if effect.moves_ref() {
-        run.stuck = StuckRef::after(run.stuck.take(), key, outcome);
+pub(crate) fn apply(run: &mut Run, key: &EffectKey, open: &OpenEffect, outcome: &EffectOutcome) {
+    let timeliness = run.timeliness(open);
+    if open.effect.moves_ref() {
+        run.target.stuck = StuckRef::after(run.target.stuck.take(), key, outcome);
     }
-    match effect {
-        Effect::Stage { stage, step } => {
-            let timeliness = match (run.is_outdated(key), run.is_late(key, effect)) {
-                (true, _) => Timeliness::Outdated,
-                (false, true) => Timeliness::Late,
-                (false, false) => Timeliness::InTime,
-            };
-            apply_step(run, (key, stage), step, outcome, timeliness);
-        }
+    match &open.effect {
+        Effect::Stage { stage, step } => apply_step(run, (key, stage), step, outcome, timeliness),
         Effect::Queue { number, step } => {
-            *run.tries.entry(*number).or_default() += 1;
-            if !run.is_outdated(key) {
+            run.queue.count_try(*number);
+            if timeliness != Timeliness::Outdated {
                 apply_queue(run, *number, step, outcome);
             }
         }
-        Effect::Refs(RefStep::RestoreTrunk { .. }) => run.restorations += 1,
+        Effect::Refs(RefStep::RestoreTrunk { .. }) => run.target.restorations += 1,
         Effect::Refs(RefStep::Promote { to }) => {
-            run.promotions += 1;
+            run.target.promotions += 1;
             if *outcome == EffectOutcome::Done {
-                run.target = to.clone();
-                run.target_held = None;
+                run.target.known = to.clone();
+                run.target.held = None;
             }
         }
         Effect::Session { .. } | Effect::Notify { .. } => {}
     }
-}
-
-/// Whether an outcome still means something.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Timeliness {
-    InTime,
-    /// Its stage has moved since it was begun.
-    Late,
-    /// The plan asks for something else by now.
-    Outdated,
 }
 
 fn apply_step(
@@ -274,7 +260,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
             return;
         }
         EffectOutcome::Green { head, tree } => {
-            run.crashes.clear();
+            run.limits.crashes.clear();
             let verified = verified(head, tree);
             match (hold, merge) {
                 (Hold::Yes, _) => {

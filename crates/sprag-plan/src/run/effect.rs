@@ -7,14 +7,12 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::Run;
-use super::wire::WireEffect;
 use crate::ids::{CommitId, EffectKey, StageId};
 use crate::spec::client::ClientName;
 use crate::stage::{ReviewDemand, StageFailure};
 
 /// Something to be done.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "WireEffect", into = "WireEffect")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     Stage {
         stage: StageId,
@@ -108,6 +106,26 @@ pub enum RefStep {
     },
 }
 
+/// An effect that was begun.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenEffect {
+    pub effect: Effect,
+    /// After how many moves of its stage it was begun, if it has a stage.
+    pub(super) moves: Option<u32>,
+    /// It was begun by a plan which asked for something else.
+    pub(super) is_outdated: bool,
+}
+
+/// Whether the outcome of an effect still means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeliness {
+    InTime,
+    /// Its stage has moved since it was begun.
+    Late,
+    /// The plan asks for something else by now.
+    Outdated,
+}
+
 impl StageStep {
     /// Reports whether it is a step on the way to an agent at work.
     pub(super) fn is_preparation(&self) -> bool {
@@ -130,7 +148,7 @@ impl Effect {
     pub fn stage<'a>(&'a self, run: &'a Run) -> Option<&'a StageId> {
         match self {
             Effect::Stage { stage, .. } => Some(stage),
-            Effect::Session { session, .. } => run.sessions().get(session),
+            Effect::Session { session, .. } => run.stage_of(session),
             Effect::Queue { number, .. } => run.queue().find(*number).and_then(|entry| entry.whose.stage()),
             Effect::Refs(_) | Effect::Notify { .. } => None,
         }

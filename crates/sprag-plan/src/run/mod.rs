@@ -26,10 +26,8 @@ use sprag_base::time::Timestamp;
 
 use super::ids::{CommitId, EffectKey, StageId};
 use super::merge::queue::{MergeQueue, QueueExit, QueueOwner};
-use super::run::effect::{Effect, KillReason, NudgeTopic, SessionStep, StageStep};
-use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
-use super::run::stuck_ref::StuckRef;
-use super::run::target_stage::TargetStage;
+use super::run::effect::{Effect, KillReason, NudgeTopic, OpenEffect, SessionStep, StageStep, Timeliness};
+use super::run::record::{BudgetOwner, RunRecord, SessionOutcome};
 use super::spec::client::StageClient;
 use super::spec::scope_overlap::{ScopeShape, overlaps};
 use super::spec::{MergeMode, Plan};
@@ -38,6 +36,7 @@ use super::stage::{LaunchState, StageEvent, Transition, transition};
 pub use apply_command::open_tasks;
 pub use notices::nearly_key;
 pub use stage_entry::{PersonAnswer, StageCounters, StageEntry, Worktree};
+pub use target_commits::TargetState;
 
 /// Candidates that are made before the first has landed.
 const DEPTH: usize = 3;
@@ -45,47 +44,54 @@ const DEPTH: usize = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub id: Text<64>,
-    plan: Plan,
+    plan: RunPlan,
     epoch: u64,
     entries: BTreeMap<StageId, StageEntry>,
     queue: MergeQueue,
-    /// How many effects each entry of the queue has had.
-    tries: BTreeMap<u64, u32>,
-    /// Begun, and nobody has said what came of it.
-    open: BTreeMap<EffectKey, Effect>,
-    /// After how many moves of its stage each of them was begun.
-    since: BTreeMap<EffectKey, u32>,
-    /// Looks at work that were begun by a plan which asked for something else.
-    outdated: BTreeSet<EffectKey>,
-    /// Whose each session is.
-    sessions: BTreeMap<EffectKey, StageId>,
-    ended: BTreeMap<EffectKey, (SessionOutcome, Timestamp)>,
-    interrupted: BTreeSet<EffectKey>,
-    /// What sessions were told.
-    nudged: BTreeSet<(EffectKey, NudgeTopic)>,
-    killed: BTreeMap<EffectKey, KillReason>,
-    /// Clients whose account may not be used before then.
-    held: BTreeMap<String, Timestamp>,
-    /// Of all stages, since one has gone well.
-    crashes: Vec<Timestamp>,
-    promotions: u32,
-    /// How often the trunk was put back.
-    restorations: u32,
-    /// Where the target was when we last had to do with it.
-    target: CommitId,
-    /// What others put on it and what is being merged.
-    foreign: Option<CommitId>,
-    target_held: Option<TargetHeld>,
-    /// Stages of ours that merge what others put on it and what does not go by itself, the oldest first.
-    bases: Vec<TargetStage>,
+    /// Effects that were begun and have no outcome yet.
+    effects: BTreeMap<EffectKey, OpenEffect>,
+    sessions: BTreeMap<EffectKey, SessionRecord>,
+    target: TargetState,
+    limits: RunLimits,
+}
+
+/// The plan that the run follows now.
+#[derive(Clone, Debug, PartialEq)]
+struct RunPlan {
+    current: Plan,
+    /// Of the plan as it was written, before checks of it were given up.
+    digest: Digest,
     /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
     /// smaller first.
     near: BTreeSet<(usize, usize)>,
-    /// Budgets of which most is used, and whether somebody was notified.
-    nearly: BTreeMap<BudgetOwner, bool>,
-    stuck: Option<StuckRef>,
-    /// Of the plan as it was written, before checks of it were given up.
-    digest: Digest,
+}
+
+/// The session of one agent.
+#[derive(Clone, Debug, PartialEq)]
+struct SessionRecord {
+    stage: StageId,
+    end: Option<(SessionOutcome, Timestamp)>,
+    is_interrupted: bool,
+    nudged: BTreeSet<NudgeTopic>,
+    killed: Option<KillReason>,
+}
+
+impl SessionRecord {
+    fn new(stage: &StageId) -> SessionRecord {
+        let (end, nudged, killed) = (None, BTreeSet::new(), None);
+        SessionRecord { stage: stage.clone(), end, is_interrupted: false, nudged, killed }
+    }
+}
+
+/// What keeps agents from starting, and what is nearly used up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunLimits {
+    /// Clients whose account may not be used before then.
+    accounts: BTreeMap<String, Timestamp>,
+    /// Of all stages, since one has ended well.
+    pub crashes: Vec<Timestamp>,
+    /// Budgets of which most is used, and whether a person was notified.
+    pub budgets: BTreeMap<BudgetOwner, bool>,
 }
 
 /// Pairs of those that are kept: it is about who goes first, so that a few may be forgotten.
@@ -104,31 +110,14 @@ impl Run {
         let RunRecord::Started { run, plan, trunk, digest } = record else { return None };
         let mut run = Run {
             id: run.clone(),
-            plan: (**plan).clone(),
+            plan: RunPlan { current: (**plan).clone(), digest: *digest, near: BTreeSet::new() },
             epoch: 0,
             entries: BTreeMap::new(),
             queue: MergeQueue::new(trunk.clone(), DEPTH),
-            tries: BTreeMap::new(),
-            open: BTreeMap::new(),
-            since: BTreeMap::new(),
-            outdated: BTreeSet::new(),
+            effects: BTreeMap::new(),
             sessions: BTreeMap::new(),
-            ended: BTreeMap::new(),
-            interrupted: BTreeSet::new(),
-            nudged: BTreeSet::new(),
-            killed: BTreeMap::new(),
-            held: BTreeMap::new(),
-            crashes: Vec::new(),
-            promotions: 0,
-            restorations: 0,
-            target: trunk.clone(),
-            foreign: None,
-            target_held: None,
-            bases: Vec::new(),
-            near: BTreeSet::new(),
-            nearly: BTreeMap::new(),
-            stuck: None,
-            digest: *digest,
+            target: TargetState::new(trunk),
+            limits: RunLimits::default(),
         };
         run.take_stages();
         Some(run)
@@ -143,18 +132,15 @@ impl Run {
             RunRecord::Ended { stage, session, at, ended } => self.end(stage, session, *at, ended),
             RunRecord::EffectBegun { key, epoch, effect } => {
                 self.epoch = self.epoch.max(*epoch);
-                self.open.insert(key.clone(), effect.clone());
                 let entry = effect.stage(self).and_then(|stage| self.entries.get(stage));
-                if let Some(moves) = entry.map(|entry| entry.counters.moves) {
-                    self.since.entry(key.clone()).or_insert(moves);
-                }
+                let moves = entry.map(|entry| entry.counters.moves);
+                let open = || OpenEffect { effect: effect.clone(), moves, is_outdated: false };
+                self.effects.entry(key.clone()).or_insert_with(open);
                 self.record_start(key, effect);
             }
             RunRecord::Outcome { key, outcome } => {
-                if let Some(effect) = self.open.remove(key) {
-                    apply_outcome::apply(self, key, &effect, outcome);
-                    self.since.remove(key);
-                    self.outdated.remove(key);
+                if let Some(open) = self.effects.remove(key) {
+                    apply_outcome::apply(self, key, &open, outcome);
                 }
             }
             RunRecord::WorktreeLost { stage } => {
@@ -163,21 +149,21 @@ impl Run {
                 }
             }
             RunRecord::Foreign { head } => self.take_foreign(head),
-            RunRecord::TargetHeld { why } => self.target_held = Some(why.clone()),
+            RunRecord::TargetHeld { why } => self.target.held = Some(why.clone()),
             RunRecord::Nearly { of } => {
-                self.nearly.entry(of.clone()).or_insert(false);
+                self.limits.budgets.entry(of.clone()).or_insert(false);
             }
             RunRecord::StageCommand { stage, by, command } => apply_command::apply(self, stage, by, command),
         }
     }
 
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.plan.current
     }
 
     /// Of the plan as it was written.
     pub fn digest(&self) -> &Digest {
-        &self.digest
+        &self.plan.digest
     }
 
     pub fn queue(&self) -> &MergeQueue {
@@ -202,101 +188,86 @@ impl Run {
         self.entries.iter()
     }
 
-    pub fn open(&self) -> &BTreeMap<EffectKey, Effect> {
-        &self.open
+    /// Returns the effects that were begun and have no outcome yet.
+    pub fn effects(&self) -> &BTreeMap<EffectKey, OpenEffect> {
+        &self.effects
     }
 
-    /// Its stage has moved since it was begun, or is looked at by another plan: it was begun for what is no more.
-    pub fn is_late(&self, key: &EffectKey, effect: &Effect) -> bool {
-        let entry = effect.stage(self).and_then(|stage| self.entries.get(stage));
-        let has_moved = entry
-            .is_some_and(|entry| self.since.get(key).is_some_and(|moves| *moves != entry.counters.moves));
-        has_moved || self.outdated.contains(key)
+    pub fn effect(&self, key: &EffectKey) -> Option<&Effect> {
+        self.effects.get(key).map(|open| &open.effect)
     }
 
-    /// What comes of it is no answer to what the plan asks by now.
-    pub fn is_outdated(&self, key: &EffectKey) -> bool {
-        self.outdated.contains(key)
+    pub fn open(&self) -> impl Iterator<Item = &Effect> {
+        self.effects.values().map(|open| &open.effect)
     }
 
-    pub fn tries(&self, number: u64) -> u32 {
-        self.tries.get(&number).copied().unwrap_or(0)
+    /// Reports whether the outcome of an effect still means something.
+    pub fn timeliness(&self, open: &OpenEffect) -> Timeliness {
+        let entry = open.effect.stage(self).and_then(|stage| self.entries.get(stage));
+        match entry.map(|entry| entry.counters.moves).zip(open.moves) {
+            _ if open.is_outdated => Timeliness::Outdated,
+            Some((now, begun)) if now != begun => Timeliness::Late,
+            _ => Timeliness::InTime,
+        }
     }
 
-    pub fn sessions(&self) -> &BTreeMap<EffectKey, StageId> {
-        &self.sessions
+    pub fn sessions(&self) -> impl Iterator<Item = (&EffectKey, &StageId)> {
+        self.sessions.iter().map(|(key, session)| (key, &session.stage))
+    }
+
+    /// Returns the sessions of which no end is known.
+    pub fn live_sessions(&self) -> impl Iterator<Item = (&EffectKey, &StageId)> {
+        self.sessions().filter(|(key, _)| self.ended(key).is_none())
+    }
+
+    pub fn stage_of(&self, session: &EffectKey) -> Option<&StageId> {
+        self.sessions.get(session).map(|session| &session.stage)
     }
 
     pub fn ended(&self, session: &EffectKey) -> Option<&(SessionOutcome, Timestamp)> {
-        self.ended.get(session)
+        self.sessions.get(session)?.end.as_ref()
     }
 
-    /// Whether a session was told anything of that kind.
+    /// Reports whether a session got a message of that kind.
     pub fn is_nudged(&self, session: &EffectKey, about: NudgeTopic) -> bool {
-        self.nudged.contains(&(session.clone(), about))
+        self.sessions.get(session).is_some_and(|session| session.nudged.contains(&about))
     }
 
     pub fn is_interrupted(&self, session: &EffectKey) -> bool {
-        self.interrupted.contains(session)
+        self.sessions.get(session).is_some_and(|session| session.is_interrupted)
     }
 
-    /// Why a session was ended by us, if it was.
+    /// Returns why Sprag has ended a session, if it has.
     pub fn killed(&self, session: &EffectKey) -> Option<KillReason> {
-        self.killed.get(session).copied()
+        self.sessions.get(session)?.killed
     }
 
-    pub fn promotions(&self) -> u32 {
-        self.promotions
-    }
-
-    pub fn restorations(&self) -> u32 {
-        self.restorations
-    }
-
-    pub fn target(&self) -> &CommitId {
+    pub fn target(&self) -> &TargetState {
         &self.target
     }
 
-    pub fn foreign(&self) -> Option<&CommitId> {
-        self.foreign.as_ref()
+    pub fn limits(&self) -> &RunLimits {
+        &self.limits
     }
 
-    pub fn target_held(&self) -> Option<&TargetHeld> {
-        self.target_held.as_ref()
-    }
-
-    /// What somebody put on the target and the work of a stage has to have, if it is there for that.
+    /// Returns the commit of others that the work of a stage has to have, if the stage is there for that.
     pub fn owed(&self, stage: &StageId) -> Option<&CommitId> {
-        self.bases.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
-    }
-
-    /// Budgets of which most is used, and whether somebody was notified.
-    /// A reference that git does not move.
-    pub fn stuck(&self) -> Option<&StuckRef> {
-        self.stuck.as_ref()
-    }
-
-    pub fn nearly(&self) -> &BTreeMap<BudgetOwner, bool> {
-        &self.nearly
-    }
-
-    pub fn crashes(&self) -> &[Timestamp] {
-        &self.crashes
+        self.target.stages.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
     }
 
     /// Whether two stages, by their places in the plan, may change the same file.
     pub fn are_near(&self, one: usize, other: usize) -> bool {
-        self.near.contains(&(one.min(other), one.max(other)))
+        self.plan.near.contains(&(one.min(other), one.max(other)))
     }
 
     /// Until when the account of a stage's client may not be used.
     pub fn held(&self, stage: &StageId) -> Option<Timestamp> {
-        self.held.get(&account(&self.plan.find(stage.as_str())?.agent.client)).copied()
+        self.limits.accounts.get(&account(&self.plan.current.find(stage.as_str())?.agent.client)).copied()
     }
 
     /// Who says that a stage is merged.
     fn merging(&self, stage: &StageId) -> MergeMode {
-        self.plan.find(stage.as_str()).map_or(MergeMode::Person, |spec| spec.merge)
+        self.plan.current.find(stage.as_str()).map_or(MergeMode::Person, |spec| spec.merge)
     }
 
     /// Every stage is merged or skipped.
@@ -306,7 +277,7 @@ impl Run {
 
     /// Stages that are not in the plan any more, and checks that were given up.
     fn drop_stages(&mut self) {
-        let plan = &self.plan;
+        let plan = &self.plan.current;
         self.entries.retain(|id, entry| plan.find(id.as_str()).is_some() || entry.is_begun());
         let ids: Vec<StageId> = self.entries.keys().cloned().collect();
         ids.iter().for_each(|id| apply_command::relax(self, id));
@@ -323,27 +294,27 @@ impl Run {
     /// And nothing of it is left to be cleared away.
     pub fn is_settled(&self) -> bool {
         self.is_over()
-            && self.open.is_empty()
+            && self.effects.is_empty()
             && self.entries.values().all(|entry| entry.worktree.is_settled())
     }
 
     /// New stages of the plan, and who waits for whom by now.
     fn take_stages(&mut self) {
-        for spec in self.plan.stages() {
+        for spec in self.plan.current.stages() {
             let waiting = StageState::Waiting { on: spec.dependencies.clone() };
             self.entries.entry(spec.id.clone()).or_insert_with(|| StageEntry::new(waiting));
         }
         let scopes: Vec<ScopeShape> =
-            self.plan.stages().iter().map(|spec| ScopeShape::new(&spec.scope)).collect();
-        let near = overlaps(&scopes, self.plan.graph(), NEAR).pairs;
-        self.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
-        let ids: Vec<StageId> = self.plan.stages().iter().map(|spec| spec.id.clone()).collect();
+            self.plan.current.stages().iter().map(|spec| ScopeShape::new(&spec.scope)).collect();
+        let near = overlaps(&scopes, self.plan.current.graph(), NEAR).pairs;
+        self.plan.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
+        let ids: Vec<StageId> = self.plan.current.stages().iter().map(|spec| spec.id.clone()).collect();
         ids.iter().for_each(|id| self.recheck_waiting(id));
     }
 
     /// Looks again at what a stage waits for.
     fn recheck_waiting(&mut self, id: &StageId) {
-        let Some(spec) = self.plan.find(id.as_str()) else { return };
+        let Some(spec) = self.plan.current.find(id.as_str()) else { return };
         let is_done = |need: &StageId| {
             matches!(self.entries.get(need), Some(StageEntry { state: StageState::Done { .. }, .. }))
         };
@@ -367,12 +338,12 @@ impl Run {
         let is_done = matches!(to, StageState::Done { .. });
         entry.set_state(to, what);
         if is_done {
-            let place = self.plan.place(id.as_str());
+            let place = self.plan.current.place(id.as_str());
             let wanted: Vec<StageId> = place
-                .map(|place| self.plan.graph().wanted_by(place))
+                .map(|place| self.plan.current.graph().wanted_by(place))
                 .unwrap_or_default()
                 .iter()
-                .map(|place| self.plan.stages()[*place].id.clone())
+                .map(|place| self.plan.current.stages()[*place].id.clone())
                 .collect();
             wanted.iter().for_each(|id| self.recheck_waiting(id));
         }
@@ -402,23 +373,26 @@ impl Run {
         match effect {
             Effect::Stage { stage, step } => {
                 match step {
-                    StageStep::Spawn => drop(self.sessions.insert(key.clone(), stage.clone())),
+                    StageStep::Spawn => drop(self.sessions.insert(key.clone(), SessionRecord::new(stage))),
                     StageStep::Nudge { session, topic, .. } => {
-                        self.nudged.insert((session.clone(), *topic));
+                        if let Some(session) = self.sessions.get_mut(session) {
+                            session.nudged.insert(*topic);
+                        }
                     }
                     _ => {}
                 }
-                if let Some(entry) = self.entries.get_mut(stage).filter(|_| step.is_preparation()) {
-                    if !entry.state.is_preparing() {
-                        entry.state.set_launch(LaunchState::Preparing);
-                    }
+                if let Some(entry) = self.entries.get_mut(stage).filter(|_| step.is_preparation())
+                    && !entry.state.is_preparing()
+                {
+                    entry.state.set_launch(LaunchState::Preparing);
                 }
             }
-            Effect::Session { session, step: SessionStep::Kill { reason } } => {
-                self.killed.insert(session.clone(), *reason);
-            }
-            Effect::Session { session, step: SessionStep::Interrupt } => {
-                self.interrupted.insert(session.clone());
+            Effect::Session { session, step } => {
+                let Some(session) = self.sessions.get_mut(session) else { return };
+                match step {
+                    SessionStep::Kill { reason } => session.killed = Some(*reason),
+                    SessionStep::Interrupt => session.is_interrupted = true,
+                }
             }
             Effect::Notify { .. } if self.notified(key) => {}
             Effect::Notify { about, .. } => {
@@ -431,25 +405,26 @@ impl Run {
     }
 
     fn end(&mut self, stage: &StageId, session: &EffectKey, at: Timestamp, ended: &SessionOutcome) {
-        if self.ended.contains_key(session) {
+        let record = self.sessions.entry(session.clone()).or_insert_with(|| SessionRecord::new(stage));
+        if record.end.is_some() {
             return;
         }
-        self.ended.insert(session.clone(), (ended.clone(), at));
+        record.end = Some((ended.clone(), at));
         if let Some(entry) = self.entries.get_mut(stage) {
             entry.counters.crashes = retry::crashes(entry.counters.crashes, ended);
         }
         match ended {
-            SessionOutcome::Well => self.crashes.clear(),
+            SessionOutcome::Well => self.limits.crashes.clear(),
             SessionOutcome::Failed { failure, .. } if retry::is_retried(*failure) => {
-                self.crashes.push(at);
+                self.limits.crashes.push(at);
                 // More than a storm of them says no more.
-                if self.crashes.len() > retry::STORM {
-                    self.crashes.remove(0);
+                if self.limits.crashes.len() > retry::STORM {
+                    self.limits.crashes.remove(0);
                 }
             }
             SessionOutcome::RateLimited { until } => {
-                if let Some(spec) = self.plan.find(stage.as_str()) {
-                    let held = self.held.entry(account(&spec.agent.client)).or_insert(*until);
+                if let Some(spec) = self.plan.current.find(stage.as_str()) {
+                    let held = self.limits.accounts.entry(account(&spec.agent.client)).or_insert(*until);
                     *held = (*until).max(*held);
                 }
             }

@@ -9,11 +9,11 @@ use crate::run::record::{self, BudgetOwner};
 impl Run {
     /// Takes notice that it was told; whether it was about the run, and not about where a stage stands.
     pub(super) fn notified(&mut self, key: &EffectKey) -> bool {
-        if let Some(of) = self.nearly.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() {
-            self.nearly.insert(of, true);
+        if let Some(of) = self.limits.budgets.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() {
+            self.limits.budgets.insert(of, true);
             return true;
         }
-        match &mut self.stuck {
+        match &mut self.target.stuck {
             Some(stuck) if stuck.key(&self.id) == *key => {
                 stuck.is_notified = true;
                 true

@@ -7,33 +7,64 @@ use crate::ids::{CommitId, StageId};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::{QueueOwner, Verified};
 use crate::run::record::TargetHeld;
+use crate::run::stuck_ref::StuckRef;
 use crate::run::target_stage::TargetStage;
 use crate::stage::StageEvent;
 use crate::stage::state::StageState;
 
+/// The branch that merged work goes to, as far as the run knows it, and the references that it moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TargetState {
+    /// Where the target was when Sprag last moved or merged it.
+    pub known: CommitId,
+    /// The commit of others that is being merged.
+    pub foreign: Option<CommitId>,
+    pub held: Option<TargetHeld>,
+    /// Stages that merge commits of others which conflict, the oldest first.
+    pub(super) stages: Vec<TargetStage>,
+    pub promotions: u32,
+    /// How often the trunk was put back.
+    pub restorations: u32,
+    pub stuck: Option<StuckRef>,
+}
+
+impl TargetState {
+    pub(super) fn new(trunk: &CommitId) -> TargetState {
+        TargetState {
+            known: trunk.clone(),
+            foreign: None,
+            held: None,
+            stages: Vec::new(),
+            promotions: 0,
+            restorations: 0,
+            stuck: None,
+        }
+    }
+}
+
 impl Run {
     pub(super) fn take_foreign(&mut self, head: &CommitId) {
         self.queue.withdraw(&QueueOwner::Target);
-        self.foreign = Some(head.clone());
-        self.target_held = None;
+        self.target.foreign = Some(head.clone());
+        self.target.held = None;
         let verified =
-            Verified { attempt: 0, head: head.clone(), tree: head.clone(), base: self.target.clone() };
+            Verified { attempt: 0, head: head.clone(), tree: head.clone(), base: self.target.known.clone() };
         self.queue.offer(QueueOwner::Target, verified);
     }
 
     /// What became of commits that others put on the target. What does not go is held against the target, and not
     /// asked again before that is somewhere else.
     pub(super) fn merged_foreign(&mut self, what: StageEvent) {
-        let Some(head) = self.foreign.clone() else { return };
+        let Some(head) = self.target.foreign.clone() else { return };
         match what {
             StageEvent::Landed { .. } => {
-                self.target = head;
-                self.foreign = None;
+                self.target.known = head;
+                self.target.foreign = None;
                 self.overtake();
             }
             StageEvent::Conflicted { paths, .. } => {
                 self.resolve(&head, &paths);
-                self.target_held = Some(TargetHeld::Conflicted { head, paths });
+                self.target.held = Some(TargetHeld::Conflicted { head, paths });
             }
             StageEvent::MergeFailed { cause } => {
                 let report = match cause {
@@ -42,7 +73,7 @@ impl Run {
                         Text::new(format!("red together with `{}`", with.as_str()))
                     }
                 };
-                self.target_held = Some(TargetHeld::Red { head, report });
+                self.target.held = Some(TargetHeld::Red { head, report });
             }
             _ => {}
         }
@@ -53,9 +84,9 @@ impl Run {
         if self.resolving().is_some() {
             return;
         }
-        let base = TargetStage::new(self, self.bases.len() + 1, head, paths);
+        let base = TargetStage::new(self, self.target.stages.len() + 1, head, paths);
         let Some((base, plan)) = base.and_then(|base| {
-            let plan = self.plan.with_stage(base.spec.clone())?;
+            let plan = self.plan().with_stage(base.spec.clone())?;
             Some((base, plan))
         }) else {
             return;
@@ -64,14 +95,14 @@ impl Run {
         let counters = StageCounters { moves: 1, ..StageCounters::default() };
         let entry = StageEntry { counters, ..StageEntry::new(stage) };
         self.entries.insert(base.spec.id.clone(), entry);
-        self.bases.push(base);
-        self.plan = plan;
+        self.target.stages.push(base);
+        self.plan.current = plan;
         self.take_stages();
     }
 
     /// The stage of ours that is not over, if there is one.
     fn resolving(&self) -> Option<StageId> {
-        let id = &self.bases.last()?.spec.id;
+        let id = &self.target.stages.last()?.spec.id;
         let is_over = self.entries.get(id).is_none_or(|entry| entry.state.is_over());
         (!is_over).then(|| id.clone())
     }
@@ -90,17 +121,17 @@ impl Run {
         let Some(owed) = self.owed(id).cloned().filter(|_| self.entries.get(id).is_some_and(is_done)) else {
             return;
         };
-        self.target = owed;
+        self.target.known = owed;
         if !self.queue.entries().iter().any(|entry| entry.whose == QueueOwner::Target) {
-            (self.foreign, self.target_held) = (None, None);
+            (self.target.foreign, self.target.held) = (None, None);
         }
     }
 
     /// Another plan has the same stages of ours.
     pub(super) fn keep_bases(&mut self) {
-        for base in &self.bases {
-            if let Some(plan) = self.plan.with_stage(base.spec.clone()) {
-                self.plan = plan;
+        for base in &self.target.stages {
+            if let Some(plan) = self.plan().with_stage(base.spec.clone()) {
+                self.plan.current = plan;
             }
         }
     }

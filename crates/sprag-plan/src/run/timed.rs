@@ -80,7 +80,7 @@ impl Timed {
         match record {
             RunRecord::Happened { stage, .. } | RunRecord::Ended { stage, .. } => Some(stage),
             RunRecord::EffectBegun { effect, .. } => effect.stage(&self.run),
-            RunRecord::Outcome { key, .. } => self.run.open().get(key)?.stage(&self.run),
+            RunRecord::Outcome { key, .. } => self.run.effect(key)?.stage(&self.run),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ pub mod state;
 mod tests;
 mod transition;
 pub mod transition_table;
-mod wire;
+pub(crate) mod wire;
 mod work;
 
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,6 @@ use crate::ids::{CommitId, EffectKey};
 use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::Verified;
 use crate::stage::command::StageCommand;
-use crate::stage::wire::WireEvent;
 pub use review::{Dispute, ReviewQuestion, ReviewReason};
 pub use transition::{FIXES, TRIES, Transition, transition};
 pub use work::{
@@ -50,8 +49,7 @@ pub enum StageFailure {
 }
 
 /// Something that happened to a stage: written in the log, or made by the fold from a command or an outcome.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(from = "WireEvent")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum StageEvent {
     /// All it builds on is merged.
     Freed,

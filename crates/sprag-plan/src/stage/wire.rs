@@ -1,9 +1,6 @@
 //! Events of a stage as lines of a log have them: flat, and with the names that every version since 0.1 reads and
 //! writes. An event that only the fold makes has no such form.
 
-use serde::ser::Error as _;
-use serde::{Deserialize, Serialize, Serializer};
-
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
@@ -14,74 +11,94 @@ use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
 use crate::merge::queue::Verified;
 
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "happened", rename_all = "snake_case")]
-pub(super) enum WireEvent {
-    Freed,
-    Started {
-        session: EffectKey,
-        base: CommitId,
-    },
-    Asked {
-        question: Text<1000>,
-        #[serde(skip)]
-        source: QuestionSource,
-    },
-    Answered,
-    Claimed,
-    WentOn,
-    Red {
-        report: Text<4000>,
-    },
-    SentBack {
-        session: EffectKey,
-    },
-    Green {
-        verified: Verified,
-        entry: u64,
-    },
-    ContextFull {
-        why: Text<300>,
-    },
-    HandedOff {
-        carry: Text<64>,
-    },
-    Failed {
-        failure: StageFailure,
-        again: Option<Timestamp>,
-    },
-    Paused {
-        until: Option<Timestamp>,
-    },
-    Conflicted {
-        against: CommitId,
-        paths: Vec<Text<400>>,
-    },
-    ResolverStarted {
-        session: EffectKey,
-    },
-    ResolverFailed,
-    MergeRed {
-        cause: MergeFailure,
-    },
-    Landed {
-        merged: MergedCommit,
-    },
-    Queued {
-        verified: Verified,
-        entry: u64,
-    },
-    Raised {
-        case: ReviewReason,
-    },
-    Overtaken,
-    Told(WireCommand),
+/// Makes the written form of a type from one table. A row has the written name with its fields, and the value that it
+/// stands for, which is a pattern and an expression.
+macro_rules! wire {
+    (
+        $type:ident by $tag:literal:
+        $($name:ident { $($(#[$attribute:meta])* $field:ident: $of:ty),* } = { $($value:tt)+ })+
+        $(; $other:ident($inner:ty), written { $($written:tt)+ })?
+    ) => {
+        #[derive(serde::Serialize, serde::Deserialize)]
+        #[serde(tag = $tag, rename_all = "snake_case")]
+        enum Wire {
+            $($name { $($(#[$attribute])* $field: $of),* },)+
+            $($other($inner),)?
+        }
+
+        impl Wire {
+            fn new(value: $type) -> Option<Wire> {
+                Some(match value {
+                    $($($value)+ => Wire::$name { $($field),* },)+
+                    $($($written)+)?
+                })
+            }
+        }
+
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                let unwritten = || <S::Error as serde::ser::Error>::custom("only the fold makes this value");
+                Wire::new(self.clone()).ok_or_else(unwritten)?.serialize(to)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<$type, D::Error> {
+                Ok(match Wire::deserialize(from)? {
+                    $(Wire::$name { $($field),* } => $($value)+,)+
+                    $(Wire::$other(inner) => <$inner>::into(inner),)?
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use wire;
+
+wire! {
+    StageEvent by "happened":
+    Freed {} = { StageEvent::Freed }
+    Started { session: EffectKey, base: CommitId } = { StageEvent::Started { session, base } }
+    Asked { question: Text<1000>, #[serde(skip)] source: QuestionSource } = { StageEvent::Asked { question, source } }
+    Answered {} = { StageEvent::Answered }
+    Claimed {} = { StageEvent::Claimed }
+    WentOn {} = { StageEvent::Resumed }
+    Red { report: Text<4000> } = { StageEvent::ChecksFailed { report } }
+    SentBack { session: EffectKey } = { StageEvent::SentBack { session } }
+    Green { verified: Verified, entry: u64 } = { StageEvent::ChecksPassed { verified, entry } }
+    ContextFull { why: Text<300> } = { StageEvent::ContextFull { why } }
+    HandedOff { carry: Text<64> } = { StageEvent::HandedOff { carry } }
+    Failed { failure: StageFailure, again: Option<Timestamp> } = { StageEvent::Failed { failure, again } }
+    Paused { until: Option<Timestamp> } = { StageEvent::Paused { until } }
+    Conflicted { against: CommitId, paths: Vec<Text<400>> } = { StageEvent::Conflicted { against, paths } }
+    ResolverStarted { session: EffectKey } = { StageEvent::ResolverStarted { session } }
+    ResolverFailed {} = { StageEvent::ResolverFailed }
+    MergeRed { cause: MergeFailure } = { StageEvent::MergeFailed { cause } }
+    Landed { merged: MergedCommit } = { StageEvent::Landed { merged } }
+    Queued { verified: Verified, entry: u64 } = { StageEvent::Queued { verified, entry } }
+    Raised { case: ReviewReason } = { StageEvent::Raised { case } }
+    Overtaken {} = { StageEvent::Overtaken }
+    ; Told(WireCommand), written {
+        StageEvent::Approved { verified, entry } => Wire::Told(WireCommand::Merge { verified, entry }),
+        StageEvent::Command { by, command } => Wire::Told(match command {
+            StageCommand::Hold => WireCommand::Hold,
+            StageCommand::Release => WireCommand::Release,
+            StageCommand::Retry => WireCommand::Retry,
+            StageCommand::Block { .. } => WireCommand::Block,
+            StageCommand::Skip { why } => WireCommand::Skip { by, why },
+            StageCommand::Resume { .. } => WireCommand::GoOn,
+            StageCommand::Verify => WireCommand::Verify,
+            StageCommand::Reset => WireCommand::Reset,
+            _ => return None,
+        }),
+        StageEvent::ReviewAsked { .. } | StageEvent::Outdated => return None,
+    }
 }
 
 /// Commands, as they were written before they had a kind of record of their own.
-#[derive(Serialize, Deserialize)]
+#[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum WireCommand {
+enum WireCommand {
     Hold,
     Release,
     Retry,
@@ -93,98 +110,19 @@ pub(super) enum WireCommand {
     Reset,
 }
 
-/// Writes both directions from one table of rows. Each side of a row is a pattern and an expression.
-macro_rules! events {
-    ($($written:ident $({ $($field:ident),+ })? = $meant:ident,)+) => {
-        impl WireEvent {
-            /// Returns `None` for an event that only the fold makes.
-            fn of_event(event: StageEvent) -> Option<WireEvent> {
-                Some(match event {
-                    $(StageEvent::$meant $({ $($field),+ })? => WireEvent::$written $({ $($field),+ })?,)+
-                    StageEvent::Approved { verified, entry } => {
-                        WireEvent::Told(WireCommand::Merge { verified, entry })
-                    }
-                    StageEvent::Command { by, command } => WireEvent::Told(WireCommand::of_command(by, command)?),
-                    StageEvent::ReviewAsked { .. } | StageEvent::Outdated => return None,
-                })
-            }
-        }
-
-        impl From<WireEvent> for StageEvent {
-            fn from(written: WireEvent) -> StageEvent {
-                match written {
-                    $(WireEvent::$written $({ $($field),+ })? => StageEvent::$meant $({ $($field),+ })?,)+
-                    WireEvent::Told(command) => command.into(),
-                }
-            }
-        }
-    };
-}
-
-events! {
-    Freed = Freed,
-    Started { session, base } = Started,
-    Asked { question, source } = Asked,
-    Answered = Answered,
-    Claimed = Claimed,
-    WentOn = Resumed,
-    Red { report } = ChecksFailed,
-    SentBack { session } = SentBack,
-    Green { verified, entry } = ChecksPassed,
-    ContextFull { why } = ContextFull,
-    HandedOff { carry } = HandedOff,
-    Failed { failure, again } = Failed,
-    Paused { until } = Paused,
-    Conflicted { against, paths } = Conflicted,
-    ResolverStarted { session } = ResolverStarted,
-    ResolverFailed = ResolverFailed,
-    MergeRed { cause } = MergeFailed,
-    Landed { merged } = Landed,
-    Queued { verified, entry } = Queued,
-    Raised { case } = Raised,
-    Overtaken = Overtaken,
-}
-
-impl WireCommand {
-    fn of_command(by: Text<64>, command: StageCommand) -> Option<WireCommand> {
-        Some(match command {
-            StageCommand::Hold => WireCommand::Hold,
-            StageCommand::Release => WireCommand::Release,
-            StageCommand::Retry => WireCommand::Retry,
-            StageCommand::Block { .. } => WireCommand::Block,
-            StageCommand::Skip { why } => WireCommand::Skip { by, why },
-            StageCommand::Resume { .. } => WireCommand::GoOn,
-            StageCommand::Verify => WireCommand::Verify,
-            StageCommand::Reset => WireCommand::Reset,
-            _ => return None,
-        })
-    }
-}
-
 impl From<WireCommand> for StageEvent {
     fn from(written: WireCommand) -> StageEvent {
-        let command = match written {
-            WireCommand::Skip { by, why } => {
-                return StageEvent::Command { by, command: StageCommand::Skip { why } };
-            }
+        let (by, command) = match written {
             WireCommand::Merge { verified, entry } => return StageEvent::Approved { verified, entry },
-            WireCommand::Hold => StageCommand::Hold,
-            WireCommand::Release => StageCommand::Release,
-            WireCommand::Retry => StageCommand::Retry,
-            WireCommand::Block => StageCommand::Block { why: Text::default() },
-            WireCommand::GoOn => StageCommand::Resume { answer: None },
-            WireCommand::Verify => StageCommand::Verify,
-            WireCommand::Reset => StageCommand::Reset,
+            WireCommand::Skip { by, why } => (by, StageCommand::Skip { why }),
+            WireCommand::Hold => (Text::default(), StageCommand::Hold),
+            WireCommand::Release => (Text::default(), StageCommand::Release),
+            WireCommand::Retry => (Text::default(), StageCommand::Retry),
+            WireCommand::Block => (Text::default(), StageCommand::Block { why: Text::default() }),
+            WireCommand::GoOn => (Text::default(), StageCommand::Resume { answer: None }),
+            WireCommand::Verify => (Text::default(), StageCommand::Verify),
+            WireCommand::Reset => (Text::default(), StageCommand::Reset),
         };
-        StageEvent::Command { by: Text::default(), command }
-    }
-}
-
-impl Serialize for StageEvent {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match WireEvent::of_event(self.clone()) {
-            Some(written) => written.serialize(to),
-            None => Err(S::Error::custom("only the fold makes this event")),
-        }
+        StageEvent::Command { by, command }
     }
 }

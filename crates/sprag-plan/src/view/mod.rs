@@ -110,7 +110,7 @@ impl RunBoard {
     ) -> RunBoard {
         let run = timed.run();
         let mut pasts: BTreeMap<&StageId, RowHistory> = BTreeMap::new();
-        for (session, stage) in run.sessions().iter().filter(|(key, _)| run.ended(key).is_some()) {
+        for (session, stage) in run.sessions().filter(|(key, _)| run.ended(key).is_some()) {
             let Some(seen) = past(session) else { continue };
             let of = pasts.entry(stage).or_default();
             of.used = plus(of.used, seen.used);
@@ -168,9 +168,9 @@ impl RunBoard {
             target: Text::new(run.plan().head.target.as_ref().map(ToString::to_string).unwrap_or_default()),
             began: timed.began,
             moved: timed.moved,
-            target_held: run.target_held().map(|why| Text::new(sentences::target_held(why))),
-            nearly: run.nearly().keys().cloned().collect(),
-            stuck: run.stuck().and_then(StuckRef::message).map(Text::new),
+            target_held: run.target().held.as_ref().map(|why| Text::new(sentences::target_held(why))),
+            nearly: run.limits().budgets.keys().cloned().collect(),
+            stuck: run.target().stuck.as_ref().and_then(StuckRef::message).map(Text::new),
             rows,
             rest: HiddenRows::default(),
         }

@@ -255,8 +255,8 @@ impl Daemon {
             assert!(Run::fold(&read).unwrap() == folded, "what was written is not what is read");
         }
         self.run = folded;
-        let open = self.run.open().iter();
-        self.found = open.map(|(key, effect)| (key.clone(), self.truth.probe(key, effect))).collect();
+        let open = self.run.effects().iter();
+        self.found = open.map(|(key, open)| (key.clone(), self.truth.probe(key, &open.effect))).collect();
     }
 
     /// A person says something about one of the stages that wait for one; at last they have enough.
@@ -349,12 +349,12 @@ impl Daemon {
             assert!(!is_over || !self.truth.has_tree(id), "the worktree of `{}` is left over", id.as_str());
             assert!(!is_over || self.truth.alive_of(id) == 0, "an agent of `{}` is left over", id.as_str());
         }
-        let is_held = self.run.target_held().is_some();
+        let is_held = self.run.target().held.is_some();
         assert!(is_held || self.truth.target == self.truth.trunk, "the target has all that was merged");
         assert!(is_held || !self.truth.is_rewritten, "a target that was rewritten is a person's");
         assert_eq!(*self.run.queue().trunk(), self.truth.trunk);
         assert!(self.run.queue().entries().is_empty(), "nobody is left in the queue");
-        assert!(self.run.open().is_empty(), "nothing is left open");
+        assert!(self.run.effects().is_empty(), "nothing is left open");
         self.truth.is_sound(&merged, &self.run);
     }
 
@@ -389,7 +389,7 @@ impl Daemon {
             ),
             resolved: u32::try_from(self.run.merged().filter(|(id, _)| is_base(id)).count()).unwrap(),
             foreign: of_records(&|record| matches!(record, RunRecord::Foreign { .. })),
-            held: u32::from(self.run.target_held().is_some()),
+            held: u32::from(self.run.target().held.is_some()),
         }
     }
 }

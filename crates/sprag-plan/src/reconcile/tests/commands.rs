@@ -299,7 +299,7 @@ fn a_person_who_asks_for_it_has_it_reviewed_again() {
         story.next();
         story.came_to(&format!("a/1/claim.{claim}"), reviewable());
         story.next();
-        sought.extend(story.run.open().values().filter_map(|effect| match effect {
+        sought.extend(story.run.open().filter_map(|effect| match effect {
             Effect::Stage { step: StageStep::Review(job), .. } => Some(job.demand),
             _ => None,
         }));

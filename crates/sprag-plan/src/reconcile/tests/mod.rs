@@ -127,7 +127,7 @@ fn a_stage_from_its_start_to_the_target() {
     assert!(matches!(story.state("a"), StageState::Done { merged } if merged.commit() == &commit("m")));
     // Who builds on it starts from where it is merged.
     assert_eq!(story.next(), ["do r/a/0/salvage.1", "do r/b/1/worktree.0", "do r/-/0/promote.0"]);
-    let begun = story.run.open().values().find_map(|effect| match effect {
+    let begun = story.run.open().find_map(|effect| match effect {
         Effect::Stage { step: StageStep::AddWorktree { base }, .. } => Some(base.clone()),
         _ => None,
     });
@@ -268,13 +268,13 @@ fn what_others_put_on_the_target_is_merged_like_everything() {
     assert!(story.next().contains(&"do r/-/0/queue.1.0".to_owned()));
     story.came_to("-/0/queue.1.0", EffectOutcome::Conflicted { paths: vec![Text::new("README")] });
     let held = TargetHeld::Conflicted { head: commit("f"), paths: vec![Text::new("README")] };
-    assert_eq!(story.run.target_held(), Some(&held));
+    assert_eq!(story.run.target().held.as_ref(), Some(&held));
     assert!(story.next().contains(&"do r/@test-1/1/worktree.0".to_owned()), "a session brings both together");
     assert!(!story.next().iter().any(|told| told.starts_with("target") || told.contains("queue")));
     // Somebody has mended it, on the target.
     story.world.target = Some(TargetBranch::Ahead(commit("g")));
     assert!(story.next().contains(&"target.foreign".to_owned()));
-    assert_eq!(story.run.target_held(), None);
+    assert_eq!(story.run.target().held.as_ref(), None);
     story.next();
     story.came_to("-/0/queue.2.0", EffectOutcome::Made { commit: commit("m"), tree: commit("m") });
     story.next();
@@ -307,7 +307,7 @@ fn a_target_that_was_rewritten_is_a_persons() {
     story.world.target = Some(TargetBranch::Rewritten(commit("other")));
     assert!(story.next().contains(&"target.held".to_owned()));
     assert!(!story.next().contains(&"target.held".to_owned()), "it is said once");
-    assert_eq!(story.run.target_held(), Some(&TargetHeld::Rewritten { now: commit("other") }));
+    assert_eq!(story.run.target().held.as_ref(), Some(&TargetHeld::Rewritten { now: commit("other") }));
 }
 
 #[test]

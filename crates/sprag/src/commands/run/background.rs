@@ -37,10 +37,10 @@ pub(crate) fn stay(
     let held: RefCell<Option<TargetHeld>> = RefCell::default();
     let watch = |record: &RunRecord, run: &Run, changes: &[StageChange]| {
         changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, format));
-        if run.target_held() != held.borrow().as_ref() {
-            held.replace(run.target_held().cloned());
+        if run.target().held != *held.borrow() {
+            held.replace(run.target().held.clone());
             let told = |why| target::describe(why, ground.target_name(), &ground.trunk());
-            run.target_held().into_iter().for_each(|why| output::note(told(why)));
+            run.target().held.iter().for_each(|why| output::note(told(why)));
         }
         if let RunRecord::Outcome { key, outcome: EffectOutcome::Failed { why, .. } } = record {
             output::note(format!("sprag: `{}`: {why}", key.0));

@@ -139,5 +139,5 @@ fn of_run(timed: &Timed, plan: &str) -> Vec<(AgentRow, EffectKey)> {
         };
         (agent, key.clone())
     };
-    run.sessions().iter().map(agent).collect()
+    run.sessions().map(agent).collect()
 }
