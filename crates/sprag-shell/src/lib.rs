@@ -29,7 +29,7 @@ pub struct ShellStart {
 impl Script {
     /// Reads any text; what cannot be known or goes beyond the bounds of work is told as doubts.
     pub fn parse(text: &str, start: &ShellStart) -> Script {
-        eval::Evaluator::new(start).script(text)
+        eval::Evaluator::new(start).walk(text).script
     }
 }
 
@@ -48,7 +48,7 @@ pub struct Script {
 }
 
 /// One simple command, with everything around it unwrapped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Command {
     /// The effective words: carriers (`sudo`, `env`, `timeout` ...) and their options are gone.
     pub argv: Vec<Word>,
@@ -75,7 +75,7 @@ impl Command {
 }
 
 /// One word of a command.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Word {
     Known(String),
     /// Known parts around holes (`None`): a variable, a substitution, a glob.
@@ -98,7 +98,7 @@ impl Word {
 }
 
 /// Where a command's input comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StdinSource {
     /// Whatever the shell has.
     Inherited,
@@ -109,21 +109,21 @@ pub enum StdinSource {
 }
 
 /// Where a command runs, as far as `cd` and the like tell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WorkingDir {
     /// Relative to where the shell was started, or absolute.
     At(String),
     Unknown,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
     Local,
     Other(String),
 }
 
 /// What a command was found in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// A program that runs another: `sudo`, `env`, `xargs`, `find -exec` ...
     Program(String),
@@ -162,7 +162,7 @@ pub struct Doubt {
 pub enum DoubtKind {
     /// The program or its code is known only at run time (`$X`, `curl … | sh`).
     Dynamic,
-    /// The text is no valid shell, or our two readings of it disagree.
+    /// The text is no valid shell.
     Parse,
     /// Beyond the bounds of work.
     Limit,

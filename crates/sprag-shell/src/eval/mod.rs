@@ -2,22 +2,25 @@
 //! that bounds the work is counted here.
 
 pub(crate) mod builtins;
+mod command_index;
 pub(crate) mod output;
 mod redirect;
 mod simple_command;
 pub(crate) mod state;
 mod statements;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::rc::Rc;
-
-use brush_parser::ast;
 
 use sprag_base::text::Text;
 
+use super::eval::command_index::CommandIndex;
 use super::eval::state::ShellState;
 use super::expand::unknown::{self, HOLE};
-use super::{Carrier, Command, Doubt, DoubtKind, Host, Script, ShellStart, Word, WorkingDir, parse};
+use super::parse::ast::{CommandNode, ParsedText, Span};
+use super::parse::{self, ParseFault};
+use super::{Carrier, Command, Doubt, DoubtKind, Host, Script, ShellStart, Word, WorkingDir};
 
 pub(crate) const TEXT: usize = 64 * 1024;
 /// Texts within texts: `bash -c`, `$( )`, functions.
@@ -25,7 +28,11 @@ pub(crate) const TEXTS: usize = 10;
 /// Nesting of statements and texts together; bounds the stack.
 pub(crate) const LEVELS: usize = 40;
 const COMMANDS: usize = 4096;
-const STEPS: usize = 65_536;
+/// Steps of work for one text: a straight walk takes a few of them for each command, so loops and calls
+/// have room, but what multiplies comes to an end.
+const MAX_STEPS: usize = 65_536;
+const BASE_STEPS: usize = 1024;
+const STEPS_PER_BYTE: usize = 16;
 const DOUBTS: usize = 64;
 /// A loop over more literal words than this is walked once, with its variable unknown.
 pub(crate) const TURNS: usize = 16;
@@ -55,7 +62,7 @@ pub(crate) struct Evaluator {
     pub(super) host: Host,
     pub(super) span: (usize, usize),
     /// Bodies of the functions being called.
-    pub(super) running: Vec<Rc<ast::FunctionBody>>,
+    pub(super) running: Vec<Rc<CommandNode>>,
     /// Aliases and script files being run.
     pub(super) calls: Vec<String>,
     /// Files this text wrote, by whole path.
@@ -64,11 +71,15 @@ pub(crate) struct Evaluator {
     pub(super) traps: Vec<String>,
     /// Settings of git that this text has stored.
     pub(super) git_settings: Vec<(String, String)>,
-    /// The text being walked, if spans point into it.
-    source: Option<Rc<SourceText>>,
+    /// The whole text, which spans point into.
+    whole: Option<Rc<ParsedText>>,
     pub(super) texts: usize,
     pub(super) level: usize,
     steps: usize,
+    max_steps: usize,
+    /// Function bodies and texts that were walked at least once.
+    walked: BTreeSet<u64>,
+    command_index: CommandIndex,
     /// How many branches and loops deep, since the output at hand was opened.
     pub(super) branches: usize,
     /// The same statement may be walked more than once.
@@ -77,26 +88,6 @@ pub(crate) struct Evaluator {
     pub(super) pipes: usize,
     /// Descriptors the shell has picked.
     pub(super) descriptors: usize,
-}
-
-/// A text and, unless it is plain ASCII, where its characters are.
-struct SourceText {
-    text: String,
-    offsets: Option<Vec<usize>>,
-}
-
-impl SourceText {
-    fn new(text: &str) -> SourceText {
-        let offsets = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at).collect());
-        SourceText { text: text.to_owned(), offsets }
-    }
-
-    fn offset(&self, index: usize) -> usize {
-        match &self.offsets {
-            Some(offsets) => offsets.get(index).copied().unwrap_or(self.text.len()),
-            None => index.min(self.text.len()),
-        }
-    }
 }
 
 impl Evaluator {
@@ -114,10 +105,13 @@ impl Evaluator {
             files: BTreeMap::new(),
             traps: Vec::new(),
             git_settings: Vec::new(),
-            source: None,
+            whole: None,
             texts: 0,
             level: 0,
             steps: 0,
+            max_steps: MAX_STEPS,
+            walked: BTreeSet::new(),
+            command_index: CommandIndex::default(),
             branches: 0,
             repeats: false,
             pipes: 0,
@@ -125,7 +119,8 @@ impl Evaluator {
         }
     }
 
-    pub(super) fn script(mut self, text: &str) -> Script {
+    /// Walks the whole text.
+    pub(super) fn walk(mut self, text: &str) -> Evaluator {
         let mut text = text;
         if text.len() > TEXT {
             self.doubt(DoubtKind::Limit, "text of more than 64 KiB");
@@ -141,20 +136,48 @@ impl Evaluator {
             cleaned = unknown::without_marks(text).replace('\0', "");
             text = &cleaned;
         }
-        self.source = Some(Rc::new(SourceText::new(text)));
         self.span = (0, text.len());
+        self.max_steps = MAX_STEPS.min(BASE_STEPS + STEPS_PER_BYTE * text.len());
         self.text(text);
-        self.script
+        self
     }
 
     /// Counts work; false when there has been enough of it.
     pub(super) fn step(&mut self) -> bool {
         self.steps += 1;
-        if self.steps <= STEPS {
+        if self.steps <= self.max_steps {
             return true;
         }
         self.doubt(DoubtKind::Limit, "too many steps");
         false
+    }
+
+    /// Reports whether half of the steps are spent. From then on everything is walked once more at most, with
+    /// unknown values, so that the other half reaches every command.
+    pub(super) fn is_thrifty(&mut self) -> bool {
+        let is_thrifty = self.steps > self.max_steps / 2;
+        if is_thrifty {
+            self.doubt(DoubtKind::Limit, "too many turns and calls");
+        }
+        is_thrifty
+    }
+
+    /// Reports whether code may be walked: always for the first time, later while there are steps.
+    pub(super) fn may_walk(&mut self, code: &impl Hash) -> bool {
+        let mut hasher = DefaultHasher::new();
+        code.hash(&mut hasher);
+        if self.walked.insert(hasher.finish()) || !self.is_thrifty() {
+            return true;
+        }
+        self.state.forget();
+        self.print_unknown();
+        false
+    }
+
+    /// The steps that were taken, and the most that may be.
+    #[cfg(test)]
+    pub(crate) fn steps_taken(&self) -> (usize, usize) {
+        (self.steps, self.max_steps)
     }
 
     pub(super) fn count(&mut self, steps: usize) {
@@ -184,8 +207,7 @@ impl Evaluator {
     /// Adds a command and tells its place in the list.
     pub(super) fn command(&mut self, command: Command) -> Option<usize> {
         if self.repeats
-            && let Some(same) =
-                self.script.commands.iter().position(|known| known.span == command.span && *known == command)
+            && let Some(same) = self.command_index.find(&self.script.commands, &command)
         {
             return Some(same);
         }
@@ -215,7 +237,8 @@ impl Evaluator {
             StdinText::Inherited | StdinText::File(_) => 0,
         };
         let bytes: usize = words.iter().map(String::len).sum();
-        self.count(words.len() / 8 + (bytes + input) / 64);
+        let cwd = self.state.cwd.as_ref().map_or(0, String::len);
+        self.count(words.len() / 8 + (bytes + input + cwd) / 64);
     }
 
     pub(super) fn as_command(&self, words: &[String], assigns: &[(String, String)]) -> Command {
@@ -279,9 +302,7 @@ impl Evaluator {
             return;
         }
         self.via.push(carrier);
-        let source = self.source.take();
         self.text(text);
-        self.source = source;
         self.via.pop();
     }
 
@@ -291,15 +312,20 @@ impl Evaluator {
             self.doubt(DoubtKind::Limit, "code nested too deep");
             return;
         }
-        let reading = parse::read(text, LEVELS - self.level);
-        if let Some(kind) = reading.doubt {
-            self.doubt(kind, text);
+        if !self.may_walk(&text) {
+            return;
         }
+        let (code, fault) = parse::read(text, LEVELS - self.level);
+        match fault {
+            None => {}
+            Some(ParseFault::Syntax) => self.doubt(DoubtKind::Parse, text),
+            Some(ParseFault::Budget) => self.doubt(DoubtKind::Limit, text),
+        }
+        let code = Rc::new(code);
+        self.whole.get_or_insert_with(|| Rc::clone(&code));
         self.texts += 1;
         let waiting = self.traps.len();
-        for list in &reading.program.complete_commands {
-            self.list(list);
-        }
+        self.list(&code, &code.list);
         for trap in self.traps.split_off(waiting) {
             let before = self.fork();
             self.same_shell_text(&trap, Carrier::Trap);
@@ -308,18 +334,10 @@ impl Evaluator {
         self.texts -= 1;
     }
 
-    /// The command at a place of the text.
-    pub(super) fn locate(&mut self, location: Option<brush_parser::SourceSpan>) {
-        if let (Some(source), Some(at)) = (&self.source, location) {
-            self.span = (source.offset(at.start.index), source.offset(at.end.index));
-        }
-    }
-
-    /// Whether the character behind a word is one of a redirection.
-    pub(super) fn touches_redirect(&self, word: &ast::Word) -> bool {
-        match (&self.source, &word.loc) {
-            (Some(source), Some(at)) => source.text[source.offset(at.end.index)..].starts_with(['<', '>']),
-            _ => true,
+    /// Notes the place of a command, if it stands in the whole text.
+    pub(super) fn locate(&mut self, code: &Rc<ParsedText>, span: Span) {
+        if self.whole.as_ref().is_some_and(|whole| Rc::ptr_eq(whole, code)) {
+            self.span = (span.start as usize, span.end as usize);
         }
     }
 

@@ -1,11 +1,14 @@
 //! Redirections: where input comes from, where output goes, and the paths that are read and
 //! written by them. What a text writes to a file is remembered, because it may run it later.
 
-use brush_parser::ast::{self, IoFileRedirectKind as Kind, IoFileRedirectTarget as Target};
+use std::rc::Rc;
 
 use super::{Evaluator, StdinText};
 use crate::expand::Quoting;
 use crate::expand::unknown::HOLE;
+use crate::parse::ast::{
+    Descriptor, List, ParsedText, ProcessDirection, Redirect, RedirectKind as Kind, RedirectTarget as Target,
+};
 use crate::{Carrier, PathUse};
 
 /// Where standard output goes instead.
@@ -15,30 +18,17 @@ enum OutputSink<'a> {
         append: bool,
     },
     /// `> >(…)`.
-    Process(&'a ast::CompoundList),
+    Process(&'a List),
     /// Another descriptor, closed, or nowhere.
     Gone,
 }
 
 impl Evaluator {
-    /// Runs `inner` with the redirections of a compound command in effect.
-    pub(super) fn redirected(
-        &mut self,
-        redirects: Option<&ast::RedirectList>,
-        inner: impl FnOnce(&mut Evaluator),
-    ) {
-        match redirects {
-            None => inner(self),
-            Some(list) => {
-                let list: Vec<&ast::IoRedirect> = list.0.iter().collect();
-                self.with_redirects(&list, inner);
-            }
-        }
-    }
-
+    /// Runs `inner` with the redirections of a command in effect.
     pub(super) fn with_redirects(
         &mut self,
-        redirects: &[&ast::IoRedirect],
+        code: &Rc<ParsedText>,
+        redirects: &[Redirect],
         inner: impl FnOnce(&mut Evaluator),
     ) {
         if redirects.is_empty() {
@@ -48,7 +38,7 @@ impl Evaluator {
         let outer = self.input.clone();
         let mut sink = None;
         for redirect in redirects {
-            if let Some(next) = self.redirect(redirect) {
+            if let Some(next) = self.redirect(code, redirect) {
                 sink = Some(next);
             }
         }
@@ -56,19 +46,19 @@ impl Evaluator {
             None => inner(self),
             Some(sink) => {
                 let output = self.captured(inner);
-                self.deliver(sink, output.text);
+                self.deliver(code, sink, output.text);
             }
         }
         self.input = outer;
     }
 
     /// `{name}< file`: the shell picks a descriptor and sets the name to it.
-    pub(super) fn named_descriptor(&mut self, name: &str, redirect: &ast::IoRedirect) {
+    fn named_descriptor(&mut self, code: &Rc<ParsedText>, name: &str, redirect: &Redirect) {
         self.descriptors += 1;
         let descriptor = 9 + self.descriptors;
         let outer = self.input.clone();
-        if let Some(sink) = self.redirect(redirect) {
-            self.deliver(sink, HOLE.to_string());
+        if let Some(sink) = self.unnamed_redirect(code, None, redirect) {
+            self.deliver(code, sink, HOLE.to_string());
         }
         if let StdinText::Text(text) = std::mem::replace(&mut self.input, outer) {
             self.files.insert(format!("/dev/fd/{descriptor}"), text);
@@ -77,26 +67,33 @@ impl Evaluator {
     }
 
     /// `exec` without a command: its redirections stay.
-    pub(super) fn redirect_for_good(&mut self, redirects: &[&ast::IoRedirect]) {
+    pub(super) fn redirect_for_good(&mut self, code: &Rc<ParsedText>, redirects: &[Redirect]) {
         for redirect in redirects {
-            if let Some(sink) = self.redirect(redirect) {
-                self.deliver(sink, HOLE.to_string());
+            if let Some(sink) = self.redirect(code, redirect) {
+                self.deliver(code, sink, HOLE.to_string());
             }
         }
     }
 
-    fn deliver(&mut self, sink: OutputSink<'_>, text: String) {
+    fn deliver(&mut self, code: &Rc<ParsedText>, sink: OutputSink<'_>, text: String) {
         match sink {
             OutputSink::File { path, append } => self.write_file(&path, &text, append),
-            OutputSink::Process(list) => {
-                let input = std::mem::replace(&mut self.input, StdinText::Text(text));
-                self.via.push(Carrier::Substitution);
-                self.subshell(list);
-                self.via.pop();
-                self.input = input;
-            }
+            OutputSink::Process(list) => self.run_with_input(code, list, text),
             OutputSink::Gone => {}
         }
+    }
+
+    /// Walks a process substitution that reads `text`.
+    pub(super) fn run_with_input(&mut self, code: &Rc<ParsedText>, list: &List, text: String) {
+        let input = std::mem::replace(&mut self.input, StdinText::Text(text));
+        self.substitute(code, list);
+        self.input = input;
+    }
+
+    pub(super) fn substitute(&mut self, code: &Rc<ParsedText>, list: &List) {
+        self.via.push(Carrier::Substitution);
+        self.subshell(code, list);
+        self.via.pop();
     }
 
     pub(crate) fn write_file(&mut self, path: &str, text: &str, append: bool) {
@@ -153,43 +150,48 @@ impl Evaluator {
         }
     }
 
-    fn redirect<'a>(&mut self, redirect: &'a ast::IoRedirect) -> Option<OutputSink<'a>> {
-        match redirect {
-            ast::IoRedirect::HereDocument(fd, document) => {
-                self.count(document.doc.value.len() / 64);
-                let mut text = if document.remove_tabs {
-                    document
-                        .doc
-                        .value
-                        .split_inclusive('\n')
-                        .map(|line| line.trim_start_matches('\t'))
-                        .collect()
+    fn redirect<'a>(&mut self, code: &Rc<ParsedText>, redirect: &'a Redirect) -> Option<OutputSink<'a>> {
+        match redirect.descriptor {
+            Descriptor::Named(name) => {
+                self.named_descriptor(code, code.word(name), redirect);
+                None
+            }
+            Descriptor::Number(number) => self.unnamed_redirect(code, Some(number), redirect),
+            Descriptor::Default => self.unnamed_redirect(code, None, redirect),
+        }
+    }
+
+    fn unnamed_redirect<'a>(
+        &mut self,
+        code: &Rc<ParsedText>,
+        fd: Option<u32>,
+        redirect: &'a Redirect,
+    ) -> Option<OutputSink<'a>> {
+        match &redirect.target {
+            Target::Heredoc(index) => {
+                let heredoc = &code.heredocs[*index];
+                self.count(heredoc.body.len() / 64);
+                let raw = code.word(heredoc.body);
+                let mut text = if heredoc.has_tabs_removed {
+                    raw.split_inclusive('\n').map(|line| line.trim_start_matches('\t')).collect()
                 } else {
-                    document.doc.value.clone()
+                    raw.to_owned()
                 };
-                if document.requires_expansion {
+                if !heredoc.is_literal {
                     text = self.document(&text);
                 }
-                self.set_input(*fd, StdinText::Text(text));
+                self.set_input(fd, StdinText::Text(text));
                 None
             }
-            ast::IoRedirect::HereString(fd, word) => {
-                let mut text = self.single(&word.value);
-                text.push('\n');
-                self.set_input(*fd, StdinText::Text(text));
-                None
+            Target::Process(direction, list) => {
+                self.redirect_to_process(code, fd, redirect.kind, *direction, list)
             }
-            ast::IoRedirect::OutputAndError(word, append) => {
-                let path = self.single(&word.value);
-                self.writes(&path, if *append { ">>" } else { ">" });
-                Some(OutputSink::File { path, append: *append })
-            }
-            ast::IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target),
+            Target::Word(word) => self.redirect_to_word(fd, redirect.kind, code.word(*word)),
         }
     }
 
     /// What another descriptor is opened on can be read by its path.
-    fn set_input(&mut self, fd: Option<ast::IoFd>, input: StdinText) {
+    fn set_input(&mut self, fd: Option<u32>, input: StdinText) {
         match (fd.unwrap_or(0), input) {
             (0, input) => self.input = input,
             (fd, StdinText::Text(text)) => {
@@ -199,66 +201,66 @@ impl Evaluator {
         }
     }
 
-    fn file_redirect<'a>(
+    fn redirect_to_process<'a>(
         &mut self,
-        fd: Option<ast::IoFd>,
-        kind: &Kind,
-        target: &'a Target,
+        code: &Rc<ParsedText>,
+        fd: Option<u32>,
+        kind: Kind,
+        direction: ProcessDirection,
+        list: &'a List,
     ) -> Option<OutputSink<'a>> {
-        let reads = matches!(kind, Kind::Read | Kind::DuplicateInput | Kind::ReadAndWrite);
-        let is_stdout = !reads && fd.unwrap_or(1) == 1;
-        match target {
-            Target::Filename(word) => {
-                let path = self.single(&word.value);
-                if reads {
-                    self.reads(&path, "<");
-                    let input = match self.file(&path) {
-                        Some(text) => StdinText::Text(text.to_owned()),
-                        None => StdinText::File(path.clone()),
-                    };
-                    self.set_input(fd, input);
-                    if matches!(kind, Kind::ReadAndWrite) {
-                        self.writes(&path, "<>");
-                    }
-                    return None;
+        if direction == ProcessDirection::Read {
+            let output = self.captured(|walk| walk.substitute(code, list));
+            self.set_input(fd, StdinText::Text(output.text));
+            return None;
+        }
+        if !reads(kind) && fd.unwrap_or(1) == 1 {
+            return Some(OutputSink::Process(list));
+        }
+        self.input_unknown(|walk| walk.substitute(code, list));
+        None
+    }
+
+    fn redirect_to_word<'a>(&mut self, fd: Option<u32>, kind: Kind, raw: &str) -> Option<OutputSink<'a>> {
+        let is_stdout = !reads(kind) && fd.unwrap_or(1) == 1;
+        match kind {
+            Kind::HereString | Kind::Heredoc => {
+                let mut text = self.single(raw);
+                text.push('\n');
+                self.set_input(fd, StdinText::Text(text));
+                None
+            }
+            Kind::Read | Kind::ReadWrite => {
+                let path = self.single(raw);
+                self.reads(&path, "<");
+                let input = match self.file(&path) {
+                    Some(text) => StdinText::Text(text.to_owned()),
+                    None => StdinText::File(path.clone()),
+                };
+                self.set_input(fd, input);
+                if kind == Kind::ReadWrite {
+                    self.writes(&path, "<>");
                 }
-                let append = matches!(kind, Kind::Append);
+                None
+            }
+            Kind::Write | Kind::Append | Kind::Clobber | Kind::Both | Kind::BothAppend => {
+                let path = self.single(raw);
+                let append = matches!(kind, Kind::Append | Kind::BothAppend);
                 self.writes(&path, if append { ">>" } else { ">" });
                 is_stdout.then_some(OutputSink::File { path, append })
             }
-            Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Read, inner) => {
-                let output = self.captured(|walk| {
-                    walk.via.push(Carrier::Substitution);
-                    walk.subshell(&inner.list);
-                    walk.via.pop();
-                });
-                self.set_input(fd, StdinText::Text(output.text));
+            Kind::DuplicateInput => {
+                let to = self.in_one(raw, Quoting::Bare);
+                if fd.unwrap_or(0) == 0 {
+                    let text = self.files.get(&format!("/dev/fd/{}", to.trim_end_matches('-')));
+                    self.input = StdinText::Text(text.cloned().unwrap_or_else(|| HOLE.to_string()));
+                }
                 None
             }
-            Target::ProcessSubstitution(ast::ProcessSubstitutionKind::Write, inner) => {
-                if is_stdout {
-                    return Some(OutputSink::Process(&inner.list));
-                }
-                self.input_unknown(|walk| {
-                    walk.via.push(Carrier::Substitution);
-                    walk.subshell(&inner.list);
-                    walk.via.pop();
-                });
-                None
-            }
-            Target::Fd(_) => is_stdout.then_some(OutputSink::Gone),
-            Target::Duplicate(word) => {
-                let to = self.in_one(&word.value, Quoting::Bare);
-                let descriptor =
-                    to == "-" || to.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
-                if reads {
-                    if fd.unwrap_or(0) == 0 {
-                        let text = self.files.get(&format!("/dev/fd/{}", to.trim_end_matches('-')));
-                        self.input = StdinText::Text(text.cloned().unwrap_or_else(|| HOLE.to_string()));
-                    }
-                    return None;
-                }
-                if descriptor {
+            Kind::DuplicateOutput => {
+                let to = self.in_one(raw, Quoting::Bare);
+                let digits = to.strip_suffix('-').unwrap_or(&to);
+                if digits.bytes().all(|byte| byte.is_ascii_digit()) {
                     // `>&1` changes nothing; another descriptor takes the output away.
                     return (is_stdout && to != "1").then_some(OutputSink::Gone);
                 }
@@ -267,4 +269,8 @@ impl Evaluator {
             }
         }
     }
+}
+
+fn reads(kind: Kind) -> bool {
+    matches!(kind, Kind::Read | Kind::DuplicateInput | Kind::ReadWrite)
 }

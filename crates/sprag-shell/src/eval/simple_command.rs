@@ -1,12 +1,13 @@
 //! One simple command: its words expanded, its carriers taken off one by one, and what stays added
 //! to the script.
 
-use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
+use std::rc::Rc;
 
 use super::state::Variable;
 use super::{Evaluator, StdinText, TEXT, builtins};
 use crate::carriers::Unwrapped;
 use crate::expand::unknown::{self, HOLE};
+use crate::parse::ast::{AssignedValue, Assignment, List, ParsedText, ProcessDirection, Redirect, WordNode};
 use crate::{Carrier, DoubtKind};
 
 /// Carriers around one command.
@@ -15,69 +16,40 @@ const LAYERS: usize = 32;
 const LEVELS: usize = 60;
 
 impl Evaluator {
-    pub(super) fn simple(&mut self, simple: &ast::SimpleCommand) {
-        let mut words = Vec::new();
-        let mut redirects = Vec::new();
+    pub(super) fn simple(
+        &mut self,
+        code: &Rc<ParsedText>,
+        assignments: &[Assignment],
+        nodes: &[WordNode],
+        redirects: &[Redirect],
+    ) {
+        let mut words = Vec::with_capacity(nodes.len());
         let mut sinks = Vec::new();
-        if let Some(name) = &simple.word_or_name {
-            let (mut fields, globs) = self.fields_and_globs(&name.value);
-            if globs
-                && let Some(first) = fields.first_mut()
-                && !matches!(first.as_str(), "[" | "[[")
-            {
-                *first = unglobbed(first);
-            }
-            // A program whose name is worked out is told as such: nobody has read that name.
-            if name.value.contains("$(") || name.value.contains('`') {
-                self.wrapper(std::slice::from_ref(&name.value), &[]);
-            }
-            words.extend(fields);
-        }
-        let declares = words.first().is_some_and(|word| builtins::declares(word));
-        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut declares = false;
         let mut declared = Vec::new();
-        let mut named =
-            simple.word_or_name.as_ref().filter(|word| is_descriptor(word) && self.touches_redirect(word));
-        for item in suffix {
-            match item {
-                Item::IoRedirect(redirect) => {
-                    // `{name}>file` in front of a redirection is a descriptor, not a word.
-                    if let Some(name) = named.take() {
-                        words.pop();
-                        self.named_descriptor(name.value.trim_matches(['{', '}']), redirect);
-                    } else {
-                        redirects.push(redirect);
-                    }
+        for (at, node) in nodes.iter().enumerate() {
+            match node {
+                WordNode::Plain(name) if at == 0 => {
+                    words = self.named_program(code.word(*name));
+                    declares = words.first().is_some_and(|word| builtins::declares(word));
                 }
-                Item::Word(word) => {
-                    named = Some(word).filter(|word| is_descriptor(word) && self.touches_redirect(word));
-                    words.extend(self.fields(&word.value));
+                WordNode::Plain(word) => words.extend(self.fields(code.word(*word))),
+                WordNode::Assignment(assignment, _) if declares => {
+                    // All words are worked out before any of them is set.
+                    let (name, variable) = self.assigned(code, assignment);
+                    words.push(format!("{name}={}", variable.values.first().map_or("", String::as_str)));
+                    declared.push((name, variable));
                 }
-                Item::AssignmentWord(assignment, word) => {
-                    named = None;
-                    if declares {
-                        // All words are worked out before any of them is set.
-                        let (name, variable) = self.assigned(assignment);
-                        words.push(format!("{name}={}", variable.values.first().map_or("", String::as_str)));
-                        declared.push((name, variable));
-                    } else {
-                        words.extend(self.fields(&word.value));
-                    }
-                }
-                Item::ProcessSubstitution(kind, inner) => {
-                    named = None;
-                    words.push(self.process(kind, &inner.list, &mut sinks));
+                WordNode::Assignment(_, word) => words.extend(self.fields(code.word(*word))),
+                WordNode::Process(direction, list) => {
+                    words.push(self.process(code, *direction, list, &mut sinks));
                 }
             }
         }
         self.state.variables.extend(declared);
-        let mut assigns = Vec::new();
-        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
-            match item {
-                Item::IoRedirect(redirect) => redirects.push(redirect),
-                Item::AssignmentWord(assignment, _) => assigns.push(self.assigned(assignment)),
-                Item::Word(_) | Item::ProcessSubstitution(..) => {}
-            }
+        let mut assigns = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            assigns.push(self.assigned(code, assignment));
         }
         if words.is_empty() {
             for (name, variable) in assigns {
@@ -85,7 +57,7 @@ impl Evaluator {
                 self.state.variables.insert(name, Variable { exported, ..variable });
             }
             // `$(< file)` prints the file; other redirections only open theirs.
-            self.with_redirects(&redirects, |walk| {
+            self.with_redirects(code, redirects, |walk| {
                 if let StdinText::Text(text) = &walk.input {
                     let text = text.clone();
                     walk.print(&text);
@@ -103,10 +75,10 @@ impl Evaluator {
             self.state.variables.insert(name, Variable { exported: true, ..variable });
         }
         if words.len() == 1 && words[0] == "exec" {
-            self.redirect_for_good(&redirects);
+            self.redirect_for_good(code, redirects);
             self.run(words, shown);
         } else {
-            self.with_redirects(&redirects, |walk| walk.run(words, shown));
+            self.with_redirects(code, redirects, |walk| walk.run(words, shown));
         }
         for (name, variable) in outer {
             match variable {
@@ -116,33 +88,42 @@ impl Evaluator {
         }
         for (path, list) in sinks {
             let text = self.files.get(&path).cloned().unwrap_or_else(|| HOLE.to_string());
-            let input = std::mem::replace(&mut self.input, StdinText::Text(text));
-            self.via.push(Carrier::Substitution);
-            self.subshell(list);
-            self.via.pop();
-            self.input = input;
+            self.run_with_input(code, list, text);
         }
+    }
+
+    /// The words of the first word, which names the program.
+    fn named_program(&mut self, raw: &str) -> Vec<String> {
+        let (mut fields, globs) = self.fields_and_globs(raw);
+        if globs
+            && let Some(first) = fields.first_mut()
+            && !matches!(first.as_str(), "[" | "[[")
+        {
+            *first = unglobbed(first);
+        }
+        // A program whose name is worked out is told as such: nobody has read that name.
+        if raw.contains("$(") || raw.contains('`') {
+            self.wrapper(&[raw.to_owned()], &[]);
+        }
+        fields
     }
 
     /// `<(…)` and `>(…)` as a word.
     fn process<'a>(
         &mut self,
-        kind: &ast::ProcessSubstitutionKind,
-        list: &'a ast::CompoundList,
-        sinks: &mut Vec<(String, &'a ast::CompoundList)>,
+        code: &Rc<ParsedText>,
+        direction: ProcessDirection,
+        list: &'a List,
+        sinks: &mut Vec<(String, &'a List)>,
     ) -> String {
-        match kind {
-            ast::ProcessSubstitutionKind::Read => {
+        match direction {
+            ProcessDirection::Read => {
                 let input = self.input.clone();
-                let output = self.captured(|walk| {
-                    walk.via.push(Carrier::Substitution);
-                    walk.subshell(list);
-                    walk.via.pop();
-                });
+                let output = self.captured(|walk| walk.substitute(code, list));
                 self.input = input;
                 self.pipe_path(output.text)
             }
-            ast::ProcessSubstitutionKind::Write => {
+            ProcessDirection::Write => {
                 let path = self.pipe_path(HOLE.to_string());
                 // What is written there goes on to another program.
                 self.writes(&path, ">(");
@@ -152,27 +133,25 @@ impl Evaluator {
         }
     }
 
-    fn assigned(&mut self, assignment: &ast::Assignment) -> (String, Variable) {
-        let (name, index) = match &assignment.name {
-            ast::AssignmentName::VariableName(name) => (name.clone(), None),
-            ast::AssignmentName::ArrayElementName(name, index) => {
-                self.computed(index);
-                (name.clone(), Some(index))
-            }
-        };
+    fn assigned(&mut self, code: &ParsedText, assignment: &Assignment) -> (String, Variable) {
+        let name = code.word(assignment.name).to_owned();
+        let index = assignment.index.map(|index| code.word(index));
+        if let Some(index) = index {
+            self.computed(index);
+        }
         let old = self.state.variables.get(&name).cloned();
         let mut variable = match &assignment.value {
-            ast::AssignmentValue::Scalar(word) => {
-                let value = self.single(&word.value);
+            AssignedValue::Scalar(word) => {
+                let value = self.single(code.word(*word));
                 Variable { values: vec![value], array: false, exported: false }
             }
-            ast::AssignmentValue::Array(elements) => {
+            AssignedValue::Array(elements) => {
                 let mut values = Vec::new();
                 for (key, word) in elements {
                     if let Some(key) = key {
-                        self.reach(&key.value);
+                        self.reach(code.word(*key));
                     }
-                    values.extend(self.fields(&word.value));
+                    values.extend(self.fields(code.word(*word)));
                 }
                 Variable { values, array: true, exported: false }
             }
@@ -187,7 +166,7 @@ impl Evaluator {
                 _ => values = vec![unknown::MANY.to_string()],
             }
             variable = Variable { values, array: true, exported: false };
-        } else if assignment.append {
+        } else if assignment.is_append {
             match old {
                 Some(mut old) if variable.array || old.array => {
                     old.values.append(&mut variable.values);
@@ -205,18 +184,18 @@ impl Evaluator {
                 variable.values = vec![variable.values.concat()];
             }
         }
-        if let ast::AssignmentValue::Array(elements) = &assignment.value
+        if let AssignedValue::Array(elements) = &assignment.value
             && matches!(name.as_str(), "BASH_ALIASES" | "BASH_CMDS")
         {
             for (key, word) in elements {
                 if let Some(key) = key {
-                    let value = self.single(&word.value);
-                    self.shell_variable(&name, Some(&key.value), &value);
+                    let value = self.single(code.word(*word));
+                    self.shell_variable(&name, Some(code.word(*key)), &value);
                 }
             }
         }
         if let Some(value) = set.filter(|_| !variable.values.is_empty()) {
-            self.shell_variable(&name, index.map(String::as_str), &value);
+            self.shell_variable(&name, index, &value);
         }
         // A value that doubles with each line must end somewhere.
         if variable.values.iter().map(String::len).sum::<usize>() > TEXT {
@@ -410,8 +389,9 @@ impl Evaluator {
 fn unglobbed(word: &str) -> String {
     let mut known = String::with_capacity(word.len());
     let mut rest = word.chars();
+    let behind_last = word.rfind(']').map_or(0, |at| word.len() - at);
     while let Some(c) = rest.next() {
-        let class = c == '[' && rest.as_str().contains(']');
+        let class = c == '[' && behind_last > 0 && rest.as_str().len() >= behind_last;
         if class {
             // `[]x]` and `[!]x]` start with a bracket that does not end them.
             let from = rest.as_str().trim_start_matches(['!', '^']);
@@ -454,12 +434,4 @@ fn one_case(words: &mut [String]) {
             }
         }
     }
-}
-
-/// `{name}`, which in front of a redirection names a descriptor.
-fn is_descriptor(word: &ast::Word) -> bool {
-    word.value
-        .strip_prefix('{')
-        .and_then(|word| word.strip_suffix('}'))
-        .is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }

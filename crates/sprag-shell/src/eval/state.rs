@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use brush_parser::ast;
-
 use crate::expand::unknown::{HOLE, MANY, NUMBER, is_number};
+use crate::parse::ast::{CommandNode, ParsedText};
 use crate::{ShellStart, WorkingDir};
 
 /// The longest path that can be used.
@@ -24,7 +23,8 @@ pub(crate) struct Variable {
 /// A function's body and the text it was read from.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
-    pub(super) body: Rc<ast::FunctionBody>,
+    pub(super) code: Rc<ParsedText>,
+    pub(super) body: Rc<CommandNode>,
 }
 
 #[derive(Clone, Debug)]
@@ -143,6 +143,18 @@ impl ShellState {
         if self.arguments != before.arguments {
             self.arguments = None;
         }
+    }
+
+    /// After code that was not walked: nothing is known but names, functions and aliases.
+    pub(super) fn forget(&mut self) {
+        for variable in self.variables.values_mut() {
+            variable.values = vec![HOLE.to_string()];
+            variable.array = false;
+        }
+        self.arguments = None;
+        self.cwd = None;
+        self.previous = None;
+        self.pushed.clear();
     }
 
     pub(super) fn is_changed_from(&self, before: &ShellState) -> bool {

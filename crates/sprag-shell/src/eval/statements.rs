@@ -3,23 +3,24 @@
 
 use std::rc::Rc;
 
-use brush_parser::ast::{self, CompoundCommand as Compound};
-
 use super::state::Function;
 use super::{Evaluator, LEVELS, StdinText, TEXTS, TURNS};
 use crate::expand::unknown;
+use crate::parse::ast::{
+    AndOr, CommandForm, CommandNode, Connector, List, ParsedText, Pipeline, Span, Terminator, TestTerm,
+};
 use crate::{Carrier, DoubtKind};
 
 impl Evaluator {
-    pub(super) fn list(&mut self, list: &ast::CompoundList) {
-        for ast::CompoundListItem(and_or, separator) in &list.0 {
-            match separator {
-                ast::SeparatorOperator::Sequence => self.and_or(and_or),
+    pub(super) fn list(&mut self, code: &Rc<ParsedText>, list: &List) {
+        for (and_or, terminator) in &list.items {
+            match terminator {
+                Terminator::Sequence => self.and_or(code, and_or),
                 // In the background it runs in a shell of its own.
-                ast::SeparatorOperator::Async => {
+                Terminator::Background => {
                     let state = self.fork();
                     self.pipes += 1;
-                    self.and_or(and_or);
+                    self.and_or(code, and_or);
                     self.pipes -= 1;
                     self.state = state;
                 }
@@ -27,21 +28,21 @@ impl Evaluator {
         }
     }
 
-    fn and_or(&mut self, list: &ast::AndOrList) {
-        self.pipeline(&list.first);
-        if list.additional.is_empty() {
+    fn and_or(&mut self, code: &Rc<ParsedText>, list: &AndOr) {
+        self.pipeline(code, &list.first);
+        if list.rest.is_empty() {
             return;
         }
         let before = self.fork();
         // `a && b` prints what both print if it runs; a text built that way is worth reading, so
         // only `||` makes it vague.
-        for next in &list.additional {
-            match next {
-                ast::AndOr::And(pipeline) => self.pipeline(pipeline),
-                ast::AndOr::Or(pipeline) => {
+        for (connector, pipeline) in &list.rest {
+            match connector {
+                Connector::And => self.pipeline(code, pipeline),
+                Connector::Or => {
                     self.branches += 1;
                     let state = self.fork();
-                    self.pipeline(pipeline);
+                    self.pipeline(code, pipeline);
                     self.state.blur(&state);
                     self.branches -= 1;
                 }
@@ -50,23 +51,23 @@ impl Evaluator {
         self.state.blur(&before);
     }
 
-    fn pipeline(&mut self, pipeline: &ast::Pipeline) {
-        let last = pipeline.seq.len().saturating_sub(1);
+    fn pipeline(&mut self, code: &Rc<ParsedText>, pipeline: &Pipeline) {
+        let last = pipeline.commands.len().saturating_sub(1);
         if last == 0 {
-            if let Some(command) = pipeline.seq.first() {
-                self.statement(command);
+            if let Some(command) = pipeline.commands.first() {
+                self.statement(code, command);
             }
             return;
         }
         let input = self.input.clone();
         self.pipes += 1;
-        for (at, command) in pipeline.seq.iter().enumerate() {
+        for (at, command) in pipeline.commands.iter().enumerate() {
             // Each part runs in a shell of its own.
             let state = self.fork();
             if at == last {
-                self.statement(command);
+                self.statement(code, command);
             } else {
-                let output = self.captured(|walk| walk.statement(command));
+                let output = self.captured(|walk| walk.statement(code, command));
                 self.input = StdinText::Text(output.text);
             }
             self.state = state;
@@ -75,102 +76,98 @@ impl Evaluator {
         self.input = input;
     }
 
-    fn statement(&mut self, command: &ast::Command) {
+    fn statement(&mut self, code: &Rc<ParsedText>, command: &CommandNode) {
         if self.level >= LEVELS || !self.step() {
             self.doubt(DoubtKind::Limit, "statements nested too deep");
             return;
         }
         self.level += 1;
-        match command {
-            ast::Command::Simple(simple) => {
-                self.locate(ast::SourceLocation::location(simple));
-                self.simple(simple);
+        match &command.form {
+            CommandForm::Simple { assignments, words } => {
+                self.locate(code, command.span);
+                self.simple(code, assignments, words, &command.redirects);
             }
-            ast::Command::Compound(compound, redirects) => {
-                self.redirected(redirects.as_ref(), |walk| walk.compound(compound));
-            }
-            ast::Command::Function(function) => {
-                let span = ast::SourceLocation::location(&function.body);
-                self.count(span.map_or(0, |span| span.end.index.saturating_sub(span.start.index)) / 16);
-                let body = Function { body: Rc::new(function.body.clone()) };
-                let name = function.fname.value.clone();
-                // It is called for every name that is no command.
-                let called =
-                    matches!(name.as_str(), "command_not_found_handle" | "command_not_found_handler");
-                self.state.functions.insert(name.clone(), body);
-                if called {
-                    self.function(&name, vec![unknown::MANY.to_string()]);
-                }
-            }
-            ast::Command::ExtendedTest(test, redirects) => {
-                self.redirected(redirects.as_ref(), |walk| walk.test(&test.expr));
-                self.leaf(&["[[".to_owned()], &[]);
-            }
+            CommandForm::Function { name, body } => self.define(code, *name, body),
+            form => self.with_redirects(code, &command.redirects, |walk| walk.compound(code, form)),
         }
         self.level -= 1;
     }
 
-    pub(super) fn compound(&mut self, compound: &ast::CompoundCommand) {
-        match compound {
-            Compound::Arithmetic(inner) => {
-                self.computed(&inner.expr.value);
+    fn define(&mut self, code: &Rc<ParsedText>, name: Span, body: &Rc<CommandNode>) {
+        let name = code.word(name).to_owned();
+        // It is called for every name that is no command.
+        let called = matches!(name.as_str(), "command_not_found_handle" | "command_not_found_handler");
+        let function = Function { code: Rc::clone(code), body: Rc::clone(body) };
+        self.state.functions.insert(name.clone(), function);
+        if called {
+            self.function(&name, vec![unknown::MANY.to_string()]);
+        }
+    }
+
+    fn compound(&mut self, code: &Rc<ParsedText>, form: &CommandForm) {
+        match form {
+            // These have places and redirections of their own.
+            CommandForm::Simple { .. } | CommandForm::Function { .. } => {}
+            CommandForm::Arithmetic(inner) => {
+                self.computed(code.word(*inner));
                 self.leaf(&["((".to_owned()], &[]);
             }
-            Compound::ArithmeticForClause(inner) => {
-                for part in [&inner.initializer, &inner.condition, &inner.updater].into_iter().flatten() {
-                    self.computed(&part.value);
+            CommandForm::ArithmeticFor { header, body } => {
+                self.computed(code.word(*header));
+                self.looped(|walk| walk.list(code, body));
+            }
+            CommandForm::Group(list) => self.list(code, list),
+            CommandForm::Subshell(list) => self.subshell(code, list),
+            CommandForm::For { name, words, body } => self.for_clause(code, *name, words.as_deref(), body),
+            CommandForm::Case { subject, arms } => {
+                self.single(code.word(*subject));
+                for pattern in arms.iter().flat_map(|arm| &arm.patterns) {
+                    self.reach(code.word(*pattern));
                 }
-                self.looped(|walk| walk.list(&inner.body.list));
+                self.branched(code, arms.iter().map(|arm| &arm.body));
             }
-            Compound::BraceGroup(inner) => self.list(&inner.list),
-            Compound::Subshell(inner) => self.subshell(&inner.list),
-            Compound::ForClause(inner) => self.for_clause(inner),
-            Compound::CaseClause(inner) => {
-                self.single(&inner.value.value);
-                for case in &inner.cases {
-                    for pattern in &case.patterns {
-                        self.reach(&pattern.value);
-                    }
-                }
-                self.branched(inner.cases.iter().filter_map(|case| case.cmd.as_ref()));
+            CommandForm::If(lists) => {
+                let (first, rest) = lists.split_first().expect("an `if` has a condition");
+                self.list(code, first);
+                self.branched(code, rest.iter());
             }
-            Compound::IfClause(inner) => {
-                self.list(&inner.condition);
-                let elses = inner.elses.iter().flatten();
-                let elses = elses.flat_map(|other| other.condition.iter().chain(Some(&other.body)));
-                self.branched(Some(&inner.then).into_iter().chain(elses));
-            }
-            Compound::WhileClause(inner) | Compound::UntilClause(inner) => {
+            CommandForm::Loop { condition, body } => {
                 let turn = |walk: &mut Evaluator| {
-                    walk.list(&inner.0);
-                    walk.list(&inner.1.list);
+                    walk.list(code, condition);
+                    walk.list(code, body);
                 };
                 if !self.over_input(turn) {
                     self.looped(turn);
                 }
             }
-            Compound::Coprocess(inner) => {
+            CommandForm::Test(terms) => {
+                for term in terms {
+                    self.test(code, term);
+                }
+                self.leaf(&["[[".to_owned()], &[]);
+            }
+            CommandForm::Coproc(body) => {
                 let state = self.fork();
-                self.statement(&inner.body);
+                self.statement(code, body);
                 self.state = state;
             }
         }
     }
 
-    pub(super) fn subshell(&mut self, list: &ast::CompoundList) {
+    pub(super) fn subshell(&mut self, code: &Rc<ParsedText>, list: &List) {
         let state = self.fork();
-        self.list(list);
+        self.list(code, list);
         self.state = state;
     }
 
     /// Any of these may run: each starts from the same state, and what any of them changed is
     /// unknown afterwards.
-    fn branched<'a>(&mut self, branches: impl Iterator<Item = &'a ast::CompoundList>) {
+    fn branched<'a>(&mut self, code: &Rc<ParsedText>, branches: impl Iterator<Item = &'a List>) {
         self.branches += 1;
         let before = self.fork();
         let mut after = before.clone();
         for branch in branches {
-            self.list(branch);
+            self.list(code, branch);
             let mut ended = std::mem::replace(&mut self.state, before.clone());
             ended.blur(&before);
             ended.blur(&after);
@@ -200,6 +197,10 @@ impl Evaluator {
         let again = std::mem::replace(&mut self.repeats, true);
         let mut whole = true;
         while left > 0 {
+            if self.is_thrifty() {
+                whole = false;
+                break;
+            }
             turn(self);
             match known(&self.input) {
                 Some(rest) if rest < left => left = rest,
@@ -219,9 +220,14 @@ impl Evaluator {
     /// Any number of turns: a second one starts from what the first one may have changed.
     fn looped(&mut self, turn: impl Fn(&mut Evaluator)) {
         self.branches += 1;
+        let is_thrifty = self.is_thrifty();
+        if is_thrifty {
+            // One turn from a state that any number of turns may have left.
+            self.state.forget();
+        }
         let before = self.fork();
         turn(self);
-        if self.state.is_changed_from(&before) {
+        if !is_thrifty && self.state.is_changed_from(&before) {
             self.state.blur(&before);
             let again = std::mem::replace(&mut self.repeats, true);
             let between = self.fork();
@@ -232,19 +238,18 @@ impl Evaluator {
         self.branches -= 1;
     }
 
-    fn for_clause(&mut self, clause: &ast::ForClauseCommand) {
-        let values = match &clause.values {
-            Some(words) => words.iter().flat_map(|word| self.fields(&word.value)).collect(),
+    fn for_clause(&mut self, code: &Rc<ParsedText>, name: Span, words: Option<&[Span]>, body: &List) {
+        let values = match words {
+            Some(words) => words.iter().flat_map(|word| self.fields(code.word(*word))).collect(),
             None => self.state.arguments.clone().unwrap_or_else(|| vec![unknown::MANY.to_string()]),
         };
-        let name = clause.variable_name.as_str();
+        let name = code.word(name);
         let literal = values.len() <= TURNS && values.iter().all(|value| unknown::is_known(value));
         if !literal || values.is_empty() {
-            let list = &clause.body.list;
             self.state.set_hole(name);
             self.looped(|walk| {
                 walk.state.set_hole(name);
-                walk.list(list);
+                walk.list(code, body);
             });
             return;
         }
@@ -252,47 +257,38 @@ impl Evaluator {
         let before = self.fork();
         let again = std::mem::replace(&mut self.repeats, true);
         for value in values {
+            if self.is_thrifty() {
+                self.looped(|walk| {
+                    walk.state.set_hole(name);
+                    walk.list(code, body);
+                });
+                break;
+            }
             self.state.set(name, value);
-            self.list(&clause.body.list);
+            self.list(code, body);
         }
         self.repeats = again;
         self.state.blur(&before);
         self.branches -= 1;
     }
 
-    fn test(&mut self, test: &ast::ExtendedTestExpr) {
-        use ast::ExtendedTestExpr as Test;
-        match test {
-            Test::And(left, right) | Test::Or(left, right) => {
-                self.test(left);
-                self.test(right);
-            }
-            Test::Not(inner) | Test::Parenthesized(inner) => self.test(inner),
-            Test::UnaryTest(
-                ast::UnaryPredicate::ShellVariableIsSetAndAssigned
-                | ast::UnaryPredicate::ShellVariableIsSetAndNameRef,
-                word,
-            ) => {
-                let name = self.single(&word.value);
+    fn test(&mut self, code: &ParsedText, term: &TestTerm) {
+        match *term {
+            TestTerm::Word(word) => self.reach(code.word(word)),
+            TestTerm::Unary(operator, word) if matches!(code.word(operator), "-v" | "-R") => {
+                let name = self.single(code.word(word));
                 self.reference(&name);
             }
-            Test::UnaryTest(_, word) => self.reach(&word.value),
-            Test::BinaryTest(
-                ast::BinaryPredicate::ArithmeticEqualTo
-                | ast::BinaryPredicate::ArithmeticNotEqualTo
-                | ast::BinaryPredicate::ArithmeticLessThan
-                | ast::BinaryPredicate::ArithmeticLessThanOrEqualTo
-                | ast::BinaryPredicate::ArithmeticGreaterThan
-                | ast::BinaryPredicate::ArithmeticGreaterThanOrEqualTo,
-                left,
-                right,
-            ) => {
-                self.compared(&left.value);
-                self.compared(&right.value);
-            }
-            Test::BinaryTest(_, left, right) => {
-                self.reach(&left.value);
-                self.reach(&right.value);
+            TestTerm::Unary(_, word) => self.reach(code.word(word)),
+            TestTerm::Binary(left, operator, right) => {
+                let compares = matches!(code.word(operator), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
+                for word in [left, right] {
+                    if compares {
+                        self.compared(code.word(word));
+                    } else {
+                        self.reach(code.word(word));
+                    }
+                }
             }
         }
     }
@@ -308,17 +304,20 @@ impl Evaluator {
             self.doubt(DoubtKind::Limit, "functions nested too deep");
             return;
         }
+        if !self.may_walk(&Rc::as_ptr(&function.body)) {
+            return;
+        }
         self.running.push(Rc::clone(&function.body));
         self.via.push(Carrier::Function(name.to_owned()));
         let outer = self.state.arguments.replace(arguments);
         let repeats = std::mem::replace(&mut self.repeats, true);
         self.texts += 1;
-        let ast::FunctionBody(body, redirects) = &*function.body;
         let span = self.span;
-        self.redirected(redirects.as_ref(), |walk| {
+        let Function { code, body } = &function;
+        self.with_redirects(code, &body.redirects, |walk| {
             if walk.level < LEVELS {
                 walk.level += 1;
-                walk.compound(body);
+                walk.compound(code, &body.form);
                 walk.level -= 1;
             } else {
                 walk.doubt(DoubtKind::Limit, "functions nested too deep");

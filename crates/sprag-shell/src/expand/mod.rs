@@ -10,6 +10,7 @@ pub(crate) mod unknown;
 use super::eval::{Evaluator, StdinText, TEXT};
 use super::expand::escapes::EscapeDialect;
 use super::expand::unknown::{HOLE, MANY, NUMBER};
+use super::parse::lookahead;
 use super::parse::scan::{self, Nesting};
 use super::{Carrier, DoubtKind};
 
@@ -152,6 +153,10 @@ impl Evaluator {
             .cloned();
         if raw.contains('{') && (raw.contains(',') || raw.contains("..")) {
             match braces::expand(raw) {
+                Some(_) if self.is_thrifty() => {
+                    self.reach(raw);
+                    return (vec![MANY.to_string()], false);
+                }
                 Some(words) => {
                     for word in words {
                         if !self.step() {
@@ -324,7 +329,7 @@ impl Evaluator {
                 end
             }
             Some(b'"') if quoting == Quoting::Bare => at + 1,
-            Some(b'(') if scan::is_arithmetic(bytes, at + 2) => {
+            Some(b'(') if lookahead::is_arithmetic(bytes, at + 2) => {
                 let end = scan::end_of(raw, at + 2, Nesting::Math).unwrap_or(raw.len() + 1);
                 let inner = raw.get(at + 3..(end - 1).saturating_sub(1)).unwrap_or_default();
                 self.arithmetic(inner, quoting, fields);
@@ -344,7 +349,8 @@ impl Evaluator {
                 end
             }
             Some(b'{') => {
-                let end = scan::end_of(raw, at + 2, Nesting::Braces).unwrap_or(raw.len() + 1);
+                let nesting = if quoting == Quoting::Bare { Nesting::Braces } else { Nesting::QuotedBraces };
+                let end = scan::end_of(raw, at + 2, nesting).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 2..(end - 1).min(raw.len())];
                 self.parameter(inner, quoting, fields);
                 end

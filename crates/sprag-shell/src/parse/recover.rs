@@ -2,39 +2,18 @@
 //! between operators, with quotes, substitutions and heredocs respected. It sees more commands than
 //! there are rather than fewer.
 
-use brush_parser::ast::{self, CommandPrefixOrSuffixItem as Item};
-
+use super::ast::{
+    AndOr, AssignedValue, Assignment, CommandForm, CommandNode, Descriptor, Heredoc, List, ParsedText,
+    Pipeline, Redirect, RedirectKind, RedirectTarget, Span, Terminator, WordNode,
+};
+use super::budget::COMMANDS;
+use super::heredoc::{self, HeredocEnd};
+use super::lexer::{is_break, is_name};
+use super::lookahead;
 use super::scan::{self, Nesting};
 
-/// The text as one flat list; a pipe stays a pipe, so that what is piped into a shell is seen.
-pub(crate) fn split(text: &str) -> ast::Program {
-    let mut list = Vec::new();
-    let mut pipe = Vec::new();
-    for piece in pieces(text) {
-        match piece {
-            RecoveredPiece::Command(command) => pipe.push(ast::Command::Simple(command)),
-            RecoveredPiece::Pipe => {}
-            RecoveredPiece::End => end(&mut pipe, &mut list),
-        }
-    }
-    end(&mut pipe, &mut list);
-    ast::Program { complete_commands: vec![ast::CompoundList(list)] }
-}
-
-fn end(pipe: &mut Vec<ast::Command>, list: &mut Vec<ast::CompoundListItem>) {
-    if pipe.is_empty() {
-        return;
-    }
-    let first = ast::Pipeline { timed: None, bang: false, seq: std::mem::take(pipe) };
-    let list_item = ast::AndOrList { first, additional: Vec::new() };
-    list.push(ast::CompoundListItem(list_item, ast::SeparatorOperator::Sequence));
-}
-
-enum RecoveredPiece {
-    Command(ast::SimpleCommand),
-    Pipe,
-    End,
-}
+/// How often the text may be scanned for the end of something that has none.
+const SCANS: usize = 4;
 
 /// Words that only frame commands.
 const KEYWORDS: &[&str] = &[
@@ -42,219 +21,247 @@ const KEYWORDS: &[&str] = &[
     "esac", "in",
 ];
 
-struct RecoveredHeredoc {
-    end: String,
-    tabs: bool,
-    quoted: bool,
-    /// Which redirection of which command it belongs to.
-    command: usize,
+/// Reads the text as one flat list; a pipe stays a pipe, so that what is piped into a shell is seen.
+pub(super) fn split(text: &str) -> ParsedText {
+    let mut splitter = Splitter {
+        text,
+        at: 0,
+        left: SCANS * text.len(),
+        commands: 0,
+        words: Vec::new(),
+        redirects: Vec::new(),
+        start: None,
+        pipe: Vec::new(),
+        list: List::default(),
+        heredocs: Vec::new(),
+        pending: Vec::new(),
+    };
+    splitter.run();
+    ParsedText { text: text.into(), list: splitter.list, heredocs: splitter.heredocs }
 }
 
-fn pieces(text: &str) -> Vec<RecoveredPiece> {
-    let bytes = text.as_bytes();
-    let mut pieces = Vec::new();
-    let mut words: Vec<Item> = Vec::new();
-    let mut heredocs: Vec<RecoveredHeredoc> = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            b' ' | b'\t' | b'\r' => at += 1,
-            b'#' => at = text[at..].find('\n').map_or(bytes.len(), |length| at + length),
-            b'\n' => {
-                finish(&mut words, &mut pieces);
-                pieces.push(RecoveredPiece::End);
-                at += 1;
-                for heredoc in std::mem::take(&mut heredocs) {
-                    let (body, next) = body(text, at, &heredoc);
-                    at = next;
-                    attach(&mut pieces, &heredoc, body);
+struct PendingHeredoc {
+    delimiter: Vec<u8>,
+    index: usize,
+}
+
+struct Splitter<'t> {
+    text: &'t str,
+    at: usize,
+    /// Bytes that may still be scanned for ends.
+    left: usize,
+    commands: usize,
+    words: Vec<Span>,
+    redirects: Vec<Redirect>,
+    /// Where the command at hand starts.
+    start: Option<usize>,
+    pipe: Vec<CommandNode>,
+    list: List,
+    heredocs: Vec<Heredoc>,
+    pending: Vec<PendingHeredoc>,
+}
+
+impl Splitter<'_> {
+    fn byte(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    fn run(&mut self) {
+        while self.at < self.text.len() && self.commands < COMMANDS {
+            let next = self.byte(self.at + 1);
+            match self.byte(self.at) {
+                b' ' | b'\t' | b'\r' => self.at += 1,
+                b'\\' if next == b'\n' => self.at += 2,
+                b'#' => self.at = self.line_end(self.at),
+                b'\n' => {
+                    self.end_pipe();
+                    self.at += 1;
+                    self.read_heredocs();
+                }
+                b'|' if next != b'|' => {
+                    self.end_command();
+                    self.at += if next == b'&' { 2 } else { 1 };
+                }
+                b'&' if next == b'>' => {
+                    self.at += 1;
+                    self.redirect();
+                }
+                b';' | b'&' | b'|' | b'(' | b')' => {
+                    self.end_pipe();
+                    self.at += 1;
+                }
+                b'<' | b'>' if next == b'(' => {
+                    self.end_command();
+                    self.at += 2;
+                }
+                b'<' | b'>' => self.redirect(),
+                _ => {
+                    let word = self.word();
+                    if !(self.words.is_empty() && KEYWORDS.contains(&word.of(self.text))) {
+                        self.start.get_or_insert(word.start as usize);
+                        self.words.push(word);
+                    }
                 }
             }
-            b'|' if bytes.get(at + 1) != Some(&b'|') => {
-                finish(&mut words, &mut pieces);
-                pieces.push(RecoveredPiece::Pipe);
-                at += if bytes.get(at + 1) == Some(&b'&') { 2 } else { 1 };
+        }
+        self.end_pipe();
+    }
+
+    fn line_end(&self, at: usize) -> usize {
+        self.text[at..].find('\n').map_or(self.text.len(), |length| at + length)
+    }
+
+    fn end_command(&mut self) {
+        let Some(start) = self.start.take() else { return };
+        let span = Span::new(start, self.at);
+        let mut assignments = Vec::new();
+        let mut words = Vec::new();
+        for word in self.words.drain(..) {
+            match assignment(self.text, word).filter(|_| words.is_empty()) {
+                Some(assignment) => assignments.push(assignment),
+                None => words.push(WordNode::Plain(word)),
             }
-            b'&' if bytes.get(at + 1) == Some(&b'>') => at = redirect(text, at + 1, &mut words),
-            b';' | b'&' | b'|' | b'(' | b')' => {
-                finish(&mut words, &mut pieces);
-                pieces.push(RecoveredPiece::End);
-                at += 1;
-            }
-            b'<' if text[at..].starts_with("<<") && !text[at..].starts_with("<<<") => {
-                let tabs = bytes.get(at + 2) == Some(&b'-');
-                let (raw, next) = target(text, at + if tabs { 3 } else { 2 });
-                at = next;
-                let quoted = raw.contains(['\'', '"', '\\']);
-                let end = raw.replace(['\'', '"', '\\'], "");
-                let command =
-                    pieces.iter().filter(|piece| matches!(piece, RecoveredPiece::Command(_))).count();
-                heredocs.push(RecoveredHeredoc { end, tabs, quoted, command });
-            }
-            b'<' | b'>' if bytes.get(at + 1) == Some(&b'(') => {
-                finish(&mut words, &mut pieces);
-                at += 2;
-            }
-            b'<' | b'>' => at = redirect(text, at, &mut words),
-            _ => {
-                let next = word_end(text, at);
-                let word = &text[at..next];
-                at = next;
-                if !(words.is_empty() && KEYWORDS.contains(&word)) {
-                    words.push(Item::Word(ast::Word::new(word)));
+        }
+        let redirects = std::mem::take(&mut self.redirects);
+        self.commands += 1;
+        self.pipe.push(CommandNode { form: CommandForm::Simple { assignments, words }, redirects, span });
+    }
+
+    fn end_pipe(&mut self) {
+        self.end_command();
+        if self.pipe.is_empty() {
+            return;
+        }
+        let first = Pipeline { commands: std::mem::take(&mut self.pipe) };
+        self.list.items.push((AndOr { first, rest: Vec::new() }, Terminator::Sequence));
+    }
+
+    fn redirect(&mut self) {
+        let at = self.at;
+        self.start.get_or_insert(at);
+        // A number in front of it is the descriptor, not a word.
+        let mut descriptor = Descriptor::Default;
+        if let Some(word) = self.words.last()
+            && word.end as usize == at
+            && word.of(self.text).bytes().all(|byte| byte.is_ascii_digit())
+        {
+            let number = word.of(self.text).parse().unwrap_or(u32::MAX);
+            descriptor = Descriptor::Number(number);
+            self.words.pop();
+        }
+        let operator = self.text[at..].bytes().take_while(|byte| b"<>&|".contains(byte)).count().min(3);
+        let kind = match &self.text[at..at + operator] {
+            "<<<" => Some(RedirectKind::HereString),
+            "<<" => Some(RedirectKind::Heredoc),
+            "<" => Some(RedirectKind::Read),
+            ">" => Some(RedirectKind::Write),
+            ">>" => Some(RedirectKind::Append),
+            ">|" => Some(RedirectKind::Clobber),
+            "<>" => Some(RedirectKind::ReadWrite),
+            "<&" => Some(RedirectKind::DuplicateInput),
+            ">&" => Some(RedirectKind::DuplicateOutput),
+            _ => None,
+        };
+        self.at = at + operator;
+        let has_tabs_removed = kind == Some(RedirectKind::Heredoc) && self.byte(self.at) == b'-';
+        if has_tabs_removed {
+            self.at += 1;
+        }
+        while matches!(self.byte(self.at), b' ' | b'\t') {
+            self.at += 1;
+        }
+        let word = self.word();
+        let Some(kind) = kind.filter(|_| word.len() > 0) else { return };
+        let target = if kind == RedirectKind::Heredoc {
+            let (delimiter, is_literal) = heredoc::unquoted(word.of(self.text).as_bytes());
+            let index = self.heredocs.len();
+            self.heredocs.push(Heredoc { body: Span::default(), has_tabs_removed, is_literal });
+            self.pending.push(PendingHeredoc { delimiter, index });
+            RedirectTarget::Heredoc(index)
+        } else {
+            RedirectTarget::Word(word)
+        };
+        self.redirects.push(Redirect { descriptor, kind, target });
+    }
+
+    fn read_heredocs(&mut self) {
+        for pending in std::mem::take(&mut self.pending) {
+            let heredoc = &mut self.heredocs[pending.index];
+            let end = HeredocEnd {
+                delimiter: &pending.delimiter,
+                has_tabs_removed: heredoc.has_tabs_removed,
+                is_literal: heredoc.is_literal,
+                may_close: false,
+            };
+            let places = heredoc::find_end(self.text.as_bytes(), self.at, &end);
+            heredoc.body = Span::new(self.at, places.body);
+            self.at = places.next;
+        }
+    }
+
+    /// Takes the word that stands here; an unclosed quote ends at the end of its line, so that what follows
+    /// is still seen.
+    fn word(&mut self) -> Span {
+        let start = self.at;
+        while self.at < self.text.len()
+            && !matches!(self.byte(self.at), b'\r')
+            && !is_break(self.byte(self.at))
+        {
+            let at = self.at;
+            let next = self.byte(at + 1);
+            let end = match self.byte(at) {
+                b'\\' => Some(at + 2),
+                b'\'' => self.measured(at + 1, scan::end_of_single),
+                b'"' => self.measured(at + 1, |text, at| scan::end_of(text, at, Nesting::Quotes)),
+                b'`' => self.measured(at + 1, |text, at| scan::end_of(text, at, Nesting::Ticks)),
+                b'$' if next == b'\'' => self.measured(at + 2, scan::end_of_ansi),
+                b'$' if next == b'{' => {
+                    self.measured(at + 2, |text, at| scan::end_of(text, at, Nesting::Braces))
                 }
-            }
-        }
-    }
-    finish(&mut words, &mut pieces);
-    pieces
-}
-
-fn finish(words: &mut Vec<Item>, pieces: &mut Vec<RecoveredPiece>) {
-    if words.is_empty() {
-        return;
-    }
-    let mut prefix = Vec::new();
-    let mut name = None;
-    let mut suffix = Vec::new();
-    for item in words.drain(..) {
-        match item {
-            Item::Word(word) if name.is_none() => match assignment(&word) {
-                Some(assignment) => prefix.push(Item::AssignmentWord(assignment, word)),
-                None => name = Some(word),
-            },
-            other if name.is_none() => prefix.push(other),
-            other => suffix.push(other),
-        }
-    }
-    pieces.push(RecoveredPiece::Command(ast::SimpleCommand {
-        prefix: (!prefix.is_empty()).then_some(ast::CommandPrefix(prefix)),
-        word_or_name: name,
-        suffix: (!suffix.is_empty()).then_some(ast::CommandSuffix(suffix)),
-    }));
-}
-
-fn assignment(word: &ast::Word) -> Option<ast::Assignment> {
-    let (name, value) = word.value.split_once('=')?;
-    let (name, append) = match name.strip_suffix('+') {
-        Some(name) => (name, true),
-        None => (name, false),
-    };
-    let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    valid.then(|| ast::Assignment {
-        name: ast::AssignmentName::VariableName(name.to_owned()),
-        value: ast::AssignmentValue::Scalar(ast::Word::new(value)),
-        append,
-        loc: brush_parser::SourceSpan::default(),
-    })
-}
-
-/// One redirection at `at`; returns the place behind it.
-fn redirect(text: &str, at: usize, words: &mut Vec<Item>) -> usize {
-    let operator = text[at..].chars().take_while(|c| matches!(c, '<' | '>' | '&' | '|')).count().min(3);
-    // A number in front of it is the descriptor, not a word.
-    let adjacent = at > 0 && text.as_bytes()[at - 1].is_ascii_digit();
-    if adjacent
-        && let Some(Item::Word(word)) = words.last()
-        && word.value.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        words.pop();
-    }
-    let (raw, next) = target(text, at + operator);
-    if raw.is_empty() {
-        return next.max(at + operator);
-    }
-    let word = ast::Word::new(raw);
-    let kind = match &text[at..at + operator] {
-        "<<<" => {
-            words.push(Item::IoRedirect(ast::IoRedirect::HereString(None, word)));
-            return next;
-        }
-        "<" => ast::IoFileRedirectKind::Read,
-        ">" => ast::IoFileRedirectKind::Write,
-        ">>" => ast::IoFileRedirectKind::Append,
-        ">|" => ast::IoFileRedirectKind::Clobber,
-        "<>" => ast::IoFileRedirectKind::ReadAndWrite,
-        // A descriptor: `2>&1`.
-        _ => return next,
-    };
-    let target = ast::IoFileRedirectTarget::Filename(word);
-    words.push(Item::IoRedirect(ast::IoRedirect::File(None, kind, target)));
-    next
-}
-
-fn target(text: &str, at: usize) -> (&str, usize) {
-    let skipped = text[at..].len() - text[at..].trim_start_matches([' ', '\t']).len();
-    let start = at + skipped;
-    let end = word_end(text, start);
-    (&text[start..end], end)
-}
-
-/// The place behind the word at `at`; an unclosed quote ends at the end of its line, so that what
-/// follows is still seen.
-fn word_end(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = at;
-    let line = |at: usize| text[at..].find('\n').map_or(bytes.len(), |length| at + length);
-    while at < bytes.len() {
-        let end = match bytes[at] {
-            b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => break,
-            b'\\' => Some(at + 2),
-            b'\'' => scan::end_of_single(text, at + 1),
-            b'"' => scan::end_of(text, at + 1, Nesting::Quotes),
-            b'`' => scan::end_of(text, at + 1, Nesting::Ticks),
-            b'$' => match bytes.get(at + 1) {
-                Some(b'\'') => scan::end_of_ansi(text, at + 2),
-                Some(b'{') => scan::end_of(text, at + 2, Nesting::Braces),
-                Some(b'(') if scan::is_arithmetic(bytes, at + 2) => scan::end_of(text, at + 2, Nesting::Math),
-                Some(b'(') => scan::end_of(text, at + 2, Nesting::Parens),
+                b'$' if next == b'(' => {
+                    let is_math = lookahead::is_arithmetic(self.text.as_bytes(), at + 2);
+                    let nesting = if is_math { Nesting::Math } else { Nesting::Parens };
+                    self.measured(at + 2, |text, at| scan::end_of(text, at, nesting))
+                }
                 _ => Some(at + 1),
-            },
-            _ => Some(at + 1),
-        };
-        at = match end {
-            Some(end) => end.min(bytes.len()),
-            None => line(at),
-        };
-        while !text.is_char_boundary(at) {
-            at += 1;
+            };
+            let mut end = end.unwrap_or_else(|| self.line_end(at)).min(self.text.len());
+            while !self.text.is_char_boundary(end) {
+                end += 1;
+            }
+            self.at = end;
         }
+        Span::new(start, self.at)
     }
-    at
+
+    /// Measures within bounds, because each search for an end that is missing reads the whole rest of the text.
+    /// Beyond them a quote is a plain character: that shows more commands rather than fewer.
+    fn measured(&mut self, at: usize, end_of: impl Fn(&str, usize) -> Option<usize>) -> Option<usize> {
+        let rest = self.text.len().saturating_sub(at);
+        if self.left < rest {
+            return Some(at);
+        }
+        let end = end_of(self.text, at);
+        if end.is_none() {
+            self.left -= rest;
+        }
+        end
+    }
 }
 
-fn body<'t>(text: &'t str, start: usize, heredoc: &RecoveredHeredoc) -> (&'t str, usize) {
-    let mut at = start.min(text.len());
-    while at < text.len() {
-        let length = text[at..].find('\n').unwrap_or(text.len() - at);
-        let line = &text[at..at + length];
-        let line = if heredoc.tabs { line.trim_start_matches('\t') } else { line };
-        let next = (at + length + 1).min(text.len());
-        if line == heredoc.end {
-            return (&text[start..at], next);
-        }
-        at = next;
-    }
-    (&text[start.min(text.len())..], text.len())
-}
-
-fn attach(pieces: &mut [RecoveredPiece], heredoc: &RecoveredHeredoc, body: &str) {
-    let command = pieces
-        .iter_mut()
-        .filter_map(|piece| match piece {
-            RecoveredPiece::Command(command) => Some(command),
-            RecoveredPiece::Pipe | RecoveredPiece::End => None,
-        })
-        .nth(heredoc.command);
-    if let Some(command) = command {
-        let document = ast::IoHereDocument {
-            remove_tabs: heredoc.tabs,
-            requires_expansion: !heredoc.quoted,
-            here_end: ast::Word::new(&heredoc.end),
-            doc: ast::Word::new(body),
-        };
-        let item = Item::IoRedirect(ast::IoRedirect::HereDocument(None, document));
-        command.suffix.get_or_insert_with(|| ast::CommandSuffix(Vec::new())).0.push(item);
-    }
+fn assignment(text: &str, word: Span) -> Option<Assignment> {
+    let raw = word.of(text);
+    let equals = raw.find('=')?;
+    let (name, is_append) = match raw[..equals].strip_suffix('+') {
+        Some(name) => (name, true),
+        None => (&raw[..equals], false),
+    };
+    let start = word.start as usize;
+    let is_valid = name.bytes().all(is_name) && name.starts_with(|c: char| !c.is_ascii_digit());
+    is_valid.then(|| Assignment {
+        name: Span::new(start, start + name.len()),
+        index: None,
+        is_append,
+        value: AssignedValue::Scalar(Span::new(start + equals + 1, word.end as usize)),
+    })
 }

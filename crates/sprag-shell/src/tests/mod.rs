@@ -1,6 +1,7 @@
 //! Commands against what they run, and the laws that hold for any text.
 
 mod arithmetic;
+mod bounds;
 mod carriers;
 mod forms;
 mod laws;

@@ -28,7 +28,7 @@ const EVERY: &str = "*";
 
 const ROWS: &[Row] = &[
     Row { name: "sprag-base", ours: &[], foreign: Foreign::Only(&["serde", "serde_json", "sha2"]) },
-    Row { name: "sprag-shell", ours: &["sprag-base"], foreign: Foreign::Only(&["brush-parser"]) },
+    Row { name: "sprag-shell", ours: &["sprag-base"], foreign: Foreign::Only(&[]) },
     Row {
         name: "sprag-policy",
         ours: &["sprag-base", "sprag-shell"],

@@ -16,10 +16,6 @@ struct Long {
 }
 
 const LONG: &[Long] = &[
-    Long {
-        path: "crates/sprag-shell/src/parse/scan.rs",
-        reason: "one state machine over quotes, heredocs and brackets, which its parts share",
-    },
     Long { path: "crates/sprag-shell/src/paths/mod.rs", reason: "a table with a row for each program" },
 ];
 

@@ -1,0 +1,32 @@
+//! Finds a command that was added before. Loops and calls walk the same commands again and again, and a
+//! search through the list would take quadratic time.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::Command;
+
+#[derive(Default)]
+pub(super) struct CommandIndex {
+    places: HashMap<u64, Vec<usize>>,
+    /// Commands of the list that are in the index.
+    indexed: usize,
+}
+
+impl CommandIndex {
+    /// Returns the place of an equal command; `commands` only grows between calls.
+    pub(super) fn find(&mut self, commands: &[Command], command: &Command) -> Option<usize> {
+        for (at, known) in commands.iter().enumerate().skip(self.indexed) {
+            self.places.entry(digest(known)).or_default().push(at);
+        }
+        self.indexed = commands.len();
+        let places = self.places.get(&digest(command))?;
+        places.iter().copied().find(|at| commands[*at] == *command)
+    }
+}
+
+fn digest(command: &Command) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    command.hash(&mut hasher);
+    hasher.finish()
+}

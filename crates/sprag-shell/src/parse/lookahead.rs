@@ -1,0 +1,42 @@
+//! Decides what an opening means by the text behind it.
+
+/// Bytes that are searched for the end of `(( ))`: nothing is longer in practice.
+const MAX_ARITHMETIC: usize = 512;
+
+/// Reports whether the parenthesis at `at`, which follows another one, makes it `(( ))`.
+pub(crate) fn is_arithmetic(text: &[u8], at: usize) -> bool {
+    is_arithmetic_within(text, at, &mut { MAX_ARITHMETIC })
+}
+
+/// Takes the bytes that it reads from `left`; without any left, there is no arithmetic.
+pub(super) fn is_arithmetic_within(text: &[u8], at: usize, left: &mut usize) -> bool {
+    if text.get(at) != Some(&b'(') {
+        return false;
+    }
+    let mut depth = 1;
+    let window = MAX_ARITHMETIC.min(*left);
+    for (offset, byte) in text[at + 1..].iter().enumerate().take(window) {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            *left -= offset;
+            return text.get(at + 2 + offset) == Some(&b')');
+        }
+    }
+    *left -= window;
+    false
+}
+
+/// Reports whether `${text` goes on with an operator whose operand is a pattern.
+pub(super) fn takes_pattern(text: &[u8]) -> bool {
+    let name = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_!@*".contains(byte)).count();
+    let mut rest = &text[name.min(text.len())..];
+    if rest.first() == Some(&b'[') {
+        let end = rest.iter().position(|byte| *byte == b']').map_or(rest.len(), |at| at + 1);
+        rest = &rest[end..];
+    }
+    rest.first().is_some_and(|byte| b"#%^,/".contains(byte))
+}
