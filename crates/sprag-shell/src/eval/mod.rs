@@ -10,7 +10,7 @@ pub(crate) mod state;
 mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::rc::Rc;
 
 use sprag_base::text::Text;
@@ -163,7 +163,7 @@ impl Evaluator {
     }
 
     /// Reports whether code may be walked: always for the first time, later while there are steps.
-    pub(super) fn may_walk(&mut self, code: &impl Hash) -> bool {
+    pub(super) fn may_walk(&mut self, code: &str) -> bool {
         let mut hasher = DefaultHasher::new();
         code.hash(&mut hasher);
         if self.walked.insert(hasher.finish()) || !self.is_thrifty() {
@@ -312,7 +312,7 @@ impl Evaluator {
             self.doubt(DoubtKind::Limit, "code nested too deep");
             return;
         }
-        if !self.may_walk(&text) {
+        if !self.may_walk(text) {
             return;
         }
         let (code, fault) = parse::read(text, LEVELS - self.level);

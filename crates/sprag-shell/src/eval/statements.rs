@@ -304,7 +304,7 @@ impl Evaluator {
             self.doubt(DoubtKind::Limit, "functions nested too deep");
             return;
         }
-        if !self.may_walk(&Rc::as_ptr(&function.body)) {
+        if !self.may_walk(function.code.word(function.body.span)) {
             return;
         }
         self.running.push(Rc::clone(&function.body));
