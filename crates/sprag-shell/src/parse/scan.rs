@@ -11,7 +11,7 @@ pub(crate) enum Nesting {
     Parens,
     /// `${ }`.
     Braces,
-    /// `${ }` within double quotes, where an apostrophe is a plain character in most of its forms.
+    /// `${ }` within double quotes, where shells do not agree on apostrophes.
     QuotedBraces,
     /// `$[ ]`.
     Brackets,
@@ -195,7 +195,7 @@ impl<'t> NestingScan<'t> {
         match byte {
             b'\\' => self.at += 2,
             _ if byte == close => self.pop(),
-            b'\'' if inside == Nesting::QuotedBraces && !self.has_pattern() => self.at += 1,
+            b'\'' if inside == Nesting::QuotedBraces && !self.has_pattern() => self.apostrophe(),
             b'\'' => self.single(),
             b'"' => {
                 self.at += 1;
@@ -212,6 +212,17 @@ impl<'t> NestingScan<'t> {
                 self.push(inside);
             }
             _ => self.at += 1,
+        }
+    }
+
+    /// bash takes this apostrophe for a quote, other shells take it for a plain character. Where that leads to
+    /// different ends, there is none.
+    fn apostrophe(&mut self) {
+        let rest = &self.text[self.at + 1..];
+        let next = rest.iter().position(|byte| matches!(byte, b'\'' | b'}' | b'"' | b'\\' | b'$' | b'`'));
+        match next {
+            Some(length) if rest[length] == b'\'' => self.at += length + 2,
+            _ => self.at = self.text.len(),
         }
     }
 

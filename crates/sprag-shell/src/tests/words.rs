@@ -282,3 +282,24 @@ fn a_program_with_a_pattern_for_a_name_is_not_known() {
     ]);
     assert_eq!(kinds("/usr/bin/g[i]t x"), [DoubtKind::Dynamic]);
 }
+
+#[test]
+fn an_apostrophe_that_shells_read_differently_is_a_doubt() {
+    for text in
+        ["echo \"${a:-'}\"; rm x; echo \"'}\"", "echo \"${a:-'}\"' }\"; rm x; #'", "echo \"${a:-it's}\""]
+    {
+        assert_eq!(kinds(text), [DoubtKind::Parse], "{text}");
+    }
+    for text in ["echo \"${a:-'b c'}\"", "echo \"${a#'}'}\"", "echo ${a:-'}'}"] {
+        assert!(kinds(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_heredoc_ends_where_joined_lines_equal_its_delimiter() {
+    check(&[
+        ("a <<E\nx \\\nE\nrm y\nE", "a"),
+        ("a <<E\nx\nE\\\n\nrm y", "a | rm y"),
+        ("a <<'E'\nx \\\nE\nrm y", "a | rm y"),
+    ]);
+}
