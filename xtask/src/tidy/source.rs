@@ -2,15 +2,18 @@
 //! sequences of tokens, so that neither a comment, nor a string, nor the layout can fool them.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::str::FromStr as _;
 
-use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, LineColumn, Spacing, Span, TokenStream, TokenTree};
 
+/// A clone shares the text and the tokens.
+#[derive(Clone)]
 pub struct Source {
     pub path: String,
-    pub text: String,
+    pub text: Rc<str>,
     pub lines: usize,
-    pub tokens: Vec<Token>,
+    pub tokens: Rc<[Token]>,
     /// The file is no Rust.
     pub is_broken: bool,
 }
@@ -42,12 +45,13 @@ impl Source {
         let parsed = TokenStream::from_str(text);
         let is_broken = parsed.is_err();
         let mut tokens = Vec::new();
-        flatten(parsed.unwrap_or_default(), place_of(path), &mut tokens);
+        let starts = LineStarts::new(text);
+        flatten(parsed.unwrap_or_default(), place_of(path), &starts, &mut tokens);
         Source {
             path: path.to_owned(),
-            text: text.to_owned(),
+            text: text.into(),
             lines: text.lines().count(),
-            tokens,
+            tokens: tokens.into(),
             is_broken,
         }
     }
@@ -55,11 +59,18 @@ impl Source {
     /// Everything from each place on where the tokens of `pattern`, with spaces between them, occur.
     pub fn find<'a>(&'a self, pattern: &str) -> Vec<&'a [Token]> {
         let words: Vec<&str> = pattern.split(' ').collect();
-        let starts = (0..self.tokens.len()).map(|at| &self.tokens[at..]);
-        let is_here = |rest: &&[Token]| {
-            rest.len() >= words.len() && rest.iter().zip(&words).all(|(token, word)| token.text == *word)
-        };
-        starts.filter(is_here).collect()
+        let mut found = Vec::new();
+        for (at, token) in self.tokens.iter().enumerate() {
+            // Most tokens differ in the first word, so the loop compares that one alone.
+            if token.text == words[0] {
+                let rest = &self.tokens[at..];
+                let is_same = rest.iter().zip(&words).all(|(token, word)| token.text == *word);
+                if is_same && rest.len() >= words.len() {
+                    found.push(rest);
+                }
+            }
+        }
+        found
     }
 
     pub fn paths(&self) -> Vec<Named> {
@@ -97,7 +108,33 @@ fn place_of(path: &str) -> Place {
     if is_test { Place::Test } else { Place::Product }
 }
 
-fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
+/// The places of lines in a text. A span knows its line at once, and its bytes only after a search.
+struct LineStarts<'a> {
+    lines: Vec<(usize, &'a str)>,
+}
+
+impl<'a> LineStarts<'a> {
+    fn new(text: &'a str) -> LineStarts<'a> {
+        let lines = text.split_inclusive('\n').scan(0, |start, line| {
+            let at = *start;
+            *start += line.len();
+            Some((at, line))
+        });
+        LineStarts { lines: lines.collect() }
+    }
+
+    /// Returns the line of a span and its first byte.
+    fn find(&self, span: Span) -> (usize, usize) {
+        let LineColumn { line, column } = span.start();
+        let Some((start, text)) = self.lines.get(line - 1) else { return (line, 0) };
+        let is_narrow = text.get(..column).is_some_and(str::is_ascii);
+        let bytes =
+            if is_narrow { column } else { text.chars().take(column).map(char::len_utf8).sum::<usize>() };
+        (line, start + bytes)
+    }
+}
+
+fn flatten(stream: TokenStream, mut place: Place, starts: &LineStarts<'_>, out: &mut Vec<Token>) {
     let trees: Vec<TokenTree> = stream.into_iter().collect();
     let mut item_end = 0;
     for (at, tree) in trees.iter().enumerate() {
@@ -109,18 +146,19 @@ fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
             _ => {}
         }
         let here = if at < item_end { Place::Test } else { place };
-        let line = tree.span().start().line;
-        let mut push = |text: String, bytes: Range<usize>| {
+        let mut push = |text: String, span: Span| {
+            let (line, start) = starts.find(span);
+            let bytes = start..start + text.len();
             out.push(Token { text, line, place: here, bytes });
         };
         match tree {
             TokenTree::Group(group) => {
                 let (open, close) = brackets(group);
-                push(open.to_owned(), group.span_open().byte_range());
-                flatten(group.stream(), here, out);
-                let end = group.span_close();
-                let line = end.end().line;
-                out.push(Token { text: close.to_owned(), line, place: here, bytes: end.byte_range() });
+                push(open.to_owned(), group.span_open());
+                flatten(group.stream(), here, starts, out);
+                let (line, start) = starts.find(group.span_close());
+                let bytes = start..start + close.len();
+                out.push(Token { text: close.to_owned(), line, place: here, bytes });
             }
             TokenTree::Punct(punct) if punct.as_char() == ':' => {
                 if at > 0
@@ -129,11 +167,9 @@ fn flatten(stream: TokenStream, mut place: Place, out: &mut Vec<Token>) {
                     continue;
                 }
                 let is_double = punct.spacing() == Spacing::Joint;
-                let mut bytes = punct.span().byte_range();
-                bytes.end += usize::from(is_double);
-                push(if is_double { "::" } else { ":" }.to_owned(), bytes);
+                push(if is_double { "::" } else { ":" }.to_owned(), punct.span());
             }
-            other => push(other.to_string(), other.span().byte_range()),
+            other => push(other.to_string(), other.span()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the checks look at: the files of the repository and what cargo knows of its packages. Read
 //! once; a check does no reading of its own, and a test makes a tree from a few lines of text.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
+use super::modules::Modules;
 use super::source::Source;
 use crate::workspace;
 
@@ -20,6 +22,7 @@ pub struct Tree {
     /// Markdown and TOML files and the lock file.
     pub texts: BTreeMap<String, String>,
     pub packages: Vec<Package>,
+    modules: OnceCell<Modules>,
 }
 
 /// A package of the dependency graph, ours among them.
@@ -53,10 +56,18 @@ impl Tree {
     fn add(&mut self, path: &str, text: &str) {
         if path.ends_with(".rs") {
             self.rust.push(Source::parse(path, text));
-        } else if [".md", ".toml", ".lock"].iter().any(|ending| path.ends_with(ending)) {
+        } else if [".md", ".toml", ".lock"]
+            .iter()
+            .any(|ending| path.ends_with(ending))
+        {
             self.texts.insert(path.to_owned(), text.to_owned());
         }
         self.paths.insert(path.to_owned());
+    }
+
+    /// Returns the modules of all Rust files. The first check that asks pays for them.
+    pub fn modules(&self) -> &Modules {
+        self.modules.get_or_init(|| Modules::new(&self.rust))
     }
 
     /// Whether there is a file or a folder of this name.

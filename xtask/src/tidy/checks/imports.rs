@@ -22,12 +22,12 @@ enum Group {
 }
 
 fn find(tree: &Tree) -> Vec<Finding> {
-    let modules = Modules::new(&tree.rust);
+    let modules = tree.modules();
     let mut findings = Vec::new();
     for (path, module) in &modules.modules {
-        for run in runs(&modules, path) {
-            if written(&modules, path, &run) != wanted(&modules, path, &run) {
-                let source = modules.sources[module.file];
+        for run in runs(modules, path) {
+            if written(modules, path, &run) != wanted(modules, path, &run) {
+                let source = &modules.sources[module.file];
                 let line = source.tokens[run.start].line;
                 findings.push(Finding::new(
                     &source.path,
@@ -42,12 +42,12 @@ fn find(tree: &Tree) -> Vec<Finding> {
 
 /// The files whose imports change, with their new text.
 pub fn fixed(tree: &Tree) -> Vec<(String, String)> {
-    let modules = Modules::new(&tree.rust);
+    let modules = tree.modules();
     let mut edits: BTreeMap<usize, Vec<(Range<usize>, String)>> = BTreeMap::new();
     for (path, module) in &modules.modules {
-        for run in runs(&modules, path) {
-            let wanted = wanted(&modules, path, &run);
-            if written(&modules, path, &run) == wanted {
+        for run in runs(modules, path) {
+            let wanted = wanted(modules, path, &run);
+            if written(modules, path, &run) == wanted {
                 continue;
             }
             let tokens = &modules.sources[module.file].tokens;
@@ -57,8 +57,8 @@ pub fn fixed(tree: &Tree) -> Vec<(String, String)> {
         }
     }
     let apply = |(file, mut edits): (usize, Vec<(Range<usize>, String)>)| {
-        let source = modules.sources[file];
-        let mut text = source.text.clone();
+        let source = &modules.sources[file];
+        let mut text = source.text.to_string();
         edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         for (range, new) in edits {
             text.replace_range(range, &new);
@@ -82,7 +82,7 @@ fn line((_, visibility, module, names): &Statement) -> String {
 /// Imports that stand directly behind each other, without attributes and comments.
 fn runs(modules: &Modules, path: &ModulePath) -> Vec<Range<usize>> {
     let module = &modules.modules[path];
-    let source = modules.sources[module.file];
+    let source = &modules.sources[module.file];
     let mut runs: Vec<Range<usize>> = Vec::new();
     for import in of_module(modules, path) {
         let statement = import.statement.clone();
@@ -116,7 +116,7 @@ fn of_module<'a>(modules: &'a Modules, path: &ModulePath) -> Vec<&'a Import> {
 /// purpose, so that it differs from what is wanted.
 fn written(modules: &Modules, path: &ModulePath, run: &Range<usize>) -> Vec<Vec<Statement>> {
     let module = &modules.modules[path];
-    let source = modules.sources[module.file];
+    let source = &modules.sources[module.file];
     let mut groups: Vec<Vec<Statement>> = Vec::new();
     let mut at = run.start;
     while at < run.end {

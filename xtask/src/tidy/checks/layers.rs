@@ -146,9 +146,9 @@ const ORDER: &[(&str, &[&str])] = &[
 type Edges = BTreeMap<(String, String), (String, usize)>;
 
 fn find(tree: &Tree) -> Vec<Finding> {
-    let modules = Modules::new(&tree.rust);
+    let modules = tree.modules();
     let mut findings = Vec::new();
-    for (root, edges) in edges(&modules) {
+    for (root, edges) in edges(modules) {
         match ORDER.iter().find(|(name, _)| *name == root) {
             Some((_, order)) => findings.extend(against(&edges, order)),
             None => findings.extend(cycles(&root, &edges)),
@@ -161,7 +161,7 @@ fn edges(modules: &Modules) -> BTreeMap<String, Edges> {
     let mut found: BTreeMap<String, Edges> = BTreeMap::new();
     for (path, module) in modules.modules.iter().filter(|(path, module)| is_checked(path) && !module.is_test)
     {
-        let source = modules.sources[module.file];
+        let source = &modules.sources[module.file];
         let mut targets: Vec<(ModulePath, usize)> = Vec::new();
         for import in &module.imports {
             if source.tokens[import.statement.start].place == Place::Test {
@@ -179,7 +179,7 @@ fn edges(modules: &Modules) -> BTreeMap<String, Edges> {
             let first = used.names[0];
             let token = &source.tokens[first];
             let is_test = token.place == Place::Test || modules.modules[&used.module].is_test;
-            if is_test || !is_checked(&used.module) || used.names.len() < 2 {
+            if is_test || !is_checked(&used.module) {
                 continue;
             }
             let segments: Vec<String> = used.names.iter().map(|at| source.tokens[*at].text.clone()).collect();

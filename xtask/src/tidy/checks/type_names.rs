@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::is_product;
-use crate::tidy::modules::{ItemKind, Modules};
+use crate::tidy::modules::ItemKind;
 use crate::tidy::tree::Tree;
 use crate::tidy::{Check, Finding};
 
@@ -20,10 +20,10 @@ const SHARED: &[(&str, &str)] = &[
 ];
 
 fn find(tree: &Tree) -> Vec<Finding> {
-    let modules = Modules::new(&tree.rust);
+    let modules = tree.modules();
     let mut places: BTreeMap<&str, Vec<(&str, usize)>> = BTreeMap::new();
     for module in modules.modules.values().filter(|module| !module.is_test) {
-        let source = modules.sources[module.file];
+        let source = &modules.sources[module.file];
         if !is_product(&source.path) || source.path.contains("/tests/") {
             continue;
         }

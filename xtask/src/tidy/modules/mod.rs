@@ -87,20 +87,24 @@ enum Last {
     Module,
 }
 
-pub struct Modules<'a> {
-    pub sources: Vec<&'a Source>,
+pub struct Modules {
+    pub sources: Vec<Source>,
     pub modules: BTreeMap<ModulePath, Module>,
     /// For every file its modules, the outermost first.
     pub of_file: BTreeMap<usize, Vec<ModulePath>>,
     closing: Vec<BTreeMap<usize, usize>>,
 }
 
-impl<'a> Modules<'a> {
-    pub fn new(sources: &'a [Source]) -> Modules<'a> {
-        let sources: Vec<&Source> = sources.iter().filter(|source| source.path.ends_with(".rs")).collect();
+impl Modules {
+    pub fn new(sources: &[Source]) -> Modules {
         let paths: BTreeSet<&str> = sources.iter().map(|source| source.path.as_str()).collect();
         let closing = sources.iter().map(|source| closing_brackets(&source.tokens)).collect();
-        let mut all = Modules { sources, modules: BTreeMap::new(), of_file: BTreeMap::new(), closing };
+        let mut all = Modules {
+            sources: sources.to_vec(),
+            modules: BTreeMap::new(),
+            of_file: BTreeMap::new(),
+            closing,
+        };
         for file in 0..all.sources.len() {
             let Some(path) = module_of_file(&all.sources[file].path, &paths) else { continue };
             let tokens = 0..all.sources[file].tokens.len();
@@ -115,7 +119,7 @@ impl<'a> Modules<'a> {
     }
 
     fn add_module(&mut self, file: usize, body: Range<usize>, path: ModulePath, is_test: bool) {
-        let source = self.sources[file];
+        let source = self.sources[file].clone();
         let mut reader =
             Reader { tokens: &source.tokens, closing: &self.closing[file], items: vec![], imports: vec![] };
         let inner = reader.read_module(body.clone());
@@ -382,7 +386,7 @@ impl<'a> Modules<'a> {
         self.follow(meanings, rest, Last::Item, &mut BTreeSet::new())
     }
 
-    /// All paths of a file outside `use`, single names among them.
+    /// Returns the paths of a file outside `use` that have several names.
     pub fn paths_of(&self, file: usize) -> Vec<PathUse> {
         let tokens = &self.sources[file].tokens;
         let mut found = Vec::new();
@@ -429,7 +433,9 @@ impl<'a> Modules<'a> {
                 names.push(names[names.len() - 1] + 2);
             }
             skip_to = names[names.len() - 1] + 1;
-            if let Some(module) = self.at(file, at) {
+            if names.len() > 1
+                && let Some(module) = self.at(file, at)
+            {
                 found.push(PathUse { module: module.clone(), names });
             }
         }
