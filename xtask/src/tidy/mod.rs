@@ -2,6 +2,7 @@
 //! check is one file in `checks/` and one line in its list; what it finds is printed as
 //! `file:line: what is wrong`, for people and editors alike.
 
+use std::path::Path;
 use std::{fmt, fs};
 
 use anyhow::Context as _;
@@ -12,15 +13,20 @@ use checks::CHECKS;
 use tree::Tree;
 
 mod checks;
+pub mod commits;
 pub mod modules;
 pub mod source;
 pub mod tree;
 
 const HELP: &str = "\
-usage: cargo xtask tidy [--list | --only CHECK | imports --fix]
-  --list          print the checks and what they are about
-  --only CHECK    print the findings of one check
-  imports --fix   put the imports of all files in order
+usage: cargo xtask tidy [--list | --only CHECK | imports --fix | plain-words .. | commit-message FILE]
+  --list                        print the checks and what they are about
+  --only CHECK                  print the findings of one check
+  imports --fix                 put the imports of all files in order
+  plain-words [PATH]            print all findings of `plain_words` below a path, those of the baseline too
+  plain-words --table           count these findings by directory and rule
+  plain-words --fix-baseline    lower the numbers of `xtask/plain-words.baseline` to the present findings
+  commit-message FILE           check the message of a commit; for a `commit-msg` hook
 ";
 
 pub struct Check {
@@ -53,8 +59,12 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
         [] => {}
         [flag, name] if flag == "--only" => return only(name),
         [check, flag] if check == "imports" && flag == "--fix" => return fix_imports(),
+        [check, rest @ ..] if check == "plain-words" => return checks::plain_words::run(rest),
+        [check, file] if check == "commit-message" => {
+            return report(&checks::commit_message::of_file(Path::new(file))?);
+        }
         [flag] if flag == "--list" => {
-            CHECKS.iter().for_each(|check| println!("{:<11} {}", check.name, check.about));
+            CHECKS.iter().for_each(|check| println!("{:<14} {}", check.name, check.about));
             return Ok(());
         }
         [flag] if matches!(flag.as_str(), "--help" | "-h") => {
@@ -75,7 +85,10 @@ fn only(name: &str) -> anyhow::Result<()> {
     let Some(check) = CHECKS.iter().find(|check| check.name == name) else {
         return Err(Usage(format!("no check `{name}`\n{HELP}")).into());
     };
-    let findings = (check.find)(&Tree::load()?);
+    report(&(check.find)(&Tree::load()?))
+}
+
+fn report(findings: &[Finding]) -> anyhow::Result<()> {
     findings.iter().for_each(|finding| println!("{finding}"));
     if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use serde::Deserialize;
 
+use super::commits::{self, Commit};
 use super::modules::Modules;
 use super::source::Source;
 use crate::workspace;
@@ -19,9 +20,10 @@ pub struct Tree {
     pub paths: BTreeSet<String>,
     /// Rust files.
     pub rust: Vec<Source>,
-    /// Markdown and TOML files and the lock file.
+    /// Documents, configuration and the lists of checks.
     pub texts: BTreeMap<String, String>,
     pub packages: Vec<Package>,
+    pub commits: Vec<Commit>,
     modules: OnceCell<Modules>,
 }
 
@@ -50,13 +52,14 @@ impl Tree {
             tree.add(&path, &String::from_utf8_lossy(&bytes));
         }
         tree.packages = packages(&root)?;
+        tree.commits = commits::read(commits::BASE)?;
         Ok(tree)
     }
 
     fn add(&mut self, path: &str, text: &str) {
         if path.ends_with(".rs") {
             self.rust.push(Source::parse(path, text));
-        } else if [".md", ".toml", ".lock"]
+        } else if [".md", ".toml", ".lock", ".allow", ".baseline", ".json", "/run", ".gitignore"]
             .iter()
             .any(|ending| path.ends_with(ending))
         {

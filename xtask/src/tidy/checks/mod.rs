@@ -3,6 +3,7 @@
 use super::Check;
 
 mod answers;
+pub mod commit_message;
 mod direction;
 mod discards;
 mod entries;
@@ -12,6 +13,7 @@ mod length;
 mod licences;
 mod links;
 mod modules;
+pub mod plain_words;
 mod processes;
 mod purity;
 mod sleeps;
@@ -40,6 +42,8 @@ pub const CHECKS: &[&Check] = &[
     &licences::CHECK,
     &links::CHECK,
     &walks::CHECK,
+    &plain_words::CHECK,
+    &commit_message::CHECK,
 ];
 
 /// Where rules about the product apply: not to this tool, whose trade is files and processes.

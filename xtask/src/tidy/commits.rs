@@ -1,0 +1,66 @@
+//! Commits of this repository: the message of each and how much it changes.
+
+use std::process::Command;
+
+use anyhow::{Context as _, ensure};
+
+use crate::workspace;
+
+/// The last commit before the present rules for messages.
+pub const BASE: &str = "e49efea2";
+
+pub struct Commit {
+    pub id: String,
+    pub parents: usize,
+    /// Subject and body.
+    pub message: String,
+    /// Lines that it adds and removes; a move counts its edits alone.
+    pub lines: usize,
+}
+
+/// Reads the commits after `base`. A shallow clone without that commit gives none.
+pub fn read(base: &str) -> anyhow::Result<Vec<Commit>> {
+    if git(&["cat-file", "-e", &format!("{base}^{{commit}}")]).is_err() {
+        return Ok(Vec::new());
+    }
+    let range = format!("{base}..HEAD");
+    let log = git(&["log", "--numstat", "-M", "--format=%x1e%h%x1f%p%x1f%B%x1f", &range])?;
+    Ok(log.split('\u{1e}').filter_map(commit).collect())
+}
+
+/// Counts the lines of the staged changes.
+pub fn staged_lines() -> anyhow::Result<usize> {
+    Ok(lines(&git(&["diff", "--cached", "--numstat", "-M"])?))
+}
+
+fn commit(text: &str) -> Option<Commit> {
+    let mut parts = text.split('\u{1f}');
+    let (id, parents, message, changes) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    Some(Commit {
+        id: id.to_owned(),
+        parents: parents.split_whitespace().count(),
+        message: message.to_owned(),
+        lines: lines(changes),
+    })
+}
+
+/// Adds up the two numbers of each line; a binary file has `-`.
+fn lines(changes: &str) -> usize {
+    let numbers = changes.lines().flat_map(|line| line.split('\t').take(2));
+    numbers.filter_map(|number| number.parse::<usize>().ok()).sum()
+}
+
+fn git(arguments: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(workspace::root())
+        .output()
+        .context("cannot start `git`")?;
+    ensure!(
+        output.status.success(),
+        "`git {}`: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
