@@ -44,9 +44,10 @@ fn commit(text: &str) -> Option<Commit> {
     })
 }
 
-/// Adds up the two numbers of each line; a binary file has `-`.
+/// Adds up the two numbers of each line; a binary file has `-`. Cargo writes lock files, so they do not count.
 fn lines(changes: &str) -> usize {
-    let numbers = changes.lines().flat_map(|line| line.split('\t').take(2));
+    let files = changes.lines().filter(|line| !line.ends_with(".lock"));
+    let numbers = files.flat_map(|line| line.split('\t').take(2));
     numbers.filter_map(|number| number.parse::<usize>().ok()).sum()
 }
 
@@ -63,4 +64,18 @@ fn git(arguments: &[&str]) -> anyhow::Result<String> {
         String::from_utf8_lossy(&output.stderr).trim()
     );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_lock_files_do_not_count() {
+        assert_eq!(lines("3\t4\tsrc/a.rs\n-\t-\ta.bin\n500\t200\tfuzz/Cargo.lock\n"), 7);
+        assert_eq!(
+            commit("1a2b\u{1f}3c4d 5e6f\u{1f}x: y\n\u{1f}\n\n1\t0\ta.rs\n").map(|c| (c.parents, c.lines)),
+            Some((2, 1))
+        );
+    }
 }

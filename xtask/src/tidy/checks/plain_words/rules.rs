@@ -147,7 +147,7 @@ impl Rules {
                 let words = Words { before: &text[..found.start()], next };
                 let is_end =
                     ["a end", "the end", "a stop", "an end"].iter().any(|end| after.starts_with(end));
-                if !(pattern.is_fine)(words) && !(pattern.rule == "vague" && is_end) {
+                if !((pattern.is_fine)(words) || pattern.rule == "vague" && is_end) {
                     let with_next = if pattern.rule == "no_noun" { 1 + next.len() } else { 0 };
                     hits.push(hit(pattern.rule, found.start()..(found.end() + with_next).min(text.len())));
                 }
