@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::time::Timestamp;
 
-use crate::event::{EventKind, PromptAuthor};
+use crate::event::PromptAuthor;
+use crate::records::event::{EventRecord, RecordedEvent, RecordedPrompt, RulingName};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakerSettings {
@@ -62,9 +64,6 @@ impl BreakerSettings {
         i64::from(self.cooldown_seconds).max(LEAST_COOLDOWN)
     }
 }
-/// Events that a hold of the breaker bounds.
-const BOUNDED: [EventKind; 3] =
-    [EventKind::StopRequested, EventKind::SubagentStopped, EventKind::TaskCompleting];
 
 /// A session that finds this many different things wrong is not held for yet another one.
 const DIGESTS: usize = 1024;
@@ -94,12 +93,20 @@ impl Breaker {
     /// Counts the holds of the current turn from the records of a journal, where no state can be kept.
     pub fn from_records(records: &[Record]) -> Breaker {
         // A hold of ours may come back as a prompt; only a person's starts a turn.
-        let starts_turn = |record: &Record| {
-            record.kind == EventKind::Prompted.name() && record.body["author"] == PromptAuthor::User.name()
+        let starts_turn = |event: &RecordedEvent| {
+            matches!(event, RecordedEvent::Prompted(RecordedPrompt { author: PromptAuthor::User, .. }))
         };
-        let is_bounded = |record: &&Record| BOUNDED.iter().any(|kind| record.kind == kind.name());
-        let turn = records.iter().rev().take_while(|record| !starts_turn(record));
-        let holds = turn.filter(is_bounded).filter(|record| record.body["verdict"] == "hold").count();
+        let is_held = |EventRecord { event, ruling }: &EventRecord| {
+            let is_bounded = matches!(
+                event,
+                RecordedEvent::StopRequested(_)
+                    | RecordedEvent::SubagentStopped(_)
+                    | RecordedEvent::TaskCompleting(_)
+            );
+            is_bounded && ruling.verdict == RulingName::Hold
+        };
+        let events = records.iter().rev().filter_map(EventRecord::read);
+        let holds = events.take_while(|record| !starts_turn(&record.event)).filter(is_held).count();
         Breaker { turn: u32::try_from(holds).unwrap_or(u32::MAX), ..Breaker::default() }
     }
 

@@ -1,6 +1,8 @@
 //! One vocabulary for all clients. A client's file turns its own JSON into an [`Input`]; nothing
 //! behind that file knows which client it was, but by name.
 
+use serde::{Deserialize, Serialize};
+
 use sprag_base::ids::SessionId;
 use sprag_base::text::{ContextNote, Text};
 use sprag_base::time::Timestamp;
@@ -122,7 +124,8 @@ pub enum Event {
     Tick,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StartSource {
     Startup,
     Resume,
@@ -132,24 +135,27 @@ pub enum StartSource {
     Other,
 }
 
+impl StartSource {
+    pub fn name(self) -> &'static str {
+        match self {
+            StartSource::Startup => "startup",
+            StartSource::Resume => "resume",
+            StartSource::Compact => "compact",
+            StartSource::Clear => "clear",
+            StartSource::Fork => "fork",
+            StartSource::Other => "other",
+        }
+    }
+}
+
 /// Who wrote a prompt. Clients also send prompts that no person typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum PromptAuthor {
     User,
     Client,
     /// A hold of ours that the client hands back as the next prompt.
     Sprag,
-}
-
-impl PromptAuthor {
-    /// The author as records have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            PromptAuthor::User => "user",
-            PromptAuthor::Client => "client",
-            PromptAuthor::Sprag => "sprag",
-        }
-    }
 }
 
 /// An agent wants to end its turn.

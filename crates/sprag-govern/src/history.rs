@@ -1,7 +1,6 @@
 //! Plain data for every screen, and the sentences a record is told in.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Projection, REPORTER, Record};
@@ -13,6 +12,7 @@ use sprag_memory::records::MemoryRecord;
 
 use crate::obligation::OpenDebt;
 use crate::records::debt::DebtRecord;
+use crate::records::event::{EventRecord, RecordedEvent, RecordedRuling, RulingName};
 use crate::records::gate::GateRecord;
 
 /// `sprag status`.
@@ -94,15 +94,16 @@ impl Projection for SessionList {
             }
         };
         let row = &mut self.rows[at];
-        if let Some(cwd) = record.body["cwd"].as_str() {
-            row.cwd = cwd.to_owned();
+        if let Some(RecordedEvent::SessionStarted(started)) = RecordedEvent::read(record) {
+            row.cwd = started.cwd;
         }
         row.started = row.started.min(record.at);
         row.last = row.last.max(record.at);
         row.events += 1;
         // What is said about a session neither holds nor begins it.
         if actor.client.as_str() != REPORTER {
-            row.holds += u64::from(record.body["verdict"] == "hold");
+            let ruling = RecordedRuling::read(record);
+            row.holds += u64::from(ruling.is_some_and(|ruling| ruling.verdict == RulingName::Hold));
             row.ended = record.kind == "session.ended";
         }
     }
@@ -110,78 +111,22 @@ impl Projection for SessionList {
 
 /// A record as a sentence, for `sprag explain`. `None`: nothing a reader wants to hear of.
 pub fn sentence(record: &Record) -> Option<String> {
-    let body = &record.body;
-    let text = |key: &str| one_line(body[key].as_str().unwrap_or("?"));
     let who = match record.actor.as_ref().and_then(|actor| actor.role.as_ref().or(actor.agent.as_ref())) {
         Some(agent) => format!("sub-agent `{}`", one_line(agent.as_str())),
         None => "the agent".to_owned(),
     };
+    if record.kind == "snapshot" {
+        return None;
+    }
     if let Some(record) = IntentRecord::read(record) {
         return record.describe();
-    }
-    if let Some(record) = DebtRecord::read(record) {
-        return Some(record.describe());
     }
     if let Some(record) = MemoryRecord::read(record) {
         return record.describe();
     }
-    if let Some(record) = GateRecord::read(record) {
-        return Some(record.describe(&who));
-    }
-    let told = match record.kind.as_str() {
-        "session.started" => format!("the session started ({}) in `{}`", text("source"), text("cwd")),
-        "session.ended" => format!("the session ended ({})", text("why")),
-        "prompted" => format!("{} asked: {}", asker(body), text("text")),
-        "tool.requested" => format!("{who} wanted to use `{}`: {}", text("tool"), text("input")),
-        "permission.asked" => {
-            format!("the client asked whether `{}` may run: {}", text("tool"), text("input"))
-        }
-        "tool.finished" => format!("`{}` finished ({})", text("tool"), text("outcome")),
-        "stop.requested" => format!("{who} wanted to stop"),
-        "subagent.started" => format!("{who} started"),
-        "subagent.stopped" => format!("{who} stopped"),
-        "task.completing" => format!("{who} wanted to complete task `{}`", text("subject")),
-        "compacting" => "the context was compacted".to_owned(),
-        "noticed" => format!("the client noticed {}: {}", text("what"), text("message")),
-        "observed" => format!("{who} noted: {}", text("note")),
-        "decided" => format!("a {} says {}: {}", text("by"), text("word"), text("summary")),
-        "misdirected" => "a reviewer named another session".to_owned(),
-        "reviewer.started" => format!("a reviewer was started ({})", text("client")),
-        "reviewer.ended" => "the reviewer's process ended".to_owned(),
-        "reflected" => "what was learned was handed in".to_owned(),
-        "referred" => format!("learnings {} were of use: {}", list(&body["ids"]), text("how")),
-        "skipped" => format!("the reflection was skipped by the {}: {}", text("decider"), text("why")),
-        "approved" => format!("a person let one refused call through (`{}`)", text("code")),
-        "rejected" => format!("a person refused one call for good (`{}`)", text("code")),
-        "selected" => format!("{who} works for intent `{}` ({})", text("intent"), text("class")),
-        "done" => format!("{who} calls intent `{}` done", text("intent")),
-        "verification.asked" => format!("{who} had the checks run"),
-        "snapshot" => return None,
-        other => format!("`{}`", one_line(other)),
-    };
-    Some(match body["verdict"].as_str() {
-        None | Some("pass") => told,
-        Some("hold") if record.actor.as_ref().is_some_and(|actor| actor.client.as_str() == REPORTER) => {
-            let why = one_line(body["reason"]["why"].as_str().unwrap_or("?"));
-            format!("{told} -> refused by `{}`: {why}", text("gate"))
-        }
-        Some(verdict) => {
-            let why = one_line(body["reason"]["why"].as_str().unwrap_or("?"));
-            format!("{told} -> {verdict} by `{}`: {why}", text("gate"))
-        }
-    })
-}
-
-fn asker(body: &Value) -> &'static str {
-    match body["author"].as_str() {
-        Some("client") => "the client",
-        Some("sprag") => "sprag, handed back by the client,",
-        _ => "the user",
-    }
-}
-
-fn list(ids: &Value) -> String {
-    let ids: Vec<String> =
-        ids.as_array().into_iter().flatten().filter_map(Value::as_str).map(|id| format!("`{id}`")).collect();
-    ids.join(", ")
+    let debt = DebtRecord::read(record).map(|debt| debt.describe());
+    let gate = || GateRecord::read(record).map(|gate| gate.describe(&who));
+    let event = || EventRecord::read(record).map(|event| event.describe(record, &who));
+    let unknown = || format!("`{}`", one_line(&record.kind));
+    Some(debt.or_else(gate).or_else(event).unwrap_or_else(unknown))
 }

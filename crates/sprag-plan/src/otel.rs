@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use sprag_base::digest::Digest;
@@ -224,20 +225,35 @@ fn error_of(ended: &SessionOutcome) -> Option<String> {
     }
 }
 
+/// A call in a session's journal, as far as a span tells of it. Its whole type is of a crate above this one.
+#[derive(Deserialize)]
+struct AgentCall {
+    call: String,
+    #[serde(default = "unknown_tool")]
+    tool: String,
+    #[serde(default)]
+    verdict: String,
+    outcome: Option<String>,
+}
+
+fn unknown_tool() -> String {
+    "?".to_owned()
+}
+
 /// Calls of tools while the agent was at work, by what its hooks have written down.
 fn calls(agent: &OtelSpan, records: &[Record]) -> Vec<OtelSpan> {
     let mut calls: Vec<OtelSpan> = Vec::new();
-    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut open: BTreeMap<String, usize> = BTreeMap::new();
     let is_its = |at: Timestamp| at >= agent.begun && agent.ended.is_none_or(|ended| at <= ended);
     for record in records.iter().filter(|record| is_its(record.at)) {
-        let text = |name: &str| record.body[name].as_str();
-        let Some(call) = text("call") else { continue };
+        let Ok(AgentCall { call, tool, verdict, outcome }) = AgentCall::deserialize(&record.body) else {
+            continue;
+        };
         match record.kind.as_str() {
             "tool.requested" => {
-                let tool = text("tool").unwrap_or("?");
-                let is_refused = text("verdict") == Some("hold");
+                let is_refused = verdict == "hold";
                 if !is_refused {
-                    open.insert(call, calls.len());
+                    open.insert(call.clone(), calls.len());
                 }
                 calls.push(OtelSpan {
                     id: span_id(&format!("{}/{call}", agent.id)),
@@ -254,9 +270,9 @@ fn calls(agent: &OtelSpan, records: &[Record]) -> Vec<OtelSpan> {
                 });
             }
             "tool.finished" => {
-                let Some(place) = open.remove(call) else { continue };
+                let Some(place) = open.remove(&call) else { continue };
                 calls[place].ended = Some(record.at);
-                calls[place].error = text("outcome").filter(|outcome| *outcome != "ok").map(str::to_owned);
+                calls[place].error = outcome.filter(|outcome| outcome != "ok");
             }
             _ => {}
         }

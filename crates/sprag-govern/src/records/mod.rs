@@ -1,6 +1,7 @@
 //! The records of this crate, by type: debts, gates and the events of a session's journal.
 
 pub mod debt;
+pub mod event;
 pub mod gate;
 
 use serde_json::Value;

@@ -4,10 +4,11 @@
 use serde_json::Value;
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_policy::call;
 
-use crate::event::EventKind;
+use crate::records::event::{EventRecord, RecordedEvent, RulingName};
 
 /// A client tells so that it shows such a question, some seconds after it was asked.
 const SHOWN: &str = "permission_prompt";
@@ -36,32 +37,31 @@ enum PromptSign {
 }
 
 fn read_sign(record: &Record) -> PromptSign {
-    let Some(kind) = EventKind::ALL.into_iter().find(|kind| kind.name() == record.kind) else {
-        return PromptSign::Nothing;
-    };
-    let text = |name: &str| record.body[name].as_str().unwrap_or_default();
+    let Some(EventRecord { event, ruling }) = EventRecord::read(record) else { return PromptSign::Nothing };
     // What was answered for the person is asked nobody.
-    let is_open = !matches!(text("verdict"), "allow" | "hold");
-    match kind {
-        EventKind::PermissionAsked if is_open => {
-            PromptSign::Asked(Text::new(format!("may it use `{}`: {}", text("tool"), text("input"))))
+    let is_open = !matches!(ruling.verdict, RulingName::Allow | RulingName::Hold);
+    match event {
+        RecordedEvent::PermissionAsked(call) if is_open => {
+            PromptSign::Asked(Text::new(format!("may it use `{}`: {}", call.tool, call.input)))
         }
-        EventKind::ToolRequested if is_open && call::is_question(text("tool")) => {
-            PromptSign::Asked(question(text("input")))
+        RecordedEvent::ToolRequested(call) if is_open && call::is_question(call.tool.as_str()) => {
+            PromptSign::Asked(question(call.input.as_str()))
         }
-        EventKind::Noticed if text("what") == SHOWN => PromptSign::Shown(Text::new(text("message"))),
-        EventKind::Noticed | EventKind::Tick | EventKind::Reported => PromptSign::Nothing,
-        EventKind::SessionStarted
-        | EventKind::Prompted
-        | EventKind::ToolRequested
-        | EventKind::PermissionAsked
-        | EventKind::ToolFinished
-        | EventKind::StopRequested
-        | EventKind::SubagentStarted
-        | EventKind::SubagentStopped
-        | EventKind::TaskCompleting
-        | EventKind::Compacting
-        | EventKind::SessionEnded => PromptSign::Went,
+        RecordedEvent::Noticed(notice) if notice.what.as_str() == SHOWN => {
+            PromptSign::Shown(Text::from(notice.message.as_str()))
+        }
+        RecordedEvent::SessionStarted(_)
+        | RecordedEvent::Prompted(_)
+        | RecordedEvent::ToolRequested(_)
+        | RecordedEvent::PermissionAsked(_)
+        | RecordedEvent::ToolFinished(_)
+        | RecordedEvent::StopRequested(_)
+        | RecordedEvent::SubagentStarted(_)
+        | RecordedEvent::SubagentStopped(_)
+        | RecordedEvent::TaskCompleting(_)
+        | RecordedEvent::Compacting(_)
+        | RecordedEvent::SessionEnded(_) => PromptSign::Went,
+        _ => PromptSign::Nothing,
     }
 }
 
@@ -90,13 +90,14 @@ mod tests {
     }
 
     fn call(tool: &str, input: &str, verdict: &str) -> Value {
-        json!({"tool": tool, "input": input, "verdict": verdict})
+        json!({"tool": tool, "effect": "exec", "input": input, "verdict": verdict})
     }
 
     #[test]
     fn who_has_asked_and_done_nothing_since_waits() {
         let permission = ("permission.asked", call("Bash", "rm x", "pass"));
-        let shown = ("noticed", json!({"what": "permission_prompt", "message": "needs you"}));
+        let shown =
+            ("noticed", json!({"what": "permission_prompt", "message": "needs you", "verdict": "pass"}));
         let went = ("tool.finished", call("Bash", "rm x", "pass"));
         let asks_rm = Some("may it use `Bash`: rm x".to_owned());
         assert_eq!(asks(std::slice::from_ref(&permission)), asks_rm);
@@ -104,7 +105,10 @@ mod tests {
         assert_eq!(asks(&[permission.clone(), ("snapshot", json!({}))]), asks_rm);
         assert_eq!(asks(&[permission.clone(), went.clone()]), None);
         assert_eq!(asks(&[went, shown]), Some("needs you".to_owned()));
-        assert_eq!(asks(&[("noticed", json!({"what": "idle_prompt", "message": "m"}))]), None);
+        assert_eq!(
+            asks(&[("noticed", json!({"what": "idle_prompt", "message": "m", "verdict": "pass"}))]),
+            None
+        );
         assert_eq!(asks(&[]), None);
         for answered in ["allow", "hold"] {
             assert_eq!(asks(&[("permission.asked", call("Bash", "rm x", answered))]), None);

@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
+use sprag_govern::records::event::{RecordedCall, RecordedEvent};
 use sprag_memory::learning::{Learning, LearningReaders, LearningScope};
 
 use crate::mcp::token;
@@ -164,27 +166,34 @@ const LAST: usize = 64;
 /// Whose call this is, by what a hook has seen of it. A client that names its calls is believed to the
 /// letter; otherwise every open call of this tool may be the one, and the least of them counts.
 fn actor(records: &[Record], asked: &RoleClaim<'_>) -> Actor {
-    let is_ours = |record: &&Record| {
-        let tool = record.body["tool"].as_str().unwrap_or_default();
-        tool.contains(super::NAME) && tool.rsplit("__").next() == Some(asked.tool)
-    };
-    let calls = records.iter().rev().filter(|record| record.kind.starts_with("tool.")).filter(is_ours);
-    let mut calls = calls.take(LAST);
+    let calls = records.iter().rev().filter_map(|record| match RecordedEvent::read(record)? {
+        RecordedEvent::ToolRequested(call) => Some((record, call, CallStage::Requested)),
+        RecordedEvent::ToolFinished(call) => Some((record, call, CallStage::Finished)),
+        _ => None,
+    });
+    let is_ours = |tool: &str| tool.contains(super::NAME) && tool.rsplit("__").next() == Some(asked.tool);
+    let mut calls = calls.filter(|(_, call, _)| is_ours(call.tool.as_str())).take(LAST);
     if let Some(id) = asked.call {
-        let named = calls.find(|record| record.kind == "tool.requested" && record.body["call"] == id);
-        return named.map_or(Actor::Main, actor_of);
+        let is_named = |call: &RecordedCall| call.call.as_ref().is_some_and(|call| call.as_str() == id);
+        let named = calls.find(|(_, call, stage)| *stage == CallStage::Requested && is_named(call));
+        return named.map_or(Actor::Main, |(record, ..)| actor_of(record));
     }
-    let mut ended: Vec<&str> = Vec::new();
-    for record in calls {
-        let id = record.body["call"].as_str().unwrap_or_default();
-        match record.kind.as_str() {
-            "tool.finished" => ended.push(id),
-            _ if ended.contains(&id) => {}
-            _ if actor_of(record) != Actor::Main => return actor_of(record),
-            _ => {}
+    let mut ended: Vec<Option<Text<128>>> = Vec::new();
+    for (record, call, stage) in calls {
+        match stage {
+            CallStage::Finished => ended.push(call.call),
+            CallStage::Requested if ended.contains(&call.call) => {}
+            CallStage::Requested if actor_of(record) != Actor::Main => return actor_of(record),
+            CallStage::Requested => {}
         }
     }
     Actor::Main
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallStage {
+    Requested,
+    Finished,
 }
 
 fn actor_of(record: &Record) -> Actor {
@@ -269,7 +278,7 @@ mod tests {
     #[test]
     fn a_hook_tells_whose_call_it_is() {
         let record = |kind: &str, call: &str, agent: Option<&str>| {
-            let body = json!({"tool": "mcp__sprag__record", "call": call});
+            let body = json!({"tool": "mcp__sprag__record", "effect": "exec", "input": "", "call": call});
             let actor = RecordAuthor {
                 client: Text::from("claude"),
                 agent: agent.map(Text::from),

@@ -13,13 +13,13 @@ use std::{fs, io};
 
 use memchr::{memchr_iter, memmem, memrchr_iter};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
+use sprag_govern::records::event::{JournalSnapshot, SnapshotRecord};
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
 
@@ -63,7 +63,7 @@ pub struct JournalState {
 #[derive(Deserialize)]
 struct StateLine<'a> {
     #[serde(default)]
-    body: EventCount,
+    body: JournalSnapshot,
     #[serde(borrow)]
     set: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
@@ -100,12 +100,6 @@ impl<'a> JournalParts<'a> {
             }
         }
     }
-}
-
-#[derive(Default, Deserialize)]
-struct EventCount {
-    #[serde(default)]
-    events: u64,
 }
 
 impl Journal {
@@ -339,7 +333,7 @@ pub fn stem(id: &SessionId) -> String {
 }
 
 fn snapshot(id: Option<&SessionId>, at: Timestamp, session: &Session, events: u64) -> Record {
-    let mut record = new_record::from_parts("snapshot", at, id, None, json!({ "events": events }));
+    let mut record = new_record::record(&SnapshotRecord::Taken(JournalSnapshot { events }), at, id, None);
     record.set = Some(session.whole());
     record
 }

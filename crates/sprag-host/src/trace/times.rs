@@ -6,6 +6,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
+use sprag_base::text::Text;
+use sprag_govern::records::event::{EventRecord, RecordedCall, RecordedEvent, RulingName};
+use sprag_policy::call::ToolEffect;
 use sprag_shell::{Command, Script, ShellStart, Word};
 
 use super::context::TraceContext;
@@ -80,25 +84,23 @@ pub(crate) fn changed_at(path: &Path) -> Option<i64> {
     Some(millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec())))
 }
 
+fn events(records: &[Record]) -> impl Iterator<Item = (i64, EventRecord)> {
+    records.iter().filter_map(|record| Some((record.at.millis(), EventRecord::read(record)?)))
+}
+
 /// From the request of a command to its end. One that only puts files back as some commit or stash has them
 /// has written nothing.
 fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
-    let mut open: BTreeMap<String, i64> = BTreeMap::new();
+    let mut open: BTreeMap<Option<Text<128>>, i64> = BTreeMap::new();
     let mut times = Vec::new();
-    for record in records {
-        let name = record.body["call"].as_str().unwrap_or_default().to_owned();
-        let line = record.body["input"].as_str().unwrap_or_default();
-        if record.body["effect"] != "exec" || restores(line) {
-            continue;
-        }
-        match record.kind.as_str() {
-            "tool.requested" if record.body["verdict"] != "hold" => {
-                open.insert(name, record.at.millis());
+    let is_meant = |call: &RecordedCall| call.effect == ToolEffect::Exec && !restores(call.input.as_str());
+    for (at, EventRecord { event, ruling }) in events(records) {
+        match event {
+            RecordedEvent::ToolRequested(call) if is_meant(&call) && ruling.verdict != RulingName::Hold => {
+                open.insert(call.call, at);
             }
-            "tool.finished" => {
-                if let Some(from) = open.remove(&name) {
-                    times.push((from, record.at.millis()));
-                }
+            RecordedEvent::ToolFinished(call) if is_meant(&call) => {
+                times.extend(open.remove(&call.call).map(|from| (from, at)));
             }
             _ => {}
         }
@@ -110,19 +112,18 @@ fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
 
 /// All calls but those that only read.
 fn calls(records: &[Record]) -> Vec<CallWindow> {
-    let mut spans: Vec<(String, CallWindow)> = Vec::new();
-    for record in records {
-        let name = record.body["call"].as_str().unwrap_or_default().to_owned();
-        let line = record.body["input"].as_str().unwrap_or_default();
-        let at = record.at.millis();
-        match (record.kind.as_str(), record.body["effect"].as_str()) {
-            (_, Some("read")) => {}
-            ("tool.requested", Some(effect)) if record.body["verdict"] != "hold" => {
-                let leaves = if effect == "exec" { left_by(line) } else { Leaves::Nothing };
-                spans.push((name, CallWindow { from: at, to: None, leaves }));
+    let mut spans: Vec<(Option<Text<128>>, CallWindow)> = Vec::new();
+    let is_meant = |call: &RecordedCall| call.effect != ToolEffect::Read;
+    for (at, EventRecord { event, ruling }) in events(records) {
+        match event {
+            RecordedEvent::ToolRequested(call) if is_meant(&call) && ruling.verdict != RulingName::Hold => {
+                let is_command = call.effect == ToolEffect::Exec;
+                let leaves = if is_command { left_by(call.input.as_str()) } else { Leaves::Nothing };
+                spans.push((call.call, CallWindow { from: at, to: None, leaves }));
             }
-            ("tool.finished", Some(_)) => {
-                let open = spans.iter_mut().rev().find(|(known, span)| *known == name && span.to.is_none());
+            RecordedEvent::ToolFinished(call) if is_meant(&call) => {
+                let open =
+                    spans.iter_mut().rev().find(|(known, span)| *known == call.call && span.to.is_none());
                 open.into_iter().for_each(|(_, span)| span.to = Some(at));
             }
             _ => {}

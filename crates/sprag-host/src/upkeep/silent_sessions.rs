@@ -3,9 +3,10 @@
 use std::io;
 
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
-use sprag_govern::event::EventKind;
+use sprag_govern::records::event::{EventRecord, RecordedEvent, RulingName};
 use sprag_memory::recall::exposure::{Exposures, LOST_SECONDS, SessionEnd};
 use sprag_memory::records::{LearningIds, MemoryRecord};
 
@@ -56,15 +57,19 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
 /// A session that was let go at its last stop had done what it wanted; one that was in the middle of
 /// something had not.
 fn ending(records: &[Record]) -> SessionEnd {
-    let turn = [
-        EventKind::Prompted,
-        EventKind::ToolRequested,
-        EventKind::PermissionAsked,
-        EventKind::ToolFinished,
-        EventKind::StopRequested,
-    ];
-    let last = records.iter().rev().find(|record| turn.iter().any(|kind| record.kind == kind.name()));
-    let is_let_go =
-        |record: &Record| record.kind == EventKind::StopRequested.name() && record.body["verdict"] == "pass";
+    let is_of_turn = |event: &RecordedEvent| {
+        matches!(
+            event,
+            RecordedEvent::Prompted(_)
+                | RecordedEvent::ToolRequested(_)
+                | RecordedEvent::PermissionAsked(_)
+                | RecordedEvent::ToolFinished(_)
+                | RecordedEvent::StopRequested(_)
+        )
+    };
+    let last = records.iter().rev().filter_map(EventRecord::read).find(|record| is_of_turn(&record.event));
+    let is_let_go = |record: EventRecord| {
+        matches!(record.event, RecordedEvent::StopRequested(_)) && record.ruling.verdict == RulingName::Pass
+    };
     if last.is_some_and(is_let_go) { SessionEnd::Done } else { SessionEnd::Crashed }
 }

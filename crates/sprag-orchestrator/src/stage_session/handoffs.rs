@@ -6,7 +6,9 @@ use std::time::Duration;
 use std::{fs, io};
 
 use sprag_base::ids::SessionId;
+use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
+use sprag_govern::records::event::RecordedEvent;
 use sprag_host::git::{self, refs};
 use sprag_host::store::{Store, journal, lock_within};
 use sprag_host::sys::disk::{self, Disk};
@@ -168,8 +170,12 @@ fn files_read(of: &HandoffSubject<'_>, client: &str) -> Vec<String> {
     let path = journal::path(of.store, &SessionId::new(client));
     let Ok((_, records)) = journal::read(&path) else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
-    for record in records.iter().filter(|it| it.kind == "tool_finished" && it.body["effect"] == "read") {
-        let Some(input) = record.body["input"].as_str() else { continue };
+    for event in records.iter().filter_map(RecordedEvent::read) {
+        let RecordedEvent::ToolFinished(call) = event else { continue };
+        if call.effect.name() != "read" {
+            continue;
+        }
+        let input = call.input.as_str();
         let below =
             Path::new(input).strip_prefix(of.worktree).map_or(input, |it| it.to_str().unwrap_or(input));
         if !below.starts_with(['{', '/']) && !found.iter().any(|known| known == below) {

@@ -4,9 +4,12 @@ use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
 use sprag_base::record::Record;
+use sprag_base::record_kinds::TypedRecord as _;
+use sprag_govern::event::PromptAuthor;
 use sprag_govern::gates::Gate as _;
 use sprag_govern::gates::review::ReviewGate;
 use sprag_govern::gates::review::history::{PastReview, Reviews};
+use sprag_govern::records::event::{Observation, RecordedEvent, RecordedPrompt};
 use sprag_govern::session_facts::SessionFacts;
 use sprag_host::report::{self, review};
 use sprag_host::store::{journal, projections};
@@ -67,15 +70,17 @@ fn gather(world: &World<'_>, session: SessionId) -> Result<ReviewContext, Failur
     let records = projections::records_of(&store, &session)?;
     let recent = |record: &&Record| since.is_none_or(|since| record.at >= since);
     let last = |found: Vec<Value>| found.into_iter().rev().take(TOLD).rev().collect::<Vec<_>>();
-    let prompts = records
-        .iter()
-        .filter(|record| record.kind == "prompted" && record.body["author"] == "user")
-        .filter(recent)
-        .map(|record| json!({"at": record.at, "text": record.body["text"]}));
-    let observed = records
-        .iter()
-        .filter(|record| record.kind == "observed")
-        .map(|record| json!({"at": record.at, "note": record.body["note"]}));
+    let prompts = records.iter().filter(recent).filter_map(|record| match RecordedEvent::read(record)? {
+        RecordedEvent::Prompted(RecordedPrompt { text, author: PromptAuthor::User }) => {
+            Some(json!({"at": record.at, "text": text}))
+        }
+        _ => None,
+    });
+    // A note of an agent, or its last words: both are of this kind.
+    let observed = records.iter().filter_map(|record| match RecordedEvent::read(record)? {
+        RecordedEvent::Observed(Observation { note }) => Some(json!({"at": record.at, "note": note})),
+        _ => None,
+    });
     let reviews = projections::load::<Reviews>(&store)?.state;
     let verdicts = reviews.verdicts().iter().filter(|verdict| verdict.session == session).cloned().collect();
     let tree = tree_hash::hash(&world.places, world.disk);

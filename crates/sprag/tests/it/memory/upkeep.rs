@@ -131,7 +131,9 @@ fn silent(sandbox: &Sandbox, session: &str, last: &str) {
     logged(sandbox, 2, "learning.implied", session, json!({"ids": ["bbbbbbbb"]}));
     let journal = sandbox.journal(session);
     write_line(&journal, 2, "prompted", session, &json!({"text": "go", "author": "user", "verdict": "pass"}));
-    write_line(&journal, 2, last, session, &json!({"tool": "Bash", "verdict": "pass"}));
+    let call = json!({"tool": "Bash", "effect": "exec", "input": "make", "verdict": "pass"});
+    let stop = json!({"last_message": "Done.", "waiting": false, "again": false, "verdict": "pass"});
+    write_line(&journal, 2, last, session, if last == "stop.requested" { &stop } else { &call });
     let then = SystemTime::now() - Duration::from_secs(2 * DAY.unsigned_abs());
     File::options().append(true).open(&journal).unwrap().set_modified(then).unwrap();
 }
