@@ -16,6 +16,7 @@ mod modules;
 pub mod plain_words;
 mod processes;
 mod purity;
+mod record_bodies;
 mod sleeps;
 mod type_names;
 mod unfinished;
@@ -31,6 +32,7 @@ pub const CHECKS: &[&Check] = &[
     &imports::CHECK,
     &type_names::CHECK,
     &purity::CHECK,
+    &record_bodies::CHECK,
     &processes::CHECK,
     &wire::CHECK,
     &answers::CHECK,
