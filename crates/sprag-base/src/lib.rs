@@ -15,3 +15,4 @@ pub mod settings;
 pub mod sha256;
 pub mod text;
 pub mod time;
+pub mod unified_diff;

@@ -1,5 +1,7 @@
 //! Paths by their text alone. Where links lead is a matter of facts.
 
+use crate::glob::CaseFolding;
+
 /// A path made absolute: `.` and `..` are resolved.
 pub fn absolute(cwd: &str, path: &str) -> String {
     let whole = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
@@ -16,11 +18,22 @@ pub fn absolute(cwd: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Whether a path is a place or below it. Some file systems take both cases for one name.
-pub fn below(path: &str, place: &str) -> bool {
-    let (path, place) = (path.as_bytes(), place.as_bytes());
-    let is_start = path.get(..place.len()).is_some_and(|start| start.eq_ignore_ascii_case(place));
-    is_start && matches!(path.get(place.len()), None | Some(b'/'))
+/// Reports whether a path is a directory or below it.
+pub fn is_below(path: &str, dir: &str, folding: CaseFolding) -> bool {
+    relative(path, dir, folding).is_some()
+}
+
+/// Returns the way from a directory to a path that is that directory or below it.
+pub fn relative<'a>(path: &'a str, dir: &str, folding: CaseFolding) -> Option<&'a str> {
+    let dir = dir.trim_end_matches('/');
+    let (start, rest) = (path.get(..dir.len())?, path.get(dir.len()..)?);
+    let is_same = match folding {
+        CaseFolding::Exact => start == dir,
+        CaseFolding::Folded => {
+            start.eq_ignore_ascii_case(dir) || !start.is_ascii() && start.to_lowercase() == dir.to_lowercase()
+        }
+    };
+    (is_same && (rest.is_empty() || rest.starts_with('/'))).then(|| rest.trim_start_matches('/'))
 }
 
 #[cfg(test)]
@@ -31,7 +44,17 @@ mod tests {
     fn a_path_is_what_its_text_says() {
         assert_eq!(absolute("/w/src", "../a/./b//c"), "/w/a/b/c");
         assert_eq!(absolute("/w", "/x/../../y"), "/y");
-        assert!(below("/w/.Git/x", "/w/.git") && below("/w/.git", "/w/.git"));
-        assert!(!below("/w/.github", "/w/.git") && !below("/w", "/w/.git"));
+    }
+
+    #[test]
+    fn a_path_is_below_a_directory_or_not() {
+        let (exact, folded) = (CaseFolding::Exact, CaseFolding::Folded);
+        assert!(is_below("/w/.Git/x", "/w/.git", folded) && is_below("/w/.git", "/w/.git", folded));
+        assert!(!is_below("/w/.Git/x", "/w/.git", exact) && is_below("/w/.git/x", "/w/.git/", exact));
+        assert!(!is_below("/w/.github", "/w/.git", folded) && !is_below("/w", "/w/.git", folded));
+        assert_eq!(relative("/W/\u{c4}rger/x", "/w/\u{e4}rger", folded), Some("x"));
+        assert_eq!(relative("/w/a//b", "/w", exact), Some("a//b"));
+        assert_eq!(relative("/w", "/w", exact), Some(""));
+        assert_eq!(relative("/etc", "/", exact), Some("etc"));
     }
 }

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
+use sprag_base::glob::CaseFolding;
+use sprag_base::path::relative;
 use sprag_base::redact;
 use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::text::{Text, quoted, said, shell_word};
@@ -236,7 +238,7 @@ fn short(line: &str) -> String {
 }
 
 fn below(path: &str, root: &str) -> String {
-    let below = path.strip_prefix(root).filter(|_| !root.is_empty()).unwrap_or(path);
+    let below = relative(path, root, CaseFolding::Exact).filter(|_| !root.is_empty()).unwrap_or(path);
     shell_word(below.trim_start_matches('/'))
 }
 

@@ -8,6 +8,8 @@ pub mod implicit_use;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::glob::CaseFolding;
+use sprag_base::path as base_path;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
@@ -81,7 +83,7 @@ impl RecallQuestion {
 
 fn relative(path: &str, root: &str) -> Option<String> {
     let below = match path.strip_prefix('/') {
-        Some(_) => path.strip_prefix(root).filter(|_| !root.is_empty())?.strip_prefix('/')?,
+        Some(_) => base_path::relative(path, root, CaseFolding::Exact).filter(|_| !root.is_empty())?,
         None => path.strip_prefix("./").unwrap_or(path),
     };
     let is_plain = !below.is_empty() && !below.split('/').any(|part| part == "..");

@@ -1,6 +1,7 @@
 //! Whether two stages may want to change the same file. A yes may be one too many, a no is certain.
 
 use sprag_base::glob::{CaseFolding, Glob};
+use sprag_base::path::is_below;
 
 use super::StageScope;
 use super::graph::Graph;
@@ -45,7 +46,8 @@ impl ScopeShape {
         for (at, one) in self.adding() {
             for (place, two) in other.adding() {
                 *steps = steps.checked_sub(1)?;
-                let is_apart = !is_below(&one.start, &two.start) && !is_below(&two.start, &one.start);
+                let is_in = |path: &str, dir: &str| dir.is_empty() || is_below(path, dir, CaseFolding::Exact);
+                let is_apart = !is_in(&two.start, &one.start) && !is_in(&one.start, &two.start);
                 if is_apart {
                     continue;
                 }
@@ -114,11 +116,6 @@ pub(crate) fn overlaps(scopes: &[ScopeShape], graph: &Graph, most: usize) -> Ove
         }
     }
     Overlaps { pairs, extent: Extent::All }
-}
-
-fn is_below(dir: &str, other: &str) -> bool {
-    let rest = other.strip_prefix(dir);
-    rest.is_some_and(|rest| dir.is_empty() || rest.is_empty() || rest.starts_with('/'))
 }
 
 /// What a pattern names before its first sign that stands for others: whole directories.

@@ -1,6 +1,8 @@
 //! Where a command stands: which directory an operand names, and whether losing that directory
 //! would be a disaster. Only texts are compared; links are a matter of facts.
 
+use sprag_base::glob::CaseFolding;
+use sprag_base::path::relative;
 use sprag_shell::{Word, WorkingDir};
 
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, WordGlobChar};
@@ -311,10 +313,8 @@ fn contains(outer: &str, inner: &str) -> bool {
     below(inner, outer).is_some()
 }
 
-/// The path from `place` to `path`, if `path` is `place` or lies in it.
 fn below<'a>(path: &'a str, place: &str) -> Option<&'a str> {
-    let rest = path.strip_prefix(place.trim_end_matches('/'))?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
+    relative(path, place, CaseFolding::Exact)
 }
 
 fn normal(path: &str) -> String {

@@ -2,6 +2,7 @@
 //! that its copies share wherever they were applied.
 
 use sprag_base::digest::Digest;
+use sprag_base::unified_diff::Hunk;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {
@@ -50,11 +51,10 @@ pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
             file.old = named(name, b"a/");
         } else if let Some(name) = line.strip_prefix(b"+++ ") {
             file.new = named(name, b"b/");
-        } else if let Some((old, new)) = line.strip_prefix(b"@@ -").and_then(spans) {
+        } else if let Some(Hunk { old_start, old_count, new_start, new_count }) = Hunk::parse(line) {
             // Counted, so that no line of a file passes for one of the diff.
-            let mut hunk =
-                CommitHunk { old_start: old.0, removed: Vec::new(), new_start: new.0, added: Vec::new() };
-            while hunk.removed.len() < old.1 || hunk.added.len() < new.1 {
+            let mut hunk = CommitHunk { old_start, removed: Vec::new(), new_start, added: Vec::new() };
+            while hunk.removed.len() < old_count || hunk.added.len() < new_count {
                 match lines.next().and_then(<[u8]>::split_first) {
                     Some((b'-', text)) => hunk.removed.push(text.to_vec()),
                     Some((b'+', text)) => hunk.added.push(text.to_vec()),
@@ -76,18 +76,6 @@ pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
 fn named(name: &[u8], prefix: &[u8]) -> Option<String> {
     let name = name.strip_suffix(b"\t").unwrap_or(name);
     String::from_utf8(name.strip_prefix(prefix)?.to_vec()).ok()
-}
-
-/// `12,3 +14,0 @@ fn x()` after `@@ -`.
-fn spans(text: &[u8]) -> Option<((usize, usize), (usize, usize))> {
-    let text = String::from_utf8_lossy(text);
-    let (old, rest) = text.split_once(" +")?;
-    let (new, _) = rest.split_once(" @@")?;
-    let span = |text: &str| match text.split_once(',') {
-        Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
-        None => Some((text.parse().ok()?, 1)),
-    };
-    Some((span(old)?, span(new)?))
 }
 
 /// The same for all copies of a change, wherever in its files it was applied. `None`: it changes no line.

@@ -2,6 +2,7 @@
 
 use sprag_base::redact;
 use sprag_base::text::Text;
+use sprag_base::unified_diff::Hunk;
 
 use crate::facts::{StagedFault, StagedFinding};
 
@@ -17,7 +18,7 @@ type LineFilter<'a> = &'a dyn Fn(&StagedFinding) -> bool;
 pub fn in_diff(diff: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
     let mut file = StagedFile::new("", minds);
     let mut found = Vec::new();
-    let (mut removed, mut added) = (0u32, 0u32);
+    let (mut removed, mut added) = (0usize, 0usize);
     for line in diff.split(|&byte| byte == b'\n') {
         match line.first() {
             // Within a hunk every line is content, whatever it looks like.
@@ -27,9 +28,9 @@ pub fn in_diff(diff: &[u8], minds: LineFilter<'_>) -> Vec<StagedFinding> {
                 file.line(&line[1..], &mut found);
             }
             Some(b'@') => {
-                if let Some(hunk) = hunk(line) {
-                    (removed, added) = (hunk.removed, hunk.added);
-                    file.number = hunk.start;
+                if let Some(hunk) = Hunk::parse(line) {
+                    (removed, added) = (hunk.old_count, hunk.new_count);
+                    file.number = u32::try_from(hunk.new_start).unwrap_or(u32::MAX);
                 }
             }
             Some(b'+') => {
@@ -110,28 +111,6 @@ impl StagedFile<'_> {
             find(number, StagedFault::Secret { kind: Text::from(kind) });
         }
     }
-}
-
-struct StagedHunk {
-    removed: u32,
-    added: u32,
-    start: u32,
-}
-
-/// `@@ -1,2 +3,4 @@`
-fn hunk(line: &[u8]) -> Option<StagedHunk> {
-    let text = String::from_utf8_lossy(line);
-    let mut words = text.split(' ');
-    let (mark, old, new) = (words.next()?, words.next()?, words.next()?);
-    let range = |text: &str| -> Option<(u32, u32)> {
-        match text.split_once(',') {
-            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
-            None => Some((text.parse().ok()?, 1)),
-        }
-    };
-    let (_, removed) = range(old.strip_prefix('-')?)?;
-    let (start, added) = range(new.strip_prefix('+')?)?;
-    (mark == "@@").then_some(StagedHunk { removed, added, start })
 }
 
 /// `b/path`, quoted where it has characters that would confuse.

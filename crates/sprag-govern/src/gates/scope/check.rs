@@ -1,6 +1,7 @@
 //! Whether what a call would change is in the scope of an intent: as it is named, and where links lead.
 
 use sprag_base::glob::CaseFolding;
+use sprag_base::path as base_path;
 use sprag_base::text::Text;
 use sprag_intent::{Intent, ScopeFacts, ScopedPath, WriteReach};
 
@@ -88,16 +89,8 @@ pub(crate) fn named(intents: &ScopeFacts) -> Vec<String> {
 
 /// A path seen from the worktree; none if it is out of it.
 pub fn relative(path: &str, intents: &ScopeFacts) -> Option<String> {
-    let below = intents.roots.iter().filter(|root| !root.is_empty()).find_map(|root| {
-        let root = root.trim_end_matches('/');
-        let start = path.get(..root.len())?;
-        let is_root = match intents.folding {
-            CaseFolding::Exact => start == root,
-            CaseFolding::Folded => start.to_lowercase() == root.to_lowercase(),
-        };
-        let rest = &path[root.len()..];
-        (is_root && (rest.is_empty() || rest.starts_with('/'))).then(|| rest.trim_start_matches('/'))
-    });
+    let mut roots = intents.roots.iter().filter(|root| !root.is_empty());
+    let below = roots.find_map(|root| base_path::relative(path, root, intents.folding));
     below.map(str::to_owned)
 }
 

@@ -1,7 +1,8 @@
 //! Links that a command makes itself. What is written through one comes to lie elsewhere, and a second name of a
 //! file is that file.
 
-use sprag_base::path::absolute;
+use sprag_base::glob::CaseFolding;
+use sprag_base::path::{absolute, relative};
 use sprag_shell::{Command, PathUse, Script, Word, WorkingDir};
 
 use super::targets::{TargetKind, WriteTarget, place_of, unknown};
@@ -46,8 +47,9 @@ pub(crate) fn follow(script: &Script, input: &Input, wanted: &mut Vec<WriteTarge
     let through = |wanted: &WriteTarget| match wanted {
         WriteTarget::At { named, dir, by, kind } if !LINKING.contains(&by.as_str()) => {
             let path = absolute(dir, named);
-            let link = links.iter().find(|link| below(&path, &link.at).is_some())?;
-            let named = format!("{}{}", link.to, below(&path, &link.at)?);
+            let inside = |link: &MadeLink| relative(&path, &link.at, CaseFolding::Exact).map(str::to_owned);
+            let (link, rest) = links.iter().find_map(|link| Some((link, inside(link)?)))?;
+            let named = if rest.is_empty() { link.to.clone() } else { format!("{}/{rest}", link.to) };
             Some(WriteTarget::At { named, dir: dir.clone(), by: by.clone(), kind: kind.clone() })
         }
         _ => None,
@@ -103,9 +105,4 @@ fn pairs(sources: &[PathUse], places: &[PathUse], input: &Input) -> Option<Vec<M
         }
     }
     Some(links)
-}
-
-/// What a path has beyond another, if it is that or below it.
-fn below<'a>(path: &'a str, place: &str) -> Option<&'a str> {
-    path.strip_prefix(place).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,5 +1,6 @@
 //! Which files a patch would change, by its own text: at hand, or in a file that is there before the call.
 
+use sprag_base::unified_diff::Hunk;
 use sprag_shell::{Command, Script, StdinSource, Word, WorkingDir};
 
 use super::targets::{TargetKind, WriteTarget, place_of, unknown};
@@ -144,8 +145,9 @@ pub(super) fn files(text: &str, strip: usize) -> Option<Vec<String>> {
             }
             continue;
         }
-        if let Some(counts) = line.strip_prefix("@@ -") {
-            (old, new) = hunk(counts)?;
+        if line.starts_with("@@ -") {
+            let hunk = Hunk::parse(line.as_bytes())?;
+            (old, new) = (hunk.old_count, hunk.new_count);
         } else if let Some(names) = line.strip_prefix("diff --git ") {
             if is_pending || names.contains('"') {
                 return None;
@@ -178,14 +180,6 @@ pub(super) fn files(text: &str, strip: usize) -> Option<Vec<String>> {
 }
 
 const MOVES: &[&str] = &["rename from ", "rename to ", "copy from ", "copy to "];
-
-/// `1,2 +3,4 @@`: how many lines of either side follow.
-fn hunk(counts: &str) -> Option<(usize, usize)> {
-    let (old, rest) = counts.split_once(" +")?;
-    let (new, _) = rest.split_once(" @@")?;
-    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
-    Some((count(old)?, count(new)?))
-}
 
 /// Two names of the same length; names with blanks are told apart in no other way.
 fn halves(names: &str) -> Option<(&str, &str)> {

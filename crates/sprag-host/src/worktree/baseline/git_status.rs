@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use memchr::memmem;
+use sprag_base::unified_diff::Hunk;
 
 use super::todo_marks::{self, MarkedLine};
 use crate::git::quoted_path::unquote;
@@ -42,8 +42,8 @@ pub(crate) fn parse(text: &[u8]) -> GitStatus {
         } else if line == SEPARATOR {
             // What comes before it compares the index with HEAD, which is none of our questions.
             diffs(&mut lines, &mut status);
-        } else if let Some(header) = line.strip_prefix(b"@@ ") {
-            skip_hunk(&mut lines, header);
+        } else if let Some(heading) = Hunk::parse(line) {
+            skip_hunk(&mut lines, heading);
         } else if !line.is_empty() {
             list = match line {
                 b"Untracked files:" => StatusList::Untracked,
@@ -92,10 +92,10 @@ fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut GitStatus)
             path.take().map(|path| status.changed.remove(&path));
         } else if line.starts_with(b"diff ") || line.starts_with(b"* Unmerged path ") {
             path = None;
-        } else if let Some(header) = line.strip_prefix(b"@@ ") {
+        } else if let Some(heading) = Hunk::parse(line) {
             match path.as_ref().and_then(|path| status.changed.get_mut(path)) {
-                Some(change) => hunk(lines, header, change),
-                None => skip_hunk(lines, header),
+                Some(change) => hunk(lines, heading, change),
+                None => skip_hunk(lines, heading),
             }
         }
     }
@@ -113,10 +113,8 @@ fn both_names(text: &[u8]) -> Option<Vec<u8>> {
     (!name.is_empty() && rest.strip_prefix(b" w/") == Some(name)).then(|| name.to_vec())
 }
 
-fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8], change: &mut StatusChange) {
-    let Some(StatusHunk { mut old, mut new, mut at }) = StatusHunk::parse(header) else {
-        return;
-    };
+fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, heading: Hunk, change: &mut StatusChange) {
+    let (mut old, mut new, mut at) = (heading.old_count, heading.new_count, heading.new_start);
     while old > 0 || new > 0 {
         let Some(line) = lines.next() else {
             return;
@@ -143,30 +141,8 @@ fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8], change: &
     }
 }
 
-fn skip_hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, header: &[u8]) {
-    hunk(lines, header, &mut StatusChange::default());
-}
-
-struct StatusHunk {
-    old: u64,
-    new: u64,
-    /// Where the new lines start.
-    at: u64,
-}
-
-impl StatusHunk {
-    /// `-1,2 +3,4 @@ ..`, where a count of one is left out.
-    fn parse(header: &[u8]) -> Option<StatusHunk> {
-        let end = memmem::find(header, b" @@")?;
-        let (old, new) = std::str::from_utf8(&header[..end]).ok()?.split_once(' ')?;
-        let range = |text: &str| {
-            let (at, count) = text.split_once(',').unwrap_or((text, "1"));
-            Some((at.parse::<u64>().ok()?, count.parse::<u64>().ok()?))
-        };
-        let (_, old) = range(old.strip_prefix('-')?)?;
-        let (at, new) = range(new.strip_prefix('+')?)?;
-        Some(StatusHunk { old, new, at })
-    }
+fn skip_hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, heading: Hunk) {
+    hunk(lines, heading, &mut StatusChange::default());
 }
 
 fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
