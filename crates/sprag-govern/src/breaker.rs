@@ -15,7 +15,7 @@ use sprag_base::settings::{SettingKey, SettingSection, Tighten};
 use sprag_base::time::Timestamp;
 
 use crate::event::PromptAuthor;
-use crate::records::event::{EventRecord, RecordedEvent, RecordedPrompt, RulingName};
+use crate::event_records::{EventRecord, RecordedEvent, RecordedPrompt, RulingName};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BreakerSettings {

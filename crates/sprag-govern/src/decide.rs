@@ -14,9 +14,9 @@ use crate::event::{
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::before::{Before, Prepared};
 use crate::gates::{self, Answers, OnFault, Questions, RecordEffect, StepCx};
+use crate::obligation::records::DebtRecord;
 use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
-use crate::records::debt::DebtRecord;
 use crate::session::{OwedDuty, ReleasedDuty, Session};
 use crate::session_facts::{Process, SessionFacts};
 use crate::settings::GovernSettings;

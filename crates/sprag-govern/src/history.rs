@@ -10,10 +10,10 @@ use sprag_base::time::Timestamp;
 use sprag_intent::IntentRecord;
 use sprag_memory::records::MemoryRecord;
 
+use crate::event_records::{EventRecord, RecordedEvent, RecordedRuling, RulingName};
+use crate::gates::records::GateRecord;
 use crate::obligation::OpenDebt;
-use crate::records::debt::DebtRecord;
-use crate::records::event::{EventRecord, RecordedEvent, RecordedRuling, RulingName};
-use crate::records::gate::GateRecord;
+use crate::obligation::records::DebtRecord;
 
 /// `sprag status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,15 +5,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use sprag_base::digest::Digest;
 use sprag_base::record::{Projection, Record};
 use sprag_base::record_kinds::TypedRecord as _;
-use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
+use sprag_base::{records, redact};
 use sprag_policy::call::{InputCompleteness, ToolCall};
 
 use crate::event::Input;
-use crate::records::gate::GateRecord;
 
 /// What came of asking it.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +89,29 @@ pub fn question(input: &Input, call: &ToolCall) -> Option<Vec<u8>> {
         .filter(|question| question.len() <= QUESTION && call.whole == InputCompleteness::Yes)
 }
 
+records! {
+    /// Records of the judge.
+    pub enum JudgeRecord {
+        Answered(JudgeAnswerRecord) = "judge.answered",
+        Failed(JudgeFailureRecord) = "judge.failed",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeAnswerRecord {
+    pub call: Digest,
+    #[serde(flatten)]
+    pub answer: JudgeAnswer,
+    pub ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JudgeFailureRecord {
+    pub call: Digest,
+    pub what: Text<200>,
+    pub ms: u64,
+}
+
 /// Failures in a row after which it is left alone.
 const FAILURES: u32 = 3;
 /// For how long; then one question is tried.
@@ -114,23 +137,20 @@ impl Projection for Reliability {
     const KINDS: &'static [&'static str] = &["judge."];
 
     fn apply(&mut self, record: &Record) {
-        match GateRecord::read(record) {
-            Some(GateRecord::JudgeAnswered(_)) => *self = Reliability::default(),
-            Some(GateRecord::JudgeFailed(_)) => {
+        match JudgeRecord::read(record) {
+            Some(JudgeRecord::Answered(_)) => *self = Reliability::default(),
+            Some(JudgeRecord::Failed(_)) => {
                 self.failures = self.failures.saturating_add(1);
                 self.last = Some(record.at);
             }
-            _ => {}
+            None => {}
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sprag_base::digest::Digest;
-
     use super::*;
-    use crate::records::gate::{JudgeAnswerRecord, JudgeFailureRecord};
 
     #[test]
     fn only_an_answer_in_form_is_one() {
@@ -158,7 +178,7 @@ mod tests {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
         let call = Digest::hash_parts(["call"]);
         let failed = JudgeFailureRecord { call, what: Text::from("it was killed"), ms: 1 };
-        let failed = |seconds: i64| GateRecord::JudgeFailed(failed.clone()).record(at(seconds));
+        let failed = |seconds: i64| JudgeRecord::Failed(failed.clone()).record(at(seconds));
         let answer = JudgeAnswer::parse(br#"{"decision": "allow", "confidence": 1}"#).unwrap();
         let mut judge = Reliability::default();
         judge.apply(&failed(1));
@@ -168,7 +188,7 @@ mod tests {
         assert!(!judge.may_be_asked(at(62)) && judge.may_be_asked(at(63)));
         judge.apply(&failed(63));
         assert!(!judge.may_be_asked(at(100)));
-        judge.apply(&GateRecord::JudgeAnswered(JudgeAnswerRecord { call, answer, ms: 1 }).record(at(130)));
+        judge.apply(&JudgeRecord::Answered(JudgeAnswerRecord { call, answer, ms: 1 }).record(at(130)));
         assert!(judge.may_be_asked(at(131)));
     }
 }

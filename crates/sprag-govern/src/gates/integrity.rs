@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::facts::{ConflictMarker, SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation, OpenDebt};
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
 use crate::verdict::Vote;
 

@@ -4,6 +4,7 @@
 pub mod before;
 #[cfg(test)]
 mod fixture;
+pub mod records;
 
 use std::fmt::Debug;
 
@@ -19,9 +20,9 @@ use sprag_memory::destination::Destination;
 use crate::event::{EventKind, Input};
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::before::{Before, Prepared};
+use crate::gates::records::GateEffect;
 use crate::obligation::Obligation;
-use crate::records::GateEffect;
-use crate::records::debt::{DebtIds, DebtRecord};
+use crate::obligation::records::{DebtIds, DebtRecord};
 use crate::session_facts::{SessionFacts, part, read_json_into};
 use crate::verdict::Vote;
 

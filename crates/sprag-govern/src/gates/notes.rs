@@ -10,7 +10,7 @@ use crate::event::{Event, StartSource};
 use crate::facts::SharedNeeds;
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::Debt;
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::verdict::Vote;
 
 /// Lines a session start may cost.

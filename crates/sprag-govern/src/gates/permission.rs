@@ -9,12 +9,11 @@ use sprag_base::settings::{SettingKey, SettingName, SettingSection, Tighten};
 use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleDecision, RuleFilter, RuleSet, RuleVerdict, Subject};
 
-use crate::records::gate::{GateRecord, JudgeAnswerRecord, JudgeFailureRecord};
 use crate::approval::{ApprovalAnswer, RefusedCall, RefusedCalls, digest_of};
 use crate::event::{Event, EventKind, Input};
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx, OnFault};
-use crate::judge::{JudgeAnswer, JudgeResult, Opinion};
+use crate::judge::{JudgeAnswer, JudgeAnswerRecord, JudgeFailureRecord, JudgeRecord, JudgeResult, Opinion};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::verdict::Vote;
@@ -266,13 +265,13 @@ fn opinion(cx: &mut GateCx<'_, PermissionGate>, call: Digest) -> Vote {
         None | Some(JudgeResult::Unasked { .. }) => Vote::Pass,
         Some(JudgeResult::Failed { what, millis }) => {
             let failure = JudgeFailureRecord { call, what: what.clone(), ms: *millis };
-            cx.log(GateRecord::JudgeFailed(failure));
+            cx.log(JudgeRecord::Failed(failure));
             Vote::Pass
         }
         Some(JudgeResult::Answered { answer, millis }) => {
             let JudgeAnswer { decision, confidence, reason } = answer;
             let answered = JudgeAnswerRecord { call, answer: answer.clone(), ms: *millis };
-            cx.log(GateRecord::JudgeAnswered(answered));
+            cx.log(JudgeRecord::Answered(answered));
             let told = || Reason::new("judge", format!("the judge: {reason}"), "ask the user");
             match decision {
                 _ if *confidence < cx.settings.judge_confidence => Vote::Pass,

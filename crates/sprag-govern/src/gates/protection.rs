@@ -11,7 +11,7 @@ use sprag_base::text::{Text, quoted};
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect};
 use sprag_shell::{Carrier, Command, Script, Word, WorkingDir};
 
-use crate::records::gate::{DamagedFiles, GateRecord};
+use crate::gates::records::{DamagedFiles, GateRecord};
 use crate::event::{Event, EventKind, Input};
 use crate::facts::{ProtectedDamage, SharedFacts, WriteEffect, WrittenPath};
 use crate::gates::before::Before;

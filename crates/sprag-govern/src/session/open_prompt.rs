@@ -8,7 +8,7 @@ use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_policy::call;
 
-use crate::records::event::{EventRecord, RecordedEvent, RulingName};
+use crate::event_records::{EventRecord, RecordedEvent, RulingName};
 
 /// A client tells so that it shows such a question, some seconds after it was asked.
 const SHOWN: &str = "permission_prompt";

@@ -11,7 +11,7 @@ use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
-use sprag_govern::records::event::{RecordedCall, RecordedEvent};
+use sprag_govern::event_records::{RecordedCall, RecordedEvent};
 use sprag_memory::learning::{Learning, LearningReaders, LearningScope};
 
 use crate::mcp::token;

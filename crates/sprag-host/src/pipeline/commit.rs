@@ -5,7 +5,7 @@ use std::io;
 use sprag_base::record::Record;
 use sprag_govern::event::Input;
 use sprag_govern::gates::RecordEffect;
-use sprag_govern::records::gate::{GateRecord, WarningRecord};
+use sprag_govern::gates::records::{GateRecord, WarningRecord};
 use sprag_govern::session::Session;
 use sprag_memory::destination::Destination;
 

@@ -4,7 +4,7 @@ use sprag_base::record::Record;
 use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_govern::event::{BackgroundWork, Event, Input, StopRequest};
-use sprag_govern::records::event::{
+use sprag_govern::event_records::{
     ClientNotice, CompletingTask, EndedSession, EventRecord, NoDetails, Observation, RecordedCall,
     RecordedEvent, RecordedPrompt, RecordedRuling, RecordedStop, RefusalCode, ReportedAnswer,
     ReportedDecision, ReportedDone, ReportedIntent, ReportedOutcome, ReportedReflection, ReportedSkip,

@@ -16,8 +16,8 @@ use sprag_base::record::Record;
 use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Actor, Event, Input, Presence};
+use sprag_govern::gates::records::{GateRecord, WarningRecord};
 use sprag_govern::reason::Reason;
-use sprag_govern::records::gate::{GateRecord, WarningRecord};
 use sprag_govern::report::Report;
 use sprag_govern::verdict::Ruling;
 

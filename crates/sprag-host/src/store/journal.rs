@@ -19,7 +19,7 @@ use sprag_base::digest::Digest;
 use sprag_base::ids::SessionId;
 use sprag_base::record::{self, Record};
 use sprag_base::time::Timestamp;
-use sprag_govern::records::event::{JournalSnapshot, SnapshotRecord};
+use sprag_govern::event_records::{JournalSnapshot, SnapshotRecord};
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use sprag_base::record::Record;
 use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
-use sprag_govern::records::event::{EventRecord, RecordedCall, RecordedEvent, RulingName};
+use sprag_govern::event_records::{EventRecord, RecordedCall, RecordedEvent, RulingName};
 use sprag_policy::call::ToolEffect;
 use sprag_shell::{Command, Script, ShellStart, Word};
 

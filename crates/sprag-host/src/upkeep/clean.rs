@@ -9,8 +9,8 @@ use std::{fs, io};
 use sprag_base::ids::SessionId;
 use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::time::Timestamp;
+use sprag_govern::obligation::records::DebtRecord;
 use sprag_govern::obligation::{Debt, DebtCause};
-use sprag_govern::records::debt::DebtRecord;
 use sprag_govern::session::Session;
 
 use crate::store::journal::{self, Journal};

@@ -6,7 +6,7 @@ use sprag_base::record::Record;
 use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
-use sprag_govern::records::event::{EventRecord, RecordedEvent, RulingName};
+use sprag_govern::event_records::{EventRecord, RecordedEvent, RulingName};
 use sprag_memory::recall::exposure::{Exposures, LOST_SECONDS, SessionEnd};
 use sprag_memory::records::{LearningIds, MemoryRecord};
 

@@ -8,7 +8,7 @@ use std::{fs, io};
 use sprag_base::ids::SessionId;
 use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
-use sprag_govern::records::event::RecordedEvent;
+use sprag_govern::event_records::RecordedEvent;
 use sprag_host::git::{self, refs};
 use sprag_host::store::{Store, journal, lock_within};
 use sprag_host::sys::disk::{self, Disk};

@@ -8,7 +8,7 @@ use sprag_base::text::{Text, one_line, quoted, shell_word};
 use super::{CommitGate, NAMED, Settings, applies};
 use crate::gates::GateCx;
 use crate::obligation::{Duty, Obligation};
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
 use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;

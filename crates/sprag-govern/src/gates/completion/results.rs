@@ -10,10 +10,10 @@ use sprag_memory::lesson;
 use sprag_memory::records::MemoryRecord;
 
 use super::{Answer, BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Unmet};
-use crate::records::gate::{GateRecord, VerifiedCheck, VerifiedChecks};
+use crate::gates::records::{GateRecord, VerifiedCheck, VerifiedChecks};
 use crate::gates::GateCx;
 use crate::obligation::{Debt, Duty};
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::verdict::Vote;
 
 /// Kept of every verification.

@@ -7,7 +7,7 @@ use sprag_check::{CheckRan, CompletionCheck, Results};
 use sprag_policy::call::{InputCompleteness as All, ToolRow};
 
 use super::*;
-use crate::records::GateEffect;
+use crate::gates::records::GateEffect;
 use crate::decide;
 use crate::event::StopRequest;
 use crate::facts::TodoMark;

@@ -5,7 +5,7 @@ use sprag_memory::recall::{LearningChange, Recalled};
 
 use super::*;
 use crate::event::Input;
-use crate::records::GateEffect;
+use crate::gates::records::GateEffect;
 use crate::gates::RecordEffect;
 use crate::gates::fixture::StepFixture;
 

@@ -21,7 +21,7 @@ use super::{Candidates, ReflectionGate, ReflectionState};
 use crate::event::Actor;
 use crate::gates::GateCx;
 use crate::obligation::Duty;
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
 use crate::trackers::Ticket;
 use crate::verdict::Vote;

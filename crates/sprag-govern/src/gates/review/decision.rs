@@ -6,14 +6,14 @@ use sprag_base::redact;
 use sprag_base::text::Text;
 
 use crate::gates::review::history::ReviewDecisionRecord;
-use crate::records::gate::{DecidedReview, GateRecord, ReviewCause};
+use crate::gates::records::{DecidedReview, GateRecord, ReviewCause};
 use crate::gates::GateCx;
 use crate::gates::review::case::{
     self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
 };
 use crate::gates::review::{ReviewGate, ReviewState, close, messages};
 use crate::obligation::Duty;
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
 use crate::report::{ReviewDecision, ReviewResult};
 use crate::verdict::Vote;

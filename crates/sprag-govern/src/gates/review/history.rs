@@ -10,7 +10,7 @@ use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::records::gate::{DecidedReview, GateRecord};
+use crate::gates::records::{DecidedReview, GateRecord};
 use crate::gates::review::case::AttemptOutcome;
 use crate::report::ReviewResult;
 

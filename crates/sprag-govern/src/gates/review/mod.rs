@@ -25,7 +25,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_policy::call::{ToolCall, ToolEffect};
 
-use crate::records::gate::{GateRecord, ReviewAttemptRecord};
+use crate::gates::records::{GateRecord, ReviewAttemptRecord};
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
 use crate::facts::{SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx};

@@ -16,7 +16,7 @@ use crate::approval::digest_of;
 use crate::event::{Event, Input};
 use crate::gates::GateCx;
 use crate::obligation::{Duty, Obligation};
-use crate::records::debt::DebtRecord;
+use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
 use crate::verdict::Vote;
 

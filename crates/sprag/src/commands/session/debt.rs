@@ -4,8 +4,8 @@ use serde_json::json;
 
 use sprag_base::record::RecordAuthor;
 use sprag_base::text::{Text, shell_word};
+use sprag_govern::obligation::records::{ClearedDebts, DebtRecord};
 use sprag_govern::obligation::{Debt, Debts, Duty};
-use sprag_govern::records::debt::{ClearedDebts, DebtRecord};
 use sprag_host::store::{new_record, projections};
 use sprag_host::sys::disk::RealDisk;
 

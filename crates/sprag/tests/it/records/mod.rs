@@ -14,14 +14,14 @@ use sprag_base::record as log;
 use sprag_base::record::{Projection, Record};
 use sprag_base::record_kinds::TypedRecord;
 use sprag_govern::event::EventKind;
+use sprag_govern::event_records::{EventRecord, SnapshotRecord};
 use sprag_govern::gates;
+use sprag_govern::gates::records::GateRecord;
 use sprag_govern::gates::review::history::Reviews;
 use sprag_govern::history::{self, SessionList};
-use sprag_govern::judge::Reliability;
+use sprag_govern::judge::{JudgeRecord, Reliability};
 use sprag_govern::obligation::Debts;
-use sprag_govern::records::debt::DebtRecord;
-use sprag_govern::records::event::{EventRecord, SnapshotRecord};
-use sprag_govern::records::gate::GateRecord;
+use sprag_govern::obligation::records::DebtRecord;
 use sprag_govern::session::{Session, UnreadableParts};
 use sprag_host::store::journal;
 use sprag_host::sys::locations::Locations;
@@ -214,8 +214,14 @@ fn every_kind_of_record_that_the_sources_name_has_a_line() {
     for other in ["dev.sprag", "greetings.txt"] {
         assert!(named.remove(other), "`{other}` is gone");
     }
-    let typed =
-        [IntentRecord::KINDS, DebtRecord::KINDS, ChangeRecord::KINDS, MemoryRecord::KINDS, GateRecord::KINDS];
+    let typed = [
+        IntentRecord::KINDS,
+        DebtRecord::KINDS,
+        ChangeRecord::KINDS,
+        MemoryRecord::KINDS,
+        GateRecord::KINDS,
+        JudgeRecord::KINDS,
+    ];
     named.extend(typed.concat().into_iter().map(str::to_owned));
     let logged = logged();
     assert_eq!(kinds_of(&logged), named.iter().map(String::as_str).collect());
@@ -236,6 +242,7 @@ fn retyped(record: &Record) -> Option<Record> {
         written::<ChangeRecord>,
         written::<MemoryRecord>,
         written::<GateRecord>,
+        written::<JudgeRecord>,
         written::<EventRecord>,
         written::<SnapshotRecord>,
     ];

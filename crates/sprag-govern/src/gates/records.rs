@@ -1,18 +1,76 @@
 //! The records that gates leave, besides those of another domain.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use sprag_base::digest::Digest;
 use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::records;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_check::{CheckStatus, Profile};
+use sprag_intent::IntentRecord;
+use sprag_memory::records::MemoryRecord;
+use sprag_trace::ChangeRecord;
 
 use crate::facts::ProtectedDamage;
 use crate::gates::review::case::{AttemptOutcome, GatedCall, ReviewTrigger};
 use crate::gates::review::history::ReviewDecisionRecord;
-use crate::judge::JudgeAnswer;
+use crate::judge::JudgeRecord;
+use crate::obligation::records::DebtRecord;
+
+/// A record that a gate asks for, of whichever domain.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GateEffect {
+    Gate(GateRecord),
+    Judge(JudgeRecord),
+    Debt(DebtRecord),
+    Intent(IntentRecord),
+    Memory(MemoryRecord),
+    Change(Box<ChangeRecord>),
+}
+
+impl GateEffect {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            GateEffect::Gate(record) => record.kind(),
+            GateEffect::Judge(record) => record.kind(),
+            GateEffect::Debt(record) => record.kind(),
+            GateEffect::Intent(record) => record.kind(),
+            GateEffect::Memory(record) => record.kind(),
+            GateEffect::Change(record) => record.kind(),
+        }
+    }
+
+    pub fn body(&self) -> Value {
+        match self {
+            GateEffect::Gate(record) => record.body(),
+            GateEffect::Judge(record) => record.body(),
+            GateEffect::Debt(record) => record.body(),
+            GateEffect::Intent(record) => record.body(),
+            GateEffect::Memory(record) => record.body(),
+            GateEffect::Change(record) => record.body(),
+        }
+    }
+}
+
+/// A domain whose records a gate may ask for.
+macro_rules! effects {
+    ($($record:ident => $variant:ident),+ $(,)?) => {
+        $(impl From<$record> for GateEffect {
+            fn from(record: $record) -> GateEffect {
+                GateEffect::$variant(record)
+            }
+        })+
+    };
+}
+
+effects! { GateRecord => Gate, JudgeRecord => Judge, DebtRecord => Debt, IntentRecord => Intent, MemoryRecord => Memory }
+
+impl From<ChangeRecord> for GateEffect {
+    fn from(record: ChangeRecord) -> GateEffect {
+        GateEffect::Change(Box::new(record))
+    }
+}
 
 records! {
     /// Records of the gates.
@@ -22,8 +80,6 @@ records! {
         ReviewAttempt(ReviewAttemptRecord) = "review.attempt",
         /// An approval let a call pass.
         ReviewUsed(UsedApproval) = "review.used",
-        JudgeAnswered(JudgeAnswerRecord) = "judge.answered",
-        JudgeFailed(JudgeFailureRecord) = "judge.failed",
         /// A call changed files that guard the agent.
         Damaged(DamagedFiles) = "protection.damaged",
         /// The checks ran.
@@ -63,21 +119,6 @@ pub struct UsedApproval {
     pub rule: String,
     pub review: Text<16>,
     pub tree: Text<64>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JudgeAnswerRecord {
-    pub call: Digest,
-    #[serde(flatten)]
-    pub answer: JudgeAnswer,
-    pub ms: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JudgeFailureRecord {
-    pub call: Digest,
-    pub what: Text<200>,
-    pub ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -135,9 +176,7 @@ impl GateRecord {
             GateRecord::Verified(verified) => verified.describe(),
             GateRecord::Observed(words) => format!("{who} noted: {}", one_line(words.note.as_str())),
             GateRecord::Warned(warning) => format!("sprag warned: {}", one_line(&warning.what)),
-            GateRecord::JudgeAnswered(_) | GateRecord::JudgeFailed(_) | GateRecord::Damaged(_) => {
-                format!("`{}`", self.kind())
-            }
+            GateRecord::Damaged(_) => format!("`{}`", self.kind()),
         }
     }
 }

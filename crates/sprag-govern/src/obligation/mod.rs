@@ -1,5 +1,7 @@
 //! What must be true before a turn may end, and what is left when it ended anyway.
 
+pub mod records;
+
 use serde::{Deserialize, Serialize};
 
 use sprag_base::digest::Digest;
@@ -9,8 +11,8 @@ use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
+use crate::obligation::records::{ClearedDebts, DebtIds, DebtRecord};
 use crate::reason::Reason;
-use crate::records::debt::{ClearedDebts, DebtIds, DebtRecord};
 
 /// Something owed before a stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
