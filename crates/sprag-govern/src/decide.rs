@@ -17,6 +17,7 @@ use crate::gates::{self, Answers, OnFault, Questions, RecordEffect, StepCx};
 use crate::obligation::records::DebtRecord;
 use crate::obligation::{Debt, DebtCause, Obligation};
 use crate::reason::Reason;
+use crate::report::ReportOutcome;
 use crate::session::{OwedDuty, ReleasedDuty, Session};
 use crate::session_facts::{Process, SessionFacts};
 use crate::settings::GovernSettings;
@@ -32,6 +33,8 @@ pub struct Step {
     pub verdict: Verdict,
     pub effects: Vec<RecordEffect>,
     pub weight: Durability,
+    /// What came of a report, where its gate says so.
+    pub outcome: Option<ReportOutcome>,
 }
 
 /// Whether the record of this step must be on disk before the client hears the verdict.
@@ -97,6 +100,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     let before = session.stops.clone();
     take_note(&mut session, input, facts);
     let mut effects = Vec::new();
+    let mut outcome = None;
     let mut verdict = Verdict::default();
     let ungoverned = is_unasked(&session, input);
     let open = open_before_report(&session, input);
@@ -109,6 +113,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
             prepared,
             settings: &policy.gates,
             effects: &mut effects,
+            outcome: &mut outcome,
         });
         // What a gate could not see it looks for again, whether or not there is more of it by then.
         is_judged &= !votes.iter().any(|(_, vote)| *vote == Vote::Unsure);
@@ -127,6 +132,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
             prepared,
             settings: &policy.gates,
             effects: &mut effects,
+            outcome: &mut outcome,
         });
     }
     discharge(&mut session, &open, input);
@@ -144,7 +150,7 @@ pub fn decide(mut session: Session, input: &Input, facts: &DecisionFacts, policy
     }
     let binding = verdict.ruling != Ruling::Pass || session.stops != before || !effects.is_empty();
     let weight = if binding { Durability::Binding } else { Durability::Telemetry };
-    Step { session, verdict, effects, weight }
+    Step { session, verdict, effects, weight, outcome }
 }
 
 /// The answer when Sprag itself failed at an event: the strictest of what its gates declare. `raw` is

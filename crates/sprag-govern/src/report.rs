@@ -6,7 +6,9 @@ use sprag_base::redact;
 use sprag_base::text::Text;
 use sprag_intent::DeclaredClass;
 use sprag_memory::answers::AnsweredQuestion;
+use sprag_memory::learning::{self, Submission, SubmissionError};
 use sprag_memory::records::Decider;
+use sprag_memory::records::SimilarLearning;
 use sprag_memory::write_gate::SimilarResolution;
 
 /// What somebody told us through a command of ours.
@@ -35,9 +37,9 @@ pub enum Report {
         /// What it meant when they were.
         fingerprint: Text<64>,
     },
-    /// What was learned, as JSON: a submission of candidates. It is read again here, whoever sent it.
+    /// What was learned: a submission of candidates. It is read again here, whoever sent it.
     Reflected {
-        submission: String,
+        submission: ReportedSubmission,
         /// Names for what is accepted, one for each candidate.
         ids: Vec<Text<64>>,
         /// What to do with those that resemble something known. With no submission: with those that wait.
@@ -80,6 +82,79 @@ pub enum Report {
     ReviewerEnded {
         token: Text<80>,
     },
+}
+
+/// A submission of candidates, read once. It is written as the JSON text that it came as.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct ReportedSubmission {
+    text: String,
+    read: Result<Submission, SubmissionError>,
+}
+
+impl From<String> for ReportedSubmission {
+    fn from(text: String) -> ReportedSubmission {
+        ReportedSubmission { read: learning::submission(&text), text }
+    }
+}
+
+impl From<ReportedSubmission> for String {
+    fn from(submission: ReportedSubmission) -> String {
+        submission.text
+    }
+}
+
+impl ReportedSubmission {
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Reports whether it brings nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    pub fn read(&self) -> Result<&Submission, &SubmissionError> {
+        self.read.as_ref()
+    }
+}
+
+/// What came of a report, for the command that sent it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReportOutcome {
+    Reflected(Reflected),
+}
+
+/// What became of the candidates of a submission.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reflected {
+    /// New learnings, and those that a candidate became part of.
+    pub kept: Vec<KeptLearning>,
+    pub rejected: Vec<RejectedItem>,
+    /// Candidates that wait for a word, with what they resemble.
+    pub similar: Vec<SimilarLearning>,
+    /// What was handed in before, under the name that it has.
+    pub repeated: Vec<RepeatedCandidate>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KeptLearning {
+    pub id: Text<64>,
+    pub summary: Text<200>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RejectedItem {
+    pub index: u32,
+    pub stage: Text<32>,
+    pub reason: Text<1000>,
+}
+
+/// A candidate that says what a learning says already.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RepeatedCandidate {
+    pub index: u32,
+    pub learning: KeptLearning,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -190,5 +265,23 @@ impl Report {
             | Report::ReviewerStarted { .. }
             | Report::ReviewerEnded { .. } => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As version 0.1 left it in an inbox.
+    #[test]
+    fn a_report_of_an_older_version_is_read_and_written_alike() {
+        let left = r#"{"reflected":{"submission":"{\"candidates\":[{\"summary\":3}]}","ids":["l-1"]}}"#;
+        let report: Report = serde_json::from_str(left).unwrap();
+        assert!(matches!(&report, Report::Reflected { submission, .. }
+            if submission.read().is_ok_and(|read| read.rejected.len() == 1)));
+        assert_eq!(serde_json::to_string(&report).unwrap(), left);
+        let unreadable = r#"{"reflected":{"submission":"no","ids":[]}}"#;
+        let report: Report = serde_json::from_str(unreadable).unwrap();
+        assert!(matches!(&report, Report::Reflected { submission, .. } if submission.read().is_err()));
     }
 }

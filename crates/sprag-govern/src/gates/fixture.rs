@@ -40,6 +40,7 @@ impl<G: Gate> StepFixture<G> {
             prepared: &self.prepared,
             settings: &self.settings,
             effects: &mut self.effects,
+            outcome: &mut None,
         })
     }
 }

@@ -23,6 +23,7 @@ use crate::gates::before::{Before, Prepared};
 use crate::gates::records::GateEffect;
 use crate::obligation::Obligation;
 use crate::obligation::records::{DebtIds, DebtRecord};
+use crate::report::ReportOutcome;
 use crate::session_facts::{SessionFacts, part, read_json_into};
 use crate::verdict::Vote;
 
@@ -129,6 +130,7 @@ pub struct GateCx<'a, G: Gate> {
     pub prepared: &'a Prepared,
     pub settings: &'a G::Settings,
     effects: &'a mut Vec<RecordEffect>,
+    outcome: &'a mut Option<ReportOutcome>,
 }
 
 impl<G: Gate> GateCx<'_, G> {
@@ -140,6 +142,11 @@ impl<G: Gate> GateCx<'_, G> {
     /// The same, among the records of others.
     pub fn keep(&mut self, destination: Destination, record: impl Into<GateEffect>) {
         self.effects.push(RecordEffect { destination, record: record.into() });
+    }
+
+    /// Sets what came of the report of this event.
+    pub fn set_outcome(&mut self, outcome: ReportOutcome) {
+        *self.outcome = Some(outcome);
     }
 
     pub fn debts(&mut self, record: fn(DebtIds) -> DebtRecord, ids: Vec<String>) {
@@ -164,6 +171,7 @@ pub(crate) struct StepCx<'a> {
     pub prepared: &'a Prepared,
     pub settings: &'a GateSettings,
     pub effects: &'a mut Vec<RecordEffect>,
+    pub outcome: &'a mut Option<ReportOutcome>,
 }
 
 /// A count that is not worth writing down.
@@ -287,7 +295,7 @@ macro_rules! gates {
             }
 
             pub(crate) fn step(&mut self, cx: StepCx<'_>) -> Vec<(&'static str, Vote)> {
-                let StepCx { session, input, answers, prepared, settings, effects } = cx;
+                let StepCx { session, input, answers, prepared, settings, effects, outcome } = cx;
                 vec![$((
                     stringify!($name),
                     self.$name.step(&mut GateCx {
@@ -298,6 +306,7 @@ macro_rules! gates {
                         prepared,
                         settings: &settings.$name,
                         effects,
+                        outcome,
                     }),
                 )),+]
             }
@@ -327,7 +336,7 @@ macro_rules! gates {
             }
 
             pub(crate) fn heard(&mut self, cx: StepCx<'_>) {
-                let StepCx { session, input, answers, prepared, settings, effects } = cx;
+                let StepCx { session, input, answers, prepared, settings, effects, outcome } = cx;
                 $(self.$name.heard(&mut GateCx {
                     session,
                     input,
@@ -336,6 +345,7 @@ macro_rules! gates {
                     prepared,
                     settings: &settings.$name,
                     effects,
+                    outcome,
                 });)+
             }
 

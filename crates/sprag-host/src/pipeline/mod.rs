@@ -18,6 +18,7 @@ use sprag_govern::decide::{self, DecisionFacts, Durability};
 use sprag_govern::event::{Event, Input, PromptAuthor};
 use sprag_govern::gates::Answers;
 use sprag_govern::gates::before::Before;
+use sprag_govern::report::ReportOutcome;
 use sprag_govern::session::Session;
 use sprag_govern::session_facts::Process;
 use sprag_govern::settings::GovernSettings;
@@ -42,6 +43,8 @@ pub struct PipelineResult {
     pub written: Vec<Record>,
     /// The state was there to be changed. Without it nothing came of the event.
     pub is_kept: bool,
+    /// What came of a report, where its gate says so.
+    pub outcome: Option<ReportOutcome>,
     /// Nothing could be written. The verdict stands as far as it needs no memory.
     pub unwritten: Option<io::Error>,
     pub(crate) chores: AfterReply,
@@ -129,6 +132,7 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
     pending.is_binding |= step.weight == Durability::Binding;
     let mut result = PipelineResult {
         verdict: step.verdict,
+        outcome: step.outcome,
         warnings,
         is_kept: handle.is_locked(),
         chores: chores(world, input, &handle, &step.session, &facts),

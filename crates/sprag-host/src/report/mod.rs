@@ -18,7 +18,7 @@ use sprag_base::time::Timestamp;
 use sprag_govern::event::{Actor, Event, Input, Presence};
 use sprag_govern::gates::records::{GateRecord, WarningRecord};
 use sprag_govern::reason::Reason;
-use sprag_govern::report::Report;
+use sprag_govern::report::{Report, ReportOutcome};
 use sprag_govern::verdict::Ruling;
 
 use crate::memory::mirrors;
@@ -54,8 +54,7 @@ impl From<io::Error> for ReportError {
 #[derive(Debug)]
 pub struct ReportReceipt {
     pub delivery: Delivery,
-    /// What was written because of it.
-    pub written: Vec<Record>,
+    pub outcome: Option<ReportOutcome>,
     pub notes: Vec<String>,
 }
 
@@ -110,13 +109,13 @@ pub fn tell(
                     Ruling::Hold { reason, .. } | Ruling::Ask { reason, .. } => Delivery::Refused(reason),
                     Ruling::Pass | Ruling::Allow { .. } => Delivery::Recorded,
                 },
-                written: walked.written,
+                outcome: walked.outcome,
                 notes: walked.verdict.notes.iter().map(ToString::to_string).collect(),
             })
         }
         Err(error) if is_sandbox(&error) && report.is_anyones() => {
             let delivery = leave(world, session, report, now)?;
-            Ok(ReportReceipt { delivery, written: Vec::new(), notes: Vec::new() })
+            Ok(ReportReceipt { delivery, outcome: None, notes: Vec::new() })
         }
         Err(error) => Err(error.into()),
     }

@@ -1,21 +1,18 @@
 //! Handing in candidates, for a command and for the broker alike: the submission without its secrets, and
-//! what became of each candidate, read from what was written.
+//! what became of each candidate.
 
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use sprag_base::ids::SessionId;
-use sprag_base::record::Record;
-use sprag_base::record_kinds::TypedRecord as _;
 use sprag_base::redact;
 use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 use sprag_govern::event::Actor;
-use sprag_govern::report::Report;
+use sprag_govern::report::{KeptLearning, Reflected, RejectedItem, RepeatedCandidate, Report, ReportOutcome};
 use sprag_memory::learning::{self, Submission, SubmissionError};
-use sprag_memory::records::{MemoryRecord, SimilarLearning};
+use sprag_memory::records::SimilarLearning;
 use sprag_memory::write_gate::SimilarResolution;
 
 use crate::memory;
@@ -47,19 +44,6 @@ pub struct SubmissionResult {
     pub notes: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
-pub struct KeptLearning {
-    pub id: Text<64>,
-    pub summary: Text<200>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct RejectedItem {
-    pub index: u32,
-    pub stage: Text<32>,
-    pub reason: Text<1000>,
-}
-
 /// Without a submission, a resolution is about the candidates that wait.
 pub fn hand_in(
     world: &World<'_>,
@@ -73,7 +57,8 @@ pub fn hand_in(
     };
     let count = submission.accepted.len() + submission.rejected.len();
     let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(new_record::new_id(hand.now))).collect();
-    let report = Report::Reflected { submission: cleaned(text, &submission), ids: ids.clone(), resolution };
+    let report =
+        Report::Reflected { submission: cleaned(text, &submission).into(), ids: ids.clone(), resolution };
     let told = report::tell(world, hand.session, hand.actor, report, hand.cwd, hand.now)
         .map_err(SubmitError::Report)?;
     if told.delivery == Delivery::Recorded {
@@ -100,51 +85,22 @@ fn cleaned(text: &str, submission: &Submission) -> String {
 
 impl SubmissionResult {
     fn from_receipt(submission: &Submission, ids: &[Text<64>], told: ReportReceipt) -> SubmissionResult {
-        let ReportReceipt { delivery, written, notes } = told;
-        let mut came =
-            SubmissionResult { delivery, accepted: vec![], rejected: vec![], similar: vec![], notes };
-        match &came.delivery {
-            Delivery::Left(_) => {
-                let kept = submission.accepted.iter();
-                let kept = kept.filter_map(|(index, it)| {
-                    Some(KeptLearning { id: ids.get(*index)?.clone(), summary: it.summary.clone() })
-                });
-                came.accepted = kept.collect();
-                let rejected = submission.rejected.iter().cloned();
-                came.rejected = rejected
-                    .map(|it| RejectedItem { index: number(it.index), stage: it.stage, reason: it.reason })
-                    .collect();
+        let ReportReceipt { delivery, outcome, notes } = told;
+        let Reflected { kept, rejected, similar, repeated } = match (&delivery, outcome) {
+            (Delivery::Left(_), _) => left(submission, ids),
+            (Delivery::Recorded | Delivery::Refused(_), Some(ReportOutcome::Reflected(reflected))) => {
+                reflected
             }
-            Delivery::Recorded | Delivery::Refused(_) => {
-                written.iter().for_each(|record| came.add_record(record, submission));
+            (Delivery::Recorded | Delivery::Refused(_), None) => Reflected::default(),
+        };
+        let mut accepted = kept;
+        // What this session has handed in before keeps its name.
+        for RepeatedCandidate { index, learning } in repeated {
+            if !rejected.iter().any(|rejected| rejected.index == index) {
+                accepted.push(learning);
             }
         }
-        came
-    }
-
-    fn add_record(&mut self, record: &Record, submission: &Submission) {
-        match MemoryRecord::read(record) {
-            Some(MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning)) => {
-                self.accepted.push(KeptLearning { id: learning.id, summary: learning.candidate.summary });
-            }
-            Some(MemoryRecord::Rejected(it)) => {
-                let index = it.index.unwrap_or_default();
-                self.rejected.push(RejectedItem { index, stage: it.stage, reason: it.reason });
-            }
-            Some(MemoryRecord::Reflected(done)) => {
-                self.similar.extend(done.similar);
-                // What this session has handed in before keeps its name.
-                for it in done.repeated {
-                    let said = submission.accepted.iter().find(|(index, _)| number(*index) == it.index);
-                    if let (Some((_, said)), false) =
-                        (said, self.rejected.iter().any(|rejected| rejected.index == it.index))
-                    {
-                        self.accepted.push(KeptLearning { id: it.id, summary: said.summary.clone() });
-                    }
-                }
-            }
-            _ => {}
-        }
+        SubmissionResult { delivery, accepted, rejected, similar, notes }
     }
 
     /// For whoever handed them in.
@@ -165,6 +121,15 @@ impl SubmissionResult {
     }
 }
 
-fn number(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
+/// What a submission will come to that waits in the inbox, as far as its form tells.
+fn left(submission: &Submission, ids: &[Text<64>]) -> Reflected {
+    let kept = submission.accepted.iter().filter_map(|(index, it)| {
+        Some(KeptLearning { id: ids.get(*index)?.clone(), summary: it.summary.clone() })
+    });
+    let rejected = submission.rejected.iter().cloned().map(|it| RejectedItem {
+        index: u32::try_from(it.index).unwrap_or(u32::MAX),
+        stage: it.stage,
+        reason: it.reason,
+    });
+    Reflected { kept: kept.collect(), rejected: rejected.collect(), ..Reflected::default() }
 }

@@ -279,7 +279,7 @@ impl RecallGate {
             Report::Skipped { .. } => self.has_skipped = true,
             Report::Reflected { submission, .. } => {
                 self.has_skipped = false;
-                self.cited_in(submission, "cited in a reflection", cx);
+                self.cited_in(submission.text(), "cited in a reflection", cx);
             }
             _ => {}
         }

@@ -9,7 +9,7 @@ use sprag_base::record::REPORTER;
 use sprag_base::text::{Text, shell_word};
 use sprag_memory::destination::{Destination, place};
 use sprag_memory::learning::{
-    self, Candidate, Evidence, Learning, LearningOrigin, LearningStatus, RejectedCandidate, Submission,
+    Candidate, Evidence, Learning, LearningOrigin, LearningStatus, RejectedCandidate, Submission,
     SubmissionError,
 };
 use sprag_memory::write_gate::{
@@ -24,6 +24,9 @@ use crate::obligation::Duty;
 use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
 use crate::trackers::Ticket;
+use crate::report::{
+    KeptLearning, Reflected, RejectedItem, RepeatedCandidate, ReportOutcome, ReportedSubmission,
+};
 use crate::verdict::Vote;
 
 /// Contents remembered as accepted; a session that learned more may store one of them twice.
@@ -54,11 +57,11 @@ impl ReflectionGate {
     /// The candidates a report is about: those it brings, or without any those that wait.
     fn handed_in(
         &self,
-        text: &str,
+        submission: &ReportedSubmission,
         resolution: Option<&SimilarResolution>,
     ) -> Result<Submission, SubmissionError> {
-        if !text.trim().is_empty() || resolution.is_none() {
-            return learning::submission(text);
+        if !submission.is_empty() || resolution.is_none() {
+            return submission.read().cloned().map_err(SubmissionError::clone);
         }
         let parked = self.parked.iter().map(|parked| parked.candidate.clone());
         match self.parked.is_empty() {
@@ -70,16 +73,16 @@ impl ReflectionGate {
     /// The candidates that the host is to look around for. `None`: there are none that could be read.
     pub(super) fn candidates(
         &self,
-        text: &str,
+        submission: &ReportedSubmission,
         resolution: Option<&SimilarResolution>,
     ) -> Option<Candidates> {
-        let list = self.handed_in(text, resolution).ok()?.accepted;
+        let list = self.handed_in(submission, resolution).ok()?.accepted;
         Some(Candidates { list, named: resolution.and_then(SimilarResolution::names).map(Text::from) })
     }
 
     pub(super) fn reflected(
         &mut self,
-        text: &str,
+        reported: &ReportedSubmission,
         ids: &[Text<64>],
         resolution: Option<&SimilarResolution>,
         cx: &mut GateCx<'_, ReflectionGate>,
@@ -88,7 +91,7 @@ impl ReflectionGate {
             let why = "only the session's own agent says what is learned";
             return Vote::Hold(Reason::new("not_yours", why, "sprag observe NOTE"));
         }
-        let submission = match self.handed_in(text, resolution) {
+        let submission = match self.handed_in(reported, resolution) {
             Ok(submission) => submission,
             Err(unreadable) => return refuse("unreadable", unreadable.to_string()),
         };
@@ -100,7 +103,7 @@ impl ReflectionGate {
             let why = format!("there is no learning `{}`", sprag_base::text::quoted(named));
             return Vote::Hold(Reason::new("not_found", why, "sprag learnings list"));
         }
-        let is_parked = text.trim().is_empty();
+        let is_parked = reported.is_empty();
         let parked: Vec<Text<64>> = self.parked.iter().map(|parked| parked.id.clone()).collect();
         if is_parked {
             self.parked.clear();
@@ -116,7 +119,7 @@ impl ReflectionGate {
             .partition(|(_, candidate)| self.known(candidate.digest()).is_some());
         for (index, candidate) in again {
             let id = Text::from(self.known(candidate.digest()).unwrap_or_default());
-            sieved.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
+            sieved.repeated(index, id, &candidate);
             sieved.is_met = true;
         }
         let asked = write_gate::GateRequest {
@@ -130,8 +133,10 @@ impl ReflectionGate {
             let Some(id) = id else { continue };
             self.conclude(judged, id, around, &mut sieved, cx);
         }
-        let Sieved { done, told, warnings, is_met } = sieved;
+        let Sieved { done, told, warnings, is_met, mut reflected } = sieved;
+        reflected.similar.clone_from(&done.similar);
         cx.log(MemoryRecord::Reflected(done));
+        cx.set_outcome(ReportOutcome::Reflected(reflected));
         if !is_met {
             let (code, what) = match is_any_in_form {
                 true => ("not_kept", "no candidate is worth keeping as it is"),
@@ -163,7 +168,7 @@ impl ReflectionGate {
         match fate {
             CandidateFate::Kept { misses, supersedes } => {
                 self.remember(candidate.digest(), id);
-                sieved.kept(id, &candidate);
+                sieved.kept(id, &candidate, &candidate.summary);
                 let miss = |(stage, score)| WriteGateMiss { id: id.clone(), stage, score };
                 sieved.done.misses.extend(misses.into_iter().map(miss));
                 let ticket = self.ticket().map(|ticket| ticket.id.clone());
@@ -182,7 +187,7 @@ impl ReflectionGate {
             }
             CandidateFate::Merged { into } => {
                 self.remember(candidate.digest(), &into.id);
-                sieved.kept(&into.id, &candidate);
+                sieved.kept(&into.id, &candidate, &into.candidate.summary);
                 let seen = merged_evidence(&into.seen, around.seen.get(&index));
                 cx.keep(to, MemoryRecord::Corrected(Box::new(Learning { seen, ..*into })));
             }
@@ -195,7 +200,7 @@ impl ReflectionGate {
                         _ => MemoryRecord::Verified(about),
                     };
                     cx.keep(place, record);
-                    sieved.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
+                    sieved.repeated(index, id, &candidate);
                 }
                 sieved.rejected(index, &candidate, WriteGateStep::Duplicate, reason, cx);
             }
@@ -280,6 +285,8 @@ struct Sieved {
     warnings: Vec<String>,
     /// Somebody did reflect: something was kept, or was known before.
     is_met: bool,
+    /// The same, for the command that handed it in.
+    reflected: Reflected,
 }
 
 impl Sieved {
@@ -295,15 +302,29 @@ impl Sieved {
             stages: BTreeMap::new(),
             ..ReflectionSummary::default()
         };
-        Sieved { done, told: Vec::new(), warnings: Vec::new(), is_met: false }
+        Sieved {
+            done,
+            told: Vec::new(),
+            warnings: Vec::new(),
+            is_met: false,
+            reflected: Reflected::default(),
+        }
     }
 
     fn count(&mut self, stage: WriteGateStep) {
         *self.done.stages.entry(stage.name().to_owned()).or_default() += 1;
     }
 
-    fn kept(&mut self, id: &Text<64>, candidate: &Candidate) {
+    /// What was handed in before, or says what a learning says, keeps the name of that.
+    fn repeated(&mut self, index: usize, id: Text<64>, candidate: &Candidate) {
+        let learning = KeptLearning { id: id.clone(), summary: candidate.summary.clone() };
+        self.reflected.repeated.push(RepeatedCandidate { index: number(index), learning });
+        self.done.repeated.push(SimilarLearning { index: number(index), id, score: 1.0 });
+    }
+
+    fn kept(&mut self, id: &Text<64>, candidate: &Candidate, summary: &Text<200>) {
         self.done.accepted.push(id.clone());
+        self.reflected.kept.push(KeptLearning { id: id.clone(), summary: summary.clone() });
         for criterion in &candidate.criteria_met {
             *self.done.criteria.entry(criterion.name().to_owned()).or_default() += 1;
         }
@@ -319,6 +340,12 @@ impl Sieved {
     ) {
         self.count(stage);
         self.told.push(format!("candidate {index}: {reason}"));
+        let item = RejectedItem {
+            index: number(index),
+            stage: Text::from(stage.name()),
+            reason: reason.clone(),
+        };
+        self.reflected.rejected.push(item);
         let rejection = Rejection {
             summary: candidate.summary.clone(),
             tags: candidate.tags.clone(),
@@ -333,6 +360,11 @@ impl Sieved {
     fn out_of_form(&mut self, rejected: &RejectedCandidate, cx: &mut GateCx<'_, ReflectionGate>) {
         self.count(WriteGateStep::Schema);
         self.told.push(format!("candidate {}: {}", rejected.index, rejected.reason));
+        self.reflected.rejected.push(RejectedItem {
+            index: number(rejected.index),
+            stage: rejected.stage.clone(),
+            reason: rejected.reason.clone(),
+        });
         let rejection = Rejection {
             summary: rejected.summary.clone(),
             tags: Vec::new(),

@@ -103,8 +103,8 @@ fn events() -> impl Strategy<Value = Event> {
         1 => Just(stop(BackgroundWork::No, "Done.", true)),
         1 => Just(Event::Prompted { text: "go on".to_owned(), author: PromptAuthor::User }),
         1 => Just(Event::TaskCompleting { id: Text::from("1"), subject: Text::from("x") }),
-        1 => Just(Event::Reported(Report::Reflected { submission: GOOD.to_owned(), ids: vec![Text::from("l-1")], resolution: None })),
-        1 => Just(Event::Reported(Report::Reflected { submission: "no".to_owned(), ids: Vec::new(), resolution: None })),
+        1 => Just(Event::Reported(Report::Reflected { submission: GOOD.to_owned().into(), ids: vec![Text::from("l-1")], resolution: None })),
+        1 => Just(Event::Reported(Report::Reflected { submission: "no".to_owned().into(), ids: Vec::new(), resolution: None })),
         1 => ".{0,4}".prop_map(|reason| {
             Event::Reported(Report::Skipped { reason: Text::from(reason), decider: Decider::Agent })
         }),

@@ -79,7 +79,7 @@ fn stop_after(what: &'static str, text: &str, facts: fn(&mut Answers)) -> Happen
 fn happenings() -> Vec<Happening> {
     let reflected = |submission: &str| {
         Event::Reported(Report::Reflected {
-            submission: submission.to_owned(),
+            submission: submission.to_owned().into(),
             ids: vec![Text::from("l-1")],
             resolution: None,
         })

@@ -131,7 +131,7 @@ impl Player for Core {
                 Event::ToolFinished { call, outcome: ToolOutcome::Ok }
             }
             Step::Reflect { is_good } => {
-                let submission = if *is_good { GOOD } else { BAD }.to_owned();
+                let submission = if *is_good { GOOD } else { BAD }.to_owned().into();
                 Event::Reported(Report::Reflected {
                     submission,
                     ids: vec![Text::from("l-1")],
