@@ -21,22 +21,15 @@ pub(crate) struct PendingRecords {
     pub(crate) is_binding: bool,
 }
 
-/// What outlives the event, and what of that backends want to hear of.
-#[derive(Default)]
-pub(crate) struct WrittenRecords {
-    pub(crate) records: Vec<Record>,
-    pub(crate) mirrors: Vec<Record>,
-}
-
-/// Writes everything down.
+/// Writes everything down. Returns the records that backends want to hear of.
 pub(crate) fn commit(
     world: &World<'_>,
     mut handle: SessionHandle<'_>,
     mut steps: PendingRecords,
     input: &Input,
     after: &Session,
-) -> io::Result<WrittenRecords> {
-    let mut written = WrittenRecords::default();
+) -> io::Result<Vec<Record>> {
+    let mut mirrors = Vec::new();
     if handle.is_locked() {
         let mut places = [
             (Destination::Project, Vec::new()),
@@ -47,11 +40,9 @@ pub(crate) fn commit(
             let by = Some(new_record::by(input));
             let (kind, body) = (record.kind(), record.body());
             let record = new_record::from_parts(kind, input.at, Some(&input.session), by, body);
-            places
-                .iter_mut()
-                .filter(|(at, _)| *at == destination)
-                .for_each(|(_, records)| records.push(record.clone()));
-            written.records.push(record);
+            if let Some((_, records)) = places.iter_mut().find(|(at, _)| *at == destination) {
+                records.push(record);
+            }
         }
         let [(_, project), (_, personal), (_, own)] = places;
         // What outlives the session goes first: a journal must not speak of a debt nobody can find.
@@ -63,7 +54,7 @@ pub(crate) fn commit(
             home.log(world.disk, &personal)?;
         }
         steps.records.splice(0..0, own);
-        written.mirrors.extend(project.into_iter().filter(sprag_memory::mirror::concerns));
+        mirrors.extend(project.into_iter().filter(sprag_memory::mirror::concerns));
     }
     handle.append(steps.records, after)?;
     if steps.is_binding {
@@ -71,7 +62,7 @@ pub(crate) fn commit(
     } else {
         handle.close()?
     }
-    Ok(written)
+    Ok(mirrors)
 }
 
 pub(crate) fn warned(input: &Input, what: &str) -> Record {

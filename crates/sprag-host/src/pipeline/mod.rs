@@ -39,8 +39,6 @@ use crate::world::World;
 pub struct PipelineResult {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
-    /// What was written that outlives the event, wherever it went.
-    pub written: Vec<Record>,
     /// The state was there to be changed. Without it nothing came of the event.
     pub is_kept: bool,
     /// What came of a report, where its gate says so.
@@ -140,10 +138,7 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
     };
     let before = handle.session().clone();
     match commit(world, handle, pending, input, &step.session) {
-        Ok(written) => {
-            result.chores.mirrors = written.mirrors;
-            result.written = written.records;
-        }
+        Ok(mirrors) => result.chores.mirrors = mirrors,
         Err(error) => {
             // A use that is not written down could be repeated: the event is decided without it.
             let mut session = before;
