@@ -76,7 +76,7 @@ const PATTERNS: &[Pattern] = &[
         pattern: r"\b[Ii]s no\b",
         is_fine: |words| {
             words.before.to_lowercase().ends_with("there ")
-                || matches!(words.next, "longer" | "more" | "less" | "better" | "worse" | "different")
+                || matches!(words.next, "" | "longer" | "more" | "less" | "better" | "worse" | "different")
         },
     },
     Pattern {
@@ -89,7 +89,11 @@ const PATTERNS: &[Pattern] = &[
         rule: "vague",
         needles: &["as it "],
         pattern: r"\b[Aa]s it (is|was|should be)\b",
-        is_fine: |words| is_participle(words.next),
+        is_fine: |words| {
+            let is_limit =
+                ["far ", "long ", "soon ", "much "].iter().any(|word| words.before.ends_with(word));
+            is_limit || is_participle(words.next)
+        },
     },
     Pattern {
         rule: "jargon",
@@ -117,7 +121,7 @@ const AFTER_NOUN: &[&str] = &["of", "which", "whose", "are", "were", "have", "ma
 fn is_participle(word: &str) -> bool {
     const IRREGULAR: &[&str] = &[
         "read", "sent", "run", "found", "put", "set", "kept", "built", "held", "made", "said", "left",
-        "meant",
+        "meant", "gone", "last",
     ];
     IRREGULAR.contains(&word)
         || ["ed", "ing", "en", "wn"].iter().any(|ending| word.len() > 3 && word.ends_with(ending))
@@ -264,9 +268,9 @@ mod tests {
             ("telling", "The agent is told so.", "It was retold and tells the user."),
             ("telling", "It tells what is wrong.", "Git reports what is wrong."),
             ("old", "The run goes on.", "I recommend an amendment instead."),
-            ("no_noun", "Code is no text.", "There is no file, and it is no longer here."),
+            ("no_noun", "Code is no text.", "There is no file, it is no longer here, and the answer is no."),
             ("vague", "The gate came to mean less.", "The run comes to a stop and comes to an end."),
-            ("vague", "It stays as it was.", "It stays as it was written."),
+            ("vague", "It stays as it was.", "It stays as it was written, as long as it is there."),
             ("jargon", "Inside the walls.", "It measures wall time in `the book` of a wallet."),
             ("colour", "The check is red.", "The red check is greenish."),
             ("percent", "At 80 % of it.", "At 80% of it, and `a % b`."),
