@@ -5,14 +5,19 @@ use serde::{Deserialize, Serialize};
 use sprag_base::text::{Text, quoted};
 use sprag_base::time::Timestamp;
 
+use super::accept::candidate::CandidateRefusal;
+use super::accept::work::{RequiredCommit, WorkRefusal};
 use super::ids::StageId;
 use super::run::Run;
+use super::run::amend::NotAmended;
+use super::run::command::CommandRefusal;
 use super::run::effect::{
-    CheckPhase, Effect, EffectOutcome, QueueStep, RefStep, ReviewJob, SessionStep, StageStep,
+    CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, ReviewJob, SessionStep, StageStep,
 };
 use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use super::run::waiting::{StartBlocker, WaitingReason};
-use super::stage::command::StageCommand;
+use super::spec::values::Slug;
+use super::stage::command::{CommandRole, StageCommand};
 use super::stage::state::StageState;
 use super::stage::{ReviewQuestion, ReviewReason, StageEvent, StageFailure};
 
@@ -235,6 +240,154 @@ pub fn target_held(why: &TargetHeld) -> String {
 pub(crate) fn check_stays(check: &str) -> String {
     format!("the check `{check}` stays as it is: what was said against it was rejected")
 }
+
+/// Why a command counts for nothing: a code for programs, and a sentence.
+pub fn command_refused(why: &CommandRefusal, stage: &str) -> (&'static str, String) {
+    match why {
+        CommandRefusal::NoStage => ("no_stage", format!("the run has no stage `{stage}`")),
+        CommandRefusal::NotYours { least } => {
+            let who = match least {
+                CommandRole::Agent => "anybody",
+                CommandRole::User => "a person",
+                CommandRole::Admin => "an admin",
+            };
+            ("not_yours", format!("this is for {who} to say"))
+        }
+        CommandRefusal::OtherSession => ("not_your_stage", format!("stage `{stage}` is not this agent's")),
+        CommandRefusal::State { state } => {
+            ("state", format!("stage `{stage}` is {state}, where this means nothing"))
+        }
+        CommandRefusal::NoTask => ("no_task", format!("stage `{stage}` has no such task")),
+        CommandRefusal::NoOutput => ("no_output", format!("stage `{stage}` has no such output in the plan")),
+        CommandRefusal::NoCheck => ("no_check", format!("stage `{stage}` has no check that is called so")),
+        CommandRefusal::NoAnswer => {
+            ("no_answer", format!("stage `{stage}` has asked something: `--answer TEXT`"))
+        }
+        CommandRefusal::NotGreen => {
+            ("not_green", format!("the checks of stage `{stage}` have not been green"))
+        }
+        CommandRefusal::TooMany => {
+            ("too_many", format!("three checks of stage `{stage}` were given up already"))
+        }
+    }
+}
+
+/// Why a plan does not replace the plan of a run: a code for programs, and a sentence.
+pub fn amendment_refused(why: &NotAmended) -> (&'static str, String) {
+    match why {
+        NotAmended::OtherName => ("other_plan", "the plan that is run has another name".to_owned()),
+        NotAmended::OtherTarget => ("other_target", "the target of a run stays what it is".to_owned()),
+        NotAmended::Begun { stage } => {
+            ("begun", format!("stage `{}` was begun and cannot leave the plan", stage.as_str()))
+        }
+        NotAmended::Same => ("same_plan", "the plan says what the run goes by already".to_owned()),
+    }
+}
+
+/// The effect of a hold, where it does not take effect at once.
+pub fn hold_begins(stage: &StageId, state: &StageState) -> Option<String> {
+    let id = stage.as_str();
+    match state {
+        StageState::Ready(_) => None,
+        StageState::Waiting { .. } => Some(format!("stage `{id}` is held once it could start")),
+        _ => Some(format!(
+            "what is under way for stage `{id}` goes on; after that nobody new is started for it, and it is not merged"
+        )),
+    }
+}
+
+pub const TOO_OFTEN: &str = "its checks were red too often";
+pub const BAD_RESOLUTION: &str = "what was merged into the branch is not good as it is";
+pub(crate) const CONTEXT_FULL: &str = "its context is full";
+pub(crate) const HANDED_OVER: &str = "it has handed over";
+pub(crate) const NOT_RUN: &str = "it could not be run";
+/// The outcome of an effect that was not begun before its stage moved on.
+pub(crate) const NOT_BEGUN: &str = "its stage was told something else before it was begun";
+
+/// That a stage waits for a person.
+pub(crate) fn needs_person(id: &StageId, state: &StageState) -> String {
+    let (id, name) = (id.as_str(), state.name());
+    format!("stage `{id}` is {name}: `sprag stage review {id}`")
+}
+
+/// Why a claim is not checked yet.
+pub(crate) fn open_tasks(tasks: &[&Slug]) -> String {
+    let names: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
+    format!(
+        "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
+        names.join(", ")
+    )
+}
+
+/// The message to an agent whose context fills.
+pub(crate) fn context_fills(topic: NudgeTopic, percent: u8) -> String {
+    match topic {
+        NudgeTopic::Handoff => format!(
+            "your context is {percent} % full, which is as far as it goes here. Commit what is whole, run `sprag handoff --next \
+             TEXT` once for each thing that is still to be done, and end your turn: somebody else goes on from there."
+        ),
+        NudgeTopic::Notes | NudgeTopic::Report | NudgeTopic::Answer => format!(
+            "your context is {percent} % full. Commit what is whole, and note what somebody who goes on from here has to \
+             know: `sprag note TEXT`, `sprag decision TEXT --because WHY`."
+        ),
+    }
+}
+
+/// Why a stage is blocked whose agents fill one context after the other.
+pub(crate) fn contexts_filled(agents: u32) -> String {
+    format!("{agents} agents before have filled theirs, too")
+}
+
+/// That a reference is locked or may not be written.
+pub(crate) fn ref_stuck(times: u32, why: &Text<300>) -> String {
+    format!("a reference could not be moved {times} times, and it is tried again: {why}")
+}
+
+/// Why work is sent back, for the agent that has to fix it.
+pub fn work_refused(refusal: &WorkRefusal, trunk: &str, target: &str) -> String {
+    match refusal {
+        WorkRefusal::Unclean | WorkRefusal::Empty => UNCHANGED.to_owned(),
+        WorkRefusal::LeftBase { base } => format!("the branch does not descend from `{base}` any more"),
+        WorkRefusal::Unmerged(RequiredCommit::Conflict(commit)) => {
+            format!("`{}` is not merged into the branch", commit.0)
+        }
+        WorkRefusal::Unmerged(RequiredCommit::Target(commit)) => {
+            format!("`{}`, which was put on `{target}`, is not merged into the branch", commit.0)
+        }
+        WorkRefusal::NoCommonHistory => format!("the branch has nothing in common with `{trunk}` any more"),
+        WorkRefusal::SeveralMergeBases => format!(
+            "the branch has come from the trunk in several ways, so that what it changes cannot be told: `git merge {trunk}`"
+        ),
+        WorkRefusal::Damaged(damage) => damage.clone(),
+        WorkRefusal::CopiedFile(path) => {
+            format!("`{path}` was copied here for you and must not be committed")
+        }
+        WorkRefusal::OutOfScope { count, first } => {
+            format!("{count} files outside of the scope were changed, the first is `{}`", quoted(first))
+        }
+    }
+}
+
+/// Why a candidate is not tested.
+pub fn candidate_refused(refusal: &CandidateRefusal) -> String {
+    match refusal {
+        CandidateRefusal::OutOfScope { count, first } => format!(
+            "merged, it would change {count} files outside of its scope, the first is `{}`",
+            quoted(first)
+        ),
+        CandidateRefusal::Damaged(damage) => damage.clone(),
+    }
+}
+
+/// Why only a person can review the work of a stage.
+pub fn no_other_reviewer(client: &str) -> String {
+    format!(
+        "it is to be reviewed (`verify: deep`), and for `{}` there is no reviewer but you",
+        quoted(client)
+    )
+}
+
+pub const UNCHANGED: &str = "nothing was committed, or something is left over";
 
 /// Who has left a stage out, and why.
 pub(crate) fn left_out(by: &Text<64>, why: &Text<300>) -> String {

@@ -23,7 +23,7 @@ use sprag_host::sys::{env, processes};
 use sprag_plan::agent::activity::BudgetSpent;
 use sprag_plan::agent::liveness::Liveness;
 use sprag_plan::ids::{EffectKey, StageId};
-use sprag_plan::reconcile::observed::{AgentSession, AgentSign, LoopMode, Observed};
+use sprag_plan::reconcile::observed::{AgentSession, AgentSign, LoopMode, Observed, StopMode};
 use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
@@ -41,7 +41,7 @@ use super::observe::heartbeat::HeartbeatMonitor;
 use super::observe::ref_cache::RefCache;
 use super::observe::{self, session_exits};
 use super::run_log::RunLog;
-use super::socket::protocol::{DaemonReply, Stopping};
+use super::socket::protocol::DaemonReply;
 use super::socket::requests::{self, LoopRequest, PendingRequest};
 use super::socket::server;
 use super::socket::subscribers::Subscribers;
@@ -90,12 +90,9 @@ pub struct DaemonLoop<'a> {
     tell: Sender<LoopEvent>,
     manner: RunMode,
     board: Arc<Subscribers>,
-    mood: LoopMode,
-    stopping: Option<Stopping>,
-    /// By which signal we were told to end, if by one.
-    signal: Option<i32>,
+    mode: LoopMode,
     /// Told when a signal is heard, with what it comes to.
-    heed: &'a dyn Fn(Stopping),
+    heed: &'a dyn Fn(StopMode),
     /// Those who want to know how the checks of a stage go.
     waiting: Vec<(StageId, SyncSender<DaemonReply>)>,
     /// Words of agents that are not known to be there yet.
@@ -130,9 +127,7 @@ impl<'a> DaemonLoop<'a> {
             tell,
             manner,
             board: Arc::default(),
-            mood: LoopMode::Going,
-            stopping: None,
-            signal: None,
+            mode: LoopMode::Running,
             heed: &|_| (),
             waiting: Vec::new(),
             early: Vec::new(),
@@ -143,7 +138,7 @@ impl<'a> DaemonLoop<'a> {
     }
 
     /// Tells somebody that a signal was heard.
-    pub fn heeding(self, heed: &'a dyn Fn(Stopping)) -> DaemonLoop<'a> {
+    pub fn heeding(self, heed: &'a dyn Fn(StopMode)) -> DaemonLoop<'a> {
         DaemonLoop { heed, ..self }
     }
 
@@ -166,7 +161,10 @@ impl<'a> DaemonLoop<'a> {
                 return Ok(self.end(RunEnd::Gone));
             }
             let now = env::now();
-            let world = self.observe()?;
+            let (world, died) = self.observe()?;
+            for session in &died {
+                agent::sweep(session);
+            }
             let actions = reconcile(self.log.run(), &world, now);
             let mut wake = None;
             let mut has_acted = false;
@@ -197,7 +195,7 @@ impl<'a> DaemonLoop<'a> {
                 }
                 (Some(RunEnd::Waits), Until::Over) | (None, _) => {}
             }
-            if self.stopping == Some(Stopping::Kill) {
+            if let LoopMode::Stopping { how: StopMode::Kill, .. } = self.mode {
                 self.kill_all();
             }
             self.wait(wake, now)?;
@@ -207,12 +205,12 @@ impl<'a> DaemonLoop<'a> {
     /// Nothing is under way, and nothing begins by itself.
     fn rest(&self, world: &Observed, wake: Option<Timestamp>) -> Option<RunEnd> {
         let run = self.log.run();
-        if self.mood == LoopMode::Stopping {
+        if let LoopMode::Stopping { signal, .. } = self.mode {
             let lives = world.sessions.values().any(|session| matches!(session, AgentSession::Alive(_)));
             // One that is being started right now would be cut off in the middle of it.
             let is_starting = |key| run.effect(key).is_some_and(Effect::is_spawn);
             let starts = self.busy.iter().any(is_starting);
-            let stopped = self.signal.map_or(RunEnd::Stopped, |signal| RunEnd::Interrupted { signal });
+            let stopped = signal.map_or(RunEnd::Stopped, |signal| RunEnd::Interrupted { signal });
             return (!lives && !starts).then_some(stopped);
         }
         let lives = run.live_sessions().next().is_some();
@@ -260,7 +258,11 @@ impl<'a> DaemonLoop<'a> {
         // Nobody waits for an answer who has hung up meanwhile.
         let answer = |answer| reply.try_send(answer).unwrap_or_default();
         if let LoopRequest::Stop { how } = ask {
-            (self.mood, self.stopping) = (LoopMode::Stopping, Some(how));
+            let signal = match self.mode {
+                LoopMode::Stopping { signal, .. } => signal,
+                LoopMode::Running => None,
+            };
+            self.mode = LoopMode::Stopping { how, signal };
             answer(DaemonReply::Done);
             return Ok(());
         }
@@ -368,20 +370,24 @@ impl<'a> DaemonLoop<'a> {
             LoopEvent::Rung => Ok(()),
             LoopEvent::Signal(signal) => {
                 // Who says it again does not want to wait.
-                let how = if self.mood == LoopMode::Stopping { Stopping::Kill } else { Stopping::Home };
-                (self.mood, self.stopping, self.signal) = (LoopMode::Stopping, Some(how), Some(signal));
+                let how = match self.mode {
+                    LoopMode::Stopping { .. } => StopMode::Kill,
+                    LoopMode::Running => StopMode::Home,
+                };
+                self.mode = LoopMode::Stopping { how, signal: Some(signal) };
                 (self.heed)(how);
                 Ok(())
             }
         }
     }
 
-    fn observe(&mut self) -> io::Result<Observed> {
+    /// Returns the world, and the sessions whose supervisor is gone without a word. Observation changes nothing.
+    fn observe(&mut self) -> io::Result<(Observed, Vec<String>)> {
         let ground = self.ground.clone();
         let mut world = Observed {
             busy: self.busy.clone(),
             room: self.manner.slots,
-            mood: self.mood,
+            mode: self.mode,
             trunk: self.glance.trunk(&ground),
             target: self.glance.target(
                 &ground,
@@ -399,17 +405,18 @@ impl<'a> DaemonLoop<'a> {
             world.found.insert(key.clone(), found);
         }
         let open: Vec<EffectKey> = run.live_sessions().map(|(key, _)| key.clone()).collect();
+        let mut died = Vec::new();
         for session in open {
             world.nearly.extend(self.nearly(&session));
-            if let Some(seen) = self.session(&session)? {
+            if let Some(seen) = self.session(&session, &mut died)? {
                 world.sessions.insert(session, seen);
             }
         }
-        Ok(world)
+        Ok((world, died))
     }
 
     /// What a session's folder tells; `None` where nobody has taken it on yet.
-    fn session(&mut self, key: &EffectKey) -> io::Result<Option<AgentSession>> {
+    fn session(&mut self, key: &EffectKey, died: &mut Vec<String>) -> io::Result<Option<AgentSession>> {
         let site = self.ground.site(key);
         let probe = self.ground.queue(&RealDisk).probe(&site.id())?;
         match &probe {
@@ -417,7 +424,7 @@ impl<'a> DaemonLoop<'a> {
                 self.watch_over(key);
                 return Ok(Some(AgentSession::Alive(self.alive(key, &site))));
             }
-            SessionProbe::Died => drop(agent::sweep(&site.id())),
+            SessionProbe::Died => died.push(site.id()),
             SessionProbe::Nothing | SessionProbe::Ended(_) => {}
         }
         Ok(session_exits::ended(&self.ground.root, self.log.run(), key, &probe).map(AgentSession::Over))

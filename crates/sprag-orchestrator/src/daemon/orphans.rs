@@ -10,6 +10,7 @@ use sprag_base::text::Text;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::processes;
 use sprag_plan::ids::{EffectKey, StageId};
+use sprag_plan::reconcile::observed::StopMode;
 use sprag_plan::run::effect::{Effect, EffectOutcome, KillReason, SessionStep};
 use sprag_plan::run::record::RunRecord;
 
@@ -18,7 +19,6 @@ use crate::lock;
 use crate::observe::session_exits;
 use crate::run_log::{self, RunLog};
 use crate::session_dir::{SessionProbe, SupervisorSignal, site_of};
-use crate::socket::protocol::Stopping;
 use crate::socket::requests::RequestError;
 
 /// One of them.
@@ -50,7 +50,7 @@ pub fn end(
     folder: &Path,
     disk: &dyn Disk,
     agents: &[OrphanedAgents],
-    how: Stopping,
+    how: StopMode,
 ) -> Result<(), RequestError> {
     // Nobody takes them over meanwhile.
     let Some(reign) = lock::begin(folder, disk)? else {
@@ -70,7 +70,7 @@ pub fn end(
             let site = site_of(folder, &agent.session);
             // One that is gone by now needs no word. Its supervisor sees to all it has started.
             site.tell(SupervisorSignal::Stop).unwrap_or_default();
-            if let (Stopping::Kill, Some(process)) = (how, site.agent()) {
+            if let (StopMode::Kill, Some(process)) = (how, site.agent()) {
                 processes::signal(process, Signal::KILL);
             }
         }

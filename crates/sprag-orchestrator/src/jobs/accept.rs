@@ -1,21 +1,26 @@
-//! What a stage owes before its work is merged: looked at by us, in its worktree, whatever its agent says.
+//! Finds the facts about work that its agent says is done, in its worktree. `sprag_plan::accept` decides.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
-use sprag_base::text::{Text, quoted};
+use sprag_base::text::Text;
 use sprag_check::Risk;
 use sprag_host::git::refs::{self, GitError};
 use sprag_host::git::{protected_marks, worktrees};
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
-use sprag_plan::accept::reviewer::{self, StageReviewer};
-use sprag_plan::accept::{self, CheckKind};
+use sprag_plan::accept::CheckKind;
+use sprag_plan::accept::reviewer::StageReviewer;
+use sprag_plan::accept::work::{
+    self, Acceptance, ChangedFiles, RequiredCommit, WorkClaim, WorkFacts, WorkRefusal,
+};
 use sprag_plan::ids::{CommitId, StageId};
 use sprag_plan::run::effect::{CheckPhase, Effect, EffectOutcome};
+use sprag_plan::sentences;
 use sprag_plan::spec::values::RelPath;
-use sprag_plan::spec::{CacheSpec, EmptyWork, SandboxSettings, StageSpec};
+use sprag_plan::spec::{CacheSpec, SandboxSettings, StageSpec};
+use sprag_plan::stage::StageFailure;
 use sprag_plan::stage::state::StageState;
-use sprag_plan::stage::{StageConflict, StageFailure};
 
 use super::{Job, JobError, failed};
 use crate::jobs::protected_files::{self, MergeSides, ProtectedException};
@@ -60,108 +65,49 @@ impl Job {
             });
         }
         let base = self.base.as_ref().map(|base| base.0.to_string()).unwrap_or_default();
-        if !worktrees::is_clean(&worktree)? || (head == base && spec.empty == EmptyWork::Refused) {
-            return Ok(EffectOutcome::Unchanged);
-        }
-        if let Some(report) = self.out_of_bounds(&worktree, spec, &base, &head)? {
-            return Ok(EffectOutcome::Red { report: Text::new(report) });
+        let conflict = match &self.stage {
+            Some(StageState::Conflicted(conflict)) => {
+                Some(RequiredCommit::Conflict(conflict.against.clone()))
+            }
+            _ => None,
+        };
+        let required = conflict.into_iter().chain(self.owed.clone().map(RequiredCommit::Target)).collect();
+        let claim = WorkClaim { spec, head: &head, base: &base, required };
+        match work::accept_shape(
+            &claim,
+            &GitWork { job: self, spec, worktree: &worktree, head: &head, tip: OnceCell::new() },
+        )? {
+            Ok(()) => {}
+            Err(WorkRefusal::Unclean | WorkRefusal::Empty) => return Ok(EffectOutcome::Unchanged),
+            Err(refusal) => {
+                let (trunk, target) = (self.ground.trunk(), self.ground.target_name());
+                let report = sentences::work_refused(&refusal, &trunk, target);
+                return Ok(EffectOutcome::Red { report: Text::new(report) });
+            }
         }
         let red = self.looking(&worktree, CheckOwner::from_spec(spec), &tree, disk, |place| {
             stage_checks::verify(place, &spec.checks)
         });
-        if !red.is_empty() {
-            return Ok(EffectOutcome::Red { report: accept::report(&red) });
-        }
-        let reviewer = self.reviewer(&worktree, spec, &head)?;
+        let decided = work::accept_checks(spec, &red, || self.risk(&worktree, &head))?;
         let (head, tree) = (CommitId(Text::new(head)), CommitId(Text::new(tree)));
-        Ok(match reviewer {
-            None => EffectOutcome::Green { head, tree },
-            Some(StageReviewer::Client(by)) => EffectOutcome::Reviewable { head, tree, by },
-            Some(StageReviewer::Person) => {
-                let why = format!(
-                    "it is to be reviewed (`verify: deep`), and for `{}` there is no reviewer but you",
-                    quoted(spec.agent.client.word())
-                );
+        Ok(match decided {
+            Acceptance::Refused { report } => EffectOutcome::Red { report },
+            Acceptance::Accepted => EffectOutcome::Green { head, tree },
+            Acceptance::NeedsReview { by: StageReviewer::Client(by) } => {
+                EffectOutcome::Reviewable { head, tree, by }
+            }
+            Acceptance::NeedsReview { by: StageReviewer::Person } => {
+                let why = sentences::no_other_reviewer(spec.agent.client.word());
                 EffectOutcome::Unreviewed { head, tree, why: Text::new(why) }
             }
         })
     }
 
-    /// Who else has to look at what was found good. Only where somebody may have to, the change is measured.
-    fn reviewer(
-        &self,
-        worktree: &Path,
-        spec: &StageSpec,
-        head: &str,
-    ) -> Result<Option<StageReviewer>, JobError> {
-        if reviewer::reviewer(spec).is_none() {
-            return Ok(None);
-        }
+    fn risk(&self, worktree: &Path, head: &str) -> Result<Risk, GitError> {
         let trunk = self.ground.trunk();
         let paths = refs::changed(worktree, &trunk, head)?;
         let lines = refs::changed_lines(worktree, &trunk, head)?;
-        Ok(reviewer::wanted(spec, &Risk::assess(paths.iter().map(String::as_str), lines, 0)))
-    }
-
-    /// What no check of the plan asks for, and every stage owes.
-    fn out_of_bounds(
-        &self,
-        worktree: &Path,
-        spec: &StageSpec,
-        base: &str,
-        head: &str,
-    ) -> Result<Option<String>, JobError> {
-        let trunk = self.ground.trunk();
-        let tip = refs::resolve(&self.ground.root, &trunk)?
-            .ok_or_else(|| GitError(format!("there is no `{trunk}`")))?;
-        let common = refs::all_common(worktree, &tip, head)?;
-        // What both have is in its history, and usually it is what the worktree was made from.
-        let is_common = common.iter().any(|commit| commit == base);
-        if !base.is_empty() && !is_common && !refs::contains(worktree, base, head)? {
-            return Ok(Some(format!("the branch does not descend from `{base}` any more")));
-        }
-        if let Some(StageState::Conflicted(StageConflict { against, .. })) = &self.stage
-            && !refs::contains(worktree, against.0.as_str(), head)?
-        {
-            return Ok(Some(format!("`{}` is not merged into the branch", against.0)));
-        }
-        if let Some(owed) = &self.owed
-            && !refs::contains(worktree, owed.0.as_str(), head)?
-        {
-            let target = self.ground.target_name();
-            return Ok(Some(format!(
-                "`{}`, which was put on `{target}`, is not merged into the branch",
-                owed.0
-            )));
-        }
-        let parted = match common.as_slice() {
-            [parted] => parted,
-            [] => return Ok(Some(format!("the branch has nothing in common with `{trunk}` any more"))),
-            _ => {
-                return Ok(Some(format!(
-                    "the branch has come from the trunk in several ways, so that what it changes cannot be told: `git merge {trunk}`"
-                )));
-            }
-        };
-        // What came in with a merge of the trunk is not the stage's.
-        let touched = protected_marks::touched_since(worktree, parted, head)?;
-        let sides = MergeSides { tip: &tip, head, base: parted, touched: &touched };
-        if let Some(damage) = self.damaged(worktree, &sides, spec)? {
-            return Ok(Some(damage));
-        }
-        let paths: Vec<String> =
-            touched.iter().map(|it| String::from_utf8_lossy(&it.path).into_owned()).collect();
-        if let Some(copied) = spec.copy.iter().find(|copied| paths.iter().any(|path| path == copied.as_str()))
-        {
-            return Ok(Some(format!("`{copied}` was copied here for you and must not be committed")));
-        }
-        let outside: Vec<&String> = paths.iter().filter(|path| !spec.scope.holds(path)).collect();
-        let Some(first) = outside.first() else { return Ok(None) };
-        Ok(Some(format!(
-            "{} files outside of the scope were changed, the first is `{}`",
-            outside.len(),
-            quoted(first)
-        )))
+        Ok(Risk::assess(paths.iter().map(String::as_str), lines, 0))
     }
 
     /// Protected files that are neither as the trunk has them nor as somebody put them on the target.
@@ -202,5 +148,52 @@ impl Job {
             behind: &SandboxedRunner::new(&self.ground, &self.key, of, disk),
             sandbox: whose.sandbox,
         })
+    }
+}
+
+/// The work in the worktree of a stage, as git has it.
+struct GitWork<'a> {
+    job: &'a Job,
+    spec: &'a StageSpec,
+    worktree: &'a Path,
+    head: &'a str,
+    tip: OnceCell<String>,
+}
+
+impl GitWork<'_> {
+    /// Returns where the trunk is. Git is asked once.
+    fn trunk_tip(&self) -> Result<&str, GitError> {
+        if self.tip.get().is_none() {
+            let (root, trunk) = (&self.job.ground.root, self.job.ground.trunk());
+            let tip =
+                refs::resolve(root, &trunk)?.ok_or_else(|| GitError(format!("there is no `{trunk}`")))?;
+            return Ok(self.tip.get_or_init(|| tip));
+        }
+        Ok(self.tip.get().map_or("", String::as_str))
+    }
+}
+
+impl WorkFacts for GitWork<'_> {
+    type Error = GitError;
+
+    fn is_clean(&self) -> Result<bool, GitError> {
+        worktrees::is_clean(self.worktree)
+    }
+
+    fn merge_bases(&self) -> Result<Vec<String>, GitError> {
+        refs::all_common(self.worktree, self.trunk_tip()?, self.head)
+    }
+
+    fn contains(&self, commit: &str) -> Result<bool, GitError> {
+        refs::contains(self.worktree, commit, self.head)
+    }
+
+    fn changed(&self, parted: &str) -> Result<ChangedFiles, GitError> {
+        let tip = self.trunk_tip()?;
+        let touched = protected_marks::touched_since(self.worktree, parted, self.head)?;
+        let sides = MergeSides { tip, head: self.head, base: parted, touched: &touched };
+        let damage = self.job.damaged(self.worktree, &sides, self.spec)?;
+        let paths = touched.iter().map(|it| String::from_utf8_lossy(&it.path).into_owned()).collect();
+        Ok(ChangedFiles { paths, damage })
     }
 }

@@ -3,14 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use sprag_base::text::{Text, quoted};
+use sprag_base::text::Text;
 use sprag_host::git::refs::{self, GitError, MergeAttempt, MergeRecipe, RefUpdate};
 use sprag_host::git::{protected_marks, worktree_guard, worktrees};
 use sprag_host::sys::disk::Disk;
+use sprag_plan::accept::candidate::{self, CandidateFacts};
 use sprag_plan::accept::{self, CheckKind};
 use sprag_plan::ids::CommitId;
 use sprag_plan::reconcile::observed::TargetBranch;
 use sprag_plan::run::effect::EffectOutcome;
+use sprag_plan::sentences;
+use sprag_plan::spec::StageSpec;
 use sprag_plan::spec::values::RelPath;
 
 use super::accept::CheckOwner;
@@ -79,8 +82,13 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
-        if let Some(damage) = self.damage(commit)? {
-            return Ok(EffectOutcome::Red { report: Text::new(damage) });
+        // What people put on the target is theirs.
+        if let (Some(head), Some(spec)) = (&self.head, &self.spec) {
+            let facts = GitCandidate { job: self, spec, commit: commit.0.as_str(), head: head.0.as_str() };
+            if let Err(refusal) = candidate::accept_candidate(spec, facts.head, &facts)? {
+                let report = Text::new(sentences::candidate_refused(&refusal));
+                return Ok(EffectOutcome::Red { report });
+            }
         }
         let path = self.ground.run.join("gates").join(format!("{}-{number}", self.ground.plan));
         clear(root, &path)?;
@@ -115,31 +123,31 @@ pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), GitError> {
     worktrees::remove(root, path)
 }
 
-impl Job {
-    /// What a candidate would do to files that are not its stage's or nobody's, whoever let it come so far. One that brings nothing new does
-    /// nothing.
-    fn damage(&self, commit: &CommitId) -> Result<Option<String>, JobError> {
-        let root = self.ground.root.as_path();
-        // What people put on the target is theirs.
-        let (Some(head), Some(spec)) = (&self.head, &self.spec) else { return Ok(None) };
-        let head = head.0.as_str();
-        let parents = refs::parents(root, commit.0.as_str())?;
-        let on = match parents.as_slice() {
-            [on, merged] if merged == head => on,
-            _ => return Ok(None),
-        };
-        // What would change on the trunk, by whichever way it came there, is what the stage answers for.
-        let brought = refs::between(root, on, commit.0.as_str())?;
-        let outside: Vec<&String> = brought.iter().filter(|path| !spec.scope.holds(path)).collect();
-        if let Some(first) = outside.first() {
-            let (count, first) = (outside.len(), quoted(first));
-            return Ok(Some(format!(
-                "merged, it would change {count} files outside of its scope, the first is `{first}`"
-            )));
-        }
-        let base = refs::common(root, on, head)?;
-        let touched = protected_marks::touched_since(root, &base, head)?;
-        Ok(self.damaged(root, &MergeSides { tip: on, head, base: &base, touched: &touched }, spec)?)
+/// A candidate of a stage, as git has it.
+struct GitCandidate<'a> {
+    job: &'a Job,
+    spec: &'a StageSpec,
+    commit: &'a str,
+    head: &'a str,
+}
+
+impl CandidateFacts for GitCandidate<'_> {
+    type Error = GitError;
+
+    fn parents(&self) -> Result<Vec<String>, GitError> {
+        refs::parents(&self.job.ground.root, self.commit)
+    }
+
+    fn brought(&self, on: &str) -> Result<Vec<String>, GitError> {
+        refs::between(&self.job.ground.root, on, self.commit)
+    }
+
+    fn damage(&self, on: &str) -> Result<Option<String>, GitError> {
+        let root = self.job.ground.root.as_path();
+        let base = refs::common(root, on, self.head)?;
+        let touched = protected_marks::touched_since(root, &base, self.head)?;
+        let sides = MergeSides { tip: on, head: self.head, base: &base, touched: &touched };
+        self.job.damaged(root, &sides, self.spec)
     }
 }
 

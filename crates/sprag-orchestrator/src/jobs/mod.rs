@@ -258,11 +258,13 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
-        // Somebody may have come as far as this before.
-        if let EffectTrace::Worktree { base } = observe::worktree(&self.ground, stage, base)? {
-            return Ok(EffectOutcome::Worktree { base });
-        }
         let path = self.ground.worktree(stage);
+        match observe::worktree(&self.ground, stage, base)? {
+            // An earlier daemon came as far as this.
+            EffectTrace::Worktree { base } => return Ok(EffectOutcome::Worktree { base }),
+            EffectTrace::HalfMade => worktrees::set_aside(root, &path)?,
+            _ => {}
+        }
         let branch = stage.branch();
         worktrees::keep_out_of_sight(root, disk)?;
         worktrees::make_room(root, &path)?;

@@ -92,7 +92,7 @@ pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
     has_one.map(|(id, _)| id).filter(is_lost).cloned().collect()
 }
 
-/// What there is of the worktree of a stage that nobody has worked in yet. Half of one is put aside.
+/// Returns what there is of the worktree of a stage that no agent has worked in yet.
 pub fn worktree(ground: &RunLayout, stage: &StageId, base: &CommitId) -> Result<EffectTrace, GitError> {
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
@@ -112,10 +112,7 @@ pub fn worktree(ground: &RunLayout, stage: &StageId, base: &CommitId) -> Result<
             let base = refs::common(root, base.0.as_str(), head)?;
             Ok(EffectTrace::Worktree { base: CommitId(Text::new(base)) })
         }
-        None if listed.is_some() => {
-            worktrees::set_aside(root, &path)?;
-            Ok(EffectTrace::HalfMade)
-        }
+        None if listed.is_some() => Ok(EffectTrace::HalfMade),
         None => Ok(EffectTrace::Nothing),
     }
 }

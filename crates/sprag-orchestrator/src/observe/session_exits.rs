@@ -51,9 +51,10 @@ fn progress(root: &Path, run: &Run, session: &EffectKey) -> CommitProgress {
 
 /// Writes down how agents ended that nobody was there to see, and what that comes to. For who holds the reign.
 pub fn settle(log: &mut RunLog<'_>, root: &Path, folder: &Path) -> io::Result<()> {
-    let sessions = sessions(log.run(), root, folder, |session| {
+    let (sessions, died) = sessions(log.run(), root, folder)?;
+    for session in &died {
         agent::sweep(session);
-    })?;
+    }
     for _ in 0..ROUNDS {
         let records = settle::settle(log.run(), &sessions, env::now());
         if records.is_empty() {
@@ -66,7 +67,7 @@ pub fn settle(log: &mut RunLog<'_>, root: &Path, folder: &Path) -> io::Result<()
 
 /// The same in mind alone, for who only looks.
 pub fn settled(mut run: Run, root: &Path, folder: &Path) -> io::Result<Run> {
-    let sessions = sessions(&run, root, folder, |_| ())?;
+    let (sessions, _) = sessions(&run, root, folder)?;
     for _ in 0..ROUNDS {
         let records: Vec<RunRecord> = settle::settle(&run, &sessions, env::now());
         if records.is_empty() {
@@ -77,19 +78,16 @@ pub fn settled(mut run: Run, root: &Path, folder: &Path) -> io::Result<Run> {
     Ok(run)
 }
 
-/// Sessions that no end is written down of. `died` is told of each whose supervisor is gone without a word.
-fn sessions(
-    run: &Run,
-    root: &Path,
-    folder: &Path,
-    died: impl Fn(&str),
-) -> io::Result<BTreeMap<EffectKey, AgentSession>> {
-    let mut found = BTreeMap::new();
+type OpenSessions = BTreeMap<EffectKey, AgentSession>;
+
+/// Returns the sessions of which no end is written down, and those whose supervisor is gone without a word.
+fn sessions(run: &Run, root: &Path, folder: &Path) -> io::Result<(OpenSessions, Vec<String>)> {
+    let (mut found, mut died) = (BTreeMap::new(), Vec::new());
     for (key, _) in run.live_sessions() {
         let site = site_of(folder, key);
         let probe = site.probe()?;
         if probe == SessionProbe::Died {
-            died(&site.id());
+            died.push(site.id());
         }
         match (ended(root, run, key, &probe), probe) {
             (Some(ended), _) => drop(found.insert(key.clone(), AgentSession::Over(ended))),
@@ -99,5 +97,5 @@ fn sessions(
             (None, _) => {}
         }
     }
-    Ok(found)
+    Ok((found, died))
 }

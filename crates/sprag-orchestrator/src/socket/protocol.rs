@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use sprag_plan::reconcile::observed::StopMode;
 use sprag_plan::stage::command::{CommandRole, StageCommand};
 
 /// The largest message; none of ours comes near it.
@@ -39,21 +40,12 @@ pub enum DaemonRequest {
         word: StageCommand,
     },
     Stop {
-        how: Stopping,
+        how: StopMode,
     },
     /// Another plan in the place of the one that is run.
     Amend {
         plan: Value,
     },
-}
-
-/// What becomes of agents when the daemon ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stopping {
-    /// They are told to end, and have a moment for it.
-    Home,
-    Kill,
 }
 
 /// What shows who somebody is. Nothing prints it.

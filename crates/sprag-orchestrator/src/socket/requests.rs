@@ -7,16 +7,18 @@ use std::sync::mpsc::SyncSender;
 
 use sprag_host::sys::disk::Disk;
 use sprag_plan::ids::StageId;
+use sprag_plan::reconcile::observed::StopMode;
 use sprag_plan::run::Run;
-use sprag_plan::run::amend::{NotAmended, amend};
+use sprag_plan::run::amend::amend;
 use sprag_plan::run::command::{CommandRefusal, CommandSender, authorize};
 use sprag_plan::run::record::RunRecord;
+use sprag_plan::sentences;
 use sprag_plan::spec::Plan;
-use sprag_plan::stage::command::{CommandRole, StageCommand};
+use sprag_plan::stage::command::StageCommand;
 use sprag_plan::stage::state::StageState;
 use sprag_plan::stage::{ReviewQuestion, StageConflict};
 
-use super::protocol::{DaemonReply, StageCheckResult, Stopping};
+use super::protocol::{DaemonReply, StageCheckResult};
 use crate::layout::run_log_path;
 use crate::lock;
 use crate::observe::session_exits;
@@ -40,7 +42,7 @@ pub enum LoopRequest {
         plan: Box<Plan>,
     },
     Stop {
-        how: Stopping,
+        how: StopMode,
     },
 }
 
@@ -92,12 +94,12 @@ pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<R
     match ask {
         LoopRequest::Say { stage, said } => {
             let stage = stage_of(run, speaker, stage.as_ref())
-                .ok_or_else(|| refused(&CommandRefusal::NoStage, ""))?;
-            authorize(run, speaker, &stage, said).map_err(|why| refused(&why, stage.as_str()))
+                .ok_or_else(|| refused(sentences::command_refused(&CommandRefusal::NoStage, "")))?;
+            authorize(run, speaker, &stage, said)
+                .map_err(|why| refused(sentences::command_refused(&why, stage.as_str())))
         }
-        LoopRequest::Amend { plan } => {
-            amend(run, (**plan).clone(), speaker.name()).map_err(|why| not_amended(&why))
-        }
+        LoopRequest::Amend { plan } => amend(run, (**plan).clone(), speaker.name())
+            .map_err(|why| refused(sentences::amendment_refused(&why))),
         LoopRequest::Stop { .. } => {
             Err(DaemonReply::Refused { code: "no_daemon".to_owned(), message: "no daemon runs".to_owned() })
         }
@@ -109,15 +111,10 @@ pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
     let RunRecord::StageCommand { stage, command: StageCommand::Hold, .. } = record else {
         return DaemonReply::Done;
     };
-    let text = match run.entry(stage).map(|entry| &entry.state) {
-        None | Some(StageState::Ready(_)) => return DaemonReply::Done,
-        Some(StageState::Waiting { .. }) => format!("stage `{}` is held once it could start", stage.as_str()),
-        Some(_) => format!(
-            "what is under way for stage `{}` goes on; after that nobody new is started for it, and it is not merged",
-            stage.as_str()
-        ),
-    };
-    DaemonReply::Heard { text }
+    match run.entry(stage).and_then(|entry| sentences::hold_begins(stage, &entry.state)) {
+        Some(text) => DaemonReply::Heard { text },
+        None => DaemonReply::Done,
+    }
 }
 
 /// The stage that is meant.
@@ -140,7 +137,7 @@ pub fn verdict(run: &Run, stage: &StageId) -> Option<StageCheckResult> {
         StageState::Conflicted(StageConflict { resolver: Some(resolver), .. }) if resolver.has_claimed => {
             None
         }
-        StageState::Conflicted(_) => red("what was merged into the branch is not good as it is"),
+        StageState::Conflicted(_) => red(sentences::BAD_RESOLUTION),
         StageState::Merging { .. } | StageState::Done { .. } => Some(StageCheckResult::Green),
         StageState::Failing { report, .. } => red(report.as_str()),
         StageState::Review { question, back } => match (question, &**back) {
@@ -149,54 +146,14 @@ pub fn verdict(run: &Run, stage: &StageId) -> Option<StageCheckResult> {
                 ReviewQuestion::OnHold { .. } | ReviewQuestion::TooManyFixes,
                 StageState::Failing { report, .. },
             ) => red(report.as_str()),
-            (ReviewQuestion::TooManyFixes, _) => red("its checks were red too often"),
-            (ReviewQuestion::NoChange, _) => red("nothing was committed, or something is left over"),
+            (ReviewQuestion::TooManyFixes, _) => red(sentences::TOO_OFTEN),
+            (ReviewQuestion::NoChange, _) => red(sentences::UNCHANGED),
             _ => Some(StageCheckResult::None { state: entry.state.name().to_owned() }),
         },
         other => Some(StageCheckResult::None { state: other.name().to_owned() }),
     }
 }
 
-/// In words.
-pub fn refused(why: &CommandRefusal, stage: &str) -> DaemonReply {
-    let (code, message) = match why {
-        CommandRefusal::NoStage => ("no_stage", format!("the run has no stage `{stage}`")),
-        CommandRefusal::NotYours { least } => {
-            let who = match least {
-                CommandRole::Agent => "anybody",
-                CommandRole::User => "a person",
-                CommandRole::Admin => "an admin",
-            };
-            ("not_yours", format!("this is for {who} to say"))
-        }
-        CommandRefusal::OtherSession => ("not_your_stage", format!("stage `{stage}` is not this agent's")),
-        CommandRefusal::State { state } => {
-            ("state", format!("stage `{stage}` is {state}, where this means nothing"))
-        }
-        CommandRefusal::NoTask => ("no_task", format!("stage `{stage}` has no such task")),
-        CommandRefusal::NoOutput => ("no_output", format!("stage `{stage}` has no such output in the plan")),
-        CommandRefusal::NoCheck => ("no_check", format!("stage `{stage}` has no check that is called so")),
-        CommandRefusal::NoAnswer => {
-            ("no_answer", format!("stage `{stage}` has asked something: `--answer TEXT`"))
-        }
-        CommandRefusal::NotGreen => {
-            ("not_green", format!("the checks of stage `{stage}` have not been green"))
-        }
-        CommandRefusal::TooMany => {
-            ("too_many", format!("three checks of stage `{stage}` were given up already"))
-        }
-    };
-    DaemonReply::Refused { code: code.to_owned(), message }
-}
-
-fn not_amended(why: &NotAmended) -> DaemonReply {
-    let (code, message) = match why {
-        NotAmended::OtherName => ("other_plan", "the plan that is run has another name".to_owned()),
-        NotAmended::OtherTarget => ("other_target", "the target of a run stays what it is".to_owned()),
-        NotAmended::Begun { stage } => {
-            ("begun", format!("stage `{}` was begun and cannot leave the plan", stage.as_str()))
-        }
-        NotAmended::Same => ("same_plan", "the plan says what the run goes by already".to_owned()),
-    };
+fn refused((code, message): (&str, String)) -> DaemonReply {
     DaemonReply::Refused { code: code.to_owned(), message }
 }

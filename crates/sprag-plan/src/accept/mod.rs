@@ -1,8 +1,10 @@
 //! What the checks of a stage come to. The host runs and reads; whether that is enough is decided here, the same for
 //! a stage that says it is done and for a candidate that is to be merged.
 
+pub mod candidate;
 pub mod reviewer;
 pub mod stub;
+pub mod work;
 
 use std::fmt;
 

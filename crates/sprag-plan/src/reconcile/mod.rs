@@ -49,7 +49,7 @@ pub enum Action {
 
 pub fn reconcile(run: &Run, world: &Observed, now: Timestamp) -> Vec<Action> {
     let mut next = Reconciler { run, world, now, actions: Vec::new(), done: BTreeSet::new() };
-    if world.mood == LoopMode::Stopping {
+    if let LoopMode::Stopping { .. } = world.mode {
         next.send_home();
         return next.actions;
     }
@@ -111,7 +111,7 @@ impl Reconciler<'_> {
                 }
                 // Nobody has begun it after all, and it is not wanted any more.
                 EffectResolution::Again if self.is_unwanted(open) => {
-                    let why = Text::new("its stage was told something else before it was begun");
+                    let why = Text::new(sentences::NOT_BEGUN);
                     let outcome = EffectOutcome::Failed { failure: StageFailure::Told, why };
                     self.actions.push(Action::Record(RunRecord::Outcome { key: key.clone(), outcome }));
                 }
@@ -222,8 +222,7 @@ impl Reconciler<'_> {
         }
         if entry.needs_person() && counters.notified < counters.moves {
             let key = self.key(id, entry, &format!("notify.{}", counters.moves));
-            let (id, name) = (id.as_str(), entry.state.name());
-            let text = Text::new(format!("stage `{id}` is {name}: `sprag stage review {id}`"));
+            let text = Text::new(sentences::needs_person(id, &entry.state));
             self.act(key, Effect::Notify { about: Some(spec.id.clone()), text });
         }
     }
@@ -306,11 +305,7 @@ impl Reconciler<'_> {
     fn verify(&mut self, id: &StageId, entry: &StageEntry, verification: &Verification) {
         let open = open_tasks(self.run, id);
         if !open.is_empty() && matches!(entry.state, StageState::Running(_)) {
-            let names: Vec<String> = open.iter().map(|task| format!("`{task}`")).collect();
-            let report = format!(
-                "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
-                names.join(", ")
-            );
+            let report = sentences::open_tasks(&open);
             return self.happened(id, StageEvent::ChecksFailed { report: Text::new(report) });
         }
         if self.is_under_way(id) {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use sprag_base::text::Text;
 
 use super::durations::Durations;
@@ -30,16 +32,29 @@ pub struct Observed {
     pub nearly: BTreeSet<BudgetOwner>,
     /// How long stages take, as far as that was seen.
     pub durations: Durations,
-    pub mood: LoopMode,
+    pub mode: LoopMode,
 }
 
-/// What the daemon is about.
+/// Whether the daemon runs the plan or comes to its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoopMode {
     #[default]
-    Going,
-    /// Nothing new is begun, and agents are sent home.
-    Stopping,
+    Running,
+    /// Nothing new is begun, and agents end.
+    Stopping {
+        how: StopMode,
+        /// The signal that the daemon got, if it got one.
+        signal: Option<i32>,
+    },
+}
+
+/// What becomes of agents when the daemon ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopMode {
+    /// Agents are told to end, and have a moment for it.
+    Home,
+    Kill,
 }
 
 /// The branch that merged work goes to, and that is everybody's.

@@ -12,7 +12,7 @@ pub enum EffectTrace {
     Nothing,
     /// A worktree that descends from its base.
     Worktree { base: CommitId },
-    /// Half of one: what is in it was kept, and it was cleared away.
+    /// Half of one. It is set aside when the effect is done again.
     HalfMade,
     /// Its lock is held, its exit is written down, or its claim was swept: there was such a session.
     Session,

@@ -9,6 +9,7 @@ use crate::run::StageEntry;
 use crate::run::effect::{Effect, KillReason, NudgeTopic, SessionStep, StageStep};
 use crate::run::record::{CommitProgress, RunRecord, SessionOutcome};
 use crate::run::retry::follows;
+use crate::sentences;
 use crate::spec::StageSpec;
 use crate::stage::state::StageState;
 use crate::stage::{Phase, QuestionSource, Resolver, StageEvent, StageFailure};
@@ -114,7 +115,7 @@ impl Reconciler<'_> {
         if let Some((ended, at)) = self.run.ended(session) {
             // Whoever ends as it was asked to has handed over, and claims nothing.
             if *ended == SessionOutcome::Well && self.run.is_nudged(session, NudgeTopic::Handoff) {
-                return self.happened(id, StageEvent::ContextFull { why: Text::new("it has handed over") });
+                return self.happened(id, StageEvent::ContextFull { why: Text::new(sentences::HANDED_OVER) });
             }
             return self.happened(id, follows(ended, entry, spec, first, *at));
         }
@@ -128,7 +129,7 @@ impl Reconciler<'_> {
                 self.answer(id, entry, session);
             }
             Some(AgentSign::Filling { about, percent }) => {
-                let (about, text) = (*about, filling(*about, *percent));
+                let (about, text) = (*about, Text::new(sentences::context_fills(*about, *percent)));
                 let name = if about == NudgeTopic::Handoff { "full" } else { "filling" };
                 let key = EffectKey(Text::new(format!("{}/{name}", session.0)));
                 let nudge = StageStep::Nudge { session: session.clone(), text, topic: about };
@@ -141,7 +142,7 @@ impl Reconciler<'_> {
                 self.happened(id, StageEvent::Asked { question, source });
             }
             Some(AgentSign::Full) => {
-                self.happened(id, StageEvent::ContextFull { why: Text::new("its context is full") });
+                self.happened(id, StageEvent::ContextFull { why: Text::new(sentences::CONTEXT_FULL) });
             }
             Some(AgentSign::Wedged) => self.wedged(session),
         }
@@ -201,18 +202,4 @@ impl Reconciler<'_> {
             },
         }
     }
-}
-
-/// What an agent is told whose context fills.
-fn filling(about: NudgeTopic, percent: u8) -> Text<4000> {
-    Text::new(match about {
-        NudgeTopic::Handoff => format!(
-            "your context is {percent} % full, which is as far as it goes here. Commit what is whole, run `sprag handoff --next \
-             TEXT` once for each thing that is still to be done, and end your turn: somebody else goes on from there."
-        ),
-        NudgeTopic::Notes | NudgeTopic::Report | NudgeTopic::Answer => format!(
-            "your context is {percent} % full. Commit what is whole, and note what somebody who goes on from here has to \
-             know: `sprag note TEXT`, `sprag decision TEXT --because WHY`."
-        ),
-    })
 }

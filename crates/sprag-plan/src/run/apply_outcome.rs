@@ -10,6 +10,7 @@ use crate::run::effect::{
     CheckPhase, Effect, EffectOutcome, NudgeTopic, OpenEffect, QueueStep, RefStep, StageStep, Timeliness,
 };
 use crate::run::stuck_ref::StuckRef;
+use crate::sentences;
 use crate::spec::MergeMode;
 use crate::stage::state::StageState;
 use crate::stage::{Hold, LaunchState, ReviewQuestion, Reviewable, StageConflict, StageEvent, StageFailure};
@@ -153,7 +154,7 @@ fn salvaged(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
         (StageState::HandingOff { .. }, EffectOutcome::Salvaged { .. })
             if entry.counters.handoffs >= HANDOFFS =>
         {
-            let why = Text::new(format!("{HANDOFFS} agents before have filled theirs, too"));
+            let why = Text::new(sentences::contexts_filled(HANDOFFS));
             blocked(run, stage, &EffectOutcome::Failed { failure: StageFailure::Context, why });
         }
         (StageState::HandingOff { .. }, EffectOutcome::Salvaged { carry }) => {
@@ -296,9 +297,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
         EffectOutcome::Unchanged => {
             entry.counters.unchanged += 1;
             match entry.counters.unchanged {
-                1 => StageEvent::ChecksFailed {
-                    report: Text::new("nothing was committed, or something is left over"),
-                },
+                1 => StageEvent::ChecksFailed { report: Text::new(sentences::UNCHANGED) },
                 _ => StageEvent::ReviewAsked { question: ReviewQuestion::NoChange },
             }
         }
@@ -310,6 +309,6 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
 fn why(outcome: &EffectOutcome) -> Text<4000> {
     match outcome {
         EffectOutcome::Failed { why, .. } => Text::new(why.as_str()),
-        _ => Text::new("it could not be run"),
+        _ => Text::new(sentences::NOT_RUN),
     }
 }

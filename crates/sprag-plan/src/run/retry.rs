@@ -5,6 +5,7 @@ use sprag_base::time::Timestamp;
 
 use super::StageEntry;
 use super::record::{CommitProgress, SessionOutcome};
+use crate::sentences;
 use crate::spec::StageSpec;
 use crate::spec::values::Seconds;
 use crate::stage::{StageEvent, StageFailure};
@@ -35,7 +36,7 @@ pub(crate) fn follows(
 ) -> StageEvent {
     match ended {
         SessionOutcome::Well => StageEvent::Claimed,
-        SessionOutcome::ContextFull => StageEvent::ContextFull { why: Text::new("its context is full") },
+        SessionOutcome::ContextFull => StageEvent::ContextFull { why: Text::new(sentences::CONTEXT_FULL) },
         SessionOutcome::Stopped => StageEvent::Paused { until: None },
         SessionOutcome::RateLimited { until } => StageEvent::Paused { until: Some(bounded(*until, at)) },
         SessionOutcome::Failed { failure, .. } => {

@@ -6,6 +6,7 @@ use sprag_base::text::Text;
 use super::effect::EffectOutcome;
 use super::record;
 use crate::ids::EffectKey;
+use crate::sentences;
 
 /// Times that it goes wrong before it is told.
 const OFTEN: u32 = 3;
@@ -32,12 +33,7 @@ impl StuckRef {
 
     /// In words, once it has gone on for long enough to be told.
     pub fn message(&self) -> Option<String> {
-        (self.times >= OFTEN).then(|| {
-            format!(
-                "a reference could not be moved {} times, and it is tried again: {}",
-                self.times, self.why
-            )
-        })
+        (self.times >= OFTEN).then(|| sentences::ref_stuck(self.times, &self.why))
     }
 
     /// By which telling somebody is known.

@@ -130,7 +130,7 @@ impl Daemon {
             target: Some(self.truth.stands(self.run.queue().trunk())),
             durations: Durations::default(),
             nearly: self.truth.nearly.clone(),
-            mood: LoopMode::Going,
+            mode: LoopMode::Running,
         }
     }
 

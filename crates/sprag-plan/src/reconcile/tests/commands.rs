@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::reconcile::observed::LoopMode;
+use crate::reconcile::observed::StopMode;
 use crate::run::command::{CommandRefusal, CommandSender, authorize};
 use crate::spec::client::ClientName;
 use crate::spec::values::{Readable as _, Slug};
@@ -261,7 +262,7 @@ fn who_stops_sends_everybody_home_and_begins_nothing() {
     let mut story = Story::new(plan(&[("a", "", "x"), ("b", "", "y")]));
     story.world.room = 1;
     story.up_to_work("a");
-    (story.world.room, story.world.mood) = (4, LoopMode::Stopping);
+    story.world.mode = LoopMode::Stopping { how: StopMode::Home, signal: None };
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill"]);
     story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Stopped));
     assert_eq!(story.next(), ["session.ended"]);
@@ -269,7 +270,7 @@ fn who_stops_sends_everybody_home_and_begins_nothing() {
     assert_eq!(story.next(), Vec::<String>::new());
     assert!(matches!(story.state("a"), StageState::Ready(_)), "nobody who looks finds it at work");
     // Who comes back goes on with the same attempt.
-    story.world.mood = LoopMode::Going;
+    story.world.mode = LoopMode::Running;
     story.world.busy.clear();
     assert!(story.next().contains(&"do r/a/1/brief.1".to_owned()));
     assert_eq!(story.state("a").attempt(), 1);

@@ -13,7 +13,8 @@ use sprag_orchestrator::layout::RunLayout;
 use sprag_orchestrator::run_log;
 use sprag_orchestrator::socket::client::{self, NotConnected};
 use sprag_orchestrator::socket::loop_event::RunEnd;
-use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, Stopping, Topic};
+use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, Topic};
+use sprag_plan::reconcile::observed::StopMode;
 use sprag_plan::run::Run;
 use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::run::record::{RunRecord, TargetHeld};
@@ -46,10 +47,10 @@ pub(crate) fn stay(
             output::note(format!("sprag: `{}`: {why}", key.0));
         }
     };
-    let heed = |how: Stopping| {
+    let heed = |how: StopMode| {
         output::note(match how {
-            Stopping::Home => "sprag: stopping: agents are sent home; once more ends them at once",
-            Stopping::Kill => "sprag: agents are ended at once",
+            StopMode::Home => "sprag: stopping: agents are sent home; once more ends them at once",
+            StopMode::Kill => "sprag: agents are ended at once",
         });
     };
     let runner = DaemonLoop::new(begun.log, begun.ground, manner, &watch).heeding(&heed);

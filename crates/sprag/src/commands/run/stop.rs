@@ -7,8 +7,9 @@ use sprag_host::sys::human;
 use sprag_host::sys::locations::Locations;
 use sprag_orchestrator::daemon::orphans::{self, OrphanedAgents};
 use sprag_orchestrator::socket::client::{self, DaemonClient, NotConnected};
-use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, STOPPED, Stopping};
+use sprag_orchestrator::socket::protocol::{DaemonReply, DaemonRequest, STOPPED};
 use sprag_orchestrator::{lock, view};
+use sprag_plan::reconcile::observed::StopMode;
 use sprag_plan::stage::command::CommandRole;
 
 use crate::commands::{CommandCx, CommandEnd, CommandResult};
@@ -30,7 +31,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
     let run = places.store.join("run");
-    let how = if args.kill { Stopping::Kill } else { Stopping::Home };
+    let how = if args.kill { StopMode::Kill } else { StopMode::Home };
     match client::connect(&run, CommandRole::Admin) {
         Ok(client) => tell(client, &places, &run, how)?,
         Err(NotConnected::Nobody) => end_outlived(&places, &run, how)?,
@@ -46,7 +47,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-fn tell(mut client: DaemonClient, places: &Locations, run: &Path, how: Stopping) -> Result<(), Failure> {
+fn tell(mut client: DaemonClient, places: &Locations, run: &Path, how: StopMode) -> Result<(), Failure> {
     match client.ask(&DaemonRequest::Stop { how }) {
         // It ends already.
         Ok(DaemonReply::Refused { code, .. }) if code == STOPPED => lock::wait(run)?,
@@ -63,7 +64,7 @@ fn tell(mut client: DaemonClient, places: &Locations, run: &Path, how: Stopping)
 }
 
 /// Nobody runs it any more, and somebody may be at work all the same.
-fn end_outlived(places: &Locations, run: &Path, how: Stopping) -> Result<(), Failure> {
+fn end_outlived(places: &Locations, run: &Path, how: StopMode) -> Result<(), Failure> {
     let agents = orphans::find(run)?;
     if agents.is_empty() {
         let was_run = !view::list(run)?.is_empty();
@@ -72,7 +73,7 @@ fn end_outlived(places: &Locations, run: &Path, how: Stopping) -> Result<(), Fai
     end(places, run, how, &agents)
 }
 
-fn end(places: &Locations, run: &Path, how: Stopping, agents: &[OrphanedAgents]) -> Result<(), Failure> {
+fn end(places: &Locations, run: &Path, how: StopMode, agents: &[OrphanedAgents]) -> Result<(), Failure> {
     for agent in agents {
         output::line(format!(
             "no daemon runs, and the agent of stage `{}` of plan `{}` lives: it is ended",

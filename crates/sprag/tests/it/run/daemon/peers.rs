@@ -76,7 +76,12 @@ fn hostile_peers_are_refused_and_the_loop_goes_on() {
     assert_eq!(deaf.ask(&DaemonRequest::Subscribe { to: Topic::Logs }).unwrap(), DaemonReply::Done);
     let mut good = client::connect(&house.folder(), CommandRole::User).unwrap();
     assert_eq!(good.ask(&DaemonRequest::Ping).unwrap(), DaemonReply::Pong);
-    assert_eq!(code(good.ask(&DaemonRequest::Stop { how: protocol::Stopping::Kill }).unwrap()), "not_yours");
+    assert_eq!(
+        code(
+            good.ask(&DaemonRequest::Stop { how: sprag_plan::reconcile::observed::StopMode::Kill }).unwrap()
+        ),
+        "not_yours"
+    );
     std::fs::write(house.home("pipe"), "go\n").unwrap();
     house.wait();
     assert_eq!(desk.on_trunk("a"), "a");
