@@ -12,7 +12,7 @@ use super::run::Run;
 use super::run::amend::NotAmended;
 use super::run::command::CommandRefusal;
 use super::run::effect::{
-    CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, ReviewJob, SessionStep, StageStep,
+    CheckPhase, Effect, EffectOutcome, NudgeTopic, QueueStep, RefStep, ReviewJob, SessionSignal, StageStep,
 };
 use super::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
 use super::run::waiting::{StartBlocker, WaitingReason};
@@ -129,10 +129,10 @@ fn describe_effect(effect: &Effect) -> (String, &'static str) {
             StageStep::RemoveWorktree => ("its worktree is being taken away", "taking the worktree away"),
             StageStep::Discard { .. } => ("what it has is being kept, and it begins anew", "beginning anew"),
         },
-        Effect::Session { step: SessionStep::Interrupt, .. } => {
+        Effect::Session { step: SessionSignal::Interrupt, .. } => {
             ("its agent is being interrupted", "interrupt")
         }
-        Effect::Session { step: SessionStep::Kill { .. }, .. } => {
+        Effect::Session { step: SessionSignal::Kill { .. }, .. } => {
             ("its agent is being ended", "ending its agent")
         }
         Effect::Queue { step: QueueStep::Make { .. }, .. } => ("it is being merged", "merge"),

@@ -11,7 +11,7 @@ use sprag_host::sys::disk::Disk;
 use sprag_host::sys::processes;
 use sprag_plan::ids::{EffectKey, StageId};
 use sprag_plan::reconcile::observed::StopMode;
-use sprag_plan::run::effect::{Effect, EffectOutcome, KillReason, SessionStep};
+use sprag_plan::run::effect::{Effect, EffectOutcome, KillReason, SessionSignal};
 use sprag_plan::run::record::RunRecord;
 
 use crate::layout::run_log_path;
@@ -64,7 +64,7 @@ pub fn end(
         for agent in &agents {
             let effect = Effect::Session {
                 session: agent.session.clone(),
-                step: SessionStep::Kill { reason: KillReason::Over },
+                step: SessionSignal::Kill { reason: KillReason::Over },
             };
             log.append(&RunRecord::EffectBegun { key: agent.kill(), epoch: reign.epoch, effect })?;
             let site = site_of(folder, &agent.session);

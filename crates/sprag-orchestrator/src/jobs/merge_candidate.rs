@@ -7,7 +7,7 @@ use sprag_base::text::Text;
 use sprag_host::git::refs::{self, GitError, MergeAttempt, MergeRecipe, RefUpdate};
 use sprag_host::git::{protected_marks, worktree_guard, worktrees};
 use sprag_host::sys::disk::Disk;
-use sprag_plan::accept::candidate::{self, CandidateFacts};
+use sprag_plan::accept::candidate::{self, MergeCandidateFacts};
 use sprag_plan::accept::{self, CheckKind};
 use sprag_plan::ids::CommitId;
 use sprag_plan::reconcile::observed::TargetBranch;
@@ -131,7 +131,7 @@ struct GitCandidate<'a> {
     head: &'a str,
 }
 
-impl CandidateFacts for GitCandidate<'_> {
+impl MergeCandidateFacts for GitCandidate<'_> {
     type Error = GitError;
 
     fn parents(&self) -> Result<Vec<String>, GitError> {

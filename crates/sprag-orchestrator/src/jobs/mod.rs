@@ -28,7 +28,7 @@ use sprag_plan::brief::BriefInput;
 use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::reconcile::recovery::EffectTrace;
 use sprag_plan::run::Run;
-use sprag_plan::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionStep, StageStep};
+use sprag_plan::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionSignal, StageStep};
 use sprag_plan::run::stuck_ref::StuckRef;
 use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::{SandboxSettings, StageSpec};
@@ -181,14 +181,14 @@ impl Job {
         })
     }
 
-    fn attempt_signal(&self, session: &EffectKey, step: SessionStep) -> Result<EffectOutcome, JobError> {
+    fn attempt_signal(&self, session: &EffectKey, step: SessionSignal) -> Result<EffectOutcome, JobError> {
         let site = self.ground.site(session);
         Ok(match step {
-            SessionStep::Interrupt => match site.tell(SupervisorSignal::Interrupt) {
+            SessionSignal::Interrupt => match site.tell(SupervisorSignal::Interrupt) {
                 Ok(()) => EffectOutcome::Done,
                 Err(error) => failed(StageFailure::Wedged, &format!("its supervisor: {error}")),
             },
-            SessionStep::Kill { .. } => {
+            SessionSignal::Kill { .. } => {
                 if site.probe()? == SessionProbe::Running {
                     // One that is gone by now needs no word.
                     site.tell(SupervisorSignal::Stop).unwrap_or_default();

@@ -32,8 +32,7 @@ use sprag_plan::run::effect::EffectOutcome;
 use sprag_plan::spec::StageSpec;
 use sprag_plan::spec::checks::CheckSandbox;
 use sprag_plan::spec::client::ClientName;
-use sprag_plan::stage::ReviewDemand;
-use sprag_plan::stage::StageFailure;
+use sprag_plan::stage::{ReviewDemand, StageFailure};
 
 use super::merge_candidate::clear;
 use super::{Job, JobError, failed};

@@ -14,7 +14,7 @@ fn an_interrupt_that_reaches_no_supervisor_has_failed() {
     let ground = RunLayout { run: root.join("run"), root, plan: "p".to_owned(), target, epoch: 1 };
     let session = key(&run.id, "s0", 1, "spawn.0");
     let interrupt = EffectKey(Text::new(format!("{}/interrupt", session.0)));
-    let job = Job::new(&run, &ground, interrupt, Effect::Session { session, step: SessionStep::Interrupt });
+    let job = Job::new(&run, &ground, interrupt, Effect::Session { session, step: SessionSignal::Interrupt });
     let outcome = job.run(&RealDisk);
     assert!(matches!(outcome, EffectOutcome::Failed { .. }), "no supervisor got it: {outcome:?}");
 }

@@ -18,7 +18,7 @@ use sprag_plan::ids::{CommitId, EffectKey, StageId};
 use sprag_plan::reconcile::observed::TargetBranch;
 use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
-use sprag_plan::run::effect::{Effect, QueueStep, RefStep, SessionStep, StageStep};
+use sprag_plan::run::effect::{Effect, QueueStep, RefStep, SessionSignal, StageStep};
 use sprag_plan::stage::state::StageState;
 
 use super::coordination::SessionQueue as _;
@@ -127,7 +127,7 @@ pub fn found(
     let root = ground.root.as_path();
     Ok(match effect {
         Effect::Stage { stage, step } => found_step(ground, run, (key, stage), step)?,
-        Effect::Session { session, step: SessionStep::Kill { .. } } => match ground.site(session).probe() {
+        Effect::Session { session, step: SessionSignal::Kill { .. } } => match ground.site(session).probe() {
             Ok(SessionProbe::Running) | Err(_) => EffectTrace::Nothing,
             Ok(SessionProbe::Nothing | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Gone,
         },

@@ -5,7 +5,7 @@ use super::work::outside;
 use crate::spec::StageSpec;
 
 /// Facts of git about a candidate.
-pub trait CandidateFacts {
+pub trait MergeCandidateFacts {
     type Error;
 
     fn parents(&self) -> Result<Vec<String>, Self::Error>;
@@ -22,7 +22,7 @@ pub enum CandidateRefusal {
 }
 
 /// Judges a candidate of a stage. One that brings nothing new does nothing.
-pub fn accept_candidate<F: CandidateFacts>(
+pub fn accept_candidate<F: MergeCandidateFacts>(
     spec: &StageSpec,
     head: &str,
     facts: &F,
@@ -55,7 +55,7 @@ mod tests {
         damage: Option<String>,
     }
 
-    impl CandidateFacts for Facts {
+    impl MergeCandidateFacts for Facts {
         type Error = Infallible;
 
         fn parents(&self) -> Result<Vec<String>, Infallible> {

@@ -125,15 +125,8 @@ impl MergeQueue {
     pub fn offer(&mut self, whose: QueueOwner, verified: Verified) -> u64 {
         let number = self.next;
         self.next += 1;
-        self.entries.push(QueueEntry {
-            number,
-            whose,
-            verified,
-            tries: 0,
-            candidate: None,
-            refused: None,
-            alone: None,
-        });
+        let (candidate, refused, alone) = (None, None, None);
+        self.entries.push(QueueEntry { number, whose, verified, tries: 0, candidate, refused, alone });
         number
     }
 

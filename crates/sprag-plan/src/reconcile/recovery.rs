@@ -3,7 +3,7 @@
 use sprag_base::text::Text;
 
 use crate::ids::CommitId;
-use crate::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionStep, StageStep};
+use crate::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionSignal, StageStep};
 
 /// What a look showed.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub fn resolve(effect: &Effect, found: &EffectTrace) -> EffectResolution {
             (StageStep::RemoveWorktree, EffectTrace::Gone) => Done(EffectOutcome::Done),
             _ => Again,
         },
-        (Effect::Session { step: SessionStep::Kill { .. }, .. }, EffectTrace::Gone) => {
+        (Effect::Session { step: SessionSignal::Kill { .. }, .. }, EffectTrace::Gone) => {
             Done(EffectOutcome::Done)
         }
         (
@@ -91,7 +91,7 @@ mod tests {
         let carry: Text<64> = Text::new("h");
         let add = || StageStep::AddWorktree { base: commit("b") }.for_stage(&stage());
         let kill =
-            || Effect::Session { session: session(), step: SessionStep::Kill { reason: KillReason::Over } };
+            || Effect::Session { session: session(), step: SessionSignal::Kill { reason: KillReason::Over } };
         let done = EffectResolution::Done;
         for (effect, found, resolution) in [
             (

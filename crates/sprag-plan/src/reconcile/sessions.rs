@@ -6,7 +6,7 @@ use super::Reconciler;
 use crate::ids::{EffectKey, StageId};
 use crate::reconcile::observed::{AgentSession, AgentSign};
 use crate::run::StageEntry;
-use crate::run::effect::{Effect, KillReason, NudgeTopic, SessionStep, StageStep};
+use crate::run::effect::{Effect, KillReason, NudgeTopic, SessionSignal, StageStep};
 use crate::run::record::{CommitProgress, RunRecord, SessionOutcome};
 use crate::run::retry::follows;
 use crate::sentences;
@@ -88,7 +88,7 @@ impl Reconciler<'_> {
     fn kill(&mut self, session: &EffectKey, reason: KillReason) {
         if self.run.killed(session).is_none() {
             let key = EffectKey(Text::new(format!("{}/kill", session.0)));
-            self.act(key, Effect::Session { session: session.clone(), step: SessionStep::Kill { reason } });
+            self.act(key, Effect::Session { session: session.clone(), step: SessionSignal::Kill { reason } });
         }
     }
 
@@ -104,7 +104,7 @@ impl Reconciler<'_> {
         match self.run.is_interrupted(session) {
             false => {
                 let key = EffectKey(Text::new(format!("{}/interrupt", session.0)));
-                self.act(key, Effect::Session { session: session.clone(), step: SessionStep::Interrupt });
+                self.act(key, Effect::Session { session: session.clone(), step: SessionSignal::Interrupt });
             }
             true => self.kill(session, KillReason::Wedged),
         }

@@ -20,7 +20,7 @@ pub enum Effect {
     },
     Session {
         session: EffectKey,
-        step: SessionStep,
+        step: SessionSignal,
     },
     Queue {
         number: u64,
@@ -78,7 +78,7 @@ pub struct ReviewJob {
 
 /// Something that is done to the agent of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SessionStep {
+pub enum SessionSignal {
     Interrupt,
     /// Ends the agent and all it has started.
     Kill {

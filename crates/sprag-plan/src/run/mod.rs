@@ -26,7 +26,7 @@ use sprag_base::time::Timestamp;
 
 use super::ids::{CommitId, EffectKey, StageId};
 use super::merge::queue::{MergeQueue, QueueExit, QueueOwner};
-use super::run::effect::{Effect, KillReason, NudgeTopic, OpenEffect, SessionStep, StageStep, Timeliness};
+use super::run::effect::{Effect, KillReason, NudgeTopic, OpenEffect, SessionSignal, StageStep, Timeliness};
 use super::run::record::{BudgetOwner, RunRecord, SessionOutcome};
 use super::spec::client::StageClient;
 use super::spec::scope_overlap::{ScopeShape, overlaps};
@@ -390,8 +390,8 @@ impl Run {
             Effect::Session { session, step } => {
                 let Some(session) = self.sessions.get_mut(session) else { return };
                 match step {
-                    SessionStep::Kill { reason } => session.killed = Some(*reason),
-                    SessionStep::Interrupt => session.is_interrupted = true,
+                    SessionSignal::Kill { reason } => session.killed = Some(*reason),
+                    SessionSignal::Interrupt => session.is_interrupted = true,
                 }
             }
             Effect::Notify { .. } if self.notified(key) => {}

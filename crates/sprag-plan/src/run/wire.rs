@@ -6,7 +6,7 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
 use super::effect::{
-    BriefKind, CheckPhase, Effect, KillReason, NudgeTopic, QueueStep, RefStep, ReviewJob, SessionStep,
+    BriefKind, CheckPhase, Effect, KillReason, NudgeTopic, QueueStep, RefStep, ReviewJob, SessionSignal,
     StageStep,
 };
 use crate::ids::{CommitId, EffectKey, StageId};
@@ -30,9 +30,9 @@ wire! {
     Nudge {
         stage: StageId, session: EffectKey, text: Text<4000>, #[serde(default, rename = "about")] topic: NudgeTopic
     } = { Effect::Stage { stage, step: StageStep::Nudge { session, text, topic } } }
-    Interrupt { session: EffectKey } = { Effect::Session { session, step: SessionStep::Interrupt } }
+    Interrupt { session: EffectKey } = { Effect::Session { session, step: SessionSignal::Interrupt } }
     Kill { session: EffectKey, #[serde(rename = "because")] reason: KillReason } =
-        { Effect::Session { session, step: SessionStep::Kill { reason } } }
+        { Effect::Session { session, step: SessionSignal::Kill { reason } } }
     Salvage { stage: StageId } = { Effect::Stage { stage, step: StageStep::Salvage } }
     Candidate { number: u64, on: CommitId, head: CommitId } =
         { Effect::Queue { number, step: QueueStep::Make { on, head } } }

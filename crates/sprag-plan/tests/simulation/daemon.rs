@@ -13,7 +13,7 @@ use sprag_plan::reconcile::{Action, reconcile};
 use sprag_plan::run::Run;
 use sprag_plan::run::command::{CommandSender, authorize};
 use sprag_plan::run::effect::{Effect, EffectOutcome, StageStep};
-use sprag_plan::run::record::{RunRecord, SessionOutcome};
+use sprag_plan::run::record::{BudgetOwner, RunRecord, SessionOutcome};
 use sprag_plan::run::target_stage::is_base;
 use sprag_plan::run::waiting::WaitingReason;
 use sprag_plan::stage::command::{CommandRole, StageCommand};
@@ -21,7 +21,7 @@ use sprag_plan::stage::state::StageState;
 
 use super::chance::Chance;
 use super::scenario::Ends;
-use super::truth::{Truth, is_at_work};
+use super::truth::Truth;
 
 /// Words out of the blue in one run: a run in which somebody resets for ever has no end.
 const ANYTHING: u32 = 30;
@@ -95,7 +95,7 @@ impl Daemon {
                 95..=96 => self.say_anything(),
                 91 if self.chance.once_in(3) => self.die(),
                 98 if self.is_resolving() && self.chance.once_in(2) => self.truth.merge_by_hand(),
-                97 => self.truth.use_up(&mut self.chance, self.run.plan()),
+                97 => self.use_up(),
                 92 if self.chance.once_in(20) => self.truth.disturb(),
                 94 if self.chance.once_in(20) => self.truth.delete_a_worktree(&mut self.chance),
                 93 if self.chance.once_in(4) => self.truth.foreign(&mut self.chance),
@@ -132,6 +132,13 @@ impl Daemon {
             nearly: self.truth.nearly.clone(),
             mode: LoopMode::Running,
         }
+    }
+
+    /// Most of a budget is used.
+    fn use_up(&mut self) {
+        let stage = self.chance.pick(self.run.plan().stages()).unwrap().id.clone();
+        let owner = if self.chance.once_in(4) { BudgetOwner::Run } else { BudgetOwner::Stage(stage) };
+        self.truth.nearly.insert(owner);
     }
 
     /// One round of looking and deciding; whether there was anything to do.
@@ -397,4 +404,9 @@ impl Daemon {
 /// Workers of one daemon do an effect once; a start that has happened is not repeated by the same worker.
 fn is_done_already(truth: &Truth, key: &EffectKey, effect: &Effect) -> bool {
     effect.is_spawn() && truth.sessions.contains_key(key)
+}
+
+/// Somebody who goes on by itself.
+pub(crate) fn is_at_work(session: &AgentSession) -> bool {
+    matches!(session, AgentSession::Alive(AgentSign::Working | AgentSign::Filling { .. }))
 }

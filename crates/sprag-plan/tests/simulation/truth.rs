@@ -10,7 +10,7 @@ use sprag_plan::reconcile::observed::{AgentSession, AgentSign, TargetBranch};
 use sprag_plan::reconcile::recovery::{EffectTrace, TrunkHas};
 use sprag_plan::run::Run;
 use sprag_plan::run::effect::{
-    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, SessionStep,
+    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, SessionSignal,
     StageStep,
 };
 use sprag_plan::run::record::{BudgetOwner, CommitProgress, SessionOutcome};
@@ -19,6 +19,7 @@ use sprag_plan::spec::Plan;
 use sprag_plan::stage::StageFailure;
 
 use super::chance::Chance;
+use super::daemon::is_at_work;
 use super::reviews;
 
 /// What others put on the target goes by this name.
@@ -74,11 +75,6 @@ pub(crate) struct Truth {
     /// Stages that change the same lines, and those that are red together.
     conflicts: Vec<(String, String)>,
     pairs: Vec<(String, String)>,
-}
-
-/// Somebody who goes on by itself.
-pub(crate) fn is_at_work(session: &AgentSession) -> bool {
-    matches!(session, AgentSession::Alive(AgentSign::Working | AgentSign::Filling { .. }))
 }
 
 impl Truth {
@@ -172,11 +168,6 @@ impl Truth {
         self.trees.contains_key(stage) && !self.deleted.contains(stage)
     }
 
-    pub(crate) fn use_up(&mut self, chance: &mut Chance, plan: &Plan) {
-        let stage = chance.pick(plan.stages()).unwrap().id.clone();
-        self.nearly.insert(if chance.once_in(4) { BudgetOwner::Run } else { BudgetOwner::Stage(stage) });
-    }
-
     pub(crate) fn delete_a_worktree(&mut self, chance: &mut Chance) {
         let stages: Vec<StageId> = self.trees.keys().cloned().collect();
         self.deleted.extend(chance.pick(&stages).cloned());
@@ -261,14 +252,14 @@ impl Truth {
                 }
                 _ => EffectOutcome::Failed { failure: StageFailure::Unknown, why: Text::new("it is gone") },
             },
-            Effect::Session { session, step: SessionStep::Interrupt } => {
+            Effect::Session { session, step: SessionSignal::Interrupt } => {
                 let found = self.sessions.get_mut(session).unwrap();
                 if *found == AgentSession::Alive(AgentSign::Wedged) && chance.once_in(2) {
                     *found = AgentSession::Alive(AgentSign::Working);
                 }
                 EffectOutcome::Done
             }
-            Effect::Session { session, step: SessionStep::Kill { reason } } => {
+            Effect::Session { session, step: SessionSignal::Kill { reason } } => {
                 let progress = self.progress_of(session);
                 let found = self.sessions.get_mut(session).unwrap();
                 if let AgentSession::Alive(_) = found {
@@ -420,7 +411,8 @@ impl Truth {
             Effect::Stage { stage, step: StageStep::Salvage } if self.salvaged.contains(stage) => {
                 EffectTrace::Salvaged { carry: Text::new("h") }
             }
-            Effect::Session { session, step: SessionStep::Kill { .. } } => match self.sessions.get(session) {
+            Effect::Session { session, step: SessionSignal::Kill { .. } } => match self.sessions.get(session)
+            {
                 Some(AgentSession::Alive(_)) => EffectTrace::Nothing,
                 Some(AgentSession::Over(_)) | None => EffectTrace::Gone,
             },

@@ -3,14 +3,12 @@
 use serde_json::json;
 
 use super::*;
-use crate::reconcile::observed::LoopMode;
-use crate::reconcile::observed::StopMode;
+use crate::reconcile::observed::{LoopMode, StopMode};
 use crate::run::command::{CommandRefusal, CommandSender, authorize};
 use crate::spec::client::ClientName;
 use crate::spec::values::{Readable as _, Slug};
-use crate::stage::ReviewDemand;
-use crate::stage::ReviewQuestion;
 use crate::stage::command::{CommandRole, StageCommand, StageCommandKind};
+use crate::stage::{ReviewDemand, ReviewQuestion};
 use crate::view::review_request::asked;
 
 pub(super) fn person() -> CommandSender {

@@ -9,7 +9,7 @@ use sprag_govern::report::Report;
 use sprag_plan::merge::merge_failure::MergeFailure;
 use sprag_plan::notes::{NoteBody as Noted, StageNote};
 use sprag_plan::run::effect::{
-    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, SessionStep,
+    BriefKind, CheckPhase, Effect, EffectOutcome, KillReason, NudgeTopic, QueueStep, RefStep, SessionSignal,
     StageStep,
 };
 use sprag_plan::run::record::{BudgetOwner, RunRecord, SessionOutcome, TargetHeld};
@@ -45,7 +45,7 @@ variants! {
         AddWorktree "add_worktree", Setup "setup", Check "check", Review "review", WriteBrief "write_brief",
         Spawn "spawn", Nudge "nudge", Salvage "salvage", RemoveWorktree "remove_worktree", Discard "discard",
     }
-    SESSION_STEPS, session_step: SessionStep { Interrupt "interrupt", Kill "kill" }
+    SESSION_STEPS, session_step: SessionSignal { Interrupt "interrupt", Kill "kill" }
     QUEUE_STEPS, queue_step: QueueStep { Make "candidate", Test "gate", Land "land" }
     REF_STEPS, ref_step: RefStep { RestoreTrunk "restore", Promote "promote" }
     OUTCOMES, outcome: EffectOutcome {
@@ -154,7 +154,7 @@ impl Shown {
                     Effect::Stage { step: StageStep::Nudge { topic, .. }, .. } => {
                         self.add("nudges", nudge(topic), &written["about"])
                     }
-                    Effect::Session { step: SessionStep::Kill { reason }, .. } => {
+                    Effect::Session { step: SessionSignal::Kill { reason }, .. } => {
                         self.add("kills", kill(reason), &written["because"])
                     }
                     Effect::Stage { step: StageStep::Check { phase }, .. } => {
