@@ -25,7 +25,9 @@ fn main() {
 }
 
 fn pass_on(arguments: &[String]) {
-    arguments.iter().for_each(|argument| println!("cargo::rustc-link-arg-bins={argument}"));
+    for argument in arguments.iter() {
+        println!("cargo::rustc-link-arg-bins={argument}");
+    }
 }
 
 /// Not every linker can: links a program that does nothing, and looks whether that went well.

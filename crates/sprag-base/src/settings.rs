@@ -50,18 +50,20 @@ pub mod lean {
         policy: &P,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        match serializer.is_human_readable() {
-            true => policy.serialize(serializer),
-            false => Some(policy).filter(|policy| **policy != P::default()).serialize(serializer),
+        if serializer.is_human_readable() {
+            policy.serialize(serializer)
+        } else {
+            Some(policy).filter(|policy| **policy != P::default()).serialize(serializer)
         }
     }
 
     pub fn deserialize<'de, P: Deserialize<'de> + Default, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<P, D::Error> {
-        match deserializer.is_human_readable() {
-            true => P::deserialize(deserializer),
-            false => Ok(Option::<P>::deserialize(deserializer)?.unwrap_or_default()),
+        if deserializer.is_human_readable() {
+            P::deserialize(deserializer)
+        } else {
+            Ok(Option::<P>::deserialize(deserializer)?.unwrap_or_default())
         }
     }
 }

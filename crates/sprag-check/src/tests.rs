@@ -48,8 +48,12 @@ fn profiles_have_an_order() {
     assert!(Profile::Quick < Profile::Standard && Profile::Standard < Profile::Deep);
 }
 
-fn ran(check: &str, mandatory: bool, outcome: CheckOutcome) -> CheckRan {
-    CheckRan { check: Text::from(check), mandatory, outcome }
+fn ran(check: &str, outcome: CheckOutcome) -> CheckRan {
+    CheckRan { check: Text::from(check), mandatory: true, outcome }
+}
+
+fn ran_optional(check: &str, outcome: CheckOutcome) -> CheckRan {
+    CheckRan { mandatory: false, ..ran(check, outcome) }
 }
 
 fn results(ran: Vec<CheckRan>) -> Results {
@@ -60,10 +64,10 @@ fn results(ran: Vec<CheckRan>) -> Results {
 fn only_what_is_mandatory_fails_a_run() {
     let failed = || CheckOutcome::Failed { code: Some(1), tail: Text::default() };
     assert_eq!(results(Vec::new()).status(), CheckStatus::Skipped);
-    assert_eq!(results(vec![ran("a", true, CheckOutcome::Passed)]).status(), CheckStatus::Passed);
-    assert_eq!(results(vec![ran("a", false, failed())]).status(), CheckStatus::Passed);
+    assert_eq!(results(vec![ran("a", CheckOutcome::Passed)]).status(), CheckStatus::Passed);
+    assert_eq!(results(vec![ran_optional("a", failed())]).status(), CheckStatus::Passed);
     assert_eq!(
-        results(vec![ran("a", true, CheckOutcome::Passed), ran("b", true, failed())]).status(),
+        results(vec![ran("a", CheckOutcome::Passed), ran("b", failed())]).status(),
         CheckStatus::Failed
     );
     for outcome in [
@@ -71,22 +75,21 @@ fn only_what_is_mandatory_fails_a_run() {
         CheckOutcome::ChangedTree { left: Text::from("t"), code: Some(0), tail: Text::default() },
         CheckOutcome::Unrunnable { why: Text::from("no time left") },
     ] {
-        assert_eq!(results(vec![ran("a", true, outcome)]).status(), CheckStatus::Failed);
+        assert_eq!(results(vec![ran("a", outcome)]).status(), CheckStatus::Failed);
     }
 }
 
 #[test]
 fn a_report_says_what_is_wrong_and_what_to_do() {
     let report = results(vec![
-        ran("fmt", true, CheckOutcome::Passed),
-        ran("test", true, CheckOutcome::Failed { code: Some(101), tail: Text::from("1 failed") }),
-        ran("slow", false, CheckOutcome::TimedOut { seconds: 9, tail: Text::default() }),
+        ran("fmt", CheckOutcome::Passed),
+        ran("test", CheckOutcome::Failed { code: Some(101), tail: Text::from("1 failed") }),
+        ran_optional("slow", CheckOutcome::TimedOut { seconds: 9, tail: Text::default() }),
         ran(
             "gen",
-            true,
             CheckOutcome::ChangedTree { left: Text::from("abc"), code: Some(0), tail: Text::default() },
         ),
-        ran("lint", true, CheckOutcome::Unrunnable { why: Text::from("no time left") }),
+        ran("lint", CheckOutcome::Unrunnable { why: Text::from("no time left") }),
     ])
     .report();
     assert_eq!(
@@ -118,7 +121,7 @@ fn a_report_says_what_is_wrong_and_what_to_do() {
 
 #[test]
 fn results_survive_being_written() {
-    let given = results(vec![ran("t", true, CheckOutcome::Failed { code: None, tail: Text::from("x") })]);
+    let given = results(vec![ran("t", CheckOutcome::Failed { code: None, tail: Text::from("x") })]);
     let text = serde_json::to_string(&given).unwrap();
     assert_eq!(serde_json::from_str::<Results>(&text).unwrap(), given);
 }

@@ -428,7 +428,9 @@ fn judge_aside(
 }
 
 fn tell(session: &mut Session, held: &[(&'static str, Obligation)]) {
-    held.iter().for_each(|(gate, obligation)| session.gates.notify_held(gate, obligation.digest));
+    for (gate, obligation) in held.iter() {
+        session.gates.notify_held(gate, obligation.digest);
+    }
 }
 
 /// The first is the answer, the others are listed with it.

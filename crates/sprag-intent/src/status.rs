@@ -103,7 +103,9 @@ impl Projection for IntentHistories {
                 if let Some(now) = accepted.fingerprint {
                     let before: Vec<Text<64>> =
                         standing.seen.iter().chain(standing.accepted.iter()).cloned().collect();
-                    before.iter().for_each(|from| standing.carry(from, &now));
+                    for from in before.iter() {
+                        standing.carry(from, &now);
+                    }
                     standing.accepted.insert(now);
                 }
             }

@@ -185,7 +185,9 @@ fn the_meaning_is_all_but_the_status() {
         IntentDraft { line: 7, ..draft("A-1") },
         IntentDraft { sharing: IntentSharing::Exclusive, ..draft("A-1") },
     ];
-    same.into_iter().for_each(|same| assert_eq!(intent(same).fingerprint, first.fingerprint));
+    for same in same {
+        assert_eq!(intent(same).fingerprint, first.fingerprint);
+    }
     let mut with_criterion = draft("A-1");
     with_criterion.criteria[0].text.push('!');
     let others = [
@@ -195,13 +197,17 @@ fn the_meaning_is_all_but_the_status() {
         IntentDraft { owned: None, ..draft("A-1") },
         with_criterion,
     ];
-    others.into_iter().for_each(|other| assert_ne!(intent(other).fingerprint, first.fingerprint));
+    for other in others {
+        assert_ne!(intent(other).fingerprint, first.fingerprint);
+    }
 }
 
 fn standings(records: &[(&str, serde_json::Value)]) -> IntentHistories {
     let mut standings = IntentHistories::default();
     let at = Timestamp::parse("2026-11-15T09:00:00Z").unwrap();
-    records.iter().for_each(|(kind, body)| standings.apply(&Record::new(kind, at, body.clone())));
+    for (kind, body) in records.iter() {
+        standings.apply(&Record::new(kind, at, body.clone()));
+    }
     standings
 }
 

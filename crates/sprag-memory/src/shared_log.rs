@@ -103,8 +103,12 @@ pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<MemoryRecor
         .map(|record| ((record.at, record.id.as_str()), *record))
         .collect();
     let (mut is, mut wanted) = (Learnings::default(), Learnings::default());
-    concerned.iter().for_each(|record| is.apply(record));
-    made.values().for_each(|record| wanted.apply(record));
+    for record in concerned.iter() {
+        is.apply(record);
+    }
+    for record in made.values() {
+        wanted.apply(record);
+    }
     let mut settled = Vec::new();
     for id in about {
         let (Some(now), Some(right)) = (is.get(id), wanted.get(id)) else { continue };
@@ -180,7 +184,9 @@ mod tests {
 
     fn picture(log: &[Record]) -> Vec<(String, LearningStatus, Option<Text<64>>)> {
         let mut folded = Learnings::default();
-        log.iter().for_each(|record| folded.apply(record));
+        for record in log.iter() {
+            folded.apply(record);
+        }
         let shown = |entry: &crate::learnings::LearningEntry| {
             (entry.learning.candidate.summary.to_string(), entry.status(), entry.superseded_by.clone())
         };

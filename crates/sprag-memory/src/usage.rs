@@ -223,7 +223,9 @@ mod tests {
         let at = Timestamp::from_millis(0);
         let after = |changes: &[UsageChange]| {
             let mut uses = Uses::default();
-            changes.iter().for_each(|change| uses.apply(*change, at));
+            for change in changes.iter() {
+                uses.apply(*change, at);
+            }
             uses.status
         };
         assert_eq!(after(&[UsageChange::Archived, UsageChange::Restored]), LearningStatus::Active);

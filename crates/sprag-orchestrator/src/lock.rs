@@ -1,6 +1,7 @@
 //! One daemon at a time. The lock is held for life and never removed, so two of them cannot hold two files of
 //! one name; and each reign has a number, by which those who were started in an earlier one are known.
 
+use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -41,7 +42,7 @@ pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<DaemonLock>> {
 impl Drop for DaemonLock {
     fn drop(&mut self) {
         // All of them have ended. If not, whoever comes next has to wait for nobody we know of.
-        self.children.unlock().unwrap_or_default();
+        self.children.unlock().discard("the lock ends with the last child that holds it");
     }
 }
 

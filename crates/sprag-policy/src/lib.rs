@@ -21,6 +21,6 @@ pub use pattern::location::KnownPaths;
 pub use pattern::subject::{MatchLevel, Subject};
 pub use pattern::{BadPattern, Pattern};
 pub use prefilter::{RuleConcern, RuleFilter};
-pub use rule::{BadRule, Decision, OnDoubt, Rule, RuleFile};
+pub use rule::{BadRule, Decision, OnDoubt, Rule, RuleFile, Strictness};
 pub use rule_set::shards::Shard;
-pub use rule_set::{RuleDecision, RuleSet, RuleVerdict, Strictness, match_script};
+pub use rule_set::{RuleDecision, RuleSet, RuleVerdict, match_script};

@@ -11,7 +11,7 @@ use crate::call::{ToolCall, ToolEffect};
 use crate::pattern::command::folded;
 use crate::pattern::word_glob::{WordGlob, WordGlobChar};
 use crate::pattern::{CommandPattern, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot};
-use crate::rule::{Decision, LoadedRule, OnDoubt};
+use crate::rule::{Decision, LoadedRule, OnDoubt, Strictness};
 
 /// Shards of rules that are about no command.
 pub(crate) const READS: &str = "<read>";
@@ -62,11 +62,11 @@ struct Pieces {
 struct TextBlock(String);
 
 impl RuleFilter {
-    pub(super) fn new(rules: &[LoadedRule], is_strict: bool) -> RuleFilter {
+    pub(super) fn new(rules: &[LoadedRule], strictness: Strictness) -> RuleFilter {
         let mut watch = RuleFilter::default();
         let (mut commands, mut reads, mut writes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for rule in rules.iter().filter(|rule| rule.decision != Decision::Allow) {
-            watch.opaque |= is_strict || rule.on_opaque != OnDoubt::None;
+            watch.opaque |= strictness == Strictness::Strict || rule.on_opaque != OnDoubt::None;
             for pattern in &rule.any {
                 match pattern {
                     Pattern::Tool(pattern) => watch.tools.extend(pattern.name.iter().cloned()),
@@ -347,9 +347,9 @@ mod tests {
     use sprag_shell::ShellStart;
 
     use super::*;
+    use crate::RuleSet;
     use crate::call::{InputCompleteness, ToolRow};
     use crate::tests::rule;
-    use crate::{RuleSet, Strictness};
 
     const TABLE: &[ToolRow] = &[
         ToolRow { name: "Bash", effect: ToolEffect::Exec, paths: &[], command: Some("command") },

@@ -65,6 +65,16 @@ impl Decision {
     }
 }
 
+/// How files that are not looked into are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Strictness {
+    /// As each rule says.
+    #[default]
+    Usual,
+    /// Every rule asks.
+    Strict,
+}
+
 /// What a rule says where it cannot tell whether it is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -58,13 +58,17 @@ impl ChangeJudgement {
         ChangeJudgement { verdict, level: None, api, claims: Claims::new() }
     }
 
-    /// A proof whose names were looked for in the whole tree: it holds there, or somebody else has one of them.
-    pub fn in_tree(self, is_alone: bool) -> ChangeJudgement {
+    /// Returns a proof as one that holds in the whole tree, where nobody else has its names.
+    pub fn confirmed_in_tree(mut self) -> ChangeJudgement {
+        if let Classification::Proved(proof) = &mut self.verdict {
+            proof.world = NameSearchScope::Tree;
+        }
+        self
+    }
+
+    /// Takes a proof back whose names somebody else in the tree may have.
+    pub fn refuted_in_tree(self) -> ChangeJudgement {
         match self.verdict {
-            Classification::Proved(proof) if is_alone => {
-                let proof = Proof { world: NameSearchScope::Tree, ..proof };
-                ChangeJudgement { verdict: Classification::Proved(proof), ..self }
-            }
             Classification::Proved(_) => ChangeJudgement::without_proof(
                 Classification::Unproven(UnprovenReason::RenameEscapes),
                 self.api,

@@ -143,9 +143,10 @@ fn all(trace: &TraceRecord, of: impl Fn(&TracedFile) -> Vec<Value>) -> Vec<Value
 
 /// A URI, also where a client's ids are no UUIDs.
 pub fn session_url(session: &SessionId) -> String {
-    match is_uuid(session.as_str()) {
-        true => format!("urn:uuid:{}", session.as_str()),
-        false => format!("sprag-session:{}", encoded(session.as_str())),
+    if is_uuid(session.as_str()) {
+        format!("urn:uuid:{}", session.as_str())
+    } else {
+        format!("sprag-session:{}", encoded(session.as_str()))
     }
 }
 
@@ -160,10 +161,7 @@ fn encoded(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let mut out = String::new();
     for byte in text.bytes() {
-        match is_plain(byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
+        if is_plain(byte) { out.push(char::from(byte)) } else { out.push_str(&format!("%{byte:02X}")) }
     }
     out
 }

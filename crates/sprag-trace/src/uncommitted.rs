@@ -130,7 +130,7 @@ impl UncommittedLines {
                 commits: Vec::new(),
             });
             if files.len() < PATHS {
-                files.insert(file.path.clone(), pending.with(writer.clone(), file, trace.is_cut));
+                files.insert(file.path.clone(), pending.with(writer.clone(), file, trace));
             }
         }
     }
@@ -197,10 +197,10 @@ impl RecordWriter {
 }
 
 impl Pending {
-    fn with(mut self, writer: RecordWriter, file: &TracedFile, is_cut: bool) -> Pending {
+    fn with(mut self, writer: RecordWriter, file: &TracedFile, trace: &TraceRecord) -> Pending {
         let by = self.writers.len();
         // What happened in between was not seen: whose the other lines are is not known any more.
-        if self.after != file.before || is_cut {
+        if self.after != file.before || trace.is_cut {
             self.owned.clear();
         }
         self.owned = moved(&self.owned, &spans(&file.deleted), &spans(&file.ranges), by);

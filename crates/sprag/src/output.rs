@@ -113,7 +113,9 @@ pub(crate) fn table_sparing(head: &[&str], mut rows: Vec<Vec<String>>, spare: &[
         }
         if let Some(at) = head.iter().position(|it| it == name) {
             head.remove(at);
-            rows.iter_mut().for_each(|row| drop(row.remove(at)));
+            for row in rows.iter_mut() {
+                drop(row.remove(at));
+            }
         }
     }
     table(&head, &rows);

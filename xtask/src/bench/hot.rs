@@ -26,7 +26,9 @@ pub fn write(
     let mut called: BTreeMap<String, usize> = BTreeMap::new();
     for (scene, saved) in scenes {
         let profile = instructions::profile(valgrind, folder, scene)?;
-        names(&profile).into_iter().for_each(|name| *called.entry(name).or_default() += 1);
+        for name in names(&profile) {
+            *called.entry(name).or_default() += 1;
+        }
         saved.restore()?;
     }
     ensure!(

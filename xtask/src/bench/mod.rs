@@ -99,7 +99,9 @@ fn measure(plan: &Plan) -> anyhow::Result<Report> {
     }
     let rows = instructions::measure(&valgrind, folder.path(), &mut scenes, &budgets)?;
     if plan.save {
-        rows.iter().for_each(|row| budgets.note(&row.case, row.counted));
+        for row in rows.iter() {
+            budgets.note(&row.case, row.counted);
+        }
         budgets.save()?;
     }
     report.instructions = Some(rows);

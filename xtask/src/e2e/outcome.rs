@@ -30,6 +30,7 @@ impl Stopped {
 }
 
 /// `saw` is only asked for when the expectation was not met.
+#[expect(clippy::fn_params_excessive_bools, reason = "an expectation is met or not")]
 pub fn expect<S: Into<String>>(met: bool, expected: &str, saw: impl FnOnce() -> S) -> Checked {
     if met { Ok(()) } else { Err(Stopped::missed(expected, saw())) }
 }

@@ -96,9 +96,15 @@ fn shell() -> Call {
     Call { tool: "Bash", namespace: None, input: json!({"command": "echo \"a\nb\""}) }
 }
 
-fn message(stream: bool, text: &str) -> Value {
+fn streamed(text: &str) -> Value {
+    let mut message = message(text);
+    message["stream"] = json!(true);
+    message
+}
+
+fn message(text: &str) -> Value {
     json!({
-        "model": "m", "stream": stream, "tools": [{"name": "Bash"}],
+        "model": "m", "stream": false, "tools": [{"name": "Bash"}],
         "messages": [{"role": "user", "content": text}],
     })
 }
@@ -117,7 +123,7 @@ fn response(text: &str) -> Value {
 fn messages_stream_words_and_a_call() {
     let turn = Turn { text: "now".into(), calls: vec![shell()], ..Turn::default() };
     let mut talk = Talk::about(Script::ending("done").then(turn));
-    let answer = talk.post("/v1/messages?beta=true", &message(true, "go"));
+    let answer = talk.post("/v1/messages?beta=true", &streamed("go"));
     let expected = [
         "message_start",
         "content_block_start",
@@ -143,11 +149,11 @@ fn messages_stream_words_and_a_call() {
 #[test]
 fn messages_whole() {
     let mut talk = Talk::about(Script::ending("done").then(Turn::call(shell()).having_read(5000)));
-    let first = talk.post("/v1/messages", &message(false, "go")).json();
+    let first = talk.post("/v1/messages", &message("go")).json();
     assert_eq!(first["stop_reason"], "tool_use");
     assert_eq!(first["usage"]["input_tokens"], 5000);
     assert_eq!(first["content"][0]["input"], shell().input);
-    let second = talk.post("/v1/messages", &message(false, "go")).json();
+    let second = talk.post("/v1/messages", &message("go")).json();
     assert_eq!(second["stop_reason"], "end_turn");
     assert_eq!(second["content"], json!([{"type": "text", "text": "done"}]));
     assert_ne!(first["id"], second["id"]);
@@ -198,7 +204,7 @@ fn the_end_is_repeated_and_a_title_takes_no_turn() {
     let mut talk = Talk::about(Script::ending("done").then(Turn::say("one")));
     let title = json!({"model": "m", "messages": [{"role": "user", "content": "a title for this"}]});
     let mut said = Vec::new();
-    for body in [&title, &message(false, "go"), &message(false, "go"), &title, &message(false, "go")] {
+    for body in [&title, &message("go"), &message("go"), &title, &message("go")] {
         let answer = talk.post("/v1/messages", body).json();
         said.push(answer["content"][0]["text"].as_str().unwrap().to_owned());
     }
@@ -215,14 +221,14 @@ fn a_sub_agent_reads_its_own_track() {
     assert_eq!(talk.parts(), [Part::Track("sub"), Part::Main]);
 
     // The mark counts in what opened the talk, not in what a tool brought back later.
-    let mut later = message(false, "go");
+    let mut later = message("go");
     later["messages"] = json!([
         {"role": "user", "content": [{"type": "text", "text": "go"}]},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Agent", "input": {}}]},
         {"role": "user", "content": "SUBTASK was done"},
     ]);
     talk.post("/v1/messages", &later);
-    talk.post("/v1/messages", &message(false, "SUBTASK"));
+    talk.post("/v1/messages", &message("SUBTASK"));
     assert_eq!(talk.parts(), [Part::Main, Part::Track("sub")]);
 }
 
@@ -230,7 +236,7 @@ fn a_sub_agent_reads_its_own_track() {
 fn a_drawn_step_sees_the_latest_tool_result() {
     let echo = Step::Drawn(|asked| Turn::say(&asked.last_result));
     let mut talk = Talk::about(Script::ending("done").then(echo.clone()).then(echo));
-    let mut body = message(false, "go");
+    let mut body = message("go");
     body["messages"] = json!([{"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "a", "content": "first"},
         {"type": "tool_result", "tool_use_id": "b", "content": [{"type": "text", "text": "second"}]},
@@ -246,7 +252,7 @@ fn a_drawn_step_sees_the_latest_tool_result() {
 #[test]
 fn bodies_come_in_chunks_too() {
     let mut talk = Talk::about(Script::ending("done"));
-    let body = message(false, "in pieces").to_string();
+    let body = message("in pieces").to_string();
     let (a, b) = body.split_at(20);
     let answer = talk.raw(&format!(
         "POST /v1/messages HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -261,7 +267,7 @@ fn bodies_come_in_chunks_too() {
 #[test]
 fn side_questions() {
     let mut talk = Talk::about(Script::ending("done"));
-    let counted = talk.post("/v1/messages/count_tokens", &message(false, "go")).json();
+    let counted = talk.post("/v1/messages/count_tokens", &message("go")).json();
     assert!(counted["input_tokens"].as_u64().unwrap() > 0);
     assert_eq!(talk.raw("HEAD / HTTP/1.1\r\n\r\n").status, 200);
     assert_eq!(talk.raw("GET /v1/models HTTP/1.1\r\n\r\n").status, 200);
@@ -275,7 +281,7 @@ fn side_questions() {
 #[test]
 fn requests_are_kept_in_memory_and_in_the_file() {
     let mut talk = Talk::about(Script::ending("done"));
-    talk.post("/v1/messages", &message(true, "say \"hi\"\nplease"));
+    talk.post("/v1/messages", &streamed("say \"hi\"\nplease"));
     let seen = talk.model.take_requests();
     assert_eq!(seen.len(), 1);
     assert!(seen[0].contains("say \"hi\"\nplease"));

@@ -64,7 +64,9 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
             return report(&checks::commit_message::of_file(Path::new(file))?);
         }
         [flag] if flag == "--list" => {
-            CHECKS.iter().for_each(|check| println!("{:<14} {}", check.name, check.about));
+            for check in CHECKS {
+                println!("{:<14} {}", check.name, check.about);
+            }
             return Ok(());
         }
         [flag] if matches!(flag.as_str(), "--help" | "-h") => {
@@ -76,7 +78,9 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
     let tree = Tree::load()?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| (check.find)(&tree)).collect();
     findings.sort();
-    findings.iter().for_each(|finding| println!("{finding}"));
+    for finding in findings.iter() {
+        println!("{finding}");
+    }
     println!("tidy: {} checks over {} files, findings: {}", CHECKS.len(), tree.paths.len(), findings.len());
     if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
 }
@@ -89,7 +93,9 @@ fn only(name: &str) -> anyhow::Result<()> {
 }
 
 fn report(findings: &[Finding]) -> anyhow::Result<()> {
-    findings.iter().for_each(|finding| println!("{finding}"));
+    for finding in findings {
+        println!("{finding}");
+    }
     if findings.is_empty() { Ok(()) } else { Err(Told.into()) }
 }
 

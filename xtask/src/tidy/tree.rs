@@ -145,7 +145,9 @@ impl MetadataPackage {
 impl Tree {
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let mut tree = Tree::default();
-        files.iter().for_each(|(path, text)| tree.add(path, text));
+        for (path, text) in files.iter() {
+            tree.add(path, text);
+        }
         tree
     }
 }

@@ -77,7 +77,9 @@ pub enum Conflicts {
     NotAsked,
     Found(Vec<ConflictMarker>),
     /// None in as many files as are read.
-    TooMany { limit: usize },
+    TooMany {
+        limit: usize,
+    },
     /// Git did not say what has changed.
     Unknown,
 }
@@ -118,11 +120,7 @@ ignore = []
         }
         // What was sound at the last stop still is, unless something was done since.
         let is_settled = *self == IntegrityGate::Sound && !ask.session.changed;
-        if is_settled {
-            SharedNeeds::NONE
-        } else {
-            SharedNeeds::CHANGES | SharedNeeds::DEBTS
-        }
+        if is_settled { SharedNeeds::NONE } else { SharedNeeds::CHANGES | SharedNeeds::DEBTS }
     }
 
     fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
@@ -136,9 +134,9 @@ ignore = []
     fn warning(answer: &Answer) -> Option<String> {
         match answer.conflicts {
             Conflicts::NotAsked | Conflicts::Found(_) => None,
-            Conflicts::TooMany { limit } => {
-                Some(format!("more than {limit} files have changed; not all were looked at for conflict markers"))
-            }
+            Conflicts::TooMany { limit } => Some(format!(
+                "more than {limit} files have changed; not all were looked at for conflict markers"
+            )),
             Conflicts::Unknown => {
                 Some("git did not say what has changed; conflict markers were not looked for".to_owned())
             }
@@ -179,9 +177,10 @@ impl IntegrityGate {
             _ => Vec::new(),
         };
         let vote = if found.is_empty() { Vote::Pass } else { Vote::Owe(owe(&found)) };
-        *self = match found.is_empty() {
-            true => IntegrityGate::Sound,
-            false => IntegrityGate::Conflicted { files: files(&found) },
+        *self = if found.is_empty() {
+            IntegrityGate::Sound
+        } else {
+            IntegrityGate::Conflicted { files: files(&found) }
         };
         cx.debts(DebtRecord::Met, met);
         vote

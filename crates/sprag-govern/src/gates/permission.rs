@@ -293,9 +293,12 @@ fn refusal(judged: &RuleVerdict, code: Option<&str>) -> Reason {
     let reason = judged.reason.as_deref().unwrap_or_default();
     let why = if judged.matched { format!("rule `{rule}` {word}: {reason}") } else { reason.to_owned() };
     let next = judged.next.clone().filter(|_| judged.matched);
-    let next = next.filter(|next| !next.is_empty()).unwrap_or_else(|| match judged.matched {
-        true => "do it another way, or ask the user".to_owned(),
-        false => "write it so that it can be read beforehand, or do it another way".to_owned(),
+    let next = next.filter(|next| !next.is_empty()).unwrap_or_else(|| {
+        if judged.matched {
+            "do it another way, or ask the user".to_owned()
+        } else {
+            "write it so that it can be read beforehand, or do it another way".to_owned()
+        }
     });
     let next = match code {
         Some(code) => {

@@ -94,7 +94,9 @@ auto = false
                 if call.asks_the_user() && cx.input.actor == Actor::Main =>
             {
                 let answers = answers(call);
-                answers.into_iter().for_each(|answered| cx.log(MemoryRecord::Answered(answered)));
+                for answered in answers {
+                    cx.log(MemoryRecord::Answered(answered));
+                }
                 Vote::Pass
             }
             _ => Vote::Pass,
@@ -129,9 +131,10 @@ impl QuestionsGate {
                 "go on with this answer; if it does not fit here, ask again and the user will answer",
             ));
         }
-        match policy.notes {
-            true => Vote::Note(Text::new(format!("asked before: {}", told.join("; ")))),
-            false => Vote::Pass,
+        if policy.notes {
+            Vote::Note(Text::new(format!("asked before: {}", told.join("; "))))
+        } else {
+            Vote::Pass
         }
     }
 }

@@ -89,12 +89,11 @@ impl Debt {
         cause: DebtCause,
         now: Timestamp,
     ) -> Debt {
-        let digest = match owed.items.is_empty() {
-            true => Digest::hash_parts([session.as_str(), &owed.digest.to_string()]),
-            false => {
-                let items = owed.items.iter().map(Text::as_str);
-                Digest::hash_parts([session.as_str(), gate].into_iter().chain(items))
-            }
+        let digest = if owed.items.is_empty() {
+            Digest::hash_parts([session.as_str(), &owed.digest.to_string()])
+        } else {
+            let items = owed.items.iter().map(Text::as_str);
+            Digest::hash_parts([session.as_str(), gate].into_iter().chain(items))
         };
         Debt {
             id: Text::new(format!("d-{}", digest.short())),
@@ -141,10 +140,8 @@ impl Projection for Debts {
 
     fn apply(&mut self, record: &Record) {
         match DebtRecord::read(record) {
-            Some(DebtRecord::Opened(debt)) => {
-                if !self.open.iter().any(|open| open.debt.id == debt.id) {
-                    self.open.push(OpenDebt { debt, shown: false });
-                }
+            Some(DebtRecord::Opened(debt)) if !self.open.iter().any(|open| open.debt.id == debt.id) => {
+                self.open.push(OpenDebt { debt, shown: false });
             }
             Some(DebtRecord::Shown(DebtIds { ids })) => {
                 let shown = self.open.iter_mut().filter(|open| names(&ids, open));
@@ -153,7 +150,7 @@ impl Projection for Debts {
             Some(DebtRecord::Met(DebtIds { ids }) | DebtRecord::Cleared(ClearedDebts { ids, .. })) => {
                 self.open.retain(|open| !names(&ids, open));
             }
-            None => {}
+            Some(DebtRecord::Opened(_)) | None => {}
         }
     }
 }

@@ -120,7 +120,7 @@ impl NameScan {
 }
 
 /// Follows strings and brackets to the end of the first object.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct ObjectScan {
     depth: usize,
     in_string: bool,
@@ -189,9 +189,9 @@ struct InString {
 
 impl InString {
     /// Whether this byte of the text is kept.
-    fn keeps(&mut self, byte: u8, was_escaped: bool) -> bool {
+    fn keeps(&mut self, byte: u8, before: ObjectScan) -> bool {
         self.length += 1;
-        let starts_character = !was_escaped && self.digits == 0 && byte & 0xC0 != 0x80;
+        let starts_character = !before.is_escaped && self.digits == 0 && byte & 0xC0 != 0x80;
         if starts_character && !self.is_half && self.length > STRING {
             self.is_dropping = true;
         }
@@ -201,7 +201,7 @@ impl InString {
             if self.digits == 0 {
                 self.is_half = (0xD800..0xDC00).contains(&self.value);
             }
-        } else if was_escaped && byte == b'u' {
+        } else if before.is_escaped && byte == b'u' {
             (self.digits, self.value) = (4, 0);
         } else if byte != b'\\' {
             self.is_half = false;
@@ -214,10 +214,10 @@ impl PayloadSummary {
     /// True when the first object is complete.
     fn push_bytes(&mut self, bytes: &[u8]) -> bool {
         for &byte in bytes {
-            let (was_string, was_escaped) = (self.scan.in_string, self.scan.is_escaped);
+            let before = self.scan;
             let is_end = self.scan.step(byte);
             if !self.is_full {
-                self.copy(byte, was_string, was_escaped);
+                self.copy(byte, before);
                 self.is_full = self.out.len() > KEPT;
             }
             if is_end {
@@ -227,9 +227,11 @@ impl PayloadSummary {
         false
     }
 
-    fn copy(&mut self, byte: u8, was_string: bool, was_escaped: bool) {
+    /// Copies a byte; `before` is the scan as it was before this byte.
+    fn copy(&mut self, byte: u8, before: ObjectScan) {
+        let was_string = before.in_string;
         if was_string && self.scan.in_string {
-            if self.string.keeps(byte, was_escaped) {
+            if self.string.keeps(byte, before) {
                 self.out.push(byte);
             }
             return;

@@ -121,7 +121,9 @@ fn compile(places: &Locations, env: &Env, last_good: &Good, rules: PathBuf) -> C
     );
     let mut settings = resolved.typed;
     settings.govern.gates.review.watch = review_watch(&resolved.rules);
-    let fresh = match Sorted::new(&resolved.rules, settings.govern.gates.permission.strict) {
+    let is_strict = settings.govern.gates.permission.strict;
+    let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
+    let fresh = match Sorted::new(&resolved.rules, strictness) {
         Ok(sorted) => {
             settings.govern.gates.permission.watch = sorted.restricting.watch();
             RuleCache::new(&sorted, &resolved.good).ok().map(Rc::new)

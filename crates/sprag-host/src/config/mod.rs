@@ -153,12 +153,12 @@ pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
         match read_small(&path, FILE_BYTES) {
             Ok(text) => {
                 let before = merge.problems.len();
-                merge.text(layer, &path, &text, is_trusted(places, &path, &text));
+                merge.text(layer, &path, &text, trust(places, &path, &text));
                 let is_broken = merge.problems.len() > before;
                 if layer == Layer::User {
                     merge.good.user = if is_broken { last_good.user.clone() } else { Some(text) };
                     if let Some(text) = last_good.user.as_ref().filter(|_| is_broken) {
-                        merge.text(layer, &path, text, true);
+                        merge.text(layer, &path, text, FileTrust::Trusted);
                     }
                 }
             }
@@ -170,9 +170,8 @@ pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
     }
     for (layer, path) in rule_layers::files(places) {
         let read = read_small(&path, rule_layers::FILE_BYTES);
-        let is_used = read
-            .as_ref()
-            .is_ok_and(|text| merge.rules_file(layer, &path, text, is_trusted(places, &path, text)));
+        let is_used =
+            read.as_ref().is_ok_and(|text| merge.rules_file(layer, &path, text, trust(places, &path, text)));
         match (read, last_good.rules.get(&path)) {
             (Ok(text), _) if is_used => {
                 merge.good.rules.insert(path, text);
@@ -183,7 +182,7 @@ pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
                     merge.problem(&path.display().to_string(), what, None);
                 }
                 if let Some(text) = good {
-                    merge.rules_file(layer, &path, text, is_trusted(places, &path, text));
+                    merge.rules_file(layer, &path, text, trust(places, &path, text));
                     merge.good.rules.insert(path, text.clone());
                 }
             }
@@ -200,15 +199,20 @@ pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
 /// What the layers would be if this file had this text: a change is checked before it is written.
 pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<ConfigProblem> {
     let mut merge = Merge::new();
-    merge.text(layer, path, text, true);
+    merge.text(layer, path, text, FileTrust::Trusted);
     merge.finish().problems
 }
 
-fn is_trusted(places: &Locations, path: &Path, text: &str) -> bool {
-    places
-        .user
-        .as_ref()
-        .is_some_and(|user| switches::trusted(user, path).is_some_and(|hash| hash == hash_of(text)))
+/// Whether the user trusts a file of a project as it is now.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileTrust {
+    Trusted,
+    Untrusted,
+}
+
+fn trust(places: &Locations, path: &Path, text: &str) -> FileTrust {
+    let trusted = places.user.as_ref().and_then(|user| switches::trusted(user, path));
+    if trusted.is_some_and(|hash| hash == hash_of(text)) { FileTrust::Trusted } else { FileTrust::Untrusted }
 }
 
 pub fn hash_of(content: impl AsRef<[u8]>) -> String {
@@ -243,7 +247,7 @@ impl Merge {
         self.problems.push(ConfigProblem { source: source.to_owned(), what, suggestion });
     }
 
-    fn text(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) {
+    fn text(&mut self, layer: Layer, path: &Path, text: &str, trust: FileTrust) {
         let source = path.display().to_string();
         let mut table: Table = match text.parse() {
             Ok(table) => table,
@@ -253,8 +257,7 @@ impl Merge {
                 return self.problem(&format!("{source}:{line}"), error.message().to_owned(), None);
             }
         };
-        let rules = match table.remove("rule").map(|_| rule_layers::of_config(layer, path, text, is_trusted))
-        {
+        let rules = match table.remove("rule").map(|_| rule_layers::of_config(layer, path, text, trust)) {
             None => None,
             Some(Ok(read)) => Some(read),
             Some(Err(problem)) => return self.problems.push(problem),
@@ -283,7 +286,7 @@ impl Merge {
         for (key, value) in taken {
             let now = &self.settings[&key].value;
             let rule = tighten_rule(&key);
-            if !layer.needs_trust() || is_trusted || tightens(rule, now, &value) {
+            if !layer.needs_trust() || trust == FileTrust::Trusted || tightens(rule, now, &value) {
                 self.settings.insert(key, ResolvedSetting { value, layer });
             } else if *now != value {
                 self.ignored.push(IgnoredSetting { key, path: path.to_owned(), may: rule.sentence() });
@@ -292,8 +295,8 @@ impl Merge {
     }
 
     /// Whether the file's rules are used.
-    fn rules_file(&mut self, layer: Layer, path: &Path, text: &str, is_trusted: bool) -> bool {
-        match rule_layers::of_file(layer, path, text, is_trusted) {
+    fn rules_file(&mut self, layer: Layer, path: &Path, text: &str, trust: FileTrust) -> bool {
+        match rule_layers::of_file(layer, path, text, trust) {
             Ok(read) => self.take_rules(read),
             Err(problem) => {
                 self.problems.push(problem);
@@ -308,7 +311,8 @@ impl Merge {
         let mut found: Vec<Template> = Vec::new();
         for (layer, path) in templates::files(places) {
             let read = templates::read(&path);
-            let is_trusted = |text: &str| !layer.needs_trust() || is_trusted(places, &path, text);
+            let is_trusted =
+                |text: &str| !layer.needs_trust() || trust(places, &path, text) == FileTrust::Trusted;
             match read {
                 Ok((text, _)) if !is_trusted(&text) => self.ignored.push(IgnoredSetting {
                     key: "templates".to_owned(),

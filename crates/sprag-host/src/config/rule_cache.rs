@@ -46,8 +46,7 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
-    pub(super) fn new(rules: &[Sourced], is_strict: bool) -> Result<Sorted, sprag_policy::BadRule> {
-        let strictness = if is_strict { Strictness::Strict } else { Strictness::Usual };
+    pub(super) fn new(rules: &[Sourced], strictness: Strictness) -> Result<Sorted, sprag_policy::BadRule> {
         let is_allowing = |sourced: &&Sourced| sourced.rule.decision == Decision::Allow;
         let (allowing, restricting): (Vec<&Sourced>, Vec<&Sourced>) = rules.iter().partition(is_allowing);
         let set = |of: &[&Sourced]| RuleSet::new(of.iter().map(|sourced| &sourced.rule), strictness);
@@ -72,7 +71,9 @@ impl RuleCache {
         }
         let mut all = u32::try_from(directory.len()).unwrap_or(0).to_le_bytes().to_vec();
         all.extend(directory.into_bytes());
-        parts.into_values().for_each(|part| all.extend(part));
+        for part in parts.into_values() {
+            all.extend(part);
+        }
         Ok(RuleCache(CacheBytes::Bytes(all)))
     }
 

@@ -11,7 +11,7 @@ use sprag_govern::gates::review::settings::GatePattern;
 use sprag_policy::packs::PACKS;
 use sprag_policy::{Rule, RuleFile, RuleSet, Strictness};
 
-use super::{ConfigProblem, IgnoredSetting, Layer, line_of};
+use super::{ConfigProblem, FileTrust, IgnoredSetting, Layer, line_of};
 use crate::config::rule_files::{self, Sourced};
 use crate::sys::locations::Locations;
 
@@ -60,24 +60,24 @@ struct Among {
     rules: Vec<Rule>,
 }
 
-pub fn of_config(
+pub(super) fn of_config(
     layer: Layer,
     path: &Path,
     text: &str,
-    is_trusted: bool,
+    trust: FileTrust,
 ) -> Result<RuleFileResult, ConfigProblem> {
     let among: Among = toml::from_str(text).map_err(|error| unreadable(path, text, &error))?;
-    checked(layer, path, text, among.rules, is_trusted)
+    checked(layer, path, text, among.rules, trust)
 }
 
-pub fn of_file(
+pub(super) fn of_file(
     layer: Layer,
     path: &Path,
     text: &str,
-    is_trusted: bool,
+    trust: FileTrust,
 ) -> Result<RuleFileResult, ConfigProblem> {
     let file: RuleFile = toml::from_str(text).map_err(|error| unreadable(path, text, &error))?;
-    checked(layer, path, text, file.rules, is_trusted)
+    checked(layer, path, text, file.rules, trust)
 }
 
 fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> ConfigProblem {
@@ -91,7 +91,7 @@ fn checked(
     path: &Path,
     text: &str,
     rules: Vec<Rule>,
-    is_trusted: bool,
+    trust: FileTrust,
 ) -> Result<RuleFileResult, ConfigProblem> {
     let source = path.display().to_string();
     let problem = |id: &str, what: String| {
@@ -102,7 +102,7 @@ fn checked(
     if examples > EXAMPLES {
         return Err(problem("", format!("there are {examples} examples; at most {EXAMPLES} are tried")));
     }
-    let is_foreign = layer.needs_trust() && !is_trusted;
+    let is_foreign = layer.needs_trust() && trust == FileTrust::Untrusted;
     let lengths =
         || rules.iter().flat_map(|rule| rule.matching.iter().chain(&rule.not_match)).map(String::len);
     let (longest, all): (usize, usize) = (lengths().max().unwrap_or(0), lengths().sum());

@@ -5,7 +5,8 @@ use super::*;
 fn merged(layers: &[(Layer, &str, bool)]) -> Resolved {
     let mut merge = Merge::new();
     for (layer, text, is_trusted) in layers {
-        merge.text(*layer, Path::new("config.toml"), text, *is_trusted);
+        let trust = if *is_trusted { FileTrust::Trusted } else { FileTrust::Untrusted };
+        merge.text(*layer, Path::new("config.toml"), text, trust);
     }
     merge.finish()
 }

@@ -151,9 +151,10 @@ fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> O
         return None;
     };
     let path = String::from_utf8_lossy(words.next()?).into_owned();
-    let target = match status.starts_with(['R', 'C']) {
-        true => String::from_utf8_lossy(words.next()?).into_owned(),
-        false => path.clone(),
+    let target = if status.starts_with(['R', 'C']) {
+        String::from_utf8_lossy(words.next()?).into_owned()
+    } else {
+        path.clone()
     };
     let blob = |path: String, mode: &str, name: &str| {
         // A directory of another repository has no bytes here.

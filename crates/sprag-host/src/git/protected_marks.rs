@@ -151,9 +151,9 @@ mod tests {
         let git = Scratch::new();
         let odd = [&b"in\xff.md"[..], b"two\nlines.md", b"'quoted' \".md"];
         let write = |text: &str| {
-            odd.iter().for_each(|name| {
+            for name in odd.iter() {
                 std::fs::write(git.dir().join(OsStr::from_bytes(name)), text).unwrap();
-            });
+            }
         };
         write("<!-- sprag:protected -->\n<!-- sprag:protected -->\n");
         let base = git.commit("b", "<!-- sprag:protected -->");

@@ -333,10 +333,7 @@ fn settled(
         return Ok(RefUpdate::Done);
     }
     let now = resolve(dir, reference)?;
-    match now.as_deref() == from {
-        true => Err(refused(ran)),
-        false => Ok(RefUpdate::Moved { now }),
-    }
+    if now.as_deref() == from { Err(refused(ran)) } else { Ok(RefUpdate::Moved { now }) }
 }
 
 fn named(ran: ProcessOutput) -> Result<String, GitError> {

@@ -54,7 +54,9 @@ pub fn with_intent(text: &str, id: &str, name: &str, patterns: &[String]) -> Opt
         [] => entry.push_str(&format!("{keys}owned_scope: []\n")),
         patterns => {
             entry.push_str(&format!("{keys}owned_scope:\n"));
-            patterns.iter().for_each(|pattern| entry.push_str(&format!("{keys}  - {}\n", quoted(pattern))));
+            for pattern in patterns.iter() {
+                entry.push_str(&format!("{keys}  - {}\n", quoted(pattern)));
+            }
         }
     }
     entry.push_str(&format!("{keys}acceptance_criteria: []\n"));
@@ -102,9 +104,8 @@ fn checked(
         let Intent { name, constraints, status, owned, criteria, sharing, rest, .. } = intent.clone();
         (intent.id.clone(), name, constraints, status, owned, criteria, sharing, rest)
     };
-    let is_same = |(was, is): (&Intent, &Intent)| match was.id.as_str() == id {
-        true => says(&wanted(was)) == says(is),
-        false => says(was) == says(is),
+    let is_same = |(was, is): (&Intent, &Intent)| {
+        if was.id.as_str() == id { says(&wanted(was)) == says(is) } else { says(was) == says(is) }
     };
     let is_whole = after.bad.len() == before.bad.len() && after.intents.len() == before.intents.len();
     (is_whole && before.intents.iter().zip(&after.intents).all(is_same)).then_some(new)

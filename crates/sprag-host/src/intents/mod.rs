@@ -128,9 +128,10 @@ fn folding(worktree: &Path) -> CaseFolding {
         let stamp = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
         stamp(one).is_some_and(|found| stamp(other) == Some(found))
     };
-    match same(&worktree.join(".git"), &worktree.join(".GIT")) {
-        true => CaseFolding::Folded,
-        false => CaseFolding::Exact,
+    if same(&worktree.join(".git"), &worktree.join(".GIT")) {
+        CaseFolding::Folded
+    } else {
+        CaseFolding::Exact
     }
 }
 

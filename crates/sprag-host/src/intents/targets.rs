@@ -113,7 +113,9 @@ fn expand(pattern: &str) -> Option<Vec<String>> {
     let mut entries = 0;
     for name in pattern.split('/').filter(|name| !name.is_empty()) {
         if !name.contains(WILD) {
-            found.iter_mut().for_each(|dir| dir.extend(["/", name]));
+            for dir in found.iter_mut() {
+                dir.extend(["/", name]);
+            }
             continue;
         }
         // A set of characters is one of any.

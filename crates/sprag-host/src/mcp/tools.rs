@@ -307,9 +307,10 @@ fn text<const N: usize>(arguments: &Map<String, Value>, name: &str) -> Result<Te
 
 fn checked<const N: usize>(name: &str, given: &str) -> Result<Text<N>, String> {
     let count = given.chars().count();
-    match given.trim().is_empty() || count > N {
-        true => Err(format!("`{name}` has {count} characters; it takes one to {N}")),
-        false => Ok(Text::from(given)),
+    if given.trim().is_empty() || count > N {
+        Err(format!("`{name}` has {count} characters; it takes one to {N}"))
+    } else {
+        Ok(Text::from(given))
     }
 }
 

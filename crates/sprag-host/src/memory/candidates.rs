@@ -192,8 +192,8 @@ impl KnownStatements {
         for (at, (index, candidate, mine)) in said.iter().enumerate() {
             let mut add = |to: SimilarTo, summary: &str, theirs: &PreparedStatement| {
                 let similarity = mine.compare(theirs, &table);
-                if let Some(likeness) =
-                    SimilarityKind::from_score(similarity.score, similarity.differs.is_some())
+                if let Some(likeness) = SimilarityKind::from_score(similarity.score)
+                    .map(|kind| if similarity.differs.is_some() { SimilarityKind::Guarded } else { kind })
                 {
                     let (summary, score) = (Text::from(summary), similarity.score);
                     found.push(SimilarScore { candidate: *index, to, summary, score, likeness });

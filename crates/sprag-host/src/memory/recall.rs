@@ -43,10 +43,8 @@ pub(crate) fn recall_learnings(world: &World<'_>, question: &Question, now: Time
         return Some(Recalled::default());
     }
     let notices = notices(world, &memory, shown);
-    let found = match question.is_empty() {
-        true => Vec::new(),
-        false => found(world, &memory, &question, shown, policy, now),
-    };
+    let found =
+        if question.is_empty() { Vec::new() } else { found(world, &memory, &question, shown, policy, now) };
     Some(Recalled { found, notices, is_any: true })
 }
 

@@ -126,7 +126,9 @@ fn knowledge(shown: &[&LearningEntry]) -> BTreeMap<String, String> {
     for entry in shown {
         let tags: BTreeSet<String> =
             entry.learning.candidate.tags.iter().map(|tag| tag.as_str().to_lowercase()).collect();
-        tags.into_iter().for_each(|tag| topics.entry(tag).or_default().push(entry));
+        for tag in tags {
+            topics.entry(tag).or_default().push(entry);
+        }
     }
     let mut topics: Vec<(String, Vec<&LearningEntry>)> =
         topics.into_iter().filter(|(_, entries)| entries.len() >= TOPIC_LEAST).collect();

@@ -51,9 +51,10 @@ pub fn hand_in(
     text: &str,
     resolution: Option<SimilarResolution>,
 ) -> Result<SubmissionResult, SubmitError> {
-    let submission = match text.trim().is_empty() && resolution.is_some() {
-        true => Submission::default(),
-        false => learning::submission(text).map_err(SubmitError::Unreadable)?,
+    let submission = if text.trim().is_empty() && resolution.is_some() {
+        Submission::default()
+    } else {
+        learning::submission(text).map_err(SubmitError::Unreadable)?
     };
     let count = submission.accepted.len() + submission.rejected.len();
     let ids: Vec<Text<64>> = (0..count).map(|_| Text::new(new_record::new_id(hand.now))).collect();

@@ -112,9 +112,10 @@ pub fn program_name(env: &Env) -> (String, bool) {
         .get("PATH")
         .and_then(|path| on_path("sprag", &path))
         .and_then(|found| fs::canonicalize(found).ok());
-    match found == Some(this.clone()) {
-        true => ("sprag".to_owned(), true),
-        false => (this.to_string_lossy().into_owned(), false),
+    if found == Some(this.clone()) {
+        ("sprag".to_owned(), true)
+    } else {
+        (this.to_string_lossy().into_owned(), false)
     }
 }
 
@@ -312,9 +313,10 @@ fn server(client: &Client, settings: Option<&Path>, places: &Locations, env: &En
     };
     let answers = exec::ask(&run, b"\"serverInfo\"")
         .is_ok_and(|ran| memchr::memmem::find(&ran.stdout, b"\"serverInfo\"").is_some());
-    Some(match answers {
-        true => good(client.name, format!("the server `{program} mcp` answers")),
-        false => bad(client.name, format!("the server `{program} mcp` does not answer"), &next),
+    Some(if answers {
+        good(client.name, format!("the server `{program} mcp` answers"))
+    } else {
+        bad(client.name, format!("the server `{program} mcp` does not answer"), &next)
     })
 }
 

@@ -93,10 +93,7 @@ fn make_private(dir: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made?,
     }
-    match is_private(dir) {
-        true => Ok(()),
-        false => Err(io::ErrorKind::PermissionDenied.into()),
-    }
+    if is_private(dir) { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 fn is_private(dir: &Path) -> bool {

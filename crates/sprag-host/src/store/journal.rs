@@ -147,7 +147,11 @@ impl Journal {
         if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || is_damaged {
             bytes.extend_from_slice(&snapshot(id.as_ref(), at, after, events).line());
         }
-        self.lines.append(disk, &bytes, self.loaded.ends_whole)
+        if self.loaded.ends_whole {
+            self.lines.append(disk, &bytes)
+        } else {
+            self.lines.append_after_torn(disk, &bytes)
+        }
     }
 
     /// Without the lock nothing of the state may change, but the event is kept. The leading line
@@ -342,20 +346,27 @@ fn load(lines: &AppendFile) -> io::Result<JournalState> {
     let mut size = TAIL;
     loop {
         let tail = lines.tail(size)?;
-        let is_all = tail.len() as u64 == lines.len;
-        if let Some(loaded) = fold(&tail, is_all) {
+        let extent = if tail.len() as u64 == lines.len { TailExtent::Whole } else { TailExtent::Part };
+        if let Some(loaded) = fold(&tail, extent) {
             return Ok(loaded);
         }
         size = size.saturating_mul(4);
     }
 }
 
+/// How much of a journal the end that was read holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TailExtent {
+    Whole,
+    Part,
+}
+
 /// Folds from the last snapshot on. `None`: there is none in this part of the file.
-fn fold(tail: &[u8], is_all: bool) -> Option<JournalState> {
+fn fold(tail: &[u8], extent: TailExtent) -> Option<JournalState> {
     let mut loaded =
         JournalState { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..JournalState::default() };
     let mut from = tail.len();
-    for start in line_starts_backwards(tail, is_all) {
+    for start in line_starts_backwards(tail, extent) {
         let line = trim(&tail[start..from]);
         from = start;
         if line.starts_with(SNAPSHOT) {
@@ -370,7 +381,7 @@ fn fold(tail: &[u8], is_all: bool) -> Option<JournalState> {
             }
         }
     }
-    is_all.then(|| fold_rest(loaded, JournalParts::default(), tail))
+    (extent == TailExtent::Whole).then(|| fold_rest(loaded, JournalParts::default(), tail))
 }
 
 fn fold_rest<'a>(mut loaded: JournalState, mut parts: JournalParts<'a>, rest: &'a [u8]) -> JournalState {
@@ -391,9 +402,10 @@ fn fold_rest<'a>(mut loaded: JournalState, mut parts: JournalParts<'a>, rest: &'
         }
         loaded.events += 1;
         if !line.starts_with(OURS) {
-            match line.starts_with(br#"{"v":"#) {
-                true => loaded.is_newer = true,
-                false => loaded.damage.push("a line".to_owned()),
+            if line.starts_with(br#"{"v":"#) {
+                loaded.is_newer = true
+            } else {
+                loaded.damage.push("a line".to_owned())
             }
         } else if line.last() != Some(&b'}') {
             loaded.damage.push("a torn line".to_owned());
@@ -421,8 +433,8 @@ pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Where lines start, last first. The first line of a part of a file may be cut and does not count.
-fn line_starts_backwards(tail: &[u8], is_all: bool) -> impl Iterator<Item = usize> {
-    let first = is_all.then_some(0);
+fn line_starts_backwards(tail: &[u8], extent: TailExtent) -> impl Iterator<Item = usize> {
+    let first = (extent == TailExtent::Whole).then_some(0);
     memrchr_iter(b'\n', tail).map(|at| at + 1).filter(|&at| at < tail.len()).chain(first)
 }
 

@@ -169,19 +169,23 @@ impl AppendFile {
         if self.len > 0 {
             self.file.read_exact_at(&mut last, self.len - 1)?;
         }
-        self.append(disk, bytes, last == [b'\n'])
+        if last == [b'\n'] { self.append(disk, bytes) } else { self.append_after_torn(disk, bytes) }
     }
 
-    pub fn append(&mut self, disk: &dyn Disk, bytes: &[u8], ends_whole: bool) -> io::Result<()> {
-        if ends_whole {
-            disk.append(&self.file, bytes)?;
-        } else {
-            let mut sealed = Vec::with_capacity(bytes.len() + 1);
-            sealed.push(b'\n');
-            sealed.extend_from_slice(bytes);
-            disk.append(&self.file, &sealed)?;
-        }
-        Ok(())
+    pub fn append(&mut self, disk: &dyn Disk, bytes: &[u8]) -> io::Result<()> {
+        disk.append(&self.file, bytes)
+    }
+
+    /// Ends the torn line that the file ends with, and appends.
+    pub fn append_after_torn(&mut self, disk: &dyn Disk, bytes: &[u8]) -> io::Result<()> {
+        disk.append(
+            &self.file,
+            &[
+                b"
+", bytes,
+            ]
+            .concat(),
+        )
     }
 
     /// Syncs after letting go of the lock, so that those who wait can write and share the sync.

@@ -202,9 +202,10 @@ pub fn read_regular(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let mut bytes = Vec::new();
     file.take(cap + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > cap {
-        true => Err(io::Error::other(format!("`{}` is larger than {cap} bytes", path.display()))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > cap {
+        Err(io::Error::other(format!("`{}` is larger than {cap} bytes", path.display())))
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -232,10 +233,7 @@ pub fn read_small(path: &Path, cap: u64) -> io::Result<String> {
     }
     let mut text = String::new();
     file.take(cap + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > cap {
-        true => Err(io::Error::other(format!("larger than {cap} bytes"))),
-        false => Ok(text),
-    }
+    if text.len() as u64 > cap { Err(io::Error::other(format!("larger than {cap} bytes"))) } else { Ok(text) }
 }
 
 fn nonblocking() -> i32 {

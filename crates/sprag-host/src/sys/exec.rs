@@ -266,9 +266,9 @@ pub struct ServerProcess {
 pub fn serve(program: &OsStr, args: &[&OsStr], dir: &Path, unset: &[&str]) -> io::Result<ServerProcess> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(program);
-    unset.iter().for_each(|name| {
+    for name in unset.iter() {
         command.env_remove(name);
-    });
+    }
     command.args(args).current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.process_group(0).spawn().map(|child| ServerProcess { child })
 }

@@ -20,10 +20,7 @@ pub enum NotHuman {
 
 pub fn check(user: Option<&UserLocations>) -> Result<(), NotHuman> {
     check_not_agent(user)?;
-    match std::io::stdin().is_terminal() {
-        true => Ok(()),
-        false => Err(NotHuman::NoTerminal),
-    }
+    if std::io::stdin().is_terminal() { Ok(()) } else { Err(NotHuman::NoTerminal) }
 }
 
 /// For what a script of the user's may do, but no agent.

@@ -65,9 +65,10 @@ fn undone(input: &Value, after: &[u8]) -> Option<Vec<u8>> {
     for edit in edits {
         let (old, new) = (edit.get("old_string")?.as_str()?, edit.get("new_string")?.as_str()?);
         let is_all = edit.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-        let places: Vec<usize> = match new.is_empty() {
-            true => return None,
-            false => memchr::memmem::find_iter(&text, new.as_bytes()).collect(),
+        let places: Vec<usize> = if new.is_empty() {
+            return None;
+        } else {
+            memchr::memmem::find_iter(&text, new.as_bytes()).collect()
         };
         // One that is there twice may have been there once before.
         if places.is_empty() || (places.len() > 1 && !is_all) || (is_all && old.contains(new)) {

@@ -50,7 +50,7 @@ impl TreeAfter<'_> {
     /// A proof holds here only if nobody else has the names that it takes for the change's own.
     pub fn settle(&self, judgement: ChangeJudgement, paths: &[&str]) -> ChangeJudgement {
         let is_alone = self.stranger(&judgement.claims, paths).is_ok_and(|file| file.is_none());
-        judgement.in_tree(is_alone)
+        if is_alone { judgement.confirmed_in_tree() } else { judgement.refuted_in_tree() }
     }
 
     /// A file beside those of the change, `paths`, that has one of the names.

@@ -46,10 +46,11 @@ const QUIET_MILLIS: i64 = 30_000;
 impl SessionTimes {
     pub(super) fn load(ground: &TraceContext<'_>) -> SessionTimes {
         let is_alone = !others_at_work(ground);
-        let records = match is_alone {
-            true => projections::records_of(&ground.store, &ground.input.session).unwrap_or_default(),
+        let records = if is_alone {
+            projections::records_of(&ground.store, &ground.input.session).unwrap_or_default()
+        } else {
             // Whose command it was cannot be told by the time.
-            false => Vec::new(),
+            Vec::new()
         };
         let commands = commands(&records, ground.input.at.millis());
         SessionTimes { commands, calls: calls(&records), is_alone }
@@ -124,7 +125,9 @@ fn calls(records: &[Record]) -> Vec<CallWindow> {
             RecordedEvent::ToolFinished(call) if is_meant(&call) => {
                 let open =
                     spans.iter_mut().rev().find(|(known, span)| *known == call.call && span.to.is_none());
-                open.into_iter().for_each(|(_, span)| span.to = Some(at));
+                if let Some((_, span)) = open {
+                    span.to = Some(at);
+                }
             }
             _ => {}
         }

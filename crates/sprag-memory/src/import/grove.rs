@@ -25,16 +25,13 @@ pub(super) const IMPORTER: MemoryImporter = MemoryImporter {
 };
 
 fn read(source: &ImportText<'_>) -> ImportedMemory {
-    match source.text.trim_start().starts_with('{') {
-        true => stats(source.text),
-        false => learnings(source),
-    }
+    if source.text.trim_start().starts_with('{') { stats(source.text) } else { learnings(source) }
 }
 
 fn learnings(source: &ImportText<'_>) -> ImportedMemory {
     let mut read = ImportedMemory::default();
     for section in sections(source.text).into_iter().filter(|section| section.level > 0).take(DRAFTS) {
-        match block(&section, source.name.starts_with("personal")) {
+        match block(&section, source) {
             Some(draft) => read.drafts.push(draft),
             // The title of the file, and headings within a detail of somebody's.
             None if section.level > 1 => {
@@ -46,11 +43,11 @@ fn learnings(source: &ImportText<'_>) -> ImportedMemory {
     read
 }
 
-fn block(section: &MarkdownSection<'_>, is_personal: bool) -> Option<LearningDraft> {
+fn block(section: &MarkdownSection<'_>, source: &ImportText<'_>) -> Option<LearningDraft> {
     let (id, summary) = section.title.strip_prefix('[')?.split_once(']')?;
     let mut draft = LearningDraft::new(id.trim(), "domain", summary.trim(), "");
     let mut detail: Vec<&str> = Vec::new();
-    if is_personal {
+    if source.name.starts_with("personal") {
         draft = draft.with("scope", "personal");
     }
     for line in &section.lines {

@@ -34,9 +34,10 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
             read.passed.push((section.title.to_owned(), "it is a chapter and no statement".to_owned()));
             continue;
         }
-        let title = match section.level > 2 && !above.is_empty() {
-            true => format!("{above}: {}", section.title),
-            false => section.title.to_owned(),
+        let title = if section.level > 2 && !above.is_empty() {
+            format!("{above}: {}", section.title)
+        } else {
+            section.title.to_owned()
         };
         let title = if title.chars().count() < 10 { format!("{stem}: {title}") } else { title };
         let category = category_of(stem).or_else(|| category_of(&title)).unwrap_or("domain");

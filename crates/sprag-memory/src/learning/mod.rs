@@ -153,9 +153,10 @@ pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
     }
     let mut submission = Submission::default();
     for (index, candidate) in candidates.iter().enumerate() {
-        let read = match index < CANDIDATES {
-            true => Candidate::read(candidate),
-            false => Err(Faults(vec![format!("too many candidates: hand in the best {CANDIDATES}")])),
+        let read = if index < CANDIDATES {
+            Candidate::read(candidate)
+        } else {
+            Err(Faults(vec![format!("too many candidates: hand in the best {CANDIDATES}")]))
         };
         match read {
             Ok(candidate) => submission.accepted.push((index, candidate)),

@@ -160,9 +160,10 @@ fn due(entry: &LearningEntry, policy: &DecaySettings, now: Timestamp) -> Option<
     if days_left > SOON_DAYS {
         return None;
     }
-    let told = match is_unused(uses) {
-        true => "never of use".to_owned(),
-        false => format!("of use {} times", u32::from(uses.referred) + u32::from(uses.implied)),
+    let told = if is_unused(uses) {
+        "never of use".to_owned()
+    } else {
+        format!("of use {} times", u32::from(uses.referred) + u32::from(uses.implied))
     };
     let why = format!(
         "{idle} days without use; shown {} times, passed over {} times, {told}",

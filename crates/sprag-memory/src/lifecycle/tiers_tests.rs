@@ -27,7 +27,9 @@ fn any_record() -> impl Strategy<Value = Record> {
 
 fn told(records: &[Record]) -> TierSummary {
     let mut summary = TierSummary::of_day(at(0));
-    records.iter().for_each(|record| summary.add(record));
+    for record in records.iter() {
+        summary.add(record);
+    }
     summary
 }
 
@@ -68,16 +70,18 @@ fn a_part_that_was_told_twice_counts_once() {
 fn weeks_and_months_are_told_once_they_are_cold() {
     let mut summaries = Summaries::default();
     // The first of June 2026 is a Monday.
-    [part(0, "2026-06", 1, 1), part(6, "2026-06", 2, 1), part(7, "2026-06", 3, 1)]
-        .iter()
-        .for_each(|it| summaries.apply(it));
+    for it in [part(0, "2026-06", 1, 1), part(6, "2026-06", 2, 1), part(7, "2026-06", 3, 1)].iter() {
+        summaries.apply(it);
+    }
     assert_eq!(summaries.due(at(36)), []);
     let due = summaries.due(at(37));
     assert_eq!(
         due.iter().map(|it| (it.span, it.of.as_str(), it.records)).collect::<Vec<_>>(),
         [(SummarySpan::Week, "2026-06-01", 2)]
     );
-    due.iter().for_each(|it| summaries.apply(&Record::new("summary", at(37), json!(it))));
+    for it in due.iter() {
+        summaries.apply(&Record::new("summary", at(37), json!(it)));
+    }
     let later: Vec<(SummarySpan, u64)> =
         summaries.due(at(70)).iter().map(|it| (it.span, it.records)).collect();
     assert_eq!(later, [(SummarySpan::Week, 1), (SummarySpan::Month, 3)]);

@@ -293,9 +293,10 @@ fn plain(text: &str) -> String {
 fn guarded(line: &str) -> String {
     let first = line.trim_start_matches([' ', '\t']);
     let is_rule = !first.is_empty() && first.chars().all(|c| c == '-' || c == ' ');
-    match first.starts_with(['#', '>', '=', '~', '|', '+']) || is_rule {
-        true => format!("{}\\{first}", &line[..line.len() - first.len()]),
-        false => line.to_owned(),
+    if first.starts_with(['#', '>', '=', '~', '|', '+']) || is_rule {
+        format!("{}\\{first}", &line[..line.len() - first.len()])
+    } else {
+        line.to_owned()
     }
 }
 

@@ -116,16 +116,19 @@ impl Projection for Exposures {
                 self.sessions.remove(&oldest);
             }
         }
-        let exposure = match is_shown {
-            true => self.sessions.entry(session.clone()).or_default(),
-            false => match self.sessions.get_mut(session) {
+        let exposure = if is_shown {
+            self.sessions.entry(session.clone()).or_default()
+        } else {
+            match self.sessions.get_mut(session) {
                 Some(exposure) => exposure,
                 None => return,
-            },
+            }
         };
         exposure.last = exposure.last.max(record.at);
         exposure.has_skipped |= matches!(told, MemoryRecord::Skipped(_));
-        changes.iter().for_each(|(id, change)| exposure.apply_change(id, *change));
+        for (id, change) in changes.iter() {
+            exposure.apply_change(id, *change);
+        }
     }
 }
 
@@ -152,7 +155,9 @@ mod tests {
 
     fn left(records: &[Record], session: &str, ending: SessionEnd) -> Vec<String> {
         let mut exposures = Exposures::default();
-        records.iter().for_each(|record| exposures.apply(record));
+        for record in records.iter() {
+            exposures.apply(record);
+        }
         let exposure = exposures.get(&SessionId::new(session)).cloned().unwrap_or_default();
         exposure.dismissals(ending).iter().map(ToString::to_string).collect()
     }

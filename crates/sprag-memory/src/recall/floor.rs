@@ -159,14 +159,14 @@ impl Projection for FloorVersions {
     }
 }
 
-/// Whether something that helped so often of so many times may be shown. What is out has to do better to come
-/// back than it had to do to stay.
-pub fn is_admitted(is_out: bool, helped: f32, tried: u32) -> bool {
-    if tried < TRIED {
-        return !is_out;
-    }
-    let rate = helped / tried as f32;
-    if is_out { rate >= READMITTED } else { rate >= EXCLUDED }
+/// Reports whether something that is shown, and helped so often of so many times, is shown further.
+pub fn may_stay(helped: f32, tried: u32) -> bool {
+    tried < TRIED || helped / tried as f32 >= EXCLUDED
+}
+
+/// Reports the same of something that is out, which has to do better to come back.
+pub fn may_return(helped: f32, tried: u32) -> bool {
+    tried >= TRIED && helped / tried as f32 >= READMITTED
 }
 
 #[cfg(test)]
@@ -233,9 +233,9 @@ mod tests {
 
     #[test]
     fn what_hardly_helps_goes_and_comes_back_only_when_it_helps_well() {
-        assert!(is_admitted(false, 0.0, 9) && !is_admitted(true, 9.0, 9));
-        assert!(!is_admitted(false, 1.9, 10) && is_admitted(false, 2.0, 10));
-        assert!(!is_admitted(true, 6.9, 10) && is_admitted(true, 7.0, 10));
+        assert!(may_stay(0.0, 9) && !may_return(9.0, 9));
+        assert!(!may_stay(1.9, 10) && may_stay(2.0, 10));
+        assert!(!may_return(6.9, 10) && may_return(7.0, 10));
     }
 
     proptest! {

@@ -22,7 +22,9 @@ fn call(session: &str, tool: &str, outcome: &str) -> Record {
 
 fn fold(records: &[Record]) -> Stats {
     let mut stats = Stats::default();
-    records.iter().for_each(|record| stats.apply(record));
+    for record in records.iter() {
+        stats.apply(record);
+    }
     stats
 }
 

@@ -99,9 +99,10 @@ pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
     }
     // Only where its first line stands the block can be: others need not be hashed whole.
     let may_start = |at: &usize| evidence.first.is_none_or(|first| Digest::hash_parts([all[*at]]) == first);
-    match (0..all.len()).filter(may_start).take(WINDOWS).any(is_at) {
-        true => EvidenceState::Moved,
-        false => EvidenceState::Changed,
+    if (0..all.len()).filter(may_start).take(WINDOWS).any(is_at) {
+        EvidenceState::Moved
+    } else {
+        EvidenceState::Changed
     }
 }
 

@@ -118,10 +118,9 @@ pub enum SimilarityKind {
 
 impl SimilarityKind {
     /// `None`: nothing to speak of.
-    pub fn from_score(score: f32, do_guards_differ: bool) -> Option<SimilarityKind> {
+    pub fn from_score(score: f32) -> Option<SimilarityKind> {
         match score {
             score if score < SIMILAR => None,
-            _ if do_guards_differ => Some(SimilarityKind::Guarded),
             score if score < SAME => Some(SimilarityKind::Similar),
             _ => Some(SimilarityKind::Same),
         }
@@ -227,15 +226,15 @@ impl WriteGateStep {
 
 /// Judges candidates in their order: what is kept of the first ones counts for those after them.
 pub fn judge(candidates: Vec<(usize, Candidate)>, asked: &GateRequest<'_>) -> Vec<JudgedCandidate> {
-    let is_alone = candidates.len() == 1;
-    let mut judged: Vec<JudgedCandidate> = Vec::with_capacity(candidates.len());
+    let count = candidates.len();
+    let mut judged: Vec<JudgedCandidate> = Vec::with_capacity(count);
     for (index, candidate) in candidates {
         let mut one = JudgedCandidate { index, candidate, fate: kept(), warning: None };
         one.fate = one
             .place(asked)
             .or_else(|| one.plausible(asked))
             .or_else(|| one.specific(asked))
-            .unwrap_or_else(|| one.compare(asked, &judged, is_alone));
+            .unwrap_or_else(|| one.compare(asked, &judged, count));
         judged.push(one);
     }
     judged
@@ -257,7 +256,7 @@ impl JudgedCandidate {
         if asked.policy.mode == WriteGateMode::Disabled {
             return None;
         }
-        let found = plausibility(&self.candidate, asked.was_asked_for);
+        let found = plausibility(&self.candidate, asked);
         let most = match (found.borne_out.is_empty(), found.doubtful.is_empty()) {
             (_, true) => Confidence::High,
             (false, false) => Confidence::Medium,
@@ -307,14 +306,14 @@ impl JudgedCandidate {
         self.candidate.kind == LearningKind::Preference || (is_request && asked.was_asked_for)
     }
 
-    fn compare(&self, asked: &GateRequest<'_>, before: &[JudgedCandidate], is_alone: bool) -> CandidateFate {
+    fn compare(&self, asked: &GateRequest<'_>, before: &[JudgedCandidate], count: usize) -> CandidateFate {
         let mine: Vec<&SimilarScore> = asked
             .around
             .alike
             .iter()
             .filter(|alike| alike.candidate == self.index && alike.counts(before))
             .collect();
-        if let Some(fate) = self.resolve(asked, &mine, is_alone) {
+        if let Some(fate) = self.resolve(asked, &mine, count) {
             return fate;
         }
         let known = || mine.iter().filter(|alike| !matches!(alike.to, SimilarTo::Rejection { .. }));
@@ -360,12 +359,12 @@ impl JudgedCandidate {
         &self,
         asked: &GateRequest<'_>,
         mine: &[&SimilarScore],
-        is_alone: bool,
+        count: usize,
     ) -> Option<CandidateFate> {
         let resolution = asked.resolution?;
         let named = asked.around.named.as_ref().filter(|_| resolution.names().is_some())?;
         // Who hands in a single statement means that one, however it is worded.
-        let is_meant = is_alone || mine.iter().any(|alike| alike.learning() == Some(&named.id));
+        let is_meant = count == 1 || mine.iter().any(|alike| alike.learning() == Some(&named.id));
         if !is_meant {
             return None;
         }

@@ -2,6 +2,7 @@
 //! without a word that gives one, or a request nobody made, is a label and nothing more.
 
 use crate::learning::{Candidate, KeepReason};
+use crate::write_gate::GateRequest;
 
 /// The claimed criteria, those the text or the session bears out and the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,23 +11,20 @@ pub struct Plausibility {
     pub doubtful: Vec<KeepReason>,
 }
 
-pub fn plausibility(candidate: &Candidate, was_asked_for: bool) -> Plausibility {
+pub fn plausibility(candidate: &Candidate, asked: &GateRequest<'_>) -> Plausibility {
     let text = format!("{}\n{}", candidate.summary, candidate.detail);
     let words = LowercaseWords::parse(&text);
     let mut found = Plausibility::default();
     for &criterion in &candidate.criteria_met {
         let is_plausible = match criterion {
-            KeepReason::ExplicitRequest => was_asked_for,
+            KeepReason::ExplicitRequest => asked.was_asked_for,
             // Only English is known by its words; what is written in another language is believed.
             _ if !words.is_english() => true,
             KeepReason::BehaviorChanging => words.has_any(ACTING),
             KeepReason::DecisionRationale => words.has_any(REASONING),
             KeepReason::StableFact => words.has_any(STATING) && !words.has_any(PASSING),
         };
-        match is_plausible {
-            true => found.borne_out.push(criterion),
-            false => found.doubtful.push(criterion),
-        }
+        if is_plausible { found.borne_out.push(criterion) } else { found.doubtful.push(criterion) }
     }
     found
 }
@@ -295,12 +293,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::write_gate::{CandidateFacts, WriteGate};
 
     fn judged(summary: &str, detail: &str, criteria: &[&str]) -> Plausibility {
         let candidate = Candidate::read(&json!({
             "category": "domain", "summary": summary, "detail": detail, "tags": ["x"], "criteria_met": criteria,
         }));
-        plausibility(&candidate.unwrap(), false)
+        let around = CandidateFacts::default();
+        let policy = WriteGate::default();
+        let asked = GateRequest { policy, was_asked_for: false, resolution: None, around: &around };
+        plausibility(&candidate.unwrap(), &asked)
     }
 
     #[test]

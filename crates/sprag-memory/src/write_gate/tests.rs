@@ -23,8 +23,8 @@ fn around(alike: Vec<SimilarScore>) -> CandidateFacts {
     CandidateFacts { known, alike, has_home: true, ..CandidateFacts::default() }
 }
 
-fn alike(candidate: usize, to: SimilarTo, score: f32, do_guards_differ: bool) -> SimilarScore {
-    let likeness = SimilarityKind::from_score(score, do_guards_differ).unwrap();
+fn alike(candidate: usize, to: SimilarTo, score: f32) -> SimilarScore {
+    let likeness = SimilarityKind::from_score(score).unwrap();
     SimilarScore { candidate, to, summary: Text::from("an old statement"), score, likeness }
 }
 
@@ -107,12 +107,14 @@ fn what_could_be_said_anywhere_is_rejected_or_marked() {
 
 #[test]
 fn the_same_is_rejected_the_similar_asked_about_and_guards_never_rejected() {
-    let found = |score, guards| fate(&around(vec![alike(0, learning("l-1"), score, guards)]), None);
-    assert!(matches!(found(0.72, false), CandidateFate::Duplicate { of: DuplicateOf::Learning { .. }, .. }));
-    assert!(matches!(found(0.7199, false), CandidateFate::Similar { .. }));
-    assert!(matches!(found(0.49, false), CandidateFate::Similar { .. }));
-    assert!(matches!(found(0.99, true), CandidateFate::Similar { .. }), "a number differs");
-    assert_eq!(SimilarityKind::from_score(0.4899, false), None);
+    let found = |score| fate(&around(vec![alike(0, learning("l-1"), score)]), None);
+    assert!(matches!(found(0.72), CandidateFate::Duplicate { of: DuplicateOf::Learning { .. }, .. }));
+    assert!(matches!(found(0.7199), CandidateFate::Similar { .. }));
+    assert!(matches!(found(0.49), CandidateFate::Similar { .. }));
+    let guarded = SimilarScore { likeness: SimilarityKind::Guarded, ..alike(0, learning("l-1"), 0.99) };
+    let guarded = fate(&around(vec![guarded]), None);
+    assert!(matches!(guarded, CandidateFate::Similar { .. }), "a number differs");
+    assert_eq!(SimilarityKind::from_score(0.4899), None);
     assert_eq!(fate(&around(vec![]), None), kept());
 }
 
@@ -121,7 +123,7 @@ fn candidates_of_one_submission_may_be_each_others_twins() {
     let pair = || {
         [candidate("sockets are dropped after a silence"), candidate("after a silence sockets are dropped")]
     };
-    let twins = around(vec![alike(1, SimilarTo::Candidate(0), 0.9, false)]);
+    let twins = around(vec![alike(1, SimilarTo::Candidate(0), 0.9)]);
     let fates = judged(&pair(), WriteGate::default(), &twins, None);
     assert_eq!(fates[0].fate, kept());
     assert!(matches!(fates[1].fate, CandidateFate::Duplicate { of: DuplicateOf::Candidate(0), .. }));
@@ -132,7 +134,7 @@ fn candidates_of_one_submission_may_be_each_others_twins() {
     assert!(matches!(fates[0].fate, CandidateFate::Rejected { .. }));
     assert_eq!(fates[1].fate, kept());
     // Two that only resemble each other are both kept: nobody could be asked which is meant.
-    let similar = around(vec![alike(1, SimilarTo::Candidate(0), 0.6, false)]);
+    let similar = around(vec![alike(1, SimilarTo::Candidate(0), 0.6)]);
     assert!(judged(&pair(), WriteGate::default(), &similar, None).iter().all(|one| one.fate == kept()));
 }
 
@@ -146,7 +148,7 @@ fn a_word_settles_what_is_similar() {
         Timestamp::from_millis(0),
     );
     let with = |score, resolution: SimilarResolution, named: Option<Learning>| {
-        let around = CandidateFacts { named, ..around(vec![alike(0, learning("l-1"), score, false)]) };
+        let around = CandidateFacts { named, ..around(vec![alike(0, learning("l-1"), score)]) };
         fate(&around, Some(&resolution))
     };
     let id = || Text::from("l-1");
@@ -174,8 +176,7 @@ fn a_word_settles_what_is_similar() {
 #[test]
 fn a_kept_statement_that_was_rejected_before_is_a_miss_of_that_stage() {
     let rejection = SimilarTo::Rejection { stage: Text::from("specificity") };
-    let CandidateFate::Kept { misses, .. } = fate(&around(vec![alike(0, rejection, 0.8, false)]), None)
-    else {
+    let CandidateFate::Kept { misses, .. } = fate(&around(vec![alike(0, rejection, 0.8)]), None) else {
         panic!()
     };
     assert_eq!(misses, [(Text::from("specificity"), 0.8)]);

@@ -1,6 +1,7 @@
 //! What is seen of an agent while it works: what it prints, and the talk its client writes down, read as they come and
 //! kept where others can look.
 
+use sprag_base::result::Discard as _;
 use std::time::{Duration, Instant};
 
 use sprag_host::sys::disk::Disk;
@@ -87,8 +88,7 @@ impl ActivityReader {
         if std::mem::take(&mut self.is_stale) || has_asked || is_nearly {
             let asks = self.asks.as_ref().and_then(OpenPrompts::asks).cloned();
             let seen = AgentActivity { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
-            // A full disk must not end an agent.
-            site.note_seen(disk, &seen).unwrap_or_default();
+            site.note_seen(disk, &seen).discard("a full disk must not end an agent");
             self.ring(site);
         }
         if has_asked || is_nearly {
@@ -112,7 +112,7 @@ impl ActivityReader {
         seen.trouble = trouble.or(seen.trouble);
         seen.wait = None;
         seen.nearly = self.nearly.clone();
-        site.note_seen(disk, &seen).unwrap_or_default();
+        site.note_seen(disk, &seen).discard("the report of the supervisor carries it too");
         (seen != AgentActivity::default()).then_some(seen)
     }
 

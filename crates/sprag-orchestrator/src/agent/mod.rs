@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, set_child_subreaper, setsid};
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_host::purpose::{Purpose, PurposeGuard};
 use sprag_host::sys::disk::Disk;
@@ -62,8 +63,7 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
         return Ok(Supervised::Taken);
     };
     taken();
-    // Fails where we lead a group already, which does as well.
-    setsid().map(drop).unwrap_or_default();
+    setsid().discard("it fails only where this process leads a group already");
     set_child_subreaper(Some(getpid()))?;
     let began = Instant::now();
     let kept = match prove(&spawn) {
@@ -94,9 +94,10 @@ fn prove(spawn: &SpawnRequest) -> Result<(), String> {
         return Err(format!("`{}` belongs to `{}`", spawn.dir.display(), top.display()));
     }
     let branch = locations::branch_of(&spawn.worktree).unwrap_or_default();
-    match branch == spawn.branch {
-        true => Ok(()),
-        false => Err(format!("`{}` is on `{branch}`, not on `{}`", spawn.worktree.display(), spawn.branch)),
+    if branch == spawn.branch {
+        Ok(())
+    } else {
+        Err(format!("`{}` is on `{branch}`, not on `{}`", spawn.worktree.display(), spawn.branch))
     }
 }
 
@@ -222,7 +223,8 @@ fn keep(
 fn remember(agent: Pid, disk: &dyn Disk) {
     let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::find_process);
     if let (Some(user), Some((process, _))) = (UserLocations::find(&Env::Real), process) {
-        human::remember(&user, disk, process).unwrap_or_default();
+        human::remember(&user, disk, process)
+            .discard("commands of a person are still refused without a terminal");
     }
 }
 

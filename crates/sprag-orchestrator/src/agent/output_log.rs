@@ -1,6 +1,7 @@
 //! What an agent prints. All of it is read, whatever becomes of the disk, since an agent must never wait for
 //! us; the last of it is kept.
 
+use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -23,8 +24,8 @@ pub(crate) struct Streams {
 impl Streams {
     pub(super) fn new(child: &mut Child, site: &SessionDir) -> Streams {
         let not_waiting = |pipe: &dyn std::os::fd::AsFd| {
-            // One that waits after all is read once for each time there is something in it.
-            rustix::io::ioctl_fionbio(pipe.as_fd(), true).unwrap_or_default();
+            rustix::io::ioctl_fionbio(pipe.as_fd(), true)
+                .discard("a pipe that blocks is read only when it has data");
         };
         let out = child.stdout.take().inspect(|pipe| not_waiting(pipe));
         let err = child.stderr.take().inspect(|pipe| not_waiting(pipe));
@@ -77,7 +78,8 @@ impl OutputFile {
     fn write(&mut self, bytes: &[u8]) {
         if self.size > CAP {
             self.file = None;
-            fs::rename(&self.path, self.path.with_extension("log.1")).unwrap_or_default();
+            fs::rename(&self.path, self.path.with_extension("log.1"))
+                .discard("a log that is not rotated only grows");
         }
         if self.file.is_none() {
             let opened = disk::append_regular(&self.path);
@@ -86,7 +88,7 @@ impl OutputFile {
             self.file = opened.ok();
         }
         if let Some(file) = &mut self.file {
-            file.write_all(bytes).unwrap_or_default();
+            file.write_all(bytes).discard("a full disk loses words of the log only");
             self.size += bytes.len() as u64;
         }
     }

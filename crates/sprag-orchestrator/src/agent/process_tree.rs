@@ -1,6 +1,7 @@
 //! An agent and all it started. Whatever loses its parent on the way becomes the supervisor's child, so nobody
 //! slips out; what a dead supervisor could not end any more is found by the name of the session.
 
+use sprag_base::result::Discard as _;
 use std::io;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait, waitpid};
@@ -45,7 +46,9 @@ pub(crate) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
         SignalTarget::Group => kill_process_group(agent, signal).unwrap_or_default(),
         SignalTarget::AllBelow => {
             let agent = u32::try_from(agent.as_raw_nonzero().get()).unwrap_or(0);
-            processes::below(agent).into_iter().for_each(|process| processes::signal(process, signal));
+            for process in processes::below(agent) {
+                processes::signal(process, signal);
+            }
         }
     }
 }
@@ -59,12 +62,14 @@ pub(crate) fn end_all(agent: Pid) -> io::Result<()> {
         if left.is_empty() {
             return Ok(());
         }
-        left.iter().for_each(|process| processes::signal(*process, Signal::KILL));
+        for process in left.iter() {
+            processes::signal(*process, Signal::KILL);
+        }
         // Each of them ends in a moment, and is our child by then.
         for process in left {
             if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
-                // Further down it is its parent who takes notice.
-                waitpid(Some(pid), WaitOptions::empty()).map(drop).unwrap_or_default();
+                waitpid(Some(pid), WaitOptions::empty())
+                    .discard("a process further down is reaped by its parent");
             }
         }
     }
@@ -80,7 +85,9 @@ pub fn sweep(session: &str) -> usize {
             break;
         }
         swept += left.len();
-        left.iter().for_each(|process| processes::signal(*process, Signal::KILL));
+        for process in left.iter() {
+            processes::signal(*process, Signal::KILL);
+        }
     }
     swept
 }

@@ -98,9 +98,10 @@ pub fn is_up(server: &str, dir: &Path) -> io::Result<bool> {
 /// Ends a server with all its terminals.
 pub fn close(server: &str, dir: &Path) -> io::Result<()> {
     let ran = ask(server, "kill-server", dir)?;
-    match ran.succeeded() {
-        true => Ok(()),
-        false => Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).trim().to_owned())),
+    if ran.succeeded() {
+        Ok(())
+    } else {
+        Err(io::Error::other(String::from_utf8_lossy(&ran.stderr).trim().to_owned()))
     }
 }
 

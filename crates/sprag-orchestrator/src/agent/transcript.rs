@@ -1,6 +1,7 @@
 //! The talk that a client writes down by itself, followed as it grows. Clients say things there that they do not print;
 //! in a terminal they print nothing for us at all.
 
+use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -55,7 +56,9 @@ pub(crate) fn since(path: &Path, from: u64) -> Vec<u8> {
         Ok(file)
     };
     if let Ok(file) = open() {
-        file.take(CHUNK).read_to_end(&mut bytes).map(drop).unwrap_or_default();
+        file.take(CHUNK)
+            .read_to_end(&mut bytes)
+            .discard("the bytes before the error count, the next look reads on");
     }
     bytes
 }

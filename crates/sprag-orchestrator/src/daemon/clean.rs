@@ -116,9 +116,10 @@ fn found(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
     let (mut in_use, mut plans) = (BTreeSet::new(), BTreeSet::new());
     for (plan, path) in logs(place.run) {
         let Some((timed, _)) = run_log::read_to_end(&path)? else { continue };
-        let standing = match is_anybody_at(&sessions(place.run, timed.run().id.as_str()))? {
-            true => RunAge::Fresh,
-            false => standing(place, &timed)?,
+        let standing = if is_anybody_at(&sessions(place.run, timed.run().id.as_str()))? {
+            RunAge::Fresh
+        } else {
+            standing(place, &timed)?
         };
         match standing {
             RunAge::Over => found.leftovers.push(of_run(place, &plan, &path, timed.run())),
@@ -211,9 +212,10 @@ fn standing(place: &CleanScope<'_>, timed: &Timed) -> Result<RunAge, GitError> {
         Some(at) => refs::contains_all(place.root, &merged, &at).unwrap_or(false),
         None => merged.is_empty(),
     };
-    Ok(match is_landed {
-        true => RunAge::Over,
-        false => RunAge::Wanted(|plan| KeptLeftover::NotLanded { plan: plan.to_owned() }),
+    Ok(if is_landed {
+        RunAge::Over
+    } else {
+        RunAge::Wanted(|plan| KeptLeftover::NotLanded { plan: plan.to_owned() })
     })
 }
 
@@ -300,9 +302,10 @@ impl CleanScope<'_> {
             if in_use.contains(&stage) || date >= self.before || checkout.is_some_and(|it| !goes(it)) {
                 continue;
             }
-            match worktrees::is_on_other_branch(self.root, &at)? {
-                true => found.leftovers.push(Leftover::Reference { name, at }),
-                false => found.wanted.push(KeptLeftover::Unmerged { branch: stage.branch() }),
+            if worktrees::is_on_other_branch(self.root, &at)? {
+                found.leftovers.push(Leftover::Reference { name, at })
+            } else {
+                found.wanted.push(KeptLeftover::Unmerged { branch: stage.branch() })
             }
         }
         Ok(())
@@ -321,9 +324,10 @@ impl CleanScope<'_> {
                 ("cand", _) | ("salvage", Salvage::Goes) => true,
                 _ => worktrees::is_on_other_branch(self.root, &at)?,
             };
-            match goes {
-                true => found.leftovers.push(Leftover::Reference { name, at }),
-                false => found.wanted.push(KeptLeftover::Salvaged { name }),
+            if goes {
+                found.leftovers.push(Leftover::Reference { name, at })
+            } else {
+                found.wanted.push(KeptLeftover::Salvaged { name })
             }
         }
         Ok(())

@@ -17,6 +17,7 @@ use std::{io, thread};
 
 use rustix::process::Signal;
 
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_host::sys::disk::RealDisk;
 use sprag_host::sys::{env, processes};
@@ -231,7 +232,9 @@ impl<'a> DaemonLoop<'a> {
         }
         if let RunEnd::Stopped | RunEnd::Interrupted { .. } | RunEnd::Gone = rest {
             let left = processes::below(std::process::id());
-            left.into_iter().for_each(|process| processes::signal(process, Signal::KILL));
+            for process in left {
+                processes::signal(process, Signal::KILL);
+            }
         }
         rest
     }
@@ -295,8 +298,7 @@ impl<'a> DaemonLoop<'a> {
         let tell = self.tell.clone();
         thread::spawn(move || {
             let outcome = job.run(&RealDisk);
-            // Nobody listens any more when we are about to end.
-            tell.send(LoopEvent::Outcome(job.key, outcome)).unwrap_or_default();
+            tell.send(LoopEvent::Outcome(job.key, outcome)).discard("nobody listens once the daemon ends");
         });
         Ok(())
     }
@@ -313,7 +315,7 @@ impl<'a> DaemonLoop<'a> {
         self.waiting.retain(|(stage, reply)| match requests::verdict(run, stage) {
             None => true,
             Some(verdict) => {
-                reply.try_send(DaemonReply::Verdict(verdict)).unwrap_or_default();
+                reply.try_send(DaemonReply::Verdict(verdict)).discard("a peer that hung up needs no verdict");
                 false
             }
         });
@@ -470,8 +472,8 @@ impl<'a> DaemonLoop<'a> {
         }
         let (site, tell, key) = (self.ground.site(key), self.tell.clone(), key.clone());
         thread::spawn(move || {
-            site.wait().unwrap_or_default();
-            tell.send(LoopEvent::Over(key)).unwrap_or_default();
+            site.wait().discard("the loop probes the session itself");
+            tell.send(LoopEvent::Over(key)).discard("nobody listens once the daemon ends");
         });
     }
 }

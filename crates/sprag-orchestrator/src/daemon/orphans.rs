@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::processes;
@@ -69,7 +70,7 @@ pub fn end(
             log.append(&RunRecord::EffectBegun { key: agent.kill(), epoch: reign.epoch, effect })?;
             let site = site_of(folder, &agent.session);
             // One that is gone by now needs no word. Its supervisor sees to all it has started.
-            site.tell(SupervisorSignal::Stop).unwrap_or_default();
+            site.tell(SupervisorSignal::Stop).discard("a supervisor that is gone needs no word");
             if let (StopMode::Kill, Some(process)) = (how, site.agent()) {
                 processes::signal(process, Signal::KILL);
             }

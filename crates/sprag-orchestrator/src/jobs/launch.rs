@@ -52,9 +52,10 @@ impl Job {
         // A run may have had thousands of them: they are read where they matter.
         let is_unknown = |model: &Label| stream::window(model.as_str()).is_none();
         let is_bounded = spec.budget != RunBudget::UNBOUNDED || self.budget != RunBudget::UNBOUNDED;
-        let all = match is_bounded || spec.agent.model.as_ref().is_some_and(is_unknown) {
-            true => self.earlier(),
-            false => Vec::new(),
+        let all = if is_bounded || spec.agent.model.as_ref().is_some_and(is_unknown) {
+            self.earlier()
+        } else {
+            Vec::new()
         };
         let own: Vec<Exit> =
             all.iter().filter(|(of, _)| of == stage.as_str()).map(|(_, exit)| exit.clone()).collect();

@@ -18,6 +18,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_host::git::refs::{self, GitError, RefUpdate};
 use sprag_host::git::worktree_guard;
@@ -190,8 +191,8 @@ impl Job {
             },
             SessionSignal::Kill { .. } => {
                 if site.probe()? == SessionProbe::Running {
-                    // One that is gone by now needs no word.
-                    site.tell(SupervisorSignal::Stop).unwrap_or_default();
+                    site.tell(SupervisorSignal::Stop)
+                        .discard("a supervisor that ended meanwhile needs no word");
                 }
                 EffectOutcome::Done
             }

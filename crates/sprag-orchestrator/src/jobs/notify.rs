@@ -1,5 +1,6 @@
 //! Telling somebody something: an agent at work through its hooks, a person through a program of theirs.
 
+use sprag_base::result::Discard as _;
 use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
@@ -53,10 +54,15 @@ impl Job {
     /// A person who cannot be told by it finds it in `sprag status` all the same: no run waits for that.
     pub(super) fn notify(&self, about: Option<&StageId>, text: &str, disk: &dyn Disk) -> EffectOutcome {
         if let Err(why) = self.tell_person(about, text, disk) {
-            let line = format!("`notify.command` did not tell it: {why}");
-            DaemonLogFile::at(&self.ground.run).write(disk, &line).unwrap_or_default();
+            self.log(&format!("`notify.command` did not tell it: {why}"), disk);
         }
         EffectOutcome::Done
+    }
+
+    /// Writes a line to the daemon log about a failure that no run waits for.
+    pub(super) fn log(&self, line: &str, disk: &dyn Disk) {
+        let written = DaemonLogFile::at(&self.ground.run).write(disk, line);
+        written.discard("the daemon log is the last place to report to");
     }
 
     fn tell_person(&self, about: Option<&StageId>, text: &str, disk: &dyn Disk) -> Result<(), String> {

@@ -28,7 +28,12 @@ impl Job {
                 let merged = Some(merged.commit());
                 let of = distill::NoteOwner { run, plan, stage, merged, worktree: &worktree };
                 // What could not be handed in now is, when somebody distills.
-                distill::stage(&of, disk, env::now()).map(drop).unwrap_or_default();
+                if let Err(why) = distill::stage(&of, disk, env::now()) {
+                    self.log(
+                        &format!("the notes of stage `{}` were not handed in: {why}", stage.as_str()),
+                        disk,
+                    );
+                }
                 kept.map_or("nothing".to_owned(), |_| reference)
             }
             _ => kept.map_or("nothing".to_owned(), |_| reference),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use sprag_base::digest::Digest;
 use sprag_base::glob::CaseFolding;
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_host::checks;
 use sprag_host::git::refs::GitError;
@@ -107,8 +108,7 @@ fn command(place: &CheckLocation<'_>, what: CheckKind, check: &StageCheck) -> Op
     }
     let red = accept::command(what, check, &place.run_command(&check.command, check.timeout, check.walls));
     if let (None, Some(pass)) = (&red, pass) {
-        // One that cannot be kept costs time, nothing else.
-        place.keep(&pass).unwrap_or_default();
+        place.keep(&pass).discard("a pass that is not stored costs time only");
     }
     red
 }

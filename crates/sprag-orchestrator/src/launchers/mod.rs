@@ -132,12 +132,13 @@ fn fits(stage: &StageSpec, env: &Env) -> Result<(), String> {
     }
     // Nobody would see what it does, and nobody is there to be asked.
     let is_alone = launcher.governed == HookSupport::Nobody && *mode == AgentMode::Headless;
-    match is_alone && stage.sandbox.confine != SandboxLevel::Required {
-        true => Err(format!(
+    if is_alone && stage.sandbox.confine != SandboxLevel::Required {
+        Err(format!(
             "`{}` has no hooks of ours, so that it runs headless only with `sandbox: required`",
             known.name()
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

@@ -23,7 +23,9 @@ pub(crate) struct DurationHistory {
 impl DurationHistory {
     pub(crate) fn read(run: &Path, plan: &str, now: &Timed) -> DurationHistory {
         let mut before = Durations::default();
-        earlier(run, plan).iter().for_each(|timed| before.saw(timed));
+        for timed in earlier(run, plan).iter() {
+            before.saw(timed);
+        }
         let mut lengths = DurationHistory { earlier: before, all: Durations::default() };
         lengths.add(now);
         lengths

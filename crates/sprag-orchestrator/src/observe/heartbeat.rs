@@ -64,9 +64,10 @@ impl HeartbeatMonitor {
             cpu: site.keeper().map_or(0, |keeper| processes::cpu_below(keeper.pid)),
             // Only where it matters: a worktree may be large.
             changed: (watched.watch.silence(now) >= SILENCE).then(|| youngest(worktree)).flatten(),
-            tells: match watched.is_streaming {
-                true => Tells::Waits(seen.and_then(|seen| seen.wait)),
-                false => Tells::Nothing,
+            tells: if watched.is_streaming {
+                Tells::Waits(seen.and_then(|seen| seen.wait))
+            } else {
+                Tells::Nothing
             },
         };
         watched.watch.update(&signs, now)

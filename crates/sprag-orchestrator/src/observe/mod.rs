@@ -175,9 +175,10 @@ fn found_step(
 
 fn has(root: &Path, reference: &str, commit: &CommitId) -> Result<EffectTrace, GitError> {
     let at = refs::resolve(root, reference)?.unwrap_or_default();
-    let has = match !at.is_empty() && refs::contains(root, commit.0.as_str(), &at)? {
-        true => TrunkHas::Candidate,
-        false => TrunkHas::Not,
+    let has = if !at.is_empty() && refs::contains(root, commit.0.as_str(), &at)? {
+        TrunkHas::Candidate
+    } else {
+        TrunkHas::Not
     };
     Ok(EffectTrace::Trunk { at: CommitId(Text::new(at)), has })
 }

@@ -67,14 +67,13 @@ impl RefCache {
         {
             return Some(target.clone());
         }
-        let is_checked_out = || match asked.at_it.is_empty() {
-            true => Ok(false),
-            false => observe::is_checked_out(ground),
-        };
+        let is_checked_out =
+            || if asked.at_it.is_empty() { Ok(false) } else { observe::is_checked_out(ground) };
         let is_within = asked.now == known.0.as_str() && self.within.as_ref() == Some(&asked.now);
-        let target = match is_within {
-            true => observe::behind(&asked.now, is_checked_out),
-            false => observe::stands(ground, known, trunk, &asked.now, is_checked_out),
+        let target = if is_within {
+            observe::behind(&asked.now, is_checked_out)
+        } else {
+            observe::stands(ground, known, trunk, &asked.now, is_checked_out)
         };
         let target = target.ok()?;
         if let TargetBranch::Behind(now) | TargetBranch::CheckedOut(now) = &target {

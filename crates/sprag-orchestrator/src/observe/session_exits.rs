@@ -73,7 +73,9 @@ pub fn settled(mut run: Run, root: &Path, folder: &Path) -> io::Result<Run> {
         if records.is_empty() {
             break;
         }
-        records.iter().for_each(|record| run.apply(record));
+        for record in records.iter() {
+            run.apply(record);
+        }
     }
     Ok(run)
 }

@@ -44,9 +44,10 @@ pub fn check(path: &Path, worktree: Option<&Path>) -> io::Result<Validated> {
 pub fn create(world: &World<'_>, root: &Path, path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
     if let Some(dir) = path.parent() {
-        match dir.starts_with(root) {
-            true => disk::make_dirs_within(world.disk, root, dir)?,
-            false => world.disk.make_dirs(dir)?,
+        if dir.starts_with(root) {
+            disk::make_dirs_within(world.disk, root, dir)?
+        } else {
+            world.disk.make_dirs(dir)?
         }
     }
     let mut file = File::options().write(true).create_new(true).open(path)?;

@@ -191,7 +191,11 @@ impl coordination::RunLogBackend for LogFiles<'_> {
             None => matches!(lines.tail(1)?.last(), None | Some(b'\n')),
         };
         let bytes = record.record(at).line();
-        lines.append(self.disk, &bytes, is_whole)?;
+        if is_whole {
+            lines.append(self.disk, &bytes)?;
+        } else {
+            lines.append_after_torn(self.disk, &bytes)?;
+        }
         let end = lines.len + bytes.len() as u64 + u64::from(!is_whole);
         lines.unlock_and_sync(self.disk)?;
         Ok(LogPosition(end))

@@ -1,6 +1,7 @@
 //! The go-between of an agent that may talk to some hosts only. It knows names, not contents: what goes through it stays
 //! as encrypted as it was. It lives in the supervisor and ends with it.
 
+use sprag_base::result::Discard as _;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, ToSocketAddrs as _};
@@ -30,12 +31,12 @@ pub fn listen(hosts: Vec<String>) -> io::Result<u16> {
             open.fetch_add(1, Ordering::Relaxed);
             let (hosts, open) = (Arc::clone(&hosts), Arc::clone(&open));
             let serve = move || {
-                // Whoever hangs up, or speaks no HTTP, is not told so.
-                serve(stream, &hosts).unwrap_or_default();
+                serve(stream, &hosts).discard("a peer that hangs up or speaks no HTTP gets no reply");
                 open.fetch_sub(1, Ordering::Relaxed);
             };
-            // Without a thread the connection is dropped, as one too many is.
-            thread::Builder::new().spawn(serve).map(drop).unwrap_or_default();
+            thread::Builder::new()
+                .spawn(serve)
+                .discard("without a thread the connection is dropped like one too many");
         }
     })?;
     Ok(port)
@@ -89,13 +90,12 @@ fn serve(mut client: TcpStream, hosts: &[String]) -> io::Result<()> {
     client.set_read_timeout(None)?;
     let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
     let up = thread::Builder::new().spawn(move || {
-        // Either side may hang up at any time.
-        io::copy(&mut from, &mut to).map(drop).unwrap_or_default();
-        to.shutdown(Shutdown::Write).unwrap_or_default();
+        io::copy(&mut from, &mut to).discard("either side may hang up at any time");
+        to.shutdown(Shutdown::Write).discard("the server may have hung up already");
     })?;
-    io::copy(&mut server, &mut client).map(drop).unwrap_or_default();
-    client.shutdown(Shutdown::Write).unwrap_or_default();
-    up.join().unwrap_or_default();
+    io::copy(&mut server, &mut client).discard("either side may hang up at any time");
+    client.shutdown(Shutdown::Write).discard("the client may have hung up already");
+    up.join().discard("a panic of the other direction ends the connection too");
     Ok(())
 }
 

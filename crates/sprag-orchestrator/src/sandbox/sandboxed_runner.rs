@@ -1,6 +1,7 @@
 //! Commands of a plan behind walls. A check and a `setup` run what an agent wrote, so what they reach is what the agent
 //! reached, and of git and of runs less. Where walls are wanted and cannot be raised, nothing is run.
 
+use sprag_base::result::Discard as _;
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -197,10 +198,7 @@ impl<'a> SandboxedRunner<'a> {
             cap: order.cap,
         };
         let ran = exec::run_apart(&run).map_err(told)?;
-        match fs::symlink_metadata(&up).is_ok() {
-            true => Ok(ran),
-            false => Err(unraised(&last_words(&ran.stderr))),
-        }
+        if fs::symlink_metadata(&up).is_ok() { Ok(ran) } else { Err(unraised(&last_words(&ran.stderr))) }
     }
 
     fn temporary(&self) -> PathBuf {
@@ -280,8 +278,7 @@ impl<'a> SandboxedRunner<'a> {
 impl Drop for SandboxedRunner<'_> {
     fn drop(&mut self) {
         if self.reader.is_some() || matches!(self.raised.get(), Some(Ok(Raised::Within { .. }))) {
-            // What cannot be taken away is in nobody's way.
-            fs::remove_dir_all(self.site.dir()).unwrap_or_default();
+            fs::remove_dir_all(self.site.dir()).discard("the next start of the daemon clears what stays");
         }
     }
 }
@@ -293,8 +290,7 @@ fn with<'e>(env: &'e [(String, String)], more: &[(&'e str, &'e OsStr)]) -> Vec<(
 
 /// Clears away what looks that were cut short have left.
 pub(crate) fn forget(run: &Path) {
-    // What cannot be taken away is in nobody's way.
-    fs::remove_dir_all(run.join(LOOKS)).unwrap_or_default();
+    fs::remove_dir_all(run.join(LOOKS)).discard("folders of past looks are in nobody's way");
 }
 
 fn unraised(why: &str) -> String {

@@ -1,6 +1,7 @@
 //! The walls of a stage's agent, with the paths of this machine put in: what has to be there is made, and what leads
 //! elsewhere by a link is refused.
 
+use sprag_base::result::Discard as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -112,10 +113,8 @@ pub(crate) fn shared(caches: &[CacheSpec], root: &Path, common: &Path) -> Vec<Pa
 fn program_of(spawn: &SpawnRequest) -> Option<(PathBuf, PathBuf)> {
     let first = spawn.argv.first()?;
     let path = spawn.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str())?;
-    let found = match first.contains('/') {
-        true => spawn.dir.join(first),
-        false => exec::on_path(first, path.as_ref())?,
-    };
+    let found =
+        if first.contains('/') { spawn.dir.join(first) } else { exec::on_path(first, path.as_ref())? };
     let real = fs::canonicalize(&found).ok()?;
     Some((found, real))
 }
@@ -261,8 +260,8 @@ pub(crate) fn forget(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
     for dir in places.iter().filter_map(|path| path.parent()) {
         // A branch that is there still, and a directory that is shared, stay.
         if !dir.join("work").exists() {
-            disk.remove(&dir.join(KEPT)).unwrap_or_default();
-            fs::remove_dir(dir).unwrap_or_default();
+            disk.remove(&dir.join(KEPT)).discard("a keeper file that stays is empty and harmless");
+            fs::remove_dir(dir).discard("a folder that is not empty stays on purpose");
         }
     }
 }

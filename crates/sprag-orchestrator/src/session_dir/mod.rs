@@ -2,6 +2,7 @@
 //! not there, so a daemon that comes back finds out what was going on by looking.
 
 pub mod limits;
+use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -126,7 +127,7 @@ impl SupervisorLock {
 impl Drop for SupervisorLock {
     fn drop(&mut self) {
         // Whoever is just being started has a copy of it until it is a program of its own: closing ours is not enough.
-        self.file.unlock().unwrap_or_default();
+        self.file.unlock().discard("the lock ends with the last copy of the file");
     }
 }
 
@@ -292,7 +293,7 @@ impl SessionDir {
     /// Where the supervisor hears words.
     pub fn listen(&self) -> io::Result<UnixDatagram> {
         let dir = File::open(&self.dir)?;
-        fs::remove_file(self.dir.join("words")).unwrap_or_default();
+        fs::remove_file(self.dir.join("words")).discard("a socket that stays makes the bind below fail");
         let socket = UnixDatagram::bind(through(&dir))?;
         socket.set_nonblocking(true)?;
         Ok(socket)
@@ -303,7 +304,8 @@ impl SessionDir {
         let Some(run) = self.dir.parent().and_then(Path::parent) else { return };
         let Ok(dir) = File::open(run) else { return };
         let bell = UnixDatagram::unbound().and_then(|bell| bell.set_nonblocking(true).map(|()| bell));
-        bell.and_then(|bell| bell.send_to(b"look", bell_in(&dir)).map(drop)).unwrap_or_default();
+        bell.and_then(|bell| bell.send_to(b"look", bell_in(&dir)).map(drop))
+            .discard("nobody may be listening, the daemon looks by itself too");
     }
 
     pub fn tell(&self, word: SupervisorSignal) -> io::Result<()> {
@@ -315,7 +317,7 @@ impl SessionDir {
 /// Where supervisors ring, in the folder of runs. Whoever rules there listens.
 pub fn bell(run: &Path) -> io::Result<UnixDatagram> {
     let dir = File::open(run)?;
-    fs::remove_file(run.join("bell")).unwrap_or_default();
+    fs::remove_file(run.join("bell")).discard("a socket that stays makes the bind below fail");
     UnixDatagram::bind(bell_in(&dir))
 }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 
+use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
 use sprag_host::sys::disk::{Disk as _, RealDisk};
 use sprag_host::sys::env::Env;
@@ -56,8 +57,7 @@ pub(crate) struct DaemonSocket {
 impl Drop for DaemonSocket {
     fn drop(&mut self) {
         self.board.close(GOODBYE);
-        // What is left behind is found stale by the next one.
-        fs::remove_file(&self.path).unwrap_or_default();
+        fs::remove_file(&self.path).discard("the next daemon finds the socket stale and replaces it");
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn open(
             };
             thread::spawn(move || {
                 serve(&stream, &hall);
-                stream.shutdown(Shutdown::Both).unwrap_or_default();
+                stream.shutdown(Shutdown::Both).discard("the peer may have hung up already");
                 drop(seat);
             });
         }
@@ -149,10 +149,9 @@ impl Drop for PeerSeat {
 }
 
 fn refuse(stream: &UnixStream, code: &str, message: &str) {
-    stream.set_write_timeout(Some(PATIENCE)).unwrap_or_default();
+    stream.set_write_timeout(Some(PATIENCE)).discard("the reply is shorter than the buffer of a socket");
     let reply = DaemonReply::Refused { code: code.to_owned(), message: message.to_owned() };
-    // One that does not hear it does not want to.
-    protocol::write(&mut &*stream, &reply).unwrap_or_default();
+    protocol::write(&mut &*stream, &reply).discard("a peer that hung up needs no refusal");
 }
 
 /// Until it hangs up, or says what is none of our words.
@@ -371,6 +370,6 @@ fn push(stream: &UnixStream, hall: &ServerState, guest: &ConnectedPeer, to: Topi
     }
     guest.watches.store(false, Ordering::SeqCst);
     if hall.board.snapshot().is_closed {
-        stream.shutdown(Shutdown::Both).unwrap_or_default();
+        stream.shutdown(Shutdown::Both).discard("the peer may have hung up already");
     }
 }

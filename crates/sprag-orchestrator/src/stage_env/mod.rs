@@ -4,6 +4,7 @@
 mod caches;
 mod ports;
 
+use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -57,8 +58,8 @@ pub fn furnish(ground: &RunLayout, spec: &StageSpec, disk: &dyn Disk) -> Result<
 
 /// A stage is over: its ports are anybody's.
 pub fn leave(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
-    // A lease that stays names a worktree that is gone, and counts for nothing.
-    ports::release(&leases(ground), &ground.worktree(stage), disk).unwrap_or_default();
+    ports::release(&leases(ground), &ground.worktree(stage), disk)
+        .discard("a lease that stays names a worktree that is gone");
 }
 
 /// Ports are the machine's, so they are leased for all clones of a user together.

@@ -53,10 +53,7 @@ fn owner(dir: &Path, block: u16) -> Option<String> {
 fn alone(dir: &Path, disk: &dyn Disk) -> io::Result<fs::File> {
     disk.make_dirs(dir)?;
     let lock = disk::append_regular(&dir.join("lock"))?;
-    match lock_within(&lock, PATIENCE)? {
-        true => Ok(lock),
-        false => Err(io::ErrorKind::WouldBlock.into()),
-    }
+    if lock_within(&lock, PATIENCE)? { Ok(lock) } else { Err(io::ErrorKind::WouldBlock.into()) }
 }
 
 fn is_quiet(port: u16) -> bool {

@@ -54,10 +54,7 @@ fn knowledge(worktree: &Path) -> Vec<(String, String)> {
 
 /// The line that says whose file it is says nothing else.
 fn without_mark(text: &str) -> &str {
-    match text.starts_with("<!--") {
-        true => text.split_once('\n').map_or("", |(_, rest)| rest),
-        false => text,
-    }
+    if text.starts_with("<!--") { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text }
 }
 
 fn learnings(worktree: &Path, spec: &StageSpec, disk: &dyn Disk, now: Timestamp) -> Vec<BriefLearning> {

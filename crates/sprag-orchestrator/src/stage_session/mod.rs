@@ -12,6 +12,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use sprag_base::result::Discard as _;
 use sprag_base::sha256::Sha256Sum;
 use sprag_base::text::{ContextNote, Text, quoted};
 use sprag_govern::event::{Event, StartSource};
@@ -49,8 +50,7 @@ pub fn keep(path: &Path, disk: &dyn Disk, kind: BriefKind, written: &WrittenBrie
 pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<ContextNote> {
     match event {
         Event::Compacting => {
-            // It is for the next agent, and never a reason to hold this one.
-            write_handoff(world, &StageId::new(stage)).map(drop).unwrap_or_default();
+            write_handoff(world, &StageId::new(stage)).discard("a missing handoff never holds an agent");
             None
         }
         Event::SessionStarted { source: StartSource::Compact | StartSource::Resume } => {

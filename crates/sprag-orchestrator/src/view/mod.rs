@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use sprag_base::result::Discard as _;
 use sprag_base::time::Timestamp;
 use sprag_govern::session_facts::Process;
 use sprag_host::sys::disk::RealDisk;
@@ -89,11 +90,10 @@ fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<RunBoard>> 
     let Some((timed, bytes)) = run_log::read_to_end(log)? else { return Ok(None) };
     let board = RunBoard::from_run(&timed, |key| site_of(run, key).seen(), now);
     if bytes > SHORT {
-        // Whoever cannot write it down looks more slowly next time.
         let covers = Covers::read(log, bytes);
         covers
             .and_then(|covers| board::keep(log, &RealDisk, covers, None, board.clone()))
-            .unwrap_or_default();
+            .discard("the next look folds the log again");
     }
     Ok(Some(board))
 }
@@ -138,7 +138,7 @@ impl BoardWriter {
                 .and_then(|covers| {
                     board::keep(log.path(), &RealDisk, covers, processes::this_process(), board)
                 })
-                .unwrap_or_default();
+                .discard("a board is for viewers, the run goes on without it");
         }
         self.written = Some((now, bytes));
         None

@@ -162,13 +162,12 @@ fn scope(scope: &StageScope, kind: StageKind) -> String {
         StageKind::Standard | StageKind::IntegrationVerify | StageKind::KnowledgeDistill => {
             let globs = scope.globs.iter().map(|glob| format!("`{}`", quoted(glob.as_str())));
             let list = items(globs, ITEMS);
-            match scope.intents.is_empty() {
-                true => list,
-                false => {
-                    let intents: Vec<String> =
-                        scope.intents.iter().map(|id| format!("`{}`", quoted(id.as_str()))).collect();
-                    format!("{list}\n\nOf these intents: {}.", intents.join(", "))
-                }
+            if scope.intents.is_empty() {
+                list
+            } else {
+                let intents: Vec<String> =
+                    scope.intents.iter().map(|id| format!("`{}`", quoted(id.as_str()))).collect();
+                format!("{list}\n\nOf these intents: {}.", intents.join(", "))
             }
         }
     }

@@ -77,10 +77,7 @@ pub fn parts(text: &str) -> (&str, &str) {
         };
     }
     // The first form was prose: a line `version:` is what tells them apart.
-    match text.lines().any(|line| line.starts_with("version:")) {
-        true => (text, ""),
-        false => ("", text),
-    }
+    if text.lines().any(|line| line.starts_with("version:")) { (text, "") } else { ("", text) }
 }
 
 impl Handoff {
@@ -164,9 +161,10 @@ impl Handoff {
 
     /// As a file.
     pub fn text(&self) -> String {
-        match self.prose.is_empty() {
-            true => yaml(&self.keys()),
-            false => format!("---\n{}---\n\n{}\n", yaml(&self.keys()), self.prose),
+        if self.prose.is_empty() {
+            yaml(&self.keys())
+        } else {
+            format!("---\n{}---\n\n{}\n", yaml(&self.keys()), self.prose)
         }
     }
 

@@ -65,10 +65,7 @@ fn printable(json: &str) -> String {
     };
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
-        match is_printable(c) {
-            true => out.push(c),
-            false => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-        }
+        if is_printable(c) { out.push(c) } else { out.push_str(&format!("\\u{:04x}", u32::from(c))) }
     }
     out
 }

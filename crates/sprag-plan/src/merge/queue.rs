@@ -418,9 +418,10 @@ mod tests {
                         flaky > 0 && turn % 7 == flaky && !green.contains(&(commit.clone(), false));
                     let is_green = truth.is_green(&commit) && !is_flake;
                     green.push((commit.clone(), is_green));
-                    let checked = match is_green {
-                        true => CandidateResult::Green,
-                        false => CandidateResult::Red { report: Text::new("red") },
+                    let checked = if is_green {
+                        CandidateResult::Green
+                    } else {
+                        CandidateResult::Red { report: Text::new("red") }
                     };
                     left.extend(queue.checked(number, &commit, checked));
                 }

@@ -40,7 +40,9 @@ impl Durations {
         let merged = run.run().entries().filter(|(_, it)| matches!(it.state, StageState::Done { .. }));
         let mut ended: Vec<_> = merged.filter_map(|(id, _)| Some((run.span(id)?.ended?, id))).collect();
         ended.sort();
-        ended.into_iter().for_each(|(_, id)| self.saw_stage(run, id));
+        for (_, id) in ended {
+            self.saw_stage(run, id);
+        }
     }
 
     /// The same of one of them.

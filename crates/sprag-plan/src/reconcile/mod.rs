@@ -171,13 +171,14 @@ impl Reconciler<'_> {
                 Phase::Verifying(verification) => self.verify(id, entry, verification),
             },
             StageState::Asking { work, .. } => self.asking(spec, entry, &work.session),
-            StageState::HandingOff { work, .. } => match self.is_gone(&work.session) {
-                true => {
+            StageState::HandingOff { work, .. } => {
+                if self.is_gone(&work.session) {
                     let key = self.key(id, entry, &format!("handoff.{}", entry.counters.spawns));
                     self.act(key, StageStep::Salvage.for_stage(id));
+                } else {
+                    self.end(&work.session)
                 }
-                false => self.end(&work.session),
-            },
+            }
             StageState::Failing { work, report, .. } if work.fixes < FIXES => match self
                 .is_gone(&work.session)
             {
@@ -210,13 +211,14 @@ impl Reconciler<'_> {
                 true => {}
                 false => self.happened(id, StageEvent::Raised { case: ReviewReason::ConflictUnresolved }),
             },
-            StageState::MergeFailed { verified, .. } => match verified.attempt <= u32::from(spec.retries) {
-                true => {
+            StageState::MergeFailed { verified, .. } => {
+                if verified.attempt <= u32::from(spec.retries) {
                     let again = Some(self.now);
                     self.happened(id, StageEvent::Failed { failure: StageFailure::Conflict, again });
+                } else {
+                    self.happened(id, StageEvent::Raised { case: ReviewReason::MergeFailed })
                 }
-                false => self.happened(id, StageEvent::Raised { case: ReviewReason::MergeFailed }),
-            },
+            }
             StageState::Review { .. } | StageState::Blocked { .. } => {}
             StageState::Done { .. } | StageState::Skipped { .. } => self.clear_away(id, entry),
         }

@@ -101,12 +101,11 @@ impl Reconciler<'_> {
 
     /// An interruption first; whoever does not move then is ended.
     fn wedged(&mut self, session: &EffectKey) {
-        match self.run.is_interrupted(session) {
-            false => {
-                let key = EffectKey(Text::new(format!("{}/interrupt", session.0)));
-                self.act(key, Effect::Session { session: session.clone(), step: SessionSignal::Interrupt });
-            }
-            true => self.kill(session, KillReason::Wedged),
+        if self.run.is_interrupted(session) {
+            self.kill(session, KillReason::Wedged)
+        } else {
+            let key = EffectKey(Text::new(format!("{}/interrupt", session.0)));
+            self.act(key, Effect::Session { session: session.clone(), step: SessionSignal::Interrupt });
         }
     }
 

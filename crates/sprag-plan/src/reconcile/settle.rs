@@ -71,7 +71,9 @@ mod tests {
         for _ in 0..2 {
             let records = settle(&run, &gone, now());
             assert_eq!(records.len(), 1);
-            records.iter().for_each(|record| run.apply(record));
+            for record in records.iter() {
+                run.apply(record);
+            }
         }
         assert_eq!(settle(&run, &gone, now()), []);
         let stage = &run.entry(&StageId::new("a")).unwrap().state;

@@ -61,7 +61,9 @@ fn event_of(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) 
                 }
                 _ => (None, command_event(command.clone())),
             };
-            answer.iter().for_each(|text| entry.answers.keep(to.clone(), text.clone()));
+            for text in answer.iter() {
+                entry.answers.keep(to.clone(), text.clone());
+            }
             event
         }
         (StageCommand::Merge, StageState::Review { question, .. }) => {

@@ -270,9 +270,10 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
                 }
                 (Hold::No, MergeMode::Auto) => {
                     let entry = run.queue.offer(QueueOwner::Stage(stage.clone()), verified.clone());
-                    match is_resolved {
-                        true => StageEvent::Queued { verified, entry },
-                        false => StageEvent::ChecksPassed { verified, entry },
+                    if is_resolved {
+                        StageEvent::Queued { verified, entry }
+                    } else {
+                        StageEvent::ChecksPassed { verified, entry }
                     }
                 }
                 // Whoever resolved a conflict wrote what nobody has seen.

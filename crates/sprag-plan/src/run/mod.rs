@@ -280,7 +280,9 @@ impl Run {
         let plan = &self.plan.current;
         self.entries.retain(|id, entry| plan.find(id.as_str()).is_some() || entry.is_begun());
         let ids: Vec<StageId> = self.entries.keys().cloned().collect();
-        ids.iter().for_each(|id| apply_command::relax(self, id));
+        for id in ids.iter() {
+            apply_command::relax(self, id);
+        }
     }
 
     /// Stages that count as merged, and as which commit.
@@ -309,7 +311,9 @@ impl Run {
         let near = overlaps(&scopes, self.plan.current.graph(), NEAR).pairs;
         self.plan.near = near.into_iter().map(|overlap| (overlap.one, overlap.other)).collect();
         let ids: Vec<StageId> = self.plan.current.stages().iter().map(|spec| spec.id.clone()).collect();
-        ids.iter().for_each(|id| self.recheck_waiting(id));
+        for id in ids.iter() {
+            self.recheck_waiting(id);
+        }
     }
 
     /// Looks again at what a stage waits for.
@@ -345,7 +349,9 @@ impl Run {
                 .iter()
                 .map(|place| self.plan.current.stages()[*place].id.clone())
                 .collect();
-            wanted.iter().for_each(|id| self.recheck_waiting(id));
+            for id in wanted.iter() {
+                self.recheck_waiting(id);
+            }
         }
     }
 

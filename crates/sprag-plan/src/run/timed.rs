@@ -69,10 +69,7 @@ impl Timed {
         let is_work = matches!(record, RunRecord::EffectBegun { effect, .. } if is_work(effect));
         if is_work || is_over {
             let span = self.stages.entry(stage).or_insert(StageTimes { begun: at, ended: None });
-            match is_over {
-                true => span.ended = span.ended.or(Some(at)),
-                false => span.ended = None,
-            }
+            if is_over { span.ended = span.ended.or(Some(at)) } else { span.ended = None }
         }
     }
 

@@ -193,7 +193,9 @@ impl SandboxPolicy {
         let mut rules = machine(bench.home, &home);
         let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
         put(bench.root.to_path_buf(), PathAccess::Read);
-        tools.iter().for_each(|path| put(path.clone(), PathAccess::Read));
+        for path in tools.iter() {
+            put(path.clone(), PathAccess::Read);
+        }
         put(bench.common.to_path_buf(), PathAccess::Read);
         put(bench.common.join("hooks"), PathAccess::Hidden);
         put(bench.store.to_path_buf(), PathAccess::Hidden);
@@ -226,8 +228,12 @@ fn machine(user: Option<&Path>, own: &Home) -> Vec<SandboxRule> {
     put("/".into(), PathAccess::Read);
     // Sockets of the user's session are there: by one of them a command is run outside.
     put("/run".into(), PathAccess::Hidden);
-    ["/tmp", "/var/tmp"].into_iter().for_each(|path| put(path.into(), PathAccess::Private));
-    NAMES.into_iter().for_each(|path| put(path.into(), PathAccess::Read));
+    for path in ["/tmp", "/var/tmp"] {
+        put(path.into(), PathAccess::Private);
+    }
+    for path in NAMES {
+        put(path.into(), PathAccess::Read);
+    }
     if let Some(user) = user {
         put(user.to_path_buf(), PathAccess::Read);
         let is_own = |name: &str| own.reads.contains(&name) || own.writes.contains(&name);

@@ -48,7 +48,9 @@ impl Graph {
             .collect();
         let mut wanted_by = vec![Vec::new(); count];
         for (stage, of) in needs.iter().enumerate() {
-            of.iter().for_each(|need| wanted_by[*need].push(stage));
+            for need in of.iter() {
+                wanted_by[*need].push(stage);
+            }
         }
         let mut open: Vec<usize> = needs.iter().map(Vec::len).collect();
         let mut order: Vec<usize> = (0..count).filter(|stage| open[*stage] == 0).collect();

@@ -320,12 +320,13 @@ const COMMAND: usize = 4000;
 impl Readable for ShellLine {
     fn read(text: &str) -> Result<ShellLine, ValueProblem> {
         let is_good = !text.trim().is_empty() && !text.contains('\0') && text.chars().count() <= COMMAND;
-        match is_good {
-            true => Ok(ShellLine(text.to_owned())),
-            false => Err(ValueProblem::value(
+        if is_good {
+            Ok(ShellLine(text.to_owned()))
+        } else {
+            Err(ValueProblem::value(
                 format!("`{}` is no command", quoted(&Text::<80>::from(text).to_string())),
                 format!("write a line for the shell of 1 to {COMMAND} characters"),
-            )),
+            ))
         }
     }
 }
@@ -345,12 +346,13 @@ impl Readable for BranchName {
             && !text.ends_with('.')
             && text != "@"
             && text != "HEAD";
-        match is_good {
-            true => Ok(BranchName(text.to_owned())),
-            false => Err(ValueProblem::value(
+        if is_good {
+            Ok(BranchName(text.to_owned()))
+        } else {
+            Err(ValueProblem::value(
                 format!("`{}` is no branch", quoted(&Text::<80>::from(text).to_string())),
                 "write its short name, as in `main`",
-            )),
+            ))
         }
     }
 }
@@ -381,12 +383,13 @@ impl Readable for Label {
         let is_good = (1..=100).contains(&text.len())
             && !text.starts_with('-')
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:/@+[]-".contains(&byte));
-        match is_good {
-            true => Ok(Label(text.to_owned())),
-            false => Err(ValueProblem::value(
+        if is_good {
+            Ok(Label(text.to_owned()))
+        } else {
+            Err(ValueProblem::value(
                 format!("`{}` is no name", quoted(&Text::<80>::from(text).to_string())),
                 "write one word of letters, digits and `._:/@+-`",
-            )),
+            ))
         }
     }
 }

@@ -65,9 +65,10 @@ fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
         for want in wants {
             let QueueWant::Check { number, commit, .. } = want else { continue };
             passed.gates += 1;
-            let checked = match contents[&commit].is_disjoint(red) {
-                true => CandidateResult::Green,
-                false => CandidateResult::Red { report: Text::new("red") },
+            let checked = if contents[&commit].is_disjoint(red) {
+                CandidateResult::Green
+            } else {
+                CandidateResult::Red { report: Text::new("red") }
             };
             passed.take(queue.checked(number, &commit, checked));
         }

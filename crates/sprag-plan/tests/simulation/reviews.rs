@@ -10,9 +10,10 @@ use super::chance::Chance;
 /// What comes of a look at work that is good.
 pub(crate) fn claimed(chance: &mut Chance, head: &CommitId) -> EffectOutcome {
     let (head, tree) = (head.clone(), head.clone());
-    match chance.once_in(3) {
-        true => EffectOutcome::Reviewable { head, tree, by: ClientName::Claude },
-        false => EffectOutcome::Green { head, tree },
+    if chance.once_in(3) {
+        EffectOutcome::Reviewable { head, tree, by: ClientName::Claude }
+    } else {
+        EffectOutcome::Green { head, tree }
     }
 }
 
@@ -21,8 +22,9 @@ pub(crate) fn reviewed(chance: &mut Chance, head: &CommitId, tree: &CommitId) ->
     if chance.once_in(8) {
         return EffectOutcome::Red { report: Text::new("issues") };
     }
-    match chance.once_in(20) {
-        true => EffectOutcome::Unreviewed { head, tree, why: Text::new("no verdict") },
-        false => EffectOutcome::Green { head, tree },
+    if chance.once_in(20) {
+        EffectOutcome::Unreviewed { head, tree, why: Text::new("no verdict") }
+    } else {
+        EffectOutcome::Green { head, tree }
     }
 }

@@ -198,10 +198,13 @@ impl Truth {
             }
             Effect::Stage {
                 step: StageStep::Setup | StageStep::Check { phase: CheckPhase::Before }, ..
-            } => match chance.once_in(80) {
-                true => EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("no") },
-                false => EffectOutcome::Done,
-            },
+            } => {
+                if chance.once_in(80) {
+                    EffectOutcome::Failed { failure: StageFailure::Setup, why: Text::new("no") }
+                } else {
+                    EffectOutcome::Done
+                }
+            }
             Effect::Stage { stage, step: StageStep::Check { .. } | StageStep::Salvage }
                 if self.deleted.contains(stage) =>
             {
@@ -291,12 +294,11 @@ impl Truth {
             }
             Effect::Queue { step: QueueStep::Test { commit, .. }, .. } => {
                 let contents = &self.commits[commit];
-                match self.is_green(contents) && !chance.once_in(25) {
-                    true => {
-                        self.tested.insert(commit.clone());
-                        EffectOutcome::Done
-                    }
-                    false => EffectOutcome::Red { report: Text::new("red") },
+                if self.is_green(contents) && !chance.once_in(25) {
+                    self.tested.insert(commit.clone());
+                    EffectOutcome::Done
+                } else {
+                    EffectOutcome::Red { report: Text::new("red") }
                 }
             }
             Effect::Queue { step: QueueStep::Land { from, to }, .. } => self.land(from, to),

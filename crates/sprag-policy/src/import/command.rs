@@ -51,7 +51,7 @@ pub(crate) fn of_words(
     let sequences = tokens.iter().map(|any| braced(any)).collect::<Vec<_>>();
     let any = product(&sequences)?.into_iter().map(|words| format!("Bash:{words}{end}")).collect();
     let line = shell_line(&plain);
-    Ok(commands(any, &line, end, decision, narrow))
+    Ok(commands(any, &line, end, decision, narrow.then_some(NARROWED)))
 }
 
 /// A command line in which `*` is any text.
@@ -77,7 +77,7 @@ pub(crate) fn of_text(text: &str, rest: PatternTail, decision: Decision) -> Comm
     let end = if rest == PatternTail::Anything && !narrow { " *" } else { "" };
     let any = product(&sequences)?.into_iter().map(|words| format!("Bash:{words}{end}")).collect();
     let body = words.join(" ");
-    let mut made = commands(any, &body.replace('*', "x"), end, decision, narrow);
+    let mut made = commands(any, &body.replace('*', "x"), end, decision, narrow.then_some(NARROWED));
     if body.contains('*') {
         let bare = body.replace('*', "");
         made.tries.push(bare.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -85,7 +85,13 @@ pub(crate) fn of_text(text: &str, rest: PatternTail, decision: Decision) -> Comm
     Ok(made)
 }
 
-fn commands(any: Vec<String>, line: &str, end: &str, decision: Decision, narrow: bool) -> Commands {
+fn commands(
+    any: Vec<String>,
+    line: &str,
+    end: &str,
+    decision: Decision,
+    narrowed: Option<&'static str>,
+) -> Commands {
     let mut tries = vec![line.to_owned()];
     if !end.is_empty() {
         tries.push(format!("{line} x"));
@@ -94,7 +100,7 @@ fn commands(any: Vec<String>, line: &str, end: &str, decision: Decision, narrow:
         Decision::Allow => format!("{line} && other x"),
         _ => format!("echo {}", shell_word(line)),
     };
-    Commands { any, tries, counter: vec![counter], narrowed: narrow.then_some(NARROWED) }
+    Commands { any, tries, counter: vec![counter], narrowed }
 }
 
 /// Each word in all its forms, so that whatever the text finds is found: a `*` reaches over words.

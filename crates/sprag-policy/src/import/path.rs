@@ -70,11 +70,12 @@ pub(crate) fn of_path(
     };
     let mut places: Vec<String> = Vec::new();
     for tail in &tails {
-        let (tail, is_deep) = match tail.strip_prefix("**/") {
-            Some(tail) => (tail, true),
-            None => (tail.as_str(), is_deep && tail != "**"),
+        let (tail, depth) = match tail.strip_prefix("**/") {
+            Some(tail) => (tail, TailDepth::Any),
+            None if is_deep && tail != "**" => (tail.as_str(), TailDepth::Any),
+            None => (tail.as_str(), TailDepth::Direct),
         };
-        places.extend(placed(&anchor, tail, is_deep, decision));
+        places.extend(placed(&anchor, tail, depth, decision));
     }
     places.dedup();
     let call = |tool: &str, path: String| format!("@{tool} {}", json!({ "file_path": path }));
@@ -117,7 +118,15 @@ fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase,
     })
 }
 
-fn placed(anchor: &ImportPathBase, tail: &str, is_deep: bool, decision: Decision) -> Vec<String> {
+/// How far below its base the tail of a path may stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TailDepth {
+    Direct,
+    Any,
+}
+
+fn placed(anchor: &ImportPathBase, tail: &str, depth: TailDepth, decision: Decision) -> Vec<String> {
+    let is_deep = depth == TailDepth::Any;
     let below = |dir: &str| {
         if is_deep {
             vec![format!("{dir}/{tail}"), format!("{dir}/**/{tail}")]

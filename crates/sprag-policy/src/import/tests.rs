@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::pattern::subject::{MatchLevel, Subject};
-use crate::rule_set::{RuleDecision, RuleSet, Strictness, rule_outcome};
+use crate::rule::Strictness;
+use crate::rule_set::{RuleDecision, RuleSet, rule_outcome};
 use crate::{KnownPaths, check_examples};
 
 fn source(text: &str, owner: RuleOwner) -> RuleText<'_> {

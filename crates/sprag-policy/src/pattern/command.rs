@@ -26,7 +26,8 @@ pub(crate) struct CommandLine<'a> {
     program: ProgramPattern<'a>,
     /// Options are letters after one dash, which may be written together.
     pub(super) clusters: bool,
-    fed: bool,
+    /// It gets code from elsewhere at run time.
+    pub(super) fed: bool,
 }
 
 #[derive(Debug)]
@@ -101,7 +102,7 @@ const STANDARD: &[&str] = &[
 ];
 
 impl<'a> CommandLine<'a> {
-    pub(crate) fn new(command: &'a Command, fed: bool) -> CommandLine<'a> {
+    pub(crate) fn new(command: &'a Command) -> CommandLine<'a> {
         let program = match command.argv.first() {
             None => ProgramPattern::None,
             Some(Word::Known(word)) => {
@@ -136,7 +137,7 @@ impl<'a> CommandLine<'a> {
             };
             CommandItem { kind, word }
         });
-        CommandLine { items: items.collect(), program, clusters, fed, command }
+        CommandLine { items: items.collect(), program, clusters, fed: false, command }
     }
 
     pub(crate) fn program(&self) -> &ProgramPattern<'a> {

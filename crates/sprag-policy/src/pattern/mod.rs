@@ -206,6 +206,13 @@ impl Pattern {
     }
 }
 
+/// Whether a word with a dash in front is an option, which it is not behind `--`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptionWords {
+    Open,
+    Ended,
+}
+
 impl CommandPattern {
     fn read(text: &str) -> PatternResult<CommandPattern> {
         let mut tokens = CommandPattern {
@@ -215,7 +222,7 @@ impl CommandPattern {
             traits: Vec::new(),
             rest: TrailingWords::Nothing,
         };
-        let mut options = true;
+        let mut options = OptionWords::Open;
         let text = text.replace("\\ ", SPACE);
         let mut words = text.split_whitespace().peekable();
         if words.peek().is_none() {
@@ -229,8 +236,8 @@ impl CommandPattern {
             match token {
                 "*" | "**" if last => {}
                 "**" => tokens.slots.push(PatternSlot::Gap),
-                "--" if options => {
-                    options = false;
+                "--" if options == OptionWords::Open => {
+                    options = OptionWords::Ended;
                     tokens.slots.push(PatternSlot::End);
                 }
                 _ => tokens.token(token, options)?,
@@ -239,7 +246,7 @@ impl CommandPattern {
         Ok(tokens)
     }
 
-    fn token(&mut self, token: &str, options: bool) -> PatternResult<()> {
+    fn token(&mut self, token: &str, options: OptionWords) -> PatternResult<()> {
         let (sense, text) = match token.strip_prefix('!') {
             // `!` alone is a word of `find` and `test`.
             Some(text) if !text.is_empty() => (PatternSense::IsNot, text),
@@ -265,7 +272,10 @@ impl CommandPattern {
             return Ok(());
         }
         let any = alternatives(text)?;
-        let flags = any.iter().filter(|text| options && text.len() > 1 && text.starts_with('-')).count();
+        let flags = any
+            .iter()
+            .filter(|text| options == OptionWords::Open && text.len() > 1 && text.starts_with('-'))
+            .count();
         if flags == 0 {
             self.slots.push(PatternSlot::Word {
                 any: any.iter().map(|text| WordGlob::token(text)).collect(),

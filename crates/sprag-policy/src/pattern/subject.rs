@@ -105,10 +105,18 @@ impl<'a> Subject<'a> {
                 script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Dynamic && doubt.command == at)
             };
             let commands = script.commands.iter().enumerate();
-            lines.extend(commands.map(|(at, command)| CommandLine::new(command, dynamic(Some(at)))));
+            lines.extend(commands.map(|(at, command)| {
+                let mut line = CommandLine::new(command);
+                line.fed = dynamic(Some(at));
+                line
+            }));
             // Code of which nothing is known leaves only the carrier that was to run it.
-            let fed = dynamic(None);
-            lines.extend(script.wrappers.iter().map(|command| CommandLine::new(command, fed)));
+            let is_fed = dynamic(None);
+            lines.extend(script.wrappers.iter().map(|command| {
+                let mut line = CommandLine::new(command);
+                line.fed = is_fed;
+                line
+            }));
             for found in &script.doubts {
                 let most = hides(found, script);
                 if most > doubt.most {

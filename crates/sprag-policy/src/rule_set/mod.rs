@@ -4,8 +4,6 @@ pub(crate) mod shards;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use sprag_shell::{Carrier, Command, Host, Script};
 
 use crate::pattern::command::{CommandLine, MatchPurpose, ProgramPattern};
@@ -14,7 +12,7 @@ use crate::pattern::subject::{MatchLevel, Subject};
 use crate::pattern::word_glob::GlobFit;
 use crate::pattern::{PathPattern, Pattern, PatternAccess};
 use crate::prefilter::RuleFilter;
-use crate::rule::{BadRule, Decision, LoadedRule, OnDoubt, Rule};
+use crate::rule::{BadRule, Decision, LoadedRule, OnDoubt, Rule, Strictness};
 
 /// What the rules say about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,16 +49,6 @@ impl RuleDecision {
             RuleDecision::None => "none",
         }
     }
-}
-
-/// How files that are not looked into are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Strictness {
-    /// As each rule says.
-    #[default]
-    Usual,
-    /// Every rule asks.
-    Strict,
 }
 
 /// The union of all layers. Order only decides which of two equally strict rules is named.
@@ -176,7 +164,7 @@ impl RuleSet {
 
     /// What these rules are about.
     pub fn watch(&self) -> RuleFilter {
-        RuleFilter::new(&self.rules, self.strictness == Strictness::Strict)
+        RuleFilter::new(&self.rules, self.strictness)
     }
 
     pub fn judge(&self, subject: &Subject<'_>) -> RuleVerdict {
@@ -208,7 +196,7 @@ impl RuleSet {
             }
         }
         if let Some(found) = found {
-            return found.judged(subject, uncertain);
+            return RuleVerdict { uncertain, ..found.judged(subject) };
         }
         let allowed = self.covered(subject);
         RuleVerdict {
@@ -328,7 +316,7 @@ struct RuleHit<'r> {
 }
 
 impl RuleHit<'_> {
-    fn judged(self, subject: &Subject<'_>, uncertain: bool) -> RuleVerdict {
+    fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
         let reason = match (self.matched, subject.doubt.doubt) {
             (true, _) => self.rule.reason.clone(),
             // Any rule may be meant, and this is only the first of them.
@@ -347,7 +335,7 @@ impl RuleHit<'_> {
             next: Some(self.rule.next.clone()).filter(|next| !next.is_empty()),
             is_final: self.rule.is_final && self.matched,
             matched: self.matched,
-            uncertain,
+            uncertain: false,
         }
     }
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::pattern::{Pattern, PatternAccess};
 use crate::prefilter::{READS, TOOLS, WRITES, command_keys};
+use crate::rule::Strictness;
 use crate::rule::{Decision, LoadedRule};
-use crate::rule_set::{RuleSet, Strictness};
+use crate::rule_set::RuleSet;
 
 /// Some rules, or all of them, as they are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

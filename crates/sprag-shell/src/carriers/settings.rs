@@ -164,13 +164,14 @@ impl Evaluator {
         if !code {
             return;
         }
-        let text = match key.starts_with("credential") {
+        let text = if key.starts_with("credential") {
             // Other helpers are names of git's own programs.
-            true => match value.strip_prefix('!') {
+            match value.strip_prefix('!') {
                 Some(code) => code,
                 None => return,
-            },
-            false => value,
+            }
+        } else {
+            value
         };
         self.via.push(Carrier::Program("git".to_owned()));
         self.shell_text("git", text, Vec::new());

@@ -36,9 +36,9 @@ impl Evaluator {
         if let Some(text) = self.file(from).map(str::to_owned)
             && !to.is_empty()
         {
-            self.write_file(to, &text, false);
+            self.write_file(to, &text);
             let inside = format!("{}/{}", to.trim_end_matches('/'), unknown::base_name(from));
-            self.write_file(&inside, &text, false);
+            self.write_file(&inside, &text);
         }
     }
 
@@ -94,7 +94,7 @@ impl Evaluator {
                 let text = self.input_text()?;
                 let append = arguments.iter().any(|word| matches!(word.as_str(), "-a" | "--append"));
                 for path in arguments.iter().filter(|word| !word.starts_with('-')) {
-                    self.write_file(path, &text, append);
+                    if append { self.append_file(path, &text) } else { self.write_file(path, &text) }
                 }
                 Some(text)
             }

@@ -77,7 +77,8 @@ impl Evaluator {
 
     fn deliver(&mut self, code: &Rc<ParsedText>, sink: OutputSink<'_>, text: String) {
         match sink {
-            OutputSink::File { path, append } => self.write_file(&path, &text, append),
+            OutputSink::File { path, append: true } => self.append_file(&path, &text),
+            OutputSink::File { path, append: false } => self.write_file(&path, &text),
             OutputSink::Process(list) => self.run_with_input(code, list, text),
             OutputSink::Gone => {}
         }
@@ -96,12 +97,16 @@ impl Evaluator {
         self.via.pop();
     }
 
-    pub(crate) fn write_file(&mut self, path: &str, text: &str, append: bool) {
+    pub(crate) fn write_file(&mut self, path: &str, text: &str) {
+        if let Some(whole) = self.whole_path(path) {
+            self.files.remove(&whole);
+        }
+        self.append_file(path, text);
+    }
+
+    pub(crate) fn append_file(&mut self, path: &str, text: &str) {
         if let Some(whole) = self.whole_path(path) {
             let file = self.files.entry(whole).or_default();
-            if !append {
-                file.clear();
-            }
             if file.len() + text.len() <= super::TEXT {
                 file.push_str(text);
             } else {

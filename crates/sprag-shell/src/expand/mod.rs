@@ -42,13 +42,13 @@ pub(crate) struct WordFields {
 }
 
 impl WordFields {
-    fn new(splits: bool) -> WordFields {
+    fn new() -> WordFields {
         WordFields {
             done: Vec::new(),
             word: String::new(),
             begun: false,
             solid: false,
-            splits,
+            splits: false,
             separators: None,
             globs: false,
         }
@@ -143,7 +143,8 @@ impl Evaluator {
         if !self.step() {
             return (vec![MANY.to_string()], false);
         }
-        let mut fields = WordFields::new(true);
+        let mut fields = WordFields::new();
+        fields.splits = true;
         fields.separators = self
             .state
             .variables
@@ -202,7 +203,7 @@ impl Evaluator {
 
     pub(super) fn in_one(&mut self, raw: &str, quoting: Quoting) -> String {
         self.count(raw.len() / 64);
-        let mut fields = WordFields::new(false);
+        let mut fields = WordFields::new();
         if self.step() {
             self.pieces(raw, quoting, &mut fields);
         } else {

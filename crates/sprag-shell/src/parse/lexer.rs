@@ -43,6 +43,13 @@ pub(super) struct Lexer<'t> {
 /// Heredocs that wait for a line break outside a process substitution.
 pub(super) struct OuterHeredocs(Vec<PendingHeredoc>);
 
+/// What becomes of the tabs in front of the lines of a heredoc.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeredocTabs {
+    Kept,
+    Removed,
+}
+
 impl<'t> Lexer<'t> {
     pub(super) fn new(text: &'t str) -> Lexer<'t> {
         Lexer {
@@ -245,10 +252,11 @@ impl<'t> Lexer<'t> {
     }
 
     /// Takes the delimiter of a heredoc; its body follows behind the next line break.
-    pub(super) fn take_delimiter(&mut self, has_tabs_removed: bool) -> Result<usize, ParseFault> {
+    pub(super) fn take_delimiter(&mut self, tabs: HeredocTabs) -> Result<usize, ParseFault> {
         let word = self.word()?;
         let (delimiter, is_literal) = heredoc::unquoted(word.of(self.text).as_bytes());
         let index = self.heredocs.len();
+        let has_tabs_removed = tabs == HeredocTabs::Removed;
         self.heredocs.push(Heredoc { body: Span::default(), has_tabs_removed, is_literal });
         self.pending.push(PendingHeredoc { delimiter, index });
         Ok(index)

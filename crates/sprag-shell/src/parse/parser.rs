@@ -9,7 +9,7 @@ use super::ast::{
     Pipeline, ProcessDirection, Redirect, RedirectKind, RedirectTarget, Span, Terminator, WordNode,
 };
 use super::budget::ParseBudget;
-use super::lexer::{AssignmentHead, Groups, Lexer, Operator, is_name};
+use super::lexer::{AssignmentHead, Groups, HeredocTabs, Lexer, Operator, is_name};
 
 pub(super) type Parse<T> = Result<T, ParseFault>;
 
@@ -376,7 +376,8 @@ impl Parser<'_> {
         self.lexer.at = end;
         self.lexer.skip_blanks();
         let target = if kind == RedirectKind::Heredoc {
-            RedirectTarget::Heredoc(self.lexer.take_delimiter(bytes.2 == b'-')?)
+            let tabs = if bytes.2 == b'-' { HeredocTabs::Removed } else { HeredocTabs::Kept };
+            RedirectTarget::Heredoc(self.lexer.take_delimiter(tabs)?)
         } else if self.lexer.is_process() {
             self.process()?
         } else {

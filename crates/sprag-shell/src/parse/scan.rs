@@ -239,7 +239,7 @@ impl<'t> NestingScan<'t> {
             b' ' | b'\t' | b'\r' => self.at += 1,
             b'\n' => {
                 self.at += 1;
-                self.set_command(true);
+                self.expect_command();
                 self.skip_heredocs();
             }
             b'#' => {
@@ -259,9 +259,15 @@ impl<'t> NestingScan<'t> {
         }
     }
 
-    fn set_command(&mut self, at_command: bool) {
+    fn expect_command(&mut self) {
         if let Some(frame) = self.stack.last_mut() {
-            frame.at_command = at_command;
+            frame.at_command = true;
+        }
+    }
+
+    fn expect_argument(&mut self) {
+        if let Some(frame) = self.stack.last_mut() {
+            frame.at_command = false;
         }
     }
 
@@ -288,7 +294,7 @@ impl<'t> NestingScan<'t> {
         if byte == b'&' && self.peek(0) == b'>' {
             return;
         }
-        self.set_command(true);
+        self.expect_command();
     }
 
     fn angle(&mut self, byte: u8) {
@@ -317,7 +323,7 @@ impl<'t> NestingScan<'t> {
             self.word();
         }
         // A leading redirection leaves the command still to come.
-        self.set_command(at_command);
+        if at_command { self.expect_command() } else { self.expect_argument() }
     }
 
     fn heredoc(&mut self) {
@@ -413,14 +419,14 @@ impl<'t> NestingScan<'t> {
             let blanks = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             let body = matches!(self.text.get(self.at + blanks), Some(b'{' | b'('));
             if body {
-                self.set_command(true);
+                self.expect_command();
                 return;
             }
         }
         if !(plain && self.keyword(text)) {
             // An assignment in front leaves the command still to come; for keywords that makes no
             // difference, because none may follow it.
-            self.set_command(false);
+            self.expect_argument();
         }
     }
 

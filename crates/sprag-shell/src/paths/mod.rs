@@ -506,7 +506,7 @@ impl Evaluator {
             if split.has(&["-O", "--remote-name"]) {
                 for operand in &operands {
                     let file = unknown::base_name(operand).to_owned();
-                    self.write_file(&file, &unknown::HOLE.to_string(), false);
+                    self.write_file(&file, &unknown::HOLE.to_string());
                     self.writes(&file, name);
                 }
             }
@@ -515,7 +515,7 @@ impl Evaluator {
             // What comes from elsewhere may be run by the same text, unseen.
             if matches!(name, "curl" | "wget" | "aria2c" | "axel" | "fetch" | "http" | "https" | "xh" | "xhs")
             {
-                self.write_file(&path, &unknown::HOLE.to_string(), false);
+                self.write_file(&path, &unknown::HOLE.to_string());
             }
             self.writes(&path, name);
         }

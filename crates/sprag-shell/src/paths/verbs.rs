@@ -112,7 +112,7 @@ impl Evaluator {
                 "" => "index.html".to_owned(),
                 file => file.to_owned(),
             };
-            self.write_file(&file, &unknown::HOLE.to_string(), false);
+            self.write_file(&file, &unknown::HOLE.to_string());
             self.writes(&file, "wget");
         }
     }

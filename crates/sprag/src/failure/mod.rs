@@ -21,6 +21,7 @@ use sprag_host::config::ConfigProblem;
 use sprag_host::config::rule_files::RulesError;
 use sprag_host::memory::NotFound;
 use sprag_host::memory::judge::JudgeError;
+use sprag_host::report::review::Reviewed;
 use sprag_intent::{Intent, IntentFileError};
 use sprag_memory::learning::{Faults, SubmissionError};
 
@@ -138,8 +139,9 @@ impl Failure {
             .next(format!("sprag run {file} --trust"))
     }
 
-    pub(crate) fn no_verdict(title: &str, is_timed_out: bool, said: &str) -> Failure {
-        let how = if is_timed_out { "took too long" } else { "ended without a verdict" };
+    pub(crate) fn no_verdict(title: &str, reviewed: &Reviewed) -> Failure {
+        let said = &reviewed.said;
+        let how = if reviewed.is_timed_out { "took too long" } else { "ended without a verdict" };
         let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
         Failure::new(ExitKind::No, "no_verdict", format!("the reviewer ({title}) {how}{said}"))
             .next("sprag review list")

@@ -138,7 +138,9 @@ fn written(modules: &Modules, path: &ModulePath, run: &Range<usize>) -> Vec<Vec<
         }
         at = end;
     }
-    groups.iter_mut().for_each(|group| group.sort());
+    for group in groups.iter_mut() {
+        group.sort();
+    }
     groups
 }
 

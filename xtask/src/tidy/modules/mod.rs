@@ -108,7 +108,7 @@ impl Modules {
         for file in 0..all.sources.len() {
             let Some(path) = module_of_file(&all.sources[file].path, &paths) else { continue };
             let tokens = 0..all.sources[file].tokens.len();
-            all.add_module(file, tokens, path, false);
+            all.add_module(file, tokens, path, Place::Product);
         }
         all.mark_tests();
         let owners = all.owners_of_test_folders();
@@ -118,18 +118,19 @@ impl Modules {
         all
     }
 
-    fn add_module(&mut self, file: usize, body: Range<usize>, path: ModulePath, is_test: bool) {
+    fn add_module(&mut self, file: usize, body: Range<usize>, path: ModulePath, place: Place) {
         let source = self.sources[file].clone();
         let mut reader =
             Reader { tokens: &source.tokens, closing: &self.closing[file], items: vec![], imports: vec![] };
         let inner = reader.read_module(body.clone());
-        let is_test = is_test || body.clone().next().is_some_and(|at| source.tokens[at].place == Place::Test);
+        let is_test = place == Place::Test
+            || body.clone().next().is_some_and(|at| source.tokens[at].place == Place::Test);
         let (items, imports) = (reader.items, reader.imports);
         self.of_file.entry(file).or_default().push(path.clone());
         self.modules.insert(path.clone(), Module { file, body, items, imports, is_test });
         for (name, body) in inner {
-            let is_test = is_test || source.tokens[body.start - 1].place == Place::Test;
-            self.add_module(file, body, path.child(&name), is_test);
+            let place = if is_test { Place::Test } else { source.tokens[body.start - 1].place };
+            self.add_module(file, body, path.child(&name), place);
         }
     }
 

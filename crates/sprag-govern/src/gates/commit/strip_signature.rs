@@ -298,9 +298,12 @@ fn is_same_but(before: &Script, after: &Script, at: usize, piece: &MessagePiece,
     }
     let is_wanted = wanted(&before.commands[at], piece);
     let commands = before.commands.iter().zip(&after.commands).enumerate();
-    let commands_fit = commands.into_iter().all(|(i, (old, new))| match i == at {
-        true => is_wanted.as_ref().is_some_and(|wanted| is_equal(wanted, new)),
-        false => is_equal(old, new) || (!writes(before, i) && hands_on(old, new, piece)),
+    let commands_fit = commands.into_iter().all(|(i, (old, new))| {
+        if i == at {
+            is_wanted.as_ref().is_some_and(|wanted| is_equal(wanted, new))
+        } else {
+            is_equal(old, new) || (!writes(before, i) && hands_on(old, new, piece))
+        }
     });
     let wrappers = before.wrappers.iter().zip(&after.wrappers);
     commands_fit

@@ -1,10 +1,8 @@
 //! What came of a verification: what is unmet, what is kept of it, and which debts it meets.
 
-
-
 use sprag_base::digest::Digest;
 use sprag_base::text::{Text, quoted};
-use sprag_check::{Profile, Results};
+use sprag_check::{CheckStatus, Profile, Results};
 use sprag_memory::episode::{self, Episode, EpisodeOutcome, ErrorClass};
 use sprag_memory::lesson;
 use sprag_memory::records::MemoryRecord;
@@ -15,8 +13,6 @@ use crate::gates::GateCx;
 use crate::obligation::{Debt, Duty};
 use crate::obligation::records::DebtRecord;
 use crate::verdict::Vote;
-
-/// Kept of every verification.
 
 /// Failures a session remembers by name.
 const UNMET: usize = 20;
@@ -82,7 +78,8 @@ impl CompletionGate {
         let mended = before.filter(|_| is_passed).map(|failing| failing.mended(cx)).unwrap_or_default();
         let offer = mended.first().map(|episode| lesson::offer(episode, &cx.input.session));
         if standing != self.standing || !cx.is_stop() {
-            cx.log(GateRecord::Verified(record(is_passed, profile, tree.as_ref(), &findings)));
+            let status = if is_passed { CheckStatus::Passed } else { CheckStatus::Failed };
+            cx.log(GateRecord::Verified(record(status, profile, tree.as_ref(), &findings)));
         }
         self.standing = standing;
         self.claimed &= !cx.is_stop();
@@ -110,9 +107,10 @@ impl Failing {
     fn mended(&self, cx: &GateCx<'_, CompletionGate>) -> Vec<Episode> {
         let paths = cx.shared.changes.as_ref().map(|changes| changes.paths.as_slice()).unwrap_or_default();
         let files: Vec<String> = paths.iter().take(FILES).map(|path| format!("`{}`", quoted(path))).collect();
-        let (outcome, fix, confidence) = match files.is_empty() {
-            true => (EpisodeOutcome::Passed, "it passed when it was run again".to_owned(), 0.3),
-            false => (EpisodeOutcome::Fixed, format!("changing {}", files.join(", ")), 0.6),
+        let (outcome, fix, confidence) = if files.is_empty() {
+            (EpisodeOutcome::Passed, "it passed when it was run again".to_owned(), 0.3)
+        } else {
+            (EpisodeOutcome::Fixed, format!("changing {}", files.join(", ")), 0.6)
         };
         let intent = cx.session.intent.as_ref();
         let of = |unmet: &Unmet| {
@@ -190,9 +188,10 @@ fn todo(cx: &GateCx<'_, CompletionGate>) -> Option<CheckFinding> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let issue = match marks.is_empty() {
-        true => String::new(),
-        false => format!("something is left to do in {}{more}", places.join(", ")),
+    let issue = if marks.is_empty() {
+        String::new()
+    } else {
+        format!("something is left to do in {}{more}", places.join(", "))
     };
     Some(built_in(BuiltIn::Todo, issue, cx))
 }
@@ -234,7 +233,12 @@ fn end_of(text: &str, most: usize) -> &str {
     &text[from..]
 }
 
-fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: &[CheckFinding]) -> VerifiedChecks {
+fn record(
+    status: CheckStatus,
+    profile: Profile,
+    tree: Option<&Text<64>>,
+    findings: &[CheckFinding],
+) -> VerifiedChecks {
     let checks = findings
         .iter()
         .map(|finding| VerifiedCheck {
@@ -244,7 +248,6 @@ fn record(is_passed: bool, profile: Profile, tree: Option<&Text<64>>, findings: 
             tail: end_of(&finding.tail, KEPT).to_owned(),
         })
         .collect();
-    let status = if is_passed { sprag_check::CheckStatus::Passed } else { sprag_check::CheckStatus::Failed };
     VerifiedChecks { status, profile, tree: tree.cloned(), checks }
 }
 

@@ -24,9 +24,13 @@ const TOOLS: &[ToolRow] = &[
     ToolRow { name: "TaskCreate", effect: ToolEffect::Read, paths: &[], command: None },
 ];
 
-fn check(name: &str, profile: &str, mandatory: bool) -> CompletionCheck {
-    let check = json!({"name": name, "command": "true", "profile": profile, "mandatory": mandatory});
+fn check(name: &str, profile: &str) -> CompletionCheck {
+    let check = json!({"name": name, "command": "true", "profile": profile, "mandatory": true});
     serde_json::from_value(check).unwrap()
+}
+
+fn optional(name: &str, profile: &str) -> CompletionCheck {
+    CompletionCheck { mandatory: false, ..check(name, profile) }
 }
 
 fn bash(command: &str) -> ToolCall {
@@ -111,9 +115,10 @@ impl Play {
         let ran = checks.map(|check| CheckRan {
             check: check.name.clone(),
             mandatory: check.mandatory,
-            outcome: match self.failing.contains(&check.name.as_str()) {
-                true => sprag_check::CheckOutcome::Failed { code: Some(1), tail: Text::from("it broke") },
-                false => sprag_check::CheckOutcome::Passed,
+            outcome: if self.failing.contains(&check.name.as_str()) {
+                sprag_check::CheckOutcome::Failed { code: Some(1), tail: Text::from("it broke") }
+            } else {
+                sprag_check::CheckOutcome::Passed
             },
         });
         Results { profile, tree: Some(Text::new(self.tree.to_string())), ran: ran.collect() }
@@ -152,7 +157,7 @@ fn nothing_configured_is_nothing_judged() {
 
 #[test]
 fn ordinary_turns_are_not_judged() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.failing = vec!["unit"];
     for saying in ["I read the file.", "All done. Shall I commit?", "The task is not complete."] {
         assert_eq!(play.stop(saying), "pass");
@@ -166,7 +171,7 @@ fn ordinary_turns_are_not_judged() {
 
 #[test]
 fn a_failure_holds_until_the_checks_pass() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.failing = vec!["unit"];
     assert_eq!(play.stop("All done."), HELD);
     assert_eq!(play.stop("I looked at it."), HELD);
@@ -187,7 +192,7 @@ fn a_failure_holds_until_the_checks_pass() {
 
 #[test]
 fn the_reason_names_what_fails_and_its_last_words() {
-    let mut play = Play::new(vec![check("unit", "quick", true), check("lint", "quick", true)]);
+    let mut play = Play::new(vec![check("unit", "quick"), check("lint", "quick")]);
     play.failing = vec!["unit", "lint"];
     let stop = StopRequest { last_message: Text::from("#done"), ..StopRequest::default() };
     let Ruling::Hold { reason, .. } = play.event(Event::StopRequested(stop)) else { panic!() };
@@ -200,7 +205,7 @@ fn the_reason_names_what_fails_and_its_last_words() {
 
 #[test]
 fn what_is_not_mandatory_is_noted() {
-    let mut play = Play::new(vec![check("lint", "standard", false)]);
+    let mut play = Play::new(vec![optional("lint", "standard")]);
     play.failing = vec!["lint"];
     assert_eq!(play.stop("All done."), "pass");
     assert_eq!(play.verified()[0]["checks"][0]["outcome"], "failed");
@@ -208,7 +213,7 @@ fn what_is_not_mandatory_is_noted() {
 
 #[test]
 fn what_could_not_be_run_leaves_things_as_they_were() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.runs = false;
     assert_eq!(play.stop("All done."), "pass");
     assert_eq!(play.state(), "idle");
@@ -220,7 +225,7 @@ fn what_could_not_be_run_leaves_things_as_they_were() {
 
 #[test]
 fn risk_goes_deeper() {
-    let checks = || vec![check("unit", "standard", true), check("slow", "deep", true)];
+    let checks = || vec![check("unit", "standard"), check("slow", "deep")];
     let mut play = Play::new(checks());
     assert_eq!(play.stop("All done."), "pass");
     play.changes.paths = vec!["src/auth/login.rs".to_owned()];
@@ -243,7 +248,7 @@ fn risk_goes_deeper() {
 
 #[test]
 fn a_smaller_change_is_no_way_out() {
-    let mut play = Play::new(vec![check("unit", "standard", true), check("slow", "deep", true)]);
+    let mut play = Play::new(vec![check("unit", "standard"), check("slow", "deep")]);
     play.changes.paths = vec!["src/auth/login.rs".to_owned()];
     play.failing = vec!["slow"];
     assert_eq!(play.stop("All done."), HELD);
@@ -268,7 +273,7 @@ fn a_smaller_change_is_no_way_out() {
 
 #[test]
 fn the_same_tree_goes_no_deeper() {
-    let mut play = Play::new(vec![check("unit", "standard", true), check("slow", "deep", true)]);
+    let mut play = Play::new(vec![check("unit", "standard"), check("slow", "deep")]);
     play.failing = vec!["unit"];
     for _ in 0..3 {
         assert_eq!(play.stop("All done."), HELD);
@@ -279,7 +284,7 @@ fn the_same_tree_goes_no_deeper() {
 
 #[test]
 fn built_in_gates_hold_only_where_they_are_mandatory() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.changes.marks = vec![TodoMark { path: Text::from("a.rs"), line: Some(3), text: Text::from("TODO") }];
     let new = ToolCall::new(TOOLS, "TaskCreate", json!({"subject": "x"}), None, All::Yes);
     play.event(Event::ToolFinished { call: new, outcome: ToolOutcome::Ok });
@@ -303,7 +308,7 @@ fn built_in_gates_hold_only_where_they_are_mandatory() {
 
 #[test]
 fn an_ignored_failure_becomes_a_debt_and_is_met_by_passing() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.failing = vec!["unit"];
     for _ in 0..3 {
         assert_eq!(play.stop("All done."), HELD);
@@ -323,7 +328,7 @@ fn an_ignored_failure_becomes_a_debt_and_is_met_by_passing() {
 
 #[test]
 fn a_session_that_ends_failing_leaves_a_debt() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.failing = vec!["unit"];
     assert_eq!(play.stop("All done."), HELD);
     play.event(Event::SessionEnded { why: Text::from("other") });
@@ -332,7 +337,7 @@ fn a_session_that_ends_failing_leaves_a_debt() {
 
 #[test]
 fn another_sessions_todo_is_not_met_by_this_one() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.policy.gates.completion.mandatory = vec![BuiltIn::Todo];
     play.changes.marks = vec![TodoMark { path: Text::from("a.rs"), line: Some(3), text: Text::from("TODO") }];
     assert_eq!(play.stop("All done."), HELD);
@@ -357,7 +362,7 @@ fn another_sessions_todo_is_not_met_by_this_one() {
 
 #[test]
 fn a_report_discharges_by_results_and_never_opens_anything() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.failing = vec!["unit"];
     play.event(Event::Reported(Report::Verified));
     assert_eq!((play.state(), play.verified().len()), ("idle", 1));
@@ -375,7 +380,7 @@ fn a_report_discharges_by_results_and_never_opens_anything() {
 
 #[test]
 fn what_passes_in_another_worktree_discharges_nothing() {
-    let mut play = Play::new(vec![check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("unit", "standard")]);
     play.failing = vec!["unit"];
     assert_eq!(play.stop("All done."), HELD);
     play.failing.clear();
@@ -386,7 +391,7 @@ fn what_passes_in_another_worktree_discharges_nothing() {
 
 #[test]
 fn failing_commands_lead_to_quick_checks_three_times() {
-    let mut play = Play::new(vec![check("fast", "quick", true), check("unit", "standard", true)]);
+    let mut play = Play::new(vec![check("fast", "quick"), check("unit", "standard")]);
     let fail = |play: &mut Play, command: &str| {
         let outcome = ToolOutcome::Failed { error: Text::from("Exit code 1") };
         play.event(Event::ToolFinished { call: bash(command), outcome });
@@ -444,7 +449,7 @@ proptest! {
     /// A turn is held six times at most, and nothing but results that pass ends a failure.
     #[test]
     fn holds_are_bounded_and_failing_ends_by_passing(moves in proptest::collection::vec(moves(), 1..60)) {
-        let mut play = Play::new(vec![check("fast", "quick", true), check("slow", "deep", true)]);
+        let mut play = Play::new(vec![check("fast", "quick"), check("slow", "deep")]);
         play.policy.gates.completion.on_tool_failure = OnToolFailure::Quick;
         let mut held = 0;
         for at in moves {

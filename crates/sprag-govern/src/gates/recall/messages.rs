@@ -26,7 +26,7 @@ pub(crate) fn lines<'a>(
     let mut left = tokens;
     let mut lines = Vec::new();
     for (at, found) in found.enumerate() {
-        let text = line(found, at < DETAILED);
+        let text = if at < DETAILED { detailed_line(found) } else { short_line(found) };
         let cost = u32::try_from(text.chars().count().div_ceil(PER_TOKEN)).unwrap_or(u32::MAX);
         if cost > left {
             break;
@@ -37,19 +37,18 @@ pub(crate) fn lines<'a>(
     lines
 }
 
-fn line(found: &RecalledLearning, with_detail: bool) -> String {
+fn short_line(found: &RecalledLearning) -> String {
     let id = short(found.id.as_str());
     let category = found.category.map_or("note", |category| category.name());
     let stale = if found.is_stale { ", may be out of date" } else { "" };
     let caveat = found.caveat.map(|caveat| format!(", {caveat}")).unwrap_or_default();
     let summary = strip_tags(&quoted(found.summary.as_str()));
-    match with_detail {
-        true => {
-            let detail = strip_tags(&quoted(Text::<DETAIL>::from(found.detail.as_str()).as_str()));
-            format!("- {id} ({category}{caveat}{stale}): \"{summary}\" - \"{detail}\"")
-        }
-        false => format!("- {id} ({category}{caveat}{stale}): \"{summary}\""),
-    }
+    format!("- {id} ({category}{caveat}{stale}): \"{summary}\"")
+}
+
+fn detailed_line(found: &RecalledLearning) -> String {
+    let detail = strip_tags(&quoted(Text::<DETAIL>::from(found.detail.as_str()).as_str()));
+    format!("{} - \"{detail}\"", short_line(found))
 }
 
 pub(crate) fn note(lines: &[RecallLine<'_>], notices: &[&Notice], session: &SessionId) -> ContextNote {

@@ -20,7 +20,7 @@ use sprag_memory::recall::implicit_use::{StemSet, Terms, Trail, cited};
 use sprag_memory::recall::{
     LearningChange, Notice, RecallOccasion, RecallQuestion, Recalled, RecalledLearning, SESSION_TOKENS,
 };
-use sprag_memory::records::{MemoryRecord, ShownRecord, Surfaced, LearningIds as AboutLearnings};
+use sprag_memory::records::{LearningIds as AboutLearnings, MemoryRecord, ShownRecord, Surfaced};
 use sprag_policy::call::ToolCall;
 
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose, StartSource, StopRequest};
@@ -76,7 +76,7 @@ pub struct ShownLearning {
 
 impl ShownLearning {
     fn home(&self) -> Destination {
-        home(self.is_personal)
+        if self.is_personal { Destination::Personal } else { Destination::Project }
     }
 }
 
@@ -124,17 +124,13 @@ impl Gate for RecallGate {
 
     fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
         let occasion = self.occasion(ask)?;
-        let shown = self.shown().map(|seen| ShownBefore {
-            id: seen.id.clone(),
-            at: seen.at,
-            is_told: seen.is_told,
-        });
+        let shown =
+            self.shown().map(|seen| ShownBefore { id: seen.id.clone(), at: seen.at, is_told: seen.is_told });
         Some(Question { occasion, query: query(ask.input), shown: shown.collect() })
     }
 
     fn step(&mut self, cx: &mut GateCx<'_, RecallGate>) -> Vote {
-        let occasion =
-            self.occasion(&Ask { session: cx.session, input: cx.input, settings: cx.settings });
+        let occasion = self.occasion(&Ask { session: cx.session, input: cx.input, settings: cx.settings });
         match &cx.input.event {
             Event::SessionStarted { source } => self.started(*source),
             Event::Prompted { text, author: PromptAuthor::User } => self.prompted(text),
@@ -308,8 +304,10 @@ impl RecallGate {
             self.remember(line.found, &asked, now);
         }
         for place in [Destination::Project, Destination::Personal] {
-            let here: Vec<&RecallLine<'_>> =
-                lines.iter().filter(|line| home(line.found.is_personal) == place).collect();
+            let here: Vec<&RecallLine<'_>> = lines
+                .iter()
+                .filter(|line| line.found.is_personal == (place == Destination::Personal))
+                .collect();
             surfaced(place, occasion, &here, cx);
         }
         Vote::Note(note)
@@ -342,9 +340,10 @@ impl RecallGate {
     }
 
     fn remember(&mut self, found: &RecalledLearning, asked: &str, now: Timestamp) {
-        let fate = match self.has_referred(found.id.as_str()) {
-            true => Some(ShownFate::Referred),
-            false => self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate),
+        let fate = if self.has_referred(found.id.as_str()) {
+            Some(ShownFate::Referred)
+        } else {
+            self.shown.iter().find(|seen| seen.id == found.id).map(|seen| seen.fate)
         };
         self.shown.retain(|seen| seen.id != found.id);
         if self.shown.len() >= REMEMBERED {
@@ -366,10 +365,6 @@ impl RecallGate {
 /// A beginning of some length names an id.
 fn names(prefix: &str, id: &str) -> bool {
     prefix.len() >= sprag_memory::recall::implicit_use::PREFIX && id.starts_with(prefix)
-}
-
-fn home(is_personal: bool) -> Destination {
-    if is_personal { Destination::Personal } else { Destination::Project }
 }
 
 /// Where a learning is kept, there its use is told.

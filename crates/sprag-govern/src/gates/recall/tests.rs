@@ -1,4 +1,3 @@
-
 use sprag_base::ids::SessionId;
 use sprag_base::text::Text;
 use sprag_memory::recall::{LearningChange, Recalled};
@@ -120,7 +119,8 @@ fn words_of_a_learning_in_the_answer_are_a_sign_of_use_unless_the_user_said_them
 fn a_session_that_skipped_dismisses_nothing() {
     let mut story = Story::new();
     story.prompt("hello", &[found(ID, "uploads stall")]);
-    let skip = Report::Skipped { reason: Text::from("a typo"), decider: sprag_memory::records::Decider::Agent };
+    let skip =
+        Report::Skipped { reason: Text::from("a typo"), decider: sprag_memory::records::Decider::Agent };
     story.event(Event::Reported(skip), Recalled::default());
     assert!(story.end().is_empty());
 }

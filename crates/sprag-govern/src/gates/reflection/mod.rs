@@ -41,8 +41,6 @@ const NAMED: usize = 3;
 /// Agents whose own notes are known of.
 const OBSERVERS: usize = 64;
 
-/// Kept of a session that was silent, so that its agents' work is not lost.
-
 /// Where the session stands, and what is still open around it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -154,10 +152,9 @@ impl Gate for ReflectionGate {
             Event::SessionEnded { .. } => {
                 (ask.session.passed_over && self.may_ask(ask.settings)).then_some(of_tracker)
             }
-            Event::Reported(Report::Reflected { submission, resolution, .. }) => Some(Question {
-                candidates: self.candidates(submission, resolution.as_ref()),
-                ..of_tracker
-            }),
+            Event::Reported(Report::Reflected { submission, resolution, .. }) => {
+                Some(Question { candidates: self.candidates(submission, resolution.as_ref()), ..of_tracker })
+            }
             Event::Reported(Report::Skipped { .. }) => Some(of_tracker),
             _ => None,
         }
@@ -306,7 +303,12 @@ impl ReflectionGate {
         Vote::Pass
     }
 
-    fn finished(&mut self, call: &ToolCall, outcome: &ToolOutcome, cx: &mut GateCx<'_, ReflectionGate>) -> Vote {
+    fn finished(
+        &mut self,
+        call: &ToolCall,
+        outcome: &ToolOutcome,
+        cx: &mut GateCx<'_, ReflectionGate>,
+    ) -> Vote {
         let key = key(call, cx.input);
         match outcome {
             ToolOutcome::Ok => {
@@ -384,7 +386,9 @@ impl ReflectionGate {
         let size = cx.shared.changes.as_ref().map(|changes| changes.size);
         match &self.standing {
             ReflectionState::Due { .. } => match size {
-                Some(Size::Lines(lines)) if cx.settings.auto_skip.skips(lines) => self.skip_silently(lines, cx),
+                Some(Size::Lines(lines)) if cx.settings.auto_skip.skips(lines) => {
+                    self.skip_silently(lines, cx)
+                }
                 _ => self.owe(&cx.input.session),
             },
             _ => match size {
@@ -430,7 +434,9 @@ impl ReflectionGate {
         let size = cx.shared.changes.as_ref().map(|changes| changes.size);
         match size {
             Some(size)
-                if cx.settings.has("tasks") && self.may_ask(cx.settings) && self.is_much(size, cx.settings) =>
+                if cx.settings.has("tasks")
+                    && self.may_ask(cx.settings)
+                    && self.is_much(size, cx.settings) =>
             {
                 self.asked = true;
                 self.size = Some(size);

@@ -12,10 +12,13 @@ use sprag_memory::learning::{
     Candidate, Evidence, Learning, LearningOrigin, LearningStatus, RejectedCandidate, Submission,
     SubmissionError,
 };
+use sprag_memory::records::{
+    Decider, LearningIds, MemoryRecord, ReflectionSummary, Rejection, SimilarLearning, SkippedReflection,
+    SkippedTicket, Superseded, WriteGateMiss,
+};
 use sprag_memory::write_gate::{
     self, CandidateFacts, CandidateFate, DuplicateOf, JudgedCandidate, SimilarResolution, WriteGateStep,
 };
-use sprag_memory::records::{MemoryRecord, LearningIds, Superseded, Rejection, ReflectionSummary, SimilarLearning, WriteGateMiss, Decider, SkippedReflection, SkippedTicket};
 
 use super::{Candidates, ReflectionGate, ReflectionState};
 use crate::event::Actor;
@@ -64,9 +67,10 @@ impl ReflectionGate {
             return submission.read().cloned().map_err(SubmissionError::clone);
         }
         let parked = self.parked.iter().map(|parked| parked.candidate.clone());
-        match self.parked.is_empty() {
-            true => Err(SubmissionError::Empty),
-            false => Ok(Submission { accepted: parked.enumerate().collect(), rejected: Vec::new() }),
+        if self.parked.is_empty() {
+            Err(SubmissionError::Empty)
+        } else {
+            Ok(Submission { accepted: parked.enumerate().collect(), rejected: Vec::new() })
         }
     }
 
@@ -138,18 +142,16 @@ impl ReflectionGate {
         cx.log(MemoryRecord::Reflected(done));
         cx.set_outcome(ReportOutcome::Reflected(reflected));
         if !is_met {
-            let (code, what) = match is_any_in_form {
-                true => ("not_kept", "no candidate is worth keeping as it is"),
-                false => ("no_candidate", "no candidate has the form of a learning"),
+            let (code, what) = if is_any_in_form {
+                ("not_kept", "no candidate is worth keeping as it is")
+            } else {
+                ("no_candidate", "no candidate has the form of a learning")
             };
             return refuse(code, format!("{what}: {}", told.join("; ")));
         }
         self.standing = ReflectionState::Reflected { at: cx.input.at };
         self.settle_debts(cx);
-        match warnings.is_empty() {
-            true => Vote::Pass,
-            false => Vote::Note(Text::new(warnings.join("\n"))),
-        }
+        if warnings.is_empty() { Vote::Pass } else { Vote::Note(Text::new(warnings.join("\n"))) }
     }
 
     /// Writes down what became of one candidate.

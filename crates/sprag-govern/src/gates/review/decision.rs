@@ -1,16 +1,15 @@
 //! Taking a verdict: from whom, about what, and what it changes.
 
-
 use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::text::Text;
 
-use crate::gates::review::history::ReviewDecisionRecord;
 use crate::gates::records::{DecidedReview, GateRecord, ReviewCause};
 use crate::gates::GateCx;
 use crate::gates::review::case::{
     self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
 };
+use crate::gates::review::history::ReviewDecisionRecord;
 use crate::gates::review::{ReviewGate, ReviewState, close, messages};
 use crate::obligation::Duty;
 use crate::obligation::records::DebtRecord;

@@ -81,27 +81,31 @@ pub(crate) fn under_way(seat: &ReviewerSeat) -> Reason {
     )
 }
 
-/// Once in full, then in short.
-pub(crate) fn issues(
-    finding: &ReviewFinding,
-    is_delivered: bool,
-    agent: &str,
-    session: &SessionId,
-) -> Reason {
-    let why = match is_delivered {
-        true => format!("the review found issues: {}", one_line(finding.summary.as_str())),
-        false if finding.message.is_empty() => {
-            format!("the review found issues: {}", finding.summary)
-        }
-        false => {
-            format!("the review found issues: {}\n{}", one_line(finding.summary.as_str()), finding.message)
-        }
-    };
+/// What is told at first.
+pub(crate) fn issues_in_full(finding: &ReviewFinding, agent: &str, session: &SessionId) -> Reason {
+    if finding.message.is_empty() {
+        return issues(finding.summary.as_str(), agent, session);
+    }
+    let told = format!(
+        "{}
+{}",
+        one_line(finding.summary.as_str()),
+        finding.message
+    );
+    issues(&told, agent, session)
+}
+
+/// What is told from then on.
+pub(crate) fn issues_in_short(finding: &ReviewFinding, agent: &str, session: &SessionId) -> Reason {
+    issues(&one_line(finding.summary.as_str()), agent, session)
+}
+
+fn issues(told: &str, agent: &str, session: &SessionId) -> Reason {
     let next = format!(
         "mend them, then start the agent `{agent}` again; the whole verdict: sprag review context --session {}",
         shell_word(session.as_str())
     );
-    Reason::new("review_issues", why, next)
+    Reason::new("review_issues", format!("the review found issues: {told}"), next)
 }
 
 pub(crate) fn unconfirmed() -> Reason {

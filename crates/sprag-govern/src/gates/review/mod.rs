@@ -110,9 +110,7 @@ impl Gate for ReviewGate {
                 }
                 _ => SharedNeeds::NONE,
             },
-            Event::SubagentStarted if self.is_reviewer(ask.settings, ask.input) => {
-                SharedNeeds::TREE
-            }
+            Event::SubagentStarted if self.is_reviewer(ask.settings, ask.input) => SharedNeeds::TREE,
             Event::Reported(Report::Decided(_)) => SharedNeeds::TREE | SharedNeeds::DEBTS,
             Event::Reported(Report::ReviewerStarted { .. }) => SharedNeeds::TREE,
             _ => SharedNeeds::NONE,
@@ -131,9 +129,10 @@ impl Gate for ReviewGate {
         }
         match (&cx.input.event, &cx.input.actor) {
             (Event::Prompted { text, author: PromptAuthor::User }, Actor::Main) => {
-                match cx.settings.is_marked(text) {
-                    true => self.asked_for(cx),
-                    false => self.next_prompt(cx),
+                if cx.settings.is_marked(text) {
+                    self.asked_for(cx)
+                } else {
+                    self.next_prompt(cx)
                 }
                 Vote::Pass
             }
@@ -181,7 +180,7 @@ impl Gate for ReviewGate {
                 Some(messages::owe(case, None, seat.tree.as_ref(), messages::under_way(seat)))
             }
             ReviewState::Rejected { case, tree, finding, .. } => {
-                let reason = messages::issues(finding, true, "sprag-reviewer", session);
+                let reason = messages::issues_in_short(finding, "sprag-reviewer", session);
                 Some(messages::owe(case, Some(finding), Some(tree), reason))
             }
         }
@@ -342,7 +341,8 @@ impl ReviewGate {
                 Vote::Pass
             }
             ReviewState::Rejected { case, tree, finding, is_delivered, .. } => {
-                let reason = messages::issues(finding, *is_delivered, cx.settings.agent(), &cx.input.session);
+                let issues = if *is_delivered { messages::issues_in_short } else { messages::issues_in_full };
+                let reason = issues(finding, cx.settings.agent(), &cx.input.session);
                 Vote::Owe(messages::owe(case, Some(finding), Some(tree), reason))
             }
         }

@@ -1,6 +1,5 @@
 //! Tool calls: those that wait for a review, and `sprag decide` itself.
 
-
 use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleVerdict};
 use sprag_shell::{Script, Word};
@@ -88,7 +87,12 @@ impl ReviewGate {
         self.standing = left.map_or(ReviewState::Idle, ReviewState::Approved);
     }
 
-    fn hold_back(&mut self, gated: GatedCall, judged: &RuleVerdict, cx: &mut GateCx<'_, ReviewGate>) -> Reason {
+    fn hold_back(
+        &mut self,
+        gated: GatedCall,
+        judged: &RuleVerdict,
+        cx: &mut GateCx<'_, ReviewGate>,
+    ) -> Reason {
         if let ReviewState::Idle | ReviewState::Approved(_) = self.standing {
             let case = self.new_case(ReviewTrigger::Gated, None, cx.input);
             self.standing = ReviewState::Wanted { case, late: None };
@@ -102,7 +106,8 @@ impl ReviewGate {
                 }
                 // The same call again is the same request.
                 let template = case.attempt.as_ref().filter(|attempt| attempt.is_told);
-                let text = match template.and_then(|told| template::find(cx.settings, told.template.as_str())) {
+                let text = match template.and_then(|told| template::find(cx.settings, told.template.as_str()))
+                {
                     Some((_, text)) => text.to_owned(),
                     None => begin(case, cx),
                 };

@@ -3,6 +3,7 @@
 use sprag_base::text::{quoted, shell_word};
 
 use super::facts::{EditFit, FileFacts, FileWriter, WriteReport};
+use super::read_set::Coverage;
 use crate::event::Input;
 use crate::reason::Reason;
 
@@ -41,8 +42,8 @@ pub(crate) fn unseen(file: &FileFacts, input: &Input) -> Reason {
     )
 }
 
-pub(crate) fn unread(file: &FileFacts, is_known_in_part: bool) -> Reason {
-    let seen = if is_known_in_part { "only a part of it was read" } else { "it was not read" };
+pub(crate) fn unread(file: &FileFacts, coverage: Option<Coverage>) -> Reason {
+    let seen = if coverage.is_some() { "only a part of it was read" } else { "it was not read" };
     Reason::new(
         "unread_file",
         format!("`{}` would be overwritten, and {seen} in this session", quoted(&file.touch.named)),

@@ -199,7 +199,7 @@ impl StaleGate {
                 return StaleJudgement::Hold(messages::unseen(file, input));
             }
             _ if manner == WriteManner::Overwrite && guard == GuardLevel::Intents => {
-                return StaleJudgement::Hold(messages::unread(file, coverage.is_some()));
+                return StaleJudgement::Hold(messages::unread(file, coverage));
             }
             _ => {}
         }
@@ -359,9 +359,10 @@ fn note_read(
     };
     // When it began nobody else was there, and now somebody is: they may have come in between.
     let is_sure = guard == GuardLevel::Off || began.is_some();
-    let coverage = match read >= version.lines && is_sure && read > 0 {
-        true => Coverage::Full,
-        false => Coverage::Lines(read.min(version.lines)),
+    let coverage = if read >= version.lines && is_sure && read > 0 {
+        Coverage::Full
+    } else {
+        Coverage::Lines(read.min(version.lines))
     };
     let coverage = if is_sure { coverage } else { Coverage::Lines(0) };
     put(known, file, &version, coverage, input);
@@ -415,10 +416,7 @@ fn note_write(
 }
 
 fn as_note(notes: &[String]) -> Vote {
-    match notes.is_empty() {
-        true => Vote::Pass,
-        false => Vote::Note(Text::new(notes.join("\n"))),
-    }
+    if notes.is_empty() { Vote::Pass } else { Vote::Note(Text::new(notes.join("\n"))) }
 }
 
 /// What a call is known by, from its request to its end.

@@ -159,10 +159,8 @@ fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
         (false, true) => whole.to_owned(),
         (false, false) => format!("{detail}\n{whole}"),
     };
-    let (summary, detail) = match summary.trim().is_empty() {
-        true => document::split(&detail),
-        false => (summary, detail.as_str()),
-    };
+    let (summary, detail) =
+        if summary.trim().is_empty() { document::split(&detail) } else { (summary, detail.as_str()) };
     let loaded = LoadedText {
         id,
         summary: build::cut(summary, build::FIELD).to_owned(),

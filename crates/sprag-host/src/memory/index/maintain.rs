@@ -241,9 +241,10 @@ fn build_rows(
                 continue;
             };
             row.uses = known.uses;
-            match other.card(older).is_none_or(|older| card.origin.rank() > older.origin.rank()) {
-                true => known.is_replaced = true,
-                false => row.is_replaced = true,
+            if other.card(older).is_none_or(|older| card.origin.rank() > older.origin.rank()) {
+                known.is_replaced = true
+            } else {
+                row.is_replaced = true
             }
         }
     }

@@ -187,9 +187,10 @@ impl IndexReader {
                         own.uses = older.uses;
                         let is_later =
                             segment.card(old).is_none_or(|old| card.origin.rank() > old.origin.rank());
-                        match is_later {
-                            true => older.is_replaced = true,
-                            false => own.is_replaced = true,
+                        if is_later {
+                            older.is_replaced = true
+                        } else {
+                            own.is_replaced = true
                         }
                         changed.insert((number, old), older);
                     }

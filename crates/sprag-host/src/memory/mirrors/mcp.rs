@@ -43,9 +43,10 @@ fn open(site: &MirrorContext<'_>) -> io::Result<Box<dyn Mirror>> {
     let (program, args) = settings.command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let path = site.env.get("PATH").unwrap_or_default();
     // The command is the user's word; a program of that name in the project is not.
-    let found = match program.contains('/') {
-        true => Path::new(program).is_absolute().then(|| program.into()),
-        false => exec::on_foreign_path(program, &path, site.worktree.as_deref()),
+    let found = if program.contains('/') {
+        Path::new(program).is_absolute().then(|| program.into())
+    } else {
+        exec::on_foreign_path(program, &path, site.worktree.as_deref())
     };
     let found = found.ok_or_else(|| io::Error::other(format!("`{}` is not on PATH", one_line(program))))?;
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();

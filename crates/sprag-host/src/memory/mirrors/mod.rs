@@ -193,9 +193,10 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
     let is_text =
         |record: &Record| matches!(record.kind.as_str(), "learning.accepted" | "learning.corrected");
     // Only what is said of older ones needs them.
-    let known = match records.iter().filter(|record| concerns(record)).all(is_text) {
-        true => Learnings::default(),
-        false => projections::load::<Learnings>(&site.store)?.state,
+    let known = if records.iter().filter(|record| concerns(record)).all(is_text) {
+        Learnings::default()
+    } else {
+        projections::load::<Learnings>(&site.store)?.state
     };
     let orders = orders(records, |id| known.get(id).map(|entry| entry.learning.clone()));
     put_all(world, &backends, &orders, now)?;

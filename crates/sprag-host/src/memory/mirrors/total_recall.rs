@@ -56,9 +56,10 @@ impl TotalRecall {
         let folder = self.worktree.join("memory").join(name);
         RealDisk.make_dirs(&folder)?;
         let real = fs::canonicalize(&folder)?;
-        match real.starts_with(fs::canonicalize(&self.worktree)?) {
-            true => Ok(real),
-            false => Err(io::Error::other(format!("`{}` leads out of the project", folder.display()))),
+        if real.starts_with(fs::canonicalize(&self.worktree)?) {
+            Ok(real)
+        } else {
+            Err(io::Error::other(format!("`{}` leads out of the project", folder.display())))
         }
     }
 
@@ -116,10 +117,13 @@ impl Mirror for TotalRecall {
     fn write(&mut self, learning: &Learning) -> io::Result<()> {
         let block = block(learning);
         match self.day_of(learning.id.as_str())? {
-            Some((day, text)) if text.contains(&block) => match is_archived(&text, learning.id.as_str()) {
-                true => self.append(&day, &format!("{RESTORED}{}{CLOSE}\n", learning.id)),
-                false => Ok(()),
-            },
+            Some((day, text)) if text.contains(&block) => {
+                if is_archived(&text, learning.id.as_str()) {
+                    self.append(&day, &format!("{RESTORED}{}{CLOSE}\n", learning.id))
+                } else {
+                    Ok(())
+                }
+            }
             // What it says now stands below what it said: the last block of an id counts.
             Some((day, _)) => self.append(&day, &block),
             None => self.append(&day(learning.at), &block),

@@ -264,15 +264,14 @@ fn put_entry(entries: &CstArray, wanted: &Value, client: &Client) {
     {
         return;
     }
-    ours.into_iter().for_each(|entry| entry.remove());
+    for entry in ours {
+        entry.remove();
+    }
     entries.append(input(wanted));
 }
 
 fn without_hooks_if_any(path: &Path, text: &str, client: &Client) -> Result<String, InstallError> {
-    match has_hooks(path, text, client) {
-        true => without_hooks(path, text, client),
-        false => Ok(text.to_owned()),
-    }
+    if has_hooks(path, text, client) { without_hooks(path, text, client) } else { Ok(text.to_owned()) }
 }
 
 fn has_hooks(path: &Path, text: &str, client: &Client) -> bool {

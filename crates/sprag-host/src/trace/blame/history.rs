@@ -73,12 +73,11 @@ impl<'a> History<'a> {
             return known.clone();
         }
         let left = self.remaining_time()?;
-        let text = match is_uncommitted(commit) {
-            true => {
-                let file = open_regular(&self.places.worktree.as_ref()?.join(path));
-                file.and_then(|file| read_capped(file, FILE_BYTES)).ok()
-            }
-            false => git::text(self.places, commit, path, left),
+        let text = if is_uncommitted(commit) {
+            let file = open_regular(&self.places.worktree.as_ref()?.join(path));
+            file.and_then(|file| read_capped(file, FILE_BYTES)).ok()
+        } else {
+            git::text(self.places, commit, path, left)
         };
         let text = text.map(Rc::new);
         self.texts.insert(key, text.clone());
@@ -111,9 +110,10 @@ impl<'a> History<'a> {
 
     /// Where lines of a commit that are not its own came from.
     pub(super) fn parent(&mut self, commit: &str) -> Option<String> {
-        match is_uncommitted(commit) {
-            true => self.places.head(),
-            false => self.commit(commit)?.parents.first().cloned(),
+        if is_uncommitted(commit) {
+            self.places.head()
+        } else {
+            self.commit(commit)?.parents.first().cloned()
         }
     }
 

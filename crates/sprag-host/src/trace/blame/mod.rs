@@ -96,9 +96,10 @@ impl<'a> BlameTracer<'a> {
     fn written(&mut self, commit: &str, path: &str, count: usize) -> Vec<LineOrigin> {
         let Some(blamed) = self.history.blame(commit, path) else {
             // What git does not know is as good as not committed.
-            return match is_uncommitted(commit) {
-                true => self.added(UNCOMMITTED, path).to_vec(),
-                false => vec![LineOrigin::Lost(LostReason::Unrecorded); count],
+            return if is_uncommitted(commit) {
+                self.added(UNCOMMITTED, path).to_vec()
+            } else {
+                vec![LineOrigin::Lost(LostReason::Unrecorded); count]
             };
         };
         let mut found: Vec<LineOrigin> = blamed

@@ -164,10 +164,7 @@ impl LostHistory {
 
     /// The same for one that need not be a head; none where the history has it.
     pub(super) fn line_before<'s>(&'s self, commit: &str) -> Vec<&'s str> {
-        match self.has(commit) {
-            true => self.line_of(commit),
-            false => Vec::new(),
-        }
+        if self.has(commit) { self.line_of(commit) } else { Vec::new() }
     }
 
     fn learn_digests(&mut self, history: &mut History<'_>) {

@@ -45,7 +45,9 @@ impl RewriteMap {
         let map = places.common.as_ref().map(|common| common.join("filter-repo/commit-map"));
         let map = map.and_then(|map| open_regular(&map).ok()).map(|file| read_capped(file, MAP_BYTES));
         let map = map.and_then(Result::ok).unwrap_or_default();
-        pairs(&String::from_utf8_lossy(&map)).into_iter().for_each(|(old, new)| told.add(old, new));
+        for (old, new) in pairs(&String::from_utf8_lossy(&map)) {
+            told.add(old, new);
+        }
         Ok(told)
     }
 

@@ -162,9 +162,10 @@ pub(crate) fn since(places: &Locations, name: &str) -> Option<Since> {
     let new = found.untracked.into_iter().filter(|path| note.is_whole && !known.contains(path));
     let new = new.flat_map(|path| if path.ends_with(b"/") { within(worktree, &path) } else { vec![path] });
     for (at, path) in new.enumerate() {
-        let became = match at < FILES {
-            true => dirty::new(&dirty::below(worktree, &path)),
-            false => DirtyChange { change: StatusChange::default(), is_whole: false },
+        let became = if at < FILES {
+            dirty::new(&dirty::below(worktree, &path))
+        } else {
+            DirtyChange { change: StatusChange::default(), is_whole: false }
         };
         all.add(path, became);
     }

@@ -281,14 +281,20 @@ fn names_of_any_bytes() {
     let odd =
         [&b"q\"uote"[..], b"ta\tb", b"new\nline", b"\xff\xfe", b" space ", b"\xc3\xa4", b"a w/a", b"\\"];
     let path = |name: &[u8]| PathBuf::from(OsStr::from_bytes(name));
-    odd.iter().for_each(|name| repo.write(path(name), "x\n"));
+    for name in odd.iter() {
+        repo.write(path(name), "x\n");
+    }
     let untracked = repo.start();
     untracked.is(0, &[]);
     repo.commit();
     untracked.is(0, &[]);
     let tracked = repo.start();
-    odd.iter().for_each(|name| repo.write(path(name), "x\ny\n"));
-    odd.iter().for_each(|name| repo.write(path(&[b"+", *name].concat()), "x\n"));
+    for name in odd.iter() {
+        repo.write(path(name), "x\ny\n");
+    }
+    for name in odd.iter() {
+        repo.write(path(&[b"+", *name].concat()), "x\n");
+    }
     assert_eq!((untracked.since().lines, untracked.since().paths.len()), (16, 16));
     assert_eq!((tracked.since().lines, tracked.since().paths.len()), (16, 16));
     assert!(tracked.since().paths.contains(&"new\nline".to_owned()));

@@ -30,9 +30,10 @@ const GIT_DEADLINE: Duration = Duration::from_secs(2);
 /// All of them, present or not, where there are intents.
 pub(crate) fn all(places: &Locations) -> Vec<PathBuf> {
     let Some(worktree) = places.worktree.as_deref() else { return Vec::new() };
-    match files(worktree).any(|path| fs::symlink_metadata(path).is_ok()) {
-        true => files(worktree).chain(ignore_files(worktree)).collect(),
-        false => Vec::new(),
+    if files(worktree).any(|path| fs::symlink_metadata(path).is_ok()) {
+        files(worktree).chain(ignore_files(worktree)).collect()
+    } else {
+        Vec::new()
     }
 }
 

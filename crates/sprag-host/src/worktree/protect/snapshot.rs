@@ -220,9 +220,10 @@ fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
     let mut is_any = false;
     for entry in fs::read_dir(dir(world).join("open")).into_iter().flatten().flatten() {
         let since = entry.metadata().map_or(0, |found| found.mtime());
-        match now.millis() / 1000 - since < OPEN_SECONDS {
-            true => is_any = true,
-            false => world.disk.remove(&entry.path())?,
+        if now.millis() / 1000 - since < OPEN_SECONDS {
+            is_any = true
+        } else {
+            world.disk.remove(&entry.path())?
         }
     }
     Ok(is_any)
@@ -449,16 +450,24 @@ fn guarded(places: &Locations, home: &str) -> Vec<(PathBuf, GuardedPart)> {
     let mut found = Vec::new();
     let mut whole = |path: PathBuf| found.push((path, GuardedPart::Whole));
     if let Some(common) = &places.common {
-        GIT_HOOKS.iter().for_each(|name| whole(common.join("hooks").join(name)));
+        for name in GIT_HOOKS.iter() {
+            whole(common.join("hooks").join(name));
+        }
         whole(common.join("info/exclude"));
     }
     for config in config_dirs(places) {
-        ["config.toml", "local.toml", "role"].iter().for_each(|name| whole(config.join(name)));
+        for name in ["config.toml", "local.toml", "role"].iter() {
+            whole(config.join(name));
+        }
     }
-    rule_layers::files(places).into_iter().for_each(|(_, path)| whole(path));
+    for (_, path) in rule_layers::files(places) {
+        whole(path);
+    }
     let roots = places.worktree.iter().map(PathBuf::as_path);
     let roots: Vec<&Path> = roots.chain(Some(Path::new(home)).filter(|_| !home.is_empty())).collect();
-    roots.iter().for_each(|root| whole(root.join(".codex/hooks.json")));
+    for root in roots.iter() {
+        whole(root.join(".codex/hooks.json"));
+    }
     for root in roots {
         for name in [".claude/settings.json", ".claude/settings.local.json", ".gemini/settings.json"] {
             found.push((root.join(name), GuardedPart::Members));

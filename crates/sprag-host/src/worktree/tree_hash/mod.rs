@@ -85,8 +85,8 @@ impl<'a> Scratch<'a> {
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
         if let Some(dir) = &self.removed {
-            // What is left is in the directory for temporary files, which the system clears.
-            disk::remove_all(self.disk, dir, OBJECT_DEPTH).unwrap_or_default();
+            disk::remove_all(self.disk, dir, OBJECT_DEPTH)
+                .discard("the system clears the folder for temporary files");
         }
     }
 }

@@ -75,7 +75,9 @@ fn the_repository_is_left_alone() {
     assert!(old_objects(&store, Timestamp::from_millis(0)).is_empty());
     let all = old_objects(&store, Timestamp::from_millis(i64::MAX));
     assert_eq!(all.len(), 3, "two files and a tree");
-    all.iter().for_each(|path| fs::remove_file(path).unwrap());
+    for path in all.iter() {
+        fs::remove_file(path).unwrap();
+    }
     let again = of(&repo);
     assert!(text(&repo, &head_tree(&repo.places()).unwrap(), &again).contains("+four\n"));
 }

@@ -4,7 +4,7 @@
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::index::analysis::table::Table;
+use crate::index::analysis::table::{PiecePlace, Table};
 use crate::index::analysis::unicode::{is_format, is_punctuation};
 
 /// Letters of a word at most, as in training.
@@ -16,7 +16,9 @@ pub(crate) fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
     let mut known = Vec::new();
     each_word(text, &mut word, |word| {
         of_word(word, table, &mut known);
-        known.iter().for_each(|piece| take(*piece));
+        for piece in known.iter() {
+            take(*piece);
+        }
     });
 }
 
@@ -30,9 +32,10 @@ fn of_word(word: &str, table: &Table<'_>, known: &mut Vec<u32>) {
 fn take_apart(word: &str, table: &Table<'_>, known: &mut Vec<u32>) -> bool {
     let mut from = 0;
     while from < word.len() {
+        let place = if from > 0 { PiecePlace::Inner } else { PiecePlace::Start };
         let ends = (from + 1..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
         let longest =
-            ends.filter_map(|end| Some((end, table.find(from > 0, &word.as_bytes()[from..end])?))).next();
+            ends.filter_map(|end| Some((end, table.find(place, &word.as_bytes()[from..end])?))).next();
         let Some((end, piece)) = longest else {
             return false;
         };

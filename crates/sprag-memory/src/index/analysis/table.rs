@@ -93,8 +93,9 @@ impl<'a> Table<'a> {
     }
 
     /// The number of a vocabulary entry.
-    pub(crate) fn find(&self, is_inner: bool, piece: &[u8]) -> Option<u32> {
+    pub(crate) fn find(&self, place: PiecePlace, piece: &[u8]) -> Option<u32> {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        let is_inner = place == PiecePlace::Inner;
         let prefix: &[u8] = if is_inner { b"##" } else { b"" };
         for byte in prefix.iter().chain(piece) {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -119,6 +120,13 @@ impl<'a> Table<'a> {
         let ends = self.offsets.get(at..at + 8)?;
         self.text.get(le32(ends, 0) as usize..le32(ends, 4) as usize)
     }
+}
+
+/// Where in its word a piece stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PiecePlace {
+    Start,
+    Inner,
 }
 
 /// Sums the rows of texts.

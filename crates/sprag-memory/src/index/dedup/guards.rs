@@ -105,21 +105,21 @@ const CONTRARIES: &[(&[&str], &[&str])] = &[
 impl Marks {
     pub(super) fn from_text(text: &str) -> Marks {
         let mut marks = Marks::default();
-        let mut starts_sentence = true;
+        let mut before = None;
         for word in text.split_whitespace() {
             let bare =
                 word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_' | '-' | '~'));
             let bare = bare.trim_end_matches(['-', '/']);
-            marks.add_word(bare, starts_sentence);
-            starts_sentence = word.ends_with(['.', '!', '?', ':']);
+            marks.add_word(bare, before.replace(word));
         }
         marks
     }
 
-    fn add_word(&mut self, word: &str, starts_sentence: bool) {
+    fn add_word(&mut self, word: &str, before: Option<&str>) {
         if word.is_empty() {
             return;
         }
+        let starts_sentence = before.is_none_or(|word| word.ends_with(['.', '!', '?', ':']));
         let lower = word.to_lowercase();
         let is_path = word.contains('/') && word.chars().any(char::is_alphanumeric);
         let has_digit = word.chars().any(|c| c.is_ascii_digit());

@@ -60,11 +60,10 @@ impl SignalWeights {
     pub fn score(&self, signals: &Signals, around: &QueryStats) -> f32 {
         let coverage = signals.coverage.clamp(0.0, 1.0);
         let meaning = self.cosine + self.thin * (1.0 - coverage);
-        let base = match around.is_wordless {
-            true => self.wordless,
-            false => {
-                self.bias + self.few * around.few - self.crowd * around.crowd - self.unknown * around.unknown
-            }
+        let base = if around.is_wordless {
+            self.wordless
+        } else {
+            self.bias + self.few * around.few - self.crowd * around.crowd - self.unknown * around.unknown
         };
         base + self.coverage * coverage.sqrt()
             + meaning * signals.cosine.max(0.0)
@@ -118,9 +117,10 @@ fn usage(uses: &Uses) -> f32 {
     let used = f32::from(uses.referred) + 0.5 * f32::from(uses.implied) + f32::from(uses.rated_up);
     let shown = f32::from(uses.surfaced).max(used) + f32::from(uses.rated_down);
     let rate = (1.0 + used) / (4.0 + shown);
-    match rate >= START {
-        true => 1.0 + 0.2 * (rate - START) / (1.0 - START),
-        false => 1.0 - 0.2 * (START - rate) / START,
+    if rate >= START {
+        1.0 + 0.2 * (rate - START) / (1.0 - START)
+    } else {
+        1.0 - 0.2 * (START - rate) / START
     }
 }
 

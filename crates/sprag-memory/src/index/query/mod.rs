@@ -54,9 +54,10 @@ impl<'a> SegmentShelf<'a> {
 
     fn cosine(&self, question: &Vector, doc: u32) -> f32 {
         let mut vector = [0; DIMS];
-        match self.read(SegmentSection::Vectors, doc as usize * DIMS, &mut vector) {
-            true => vectors::cosine(question, &vector),
-            false => vectors::cosine(question, self.segment.vector(doc)),
+        if self.read(SegmentSection::Vectors, doc as usize * DIMS, &mut vector) {
+            vectors::cosine(question, &vector)
+        } else {
+            vectors::cosine(question, self.segment.vector(doc))
         }
     }
 
@@ -200,7 +201,9 @@ pub fn search<'a>(
         few: lexical.few(),
         is_wordless: lexical.is_empty() && vector.is_none(),
     };
-    found.iter_mut().for_each(|found| found.score = weights.fusion.score(&found.signals, &around));
+    for found in found.iter_mut() {
+        found.score = weights.fusion.score(&found.signals, &around);
+    }
     ranked(corpus, found, question.limit)
 }
 

@@ -46,12 +46,10 @@ impl Bits {
         self.0.get(doc as usize / 64).is_some_and(|word| word >> (doc % 64) & 1 == 1)
     }
 
+    #[expect(clippy::fn_params_excessive_bools, reason = "a bit is set or not")]
     pub fn set(&mut self, doc: u32, is_set: bool) {
         if let Some(word) = self.0.get_mut(doc as usize / 64) {
-            match is_set {
-                true => *word |= 1 << (doc % 64),
-                false => *word &= !(1 << (doc % 64)),
-            }
+            if is_set { *word |= 1 << (doc % 64) } else { *word &= !(1 << (doc % 64)) }
         }
     }
 

@@ -86,18 +86,18 @@ impl NamedEntity {
 
 fn entities(text: &str) -> BTreeSet<NamedEntity> {
     let mut found = BTreeSet::new();
-    let mut starts_sentence = true;
+    let mut last = None;
     for (raw, is_code) in pieces(text) {
         let word = raw.trim_matches(|c: char| !c.is_alphanumeric() && !"/_-.$@~#*".contains(c));
         let word = word.trim_end_matches(['.', '-', ',']).trim_matches('*');
-        let starts = std::mem::replace(&mut starts_sentence, raw.ends_with(['.', '!', '?', ':']));
+        let before = last.replace(raw);
         let name = word.to_lowercase();
         if !name.chars().any(char::is_alphanumeric) {
             continue;
         }
         let sort = if is_quantity(word) {
             Sort::Quantity
-        } else if looks_like_name(word, starts) || (is_code && !is_common(&name)) {
+        } else if looks_like_name(word, before) || (is_code && !is_common(&name)) {
             Sort::Name
         } else if name.chars().count() >= 4
             && !is_common(&name)
@@ -133,7 +133,8 @@ fn is_quantity(word: &str) -> bool {
         && unit.into_iter().all(|c| c.is_alphabetic() || c == '%')
 }
 
-fn looks_like_name(word: &str, starts_sentence: bool) -> bool {
+fn looks_like_name(word: &str, before: Option<&str>) -> bool {
+    let starts_sentence = before.is_none_or(|word| word.ends_with(['.', '!', '?', ':']));
     let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
     let has_letter = inner.chars().any(char::is_alphabetic);
     let chars: Vec<char> = inner.chars().collect();

@@ -45,9 +45,9 @@ pub(super) fn conforms<F: Fleet>(fresh: impl Fn() -> F, steps: u32) {
     a_log_is_read_in_order_from_anywhere(&fresh());
     a_stale_expectation_writes_nothing(&fresh());
     of_writers_that_expect_the_same_one_wins(&fresh());
-    [Trouble::Lost, Trouble::Torn, Trouble::AnswerLost]
-        .into_iter()
-        .for_each(|trouble| what_went_wrong_is_there_once_when_it_is_tried_again(&fresh(), trouble));
+    for trouble in [Trouble::Lost, Trouble::Torn, Trouble::AnswerLost] {
+        what_went_wrong_is_there_once_when_it_is_tried_again(&fresh(), trouble);
+    }
     what_is_offered_twice_is_taken_once(&fresh());
     of_takers_at_once_one_has_it(&fresh());
     an_old_reign_has_no_say(&fresh());
@@ -346,7 +346,9 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
         assert_eq!(queue.probe(&session).unwrap(), SessionProbe::Running, "seed {seed}");
         assert_eq!(lease.renew().unwrap(), LeaseTerm::Held, "seed {seed}");
     }
-    over.iter().for_each(|(session, end)| assert_eq!(queue.probe(session).unwrap(), *end, "seed {seed}"));
+    for (session, end) in over.iter() {
+        assert_eq!(queue.probe(session).unwrap(), *end, "seed {seed}");
+    }
     let (names, _) = read(&fleet.log(), "p", LogPosition::START);
     let sure: Vec<&String> = names.iter().filter(|name| !doubtful.contains(*name)).collect();
     assert_eq!(sure, acknowledged.iter().collect::<Vec<_>>(), "seed {seed}: all of them, once, in order");

@@ -93,12 +93,13 @@ impl Claude {
                 self.open.insert(id.to_owned(), now.plus_seconds(patience(&block["input"])));
             }
         }
-        let is_main = line["parent_tool_use_id"].is_null() && line["isSidechain"] != true;
-        self.count(message, is_main, seen);
+        self.count(line, seen);
         self.wait(seen, now);
     }
 
-    fn count(&mut self, message: &Value, is_main: bool, seen: &mut AgentActivity) {
+    fn count(&mut self, line: &Value, seen: &mut AgentActivity) {
+        let message = &line["message"];
+        let is_main = line["parent_tool_use_id"].is_null() && line["isSidechain"] != true;
         let usage = &message["usage"];
         let Some(input) = usage["input_tokens"].as_u64() else { return };
         let of = |name: &str| usage[name].as_u64().unwrap_or(0);
@@ -141,10 +142,8 @@ impl Claude {
         let window = models.and_then(|models| models.get(model)?["contextWindow"].as_u64());
         self.window = window.filter(|window| *window > 0).or(self.window);
         self.measure(seen);
-        seen.trouble = match line["is_error"] == true {
-            true => self.trouble(line).or(seen.trouble.take()),
-            false => None,
-        };
+        seen.trouble =
+            if line["is_error"] == true { self.trouble(line).or(seen.trouble.take()) } else { None };
     }
 
     fn measure(&self, seen: &mut AgentActivity) {

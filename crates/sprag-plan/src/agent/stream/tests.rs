@@ -15,7 +15,9 @@ fn now() -> Timestamp {
 
 fn read(stream: StreamFormat, lines: &[Value]) -> AgentActivity {
     let mut reader = StreamReader::new(stream, None);
-    lines.iter().for_each(|line| reader.feed(StreamSource::Printed, format!("{line}\n").as_bytes(), now()));
+    for line in lines.iter() {
+        reader.feed(StreamSource::Printed, format!("{line}\n").as_bytes(), now());
+    }
     reader.seen().clone()
 }
 

@@ -37,8 +37,7 @@ pub(crate) fn arrange(
         if leads && at + 1 < kids.len() {
             continue;
         }
-        let has_lead = from < at;
-        let key = key(tree, symbols, &names, *kid, has_lead, name_of);
+        let key = key(tree, symbols, &names, *kid, &kids[from..at], name_of);
         slots.push(OrderSlot { kids: from..at + 1, key });
         from = at + 1;
     }
@@ -164,9 +163,10 @@ fn key(
     symbols: &Symbols,
     names: &DefinedNames,
     id: NodeId,
-    has_lead: bool,
+    leads: &[NodeId],
     name_of: &dyn Fn(Sym) -> Sym,
 ) -> Option<String> {
+    let has_lead = !leads.is_empty();
     let kind = tree.kind(id);
     let named = |id: NodeId| {
         let name = tree.child(id, "name").filter(|name| tree.is_leaf(*name))?;

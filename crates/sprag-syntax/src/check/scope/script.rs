@@ -4,6 +4,13 @@
 use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::tree::NodeId;
 
+/// Functions are declared for the whole body at its top level only, `var` at every level.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HoistLevel {
+    Body,
+    Inner,
+}
+
 impl ScopeWalk<'_> {
     pub(super) fn script(&mut self, id: NodeId) {
         match self.tree.kind(id) {
@@ -39,7 +46,7 @@ impl ScopeWalk<'_> {
                 // Defaults do not see what the body declares.
                 self.fields(id, &["parameters", "parameter", "return_type", "type_parameters"]);
                 if let Some(body) = self.tree.child(id, "body") {
-                    self.script_hoist(body, true);
+                    self.script_hoist(body, HoistLevel::Body);
                     self.script_block(body);
                 }
                 match self.tree.child(id, "body") {
@@ -58,7 +65,7 @@ impl ScopeWalk<'_> {
             "class_static_block" => {
                 self.push(ScopeKind::Function, id);
                 if let Some(body) = self.tree.child(id, "body") {
-                    self.script_hoist(body, true);
+                    self.script_hoist(body, HoistLevel::Body);
                 }
                 self.kids(id);
                 self.pop();
@@ -169,7 +176,7 @@ impl ScopeWalk<'_> {
     }
 
     /// `var` and functions of a body, wherever in it they stand, but not in functions inside.
-    fn script_hoist(&mut self, body: NodeId, is_top: bool) {
+    fn script_hoist(&mut self, body: NodeId, level: HoistLevel) {
         if self.tree.is_leaf(body) {
             return;
         }
@@ -181,16 +188,16 @@ impl ScopeWalk<'_> {
                             self.script_pattern(name, Binds::Once);
                         }
                     }
-                    self.script_hoist(kid, false);
+                    self.script_hoist(kid, HoistLevel::Inner);
                 }
                 "for_in_statement" => {
                     let kind = self.tree.child(kid, "kind").map(|kind| self.tree.kind(kind));
                     if let (Some(left), Some("var")) = (self.tree.child(kid, "left"), kind) {
                         self.script_pattern(left, Binds::Once);
                     }
-                    self.script_hoist(kid, false);
+                    self.script_hoist(kid, HoistLevel::Inner);
                 }
-                "function_declaration" | "generator_function_declaration" if is_top => {
+                "function_declaration" | "generator_function_declaration" if level == HoistLevel::Body => {
                     if let Some(name) = self.tree.child(kid, "name") {
                         self.script_bind(name, Binds::Once);
                     }
@@ -203,7 +210,7 @@ impl ScopeWalk<'_> {
                 | "method_definition"
                 | "class_body"
                 | "class_static_block" => {}
-                _ => self.script_hoist(kid, false),
+                _ => self.script_hoist(kid, HoistLevel::Inner),
             }
         }
     }

@@ -167,7 +167,9 @@ fn tell(args: &ShowArgs, cx: &CommandCx) -> CommandResult {
             if let Some((_, it)) = &found {
                 output::line(it.text().trim_end());
             }
-            noted.iter().for_each(|note| output::line(line(note)));
+            for note in noted.iter() {
+                output::line(line(note));
+            }
         },
     )
 }

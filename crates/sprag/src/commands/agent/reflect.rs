@@ -47,7 +47,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         return Ok(CommandEnd::Done);
     }
     let resolution = resolution(&args)?;
-    let text = read_stdin(resolution.is_some())?;
+    let text = read_stdin(resolution.as_ref())?;
     let is_about_parked = text.trim().is_empty() && resolution.is_some();
     if !is_about_parked {
         // What cannot be read needs no session to say so.
@@ -80,11 +80,11 @@ fn resolution(args: &Args) -> Result<Option<SimilarResolution>, Failure> {
     })
 }
 
-/// More than a submission may have is read only as far as it takes to say so.
-fn read_stdin(may_be_empty: bool) -> Result<String, Failure> {
+/// More than a submission may have is read only as far as it takes to say so. A resolution may come without one.
+fn read_stdin(resolution: Option<&SimilarResolution>) -> Result<String, Failure> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        return if may_be_empty { Ok(String::new()) } else { Err(Failure::no_submission()) };
+        return if resolution.is_some() { Ok(String::new()) } else { Err(Failure::no_submission()) };
     }
     let mut bytes = Vec::new();
     stdin.lock().take(learning::BYTES as u64 + 1).read_to_end(&mut bytes)?;

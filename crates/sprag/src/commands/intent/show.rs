@@ -101,7 +101,9 @@ pub(crate) fn check(args: CheckIntents, cx: &CommandCx) -> CommandResult {
         args.format,
         || json!({"intents": count, "problems": rows(problems), "warnings": rows(&loaded.warnings)}),
         || {
-            problems.iter().for_each(|bad| output::line(bad.to_string()));
+            for bad in problems.iter() {
+                output::line(bad.to_string());
+            }
             loaded.warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
             if problems.is_empty() {
                 let noun = if count == 1 { "intent" } else { "intents" };

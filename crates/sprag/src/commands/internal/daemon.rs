@@ -39,7 +39,9 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> crate::commands::CommandResult 
     let write = |text: &str| diary.write(&RealDisk, text).unwrap_or_default();
     let (branch, trunk) = (begun.ground.target_name().to_owned(), begun.ground.trunk());
     let watch = |record: &RunRecord, _: &Run, changes: &[StageChange]| {
-        changes.iter().for_each(|it| write(&format!("{} {}", it.stage.as_str(), it.state)));
+        for it in changes.iter() {
+            write(&format!("{} {}", it.stage.as_str(), it.state));
+        }
         if let RunRecord::TargetHeld { why } = record {
             write(&target::describe(why, &branch, &trunk));
         }

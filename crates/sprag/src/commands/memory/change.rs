@@ -40,8 +40,9 @@ pub(crate) fn verify(args: &OneArgs, cx: &CommandCx) -> CommandResult {
         || json!({"verified": [old.id], "gone": gone}),
         || {
             output::line(format!("verified `{}`", old.id));
-            gone.iter()
-                .for_each(|place| output::line(format!("  its evidence `{place}` is not there any more")));
+            for place in gone.iter() {
+                output::line(format!("  its evidence `{place}` is not there any more"));
+            }
         },
     )
 }

@@ -59,7 +59,9 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         || {
             for (at, group) in groups.iter().enumerate() {
                 output::line(format!("group {}", at + 1));
-                group.iter().for_each(|entry| output::line(format!("  {}", line(entry))));
+                for entry in group.iter() {
+                    output::line(format!("  {}", line(entry)));
+                }
             }
             if groups.is_empty() {
                 output::line("no two learnings seem to say the same")
@@ -103,7 +105,9 @@ fn apply(world: &World<'_>, groups: &[Vec<&LearningEntry>], cx: &CommandCx) -> C
     }
     let mut merged = 0;
     for group in groups {
-        group.iter().for_each(|entry| output::line(line(entry)));
+        for entry in group.iter() {
+            output::line(line(entry));
+        }
         let question = consolidate::question(group).to_string();
         let answer = consult(world, question.as_bytes()).map_err(|why| Failure::unanswered(&why))?;
         let answer = String::from_utf8_lossy(&answer).into_owned();

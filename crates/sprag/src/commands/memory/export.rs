@@ -33,7 +33,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let entries = all.entries().map(|(_, entry)| entry);
     let in_use =
         entries.filter(|entry| matches!(entry.status(), LearningStatus::Active | LearningStatus::Stale));
-    for entry in in_use.filter(|entry| is_wanted(&entry.learning, args.personal)) {
+    for entry in in_use.filter(|entry| is_wanted(&entry.learning, &args)) {
         match args.format {
             Format::Jsonl => output::line(object(entry).to_string()),
             Format::Markdown => output::line(section(&entry.learning)),
@@ -43,10 +43,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
 }
 
 /// What is one session's alone is nobody else's.
-fn is_wanted(learning: &Learning, with_personal: bool) -> bool {
+fn is_wanted(learning: &Learning, args: &Args) -> bool {
     match learning.candidate.scope {
         LearningScope::Project | LearningScope::Team => true,
-        LearningScope::Personal => with_personal,
+        LearningScope::Personal => args.personal,
         LearningScope::Ephemeral => false,
     }
 }

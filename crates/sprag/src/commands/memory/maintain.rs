@@ -42,18 +42,18 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     }
     bar.finish_and_clear();
     drop(lock);
-    show(args.format, || data(&done, args.dry_run), || tell(&done, args.dry_run))
+    show(args.format, || data(&done, mode), || tell(&done, mode))
 }
 
-fn data(done: &[(&UpkeepStep, StepResult)], dry_run: bool) -> Value {
+fn data(done: &[(&UpkeepStep, StepResult)], mode: UpkeepMode) -> Value {
     let steps: Vec<Value> = done
         .iter()
         .map(|(step, done)| json!({"step": step.name, "count": done.count, "lines": done.lines}))
         .collect();
-    json!({"dry_run": dry_run, "steps": steps})
+    json!({"dry_run": mode == UpkeepMode::Rehearsal, "steps": steps})
 }
 
-fn tell(done: &[(&UpkeepStep, StepResult)], dry_run: bool) {
+fn tell(done: &[(&UpkeepStep, StepResult)], mode: UpkeepMode) {
     for (step, done) in done {
         output::line(format!("{:<9}{:>6} {}", step.name, done.count, step.about));
         for line in done.lines.iter().take(LINES) {
@@ -63,7 +63,7 @@ fn tell(done: &[(&UpkeepStep, StepResult)], dry_run: bool) {
             output::line(format!("  and {more} more"));
         }
     }
-    if dry_run {
+    if mode == UpkeepMode::Rehearsal {
         output::line("nothing was changed\n  next: sprag maintain");
     }
 }

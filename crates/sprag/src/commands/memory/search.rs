@@ -157,7 +157,9 @@ fn memory(args: &Args, foreign: &Path, cx: &CommandCx) -> Result<Memory, Failure
     if args.backends {
         let (store, warnings) =
             mirrors::foreign(&cx.world()?, args.query.as_deref().unwrap_or_default(), foreign, cx.now)?;
-        warnings.iter().for_each(|warning| output::note(format!("sprag: warning: {warning}")));
+        for warning in warnings.iter() {
+            output::note(format!("sprag: warning: {warning}"));
+        }
         libraries.push((IndexReader::open(&store, &[], TailRead::All)?, LearningOwner::Project));
     }
     Ok(Memory::from_libraries(libraries))

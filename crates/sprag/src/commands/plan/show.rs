@@ -63,7 +63,9 @@ fn whole(plan: &Plan) {
     let rows: Vec<Vec<String>> = plan.stages().iter().zip(&levels).map(row).collect();
     output::table(&["STAGE", "LEVEL", "TYPE", "CLIENT", "CHECKS", "SCOPE"], &rows);
     output::heading("would run");
-    programs(plan).iter().for_each(|program| output::line(format!("  {program}")));
+    for program in programs(plan).iter() {
+        output::line(format!("  {program}"));
+    }
 }
 
 /// Everything that a run of it would start, as a person is asked to trust it; each once.
@@ -115,7 +117,9 @@ fn one(stage: &StageSpec) {
     ];
     for (name, items) in lists.iter().filter(|(_, items)| !items.is_empty()) {
         output::line(format!("{name}:"));
-        items.iter().for_each(|item| output::line(format!("  - {item}")));
+        for item in items.iter() {
+            output::line(format!("  - {item}"));
+        }
     }
     if !stage.description.is_empty() {
         output::line(format!("\n{}", stage.description.as_str().trim_end()));
@@ -132,8 +136,9 @@ fn client(client: &StageClient) -> String {
 }
 
 fn scope(stage: &StageSpec) -> String {
-    match stage.scope.is_open() {
-        true => "anything".to_owned(),
-        false => stage.scope.globs.iter().map(|glob| glob.as_str()).collect::<Vec<_>>().join(" "),
+    if stage.scope.is_open() {
+        "anything".to_owned()
+    } else {
+        stage.scope.globs.iter().map(|glob| glob.as_str()).collect::<Vec<_>>().join(" ")
     }
 }

@@ -101,6 +101,8 @@ fn tell_skipped(skipped: &[Skipped]) {
 
 fn tell_changes(changes: &ImportChanges) {
     for (mark, ids) in [("+", &changes.added), ("~", &changes.changed), ("-", &changes.removed)] {
-        ids.iter().for_each(|id| output::line(format!("{mark} {id}")));
+        for id in ids.iter() {
+            output::line(format!("{mark} {id}"));
+        }
     }
 }

@@ -114,7 +114,11 @@ impl PackArgs {
 
 pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     match args.command {
-        Command::Check { jsonl: _, which, strict, timed } => check(&which, strict, timed),
+        Command::Check { jsonl: _, which, strict, timed } => {
+            let strictness = if strict { Strictness::Strict } else { Strictness::Usual };
+            let timing = if timed { ReadTiming::Shown } else { ReadTiming::Hidden };
+            check(&which, strictness, timing)
+        }
         Command::Explain { cmd, which, format } => explain(&cmd, &which, format, cx),
         Command::Test { which, format } => test(&which, format, cx),
         Command::List { which, format } => list(&which, format, cx),
@@ -130,15 +134,21 @@ fn set(rules: &[Sourced], strictness: Strictness) -> Result<RuleSet, Failure> {
 /// Longest line that is read; the rest of a longer one is passed over.
 const LINE: usize = 1024 * 1024;
 
-fn check(which: &PackArgs, strict: bool, timed: bool) -> CommandResult {
-    let strictness = if strict { Strictness::Strict } else { Strictness::Usual };
+/// Whether an answer tells how long it took to read the command line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReadTiming {
+    Shown,
+    Hidden,
+}
+
+fn check(which: &PackArgs, strictness: Strictness, timing: ReadTiming) -> CommandResult {
     let rules = set(&which.named()?, strictness)?;
     let mut input = io::stdin().lock();
     let mut stdout = io::stdout().lock();
     while let Some(line) = next_line(&mut input, LINE)? {
         let answer = match line {
             InputLine::Long => bad(None, "limit: the line is longer than 1 MB"),
-            InputLine::Whole(bytes) => answer(&bytes, &rules, strictness, timed),
+            InputLine::Whole(bytes) => answer(&bytes, &rules, strictness, timing),
         };
         // Whoever asks waits for this very line.
         writeln!(stdout, "{answer}").and_then(|()| stdout.flush())?;
@@ -154,7 +164,7 @@ fn bad(id: Option<&Value>, what: &str) -> Value {
     answer
 }
 
-fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness, timed: bool) -> Value {
+fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness, timing: ReadTiming) -> Value {
     let Ok(asked) = serde_json::from_slice::<Value>(line) else {
         return bad(None, "not JSON");
     };
@@ -163,7 +173,7 @@ fn answer(line: &[u8], rules: &RuleSet, strictness: Strictness, timed: bool) -> 
         Err(what) => bad(id, &what),
         Ok((judged, script, read)) => {
             let mut answer = to_json(&judged, script.as_ref());
-            if timed {
+            if timing == ReadTiming::Shown {
                 answer["read_ns"] = json!(u64::try_from(read.as_nanos()).unwrap_or(u64::MAX));
             }
             if let Some(id) = id {
@@ -253,7 +263,9 @@ fn tell(script: &Script, judged: &RuleVerdict, rules: &[Sourced], cwd: &Path) {
     for (name, uses) in [("writes", &script.writes), ("reads", &script.reads)] {
         if !uses.is_empty() {
             output::heading(name);
-            uses.iter().for_each(|path| output::line(format!("  {}", path_use(path))));
+            for path in uses.iter() {
+                output::line(format!("  {}", path_use(path)));
+            }
         }
     }
     if !script.doubts.is_empty() {
@@ -353,7 +365,9 @@ fn test(which: &PackArgs, format: OutputFormat, cx: &CommandCx) -> CommandResult
             json!({"rules": rules.len(), "examples": examples, "failed": failed, "problems": problems})
         },
         || {
-            problems.iter().for_each(|problem| output::line(problem.to_string()));
+            for problem in problems.iter() {
+                output::line(problem.to_string());
+            }
             for failed in &failed {
                 output::line(format!("rule `{}`, example `{}`: {}", failed.rule, failed.example, failed.why));
             }

@@ -46,8 +46,8 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         deadline: Duration::from_secs(args.timeout),
     };
     let reviewed = review::run(&world, &order)?.map_err(|reason| Failure::refused(&reason))?;
-    let Some(verdict) = reviewed.verdict else {
-        return Err(Failure::no_verdict(client.title, reviewed.is_timed_out, &reviewed.said));
+    let Some(verdict) = &reviewed.verdict else {
+        return Err(Failure::no_verdict(client.title, &reviewed));
     };
     show(
         args.format,

@@ -28,10 +28,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let shown = selection::need(cx, args.plan.as_deref())?;
     shown.stage(&args.stage)?;
-    match args.window {
-        true => open(&shown, &args.stage, cx),
-        false => attach(&shown, &args.stage, cx),
-    }
+    if args.window { open(&shown, &args.stage, cx) } else { attach(&shown, &args.stage, cx) }
 }
 
 /// Becomes the agent's terminal, or follows what it prints.

@@ -37,7 +37,9 @@ pub(crate) fn stay(
     let ground = begun.ground.clone();
     let held: RefCell<Option<TargetHeld>> = RefCell::default();
     let watch = |record: &RunRecord, run: &Run, changes: &[StageChange]| {
-        changes.iter().for_each(|it| tell(it.stage.as_str(), it.state, it.attempt, format));
+        for it in changes.iter() {
+            tell(it.stage.as_str(), it.state, it.attempt, format);
+        }
         if run.target().held != *held.borrow() {
             held.replace(run.target().held.clone());
             let told = |why| target::describe(why, ground.target_name(), &ground.trunk());
@@ -113,8 +115,9 @@ fn show(status: &Value, shown: &mut std::collections::BTreeMap<String, String>, 
 }
 
 fn tell(stage: &str, state: &str, attempt: u32, format: OutputFormat) {
-    match format.is_json() {
-        true => output::json(json!({"stage": stage, "state": state, "attempt": attempt})),
-        false => output::line(format!("{stage:<24} {state}")),
+    if format.is_json() {
+        output::json(json!({"stage": stage, "state": state, "attempt": attempt}))
+    } else {
+        output::line(format!("{stage:<24} {state}"))
     }
 }

@@ -88,21 +88,22 @@ pub(crate) fn go(begun: start_run::StartedRun<'_>, how: RunOptions) -> super::Co
     // The daemon takes the reign from here.
     drop(begun);
     background::start(&ground, slots)?;
-    match how.wait {
-        true => background::wait(&ground, how.format),
-        false => {
-            if !how.format.is_json() {
-                output::line(format!("plan `{}` is run in the background", ground.plan));
-                let log = ground.run.join("daemon.log").display().to_string();
-                output::next(format!("tail -f {}", shell_word(&log)));
-            }
-            Ok(CommandEnd::Done)
+    if how.wait {
+        background::wait(&ground, how.format)
+    } else {
+        if !how.format.is_json() {
+            output::line(format!("plan `{}` is run in the background", ground.plan));
+            let log = ground.run.join("daemon.log").display().to_string();
+            output::next(format!("tail -f {}", shell_word(&log)));
         }
+        Ok(CommandEnd::Done)
     }
 }
 
 pub(crate) fn is_wanted(programs: &[String]) -> bool {
     output::line("this plan starts:");
-    programs.iter().for_each(|program| output::line(format!("  {program}")));
+    for program in programs.iter() {
+        output::line(format!("  {program}"));
+    }
     output::confirm("run it?")
 }

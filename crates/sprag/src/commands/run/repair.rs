@@ -30,17 +30,18 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     human::check_not_agent(places.user.as_ref())?;
     let Some(root) = places.worktree.clone() else { return Err(Failure::no_repository()) };
     let folder = places.store.join("run");
-    let mended = match args.fix {
-        true => repair::mend(&root, &folder, &RealDisk).map_err(failed)?,
-        false => Vec::new(),
-    };
+    let mended = if args.fix { repair::mend(&root, &folder, &RealDisk).map_err(failed)? } else { Vec::new() };
     let left = repair::find_damage(&root, &folder).map_err(failed)?;
     if args.format.is_json() {
         let rows = |all: &[RepairItem]| all.iter().map(row).collect::<Vec<Value>>();
         output::json(json!({"mended": rows(&mended), "left": rows(&left)}));
     } else {
-        mended.iter().for_each(|damage| output::line(format!("cleared away: {}", describe(damage))));
-        left.iter().for_each(|damage| output::line(describe(damage)));
+        for damage in mended.iter() {
+            output::line(format!("cleared away: {}", describe(damage)));
+        }
+        for damage in left.iter() {
+            output::line(describe(damage));
+        }
         if left.iter().any(RepairItem::can_be_mended) {
             output::next("sprag repair --fix");
         }

@@ -66,13 +66,12 @@ fn tell_over(name: &str, run: &Run, worktree: Option<&Path>) -> CommandResult {
     let branch = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
     let (trunk, target) = (format!("refs/sprag/{name}/trunk"), format!("refs/heads/{branch}"));
     let root = worktree.unwrap_or(Path::new("."));
-    match start_run::has_landed(root, &trunk, &target).map_err(start_run::StartError::from)? {
-        true => output::line(format!("`{branch}` has all that was merged")),
-        false => {
-            let (held, next) = land::advised(root, name, branch);
-            held.iter().for_each(output::line);
-            output::next(next);
-        }
+    if start_run::has_landed(root, &trunk, &target).map_err(start_run::StartError::from)? {
+        output::line(format!("`{branch}` has all that was merged"))
+    } else {
+        let (held, next) = land::advised(root, name, branch);
+        held.iter().for_each(output::line);
+        output::next(next);
     }
     Ok(CommandEnd::Done)
 }

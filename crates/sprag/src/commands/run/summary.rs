@@ -31,18 +31,13 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> 
         RunEnd::Over => {
             let merged = format!("{}: `{}`", counted(&run), ground.trunk());
             let target = ground.target.trim_start_matches("refs/heads/");
-            match start_run::has_landed(&ground.root, &ground.trunk(), &ground.target)
+            if start_run::has_landed(&ground.root, &ground.trunk(), &ground.target)
                 .map_err(StartError::from)?
             {
-                true => (
-                    vec![merged, format!("`{target}` has all that was merged")],
-                    Vec::new(),
-                    CommandEnd::Done,
-                ),
-                false => {
-                    let (held, next) = land::advised(&ground.root, &ground.plan, target);
-                    ([merged].into_iter().chain(held).collect(), vec![next], CommandEnd::Done)
-                }
+                (vec![merged, format!("`{target}` has all that was merged")], Vec::new(), CommandEnd::Done)
+            } else {
+                let (held, next) = land::advised(&ground.root, &ground.plan, target);
+                ([merged].into_iter().chain(held).collect(), vec![next], CommandEnd::Done)
             }
         }
         RunEnd::Waits => {
@@ -80,10 +75,7 @@ fn waiting(run: &Run) -> (Vec<String>, Vec<String>) {
         let what = asked.iter().flat_map(|asked| &asked.what).next();
         let what = what.and_then(|what| what.lines().next()).map(one_line).unwrap_or_default();
         let line = format!("  stage `{}` is {}: {what}", id.as_str(), entry.state.name());
-        match entry.needs_person() {
-            true => persons.push((line, id)),
-            false => others.push(line),
-        }
+        if entry.needs_person() { persons.push((line, id)) } else { others.push(line) }
     }
     let count = persons.len() + others.len();
     let mut next: Vec<String> = persons

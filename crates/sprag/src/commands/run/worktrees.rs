@@ -54,9 +54,10 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             if rows.is_empty() {
                 output::line("no run has a worktree here");
                 let is_over = runs.iter().all(|(_, board)| board.is_over());
-                return match is_over {
-                    true => output::next("sprag run plan.md"),
-                    false => output::next("sprag status --why"),
+                return if is_over {
+                    output::next("sprag run plan.md")
+                } else {
+                    output::next("sprag status --why")
                 };
             }
             let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
@@ -77,11 +78,12 @@ fn row(
     if stage.is_none() && !listed.path.starts_with(gates) {
         return None;
     }
-    let is_clean = match listed.is_prunable {
-        true => Err("its folder is gone".to_owned()),
-        false => worktree_guard::prove(root, &listed.path)
+    let is_clean = if listed.is_prunable {
+        Err("its folder is gone".to_owned())
+    } else {
+        worktree_guard::prove(root, &listed.path)
             .and_then(|()| worktrees::is_clean(&listed.path))
-            .map_err(|refused| refused.0),
+            .map_err(|refused| refused.0)
     };
     let state = stage.as_ref().and_then(state);
     Some(Row { stage: stage.map(|id| id.as_str().to_owned()), state, listed, is_clean })

@@ -108,7 +108,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Some(_) | None => {}
     }
     if !args.format.is_json() {
-        tell(&args, &changes, &program, is_on_path);
+        tell(&args, &changes, (!is_on_path).then_some(&program));
     }
     let open: Vec<&SettingsChange> = changes.iter().filter(|change| !change.is_nothing()).collect();
     let is_confirmed = args.yes || open.is_empty() || (!args.dry_run && output::confirm("write this?"));
@@ -199,7 +199,7 @@ fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
         && has_rules;
     let question =
         format!("let the agent run `sprag {}` without asking you?", AGENT_COMMANDS.join("`, `sprag "));
-    if !args.permissions && !(is_asked && output::confirm(&question)) {
+    if !(args.permissions || (is_asked && output::confirm(&question))) {
         Permissions::Leave
     } else if args.mcp {
         Permissions::OfferWithTools
@@ -208,7 +208,8 @@ fn ask_permissions(args: &Args, chosen: &[&Client]) -> Permissions {
     }
 }
 
-fn tell(args: &Args, changes: &[SettingsChange], program: &str, is_on_path: bool) {
+/// `unfound` is this program as hooks name it, if PATH does not find it.
+fn tell(args: &Args, changes: &[SettingsChange], unfound: Option<&String>) {
     for change in changes {
         if change.is_nothing() {
             output::line(format!("`{}` is as it should be", change.path.display()))
@@ -216,7 +217,7 @@ fn tell(args: &Args, changes: &[SettingsChange], program: &str, is_on_path: bool
             output::line(change.diff().trim_end())
         }
     }
-    if !is_on_path && !args.remove {
+    if let Some(program) = unfound.filter(|_| !args.remove) {
         output::note(format!(
             "sprag: PATH does not find this program, so hooks name it as `{program}`; they break when it moves"
         ));

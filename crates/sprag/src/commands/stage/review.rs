@@ -113,7 +113,9 @@ mod tests {
 
     #[test]
     fn every_word_has_a_command_that_is_understood() {
-        StageCommandKind::ALL.iter().for_each(|word| advice::check(&said_by(*word, "a-1")));
+        for word in StageCommandKind::ALL.iter() {
+            advice::check(&said_by(*word, "a-1"));
+        }
         for look in [WhereToLook::Logs, WhereToLook::Worktree, WhereToLook::Work, WhereToLook::Machine] {
             advice::check(&seen_by(look, "p", Path::new("/a b"), &StageId::new("a-1")));
         }

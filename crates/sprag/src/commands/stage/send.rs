@@ -48,10 +48,9 @@ pub(crate) fn say(
             match client.ask(&DaemonRequest::Report { stage: stage.clone(), word: said }) {
                 Ok(reply) => print_reply(reply, stage.as_deref()),
                 // It was killed before it could answer; what was said is written down or not.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(match is_agent {
-                    true => Failure::agent_without_daemon(),
-                    false => Failure::no_daemon(),
-                }),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    Err(if is_agent { Failure::agent_without_daemon() } else { Failure::no_daemon() })
+                }
                 Err(error) => Err(error.into()),
             }
         }

@@ -22,10 +22,10 @@ pub(crate) fn tell(view: &RunView<'_>, beside: &LiveStatus, reasons: Reasons) {
     landed(view, beside);
     if !view.board.is_over() {
         let lines = nobody(&beside.runner, view.board.plan.as_str());
-        lines.into_iter().for_each(|(told, next)| {
+        if let Some((told, next)) = lines {
             output::line(told);
             output::next(next);
-        });
+        }
     }
 }
 

@@ -27,12 +27,12 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         migrate::migrate(&store, &RealDisk, cx.now, || bar.inc(1))?
     };
     bar.finish_and_clear();
-    show(args.format, || data(&report, args.dry_run), || tell(&report, args.dry_run))
+    show(args.format, || data(&report, &args), || tell(&report, &args))
 }
 
-fn data(report: &MigrationReport, dry_run: bool) -> serde_json::Value {
+fn data(report: &MigrationReport, args: &Args) -> serde_json::Value {
     json!({
-        "dry_run": dry_run,
+        "dry_run": args.dry_run,
         "files": report.files,
         "records": report.records,
         "duplicates": report.duplicates,
@@ -43,8 +43,8 @@ fn data(report: &MigrationReport, dry_run: bool) -> serde_json::Value {
     })
 }
 
-fn tell(report: &MigrationReport, dry_run: bool) {
-    let done = if dry_run { "would replay" } else { "replayed" };
+fn tell(report: &MigrationReport, args: &Args) {
+    let done = if args.dry_run { "would replay" } else { "replayed" };
     output::line(format!("{done} {} records of {} files", report.records, report.files));
     for (kind, count) in &report.by_kind {
         output::line(format!("  {count:>7}  {kind}"));

@@ -31,15 +31,15 @@ pub(crate) fn run(args: &Args, cx: &CommandCx) -> CommandResult {
             count => Failure::ambiguous_trace(&args.id, count),
         });
     };
-    let is_standing = CurrentRecords::from_records(&all).is_any(one);
+    let current = CurrentRecords::from_records(&all);
     show(
         args.format,
-        || json!({"record": selection::rendered(one), "summary": selection::row(one), "superseded": !is_standing}),
-        || tell(one, is_standing),
+        || json!({"record": selection::rendered(one), "summary": selection::row(one), "superseded": !current.is_any(one)}),
+        || tell(one, &current),
     )
 }
 
-fn tell(found: &AttributedRecord, is_standing: bool) {
+fn tell(found: &AttributedRecord, current: &CurrentRecords) {
     let AttributedRecord { record, trace, .. } = found;
     output::heading(&record.id);
     output::line(format!("at        {}", record.at));
@@ -84,7 +84,7 @@ fn tell(found: &AttributedRecord, is_standing: bool) {
             output::line(format!("  in      {} {}", unit.unit, unit.hash));
         }
     }
-    if !is_standing {
+    if !current.is_any(found) {
         output::line("a later record has taken its place");
     }
     let path = trace.files.first().map(|file| shell_word(&file.path)).unwrap_or_default();

@@ -146,9 +146,10 @@ fn facts() -> impl Strategy<Value = DecisionFacts> {
                     debts: Some(Vec::new()),
                     ..SharedFacts::default()
                 },
-                completion: others
-                    .0
-                    .map_or(completion::Answer::NotRun, |passes| completion::Answer::Ran(checked(passes))),
+                completion: others.0.map_or(completion::Answer::NotRun, |passes| {
+                    let failed = Passed::Failed { code: Some(1), tail: Text::from("1 failed") };
+                    completion::Answer::Ran(checked(if passes { Passed::Passed } else { failed }))
+                }),
                 review: review::Answer { token: Some(Text::from(TOKEN)), peers: Vec::new() },
                 commit: commit::Answer {
                     uncommitted: Some(if others.2 { vec!["a.rs".to_owned()] } else { Vec::new() }),
@@ -176,11 +177,7 @@ fn facts() -> impl Strategy<Value = DecisionFacts> {
     )
 }
 
-fn checked(passes: bool) -> Results {
-    let outcome = match passes {
-        true => Passed::Passed,
-        false => Passed::Failed { code: Some(1), tail: Text::from("1 failed") },
-    };
+fn checked(outcome: Passed) -> Results {
     let ran = CheckRan { check: Text::from("tests"), mandatory: true, outcome };
     Results { profile: Profile::Standard, tree: Some(Text::from("a")), ran: vec![ran] }
 }

@@ -121,9 +121,10 @@ fn everything(store: &Store) -> Vec<(String, String)> {
 fn copied(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
-        match entry.path().is_dir() {
-            true => copied(&entry.path(), &to.join(entry.file_name())),
-            false => fs::copy(entry.path(), to.join(entry.file_name())).map(|_| ()).unwrap(),
+        if entry.path().is_dir() {
+            copied(&entry.path(), &to.join(entry.file_name()))
+        } else {
+            fs::copy(entry.path(), to.join(entry.file_name())).map(|_| ()).unwrap()
         }
     }
 }

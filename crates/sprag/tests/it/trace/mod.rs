@@ -117,9 +117,10 @@ fn a_commit_by_hand_is_found_at_the_next_stop_and_by_reindex() {
         work.session("s", "INT-1");
         work.edit("s", "notes.txt", "second\n", "2nd\n");
         work.git("commit -qam by-hand");
-        match is_stop {
-            true => drop(work.stop("s")),
-            false => assert_eq!(work.sandbox.json(&["trace", "reindex", "--json"])["final"], 1),
+        if is_stop {
+            drop(work.stop("s"))
+        } else {
+            assert_eq!(work.sandbox.json(&["trace", "reindex", "--json"])["final"], 1)
         }
         let finals = work.finals();
         assert_eq!(finals.len(), 1, "{finals:?}");

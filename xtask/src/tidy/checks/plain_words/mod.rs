@@ -74,7 +74,9 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
             findings.extend(words.into_iter().map(|word| word.finding));
             findings.retain(|finding| is_below(&finding.file));
             findings.sort();
-            findings.iter().for_each(|finding| println!("{finding}"));
+            for finding in findings.iter() {
+                println!("{finding}");
+            }
             if !findings.is_empty() {
                 return Err(Told.into());
             }
@@ -162,7 +164,9 @@ fn lines_of<'a>(tree: &'a Tree, path: &str) -> impl Iterator<Item = (usize, &'a 
 
 fn counts(words: &[Word]) -> Counts {
     let mut counts = Counts::new();
-    words.iter().for_each(|word| *counts.entry(dir_of(&word.finding.file)).or_default() += 1);
+    for word in words.iter() {
+        *counts.entry(dir_of(&word.finding.file)).or_default() += 1;
+    }
     counts
 }
 
@@ -187,7 +191,9 @@ fn lower(tree: &Tree, counts: &Counts) -> anyhow::Result<()> {
     ensure!(rises.is_empty(), "the findings of {} have risen; fix them first", rises.join(", "));
     let mut text =
         "# Findings of `plain_words` that each directory may have. Numbers only fall.\n".to_owned();
-    counts.iter().for_each(|(dir, count)| text.push_str(&format!("{dir} {count}\n")));
+    for (dir, count) in counts.iter() {
+        text.push_str(&format!("{dir} {count}\n"));
+    }
     fs::write(workspace::root().join(BASELINE), text).with_context(|| format!("cannot write `{BASELINE}`"))
 }
 
@@ -195,7 +201,9 @@ fn lower(tree: &Tree, counts: &Counts) -> anyhow::Result<()> {
 fn table(words: &[Word]) -> String {
     let rules: BTreeSet<&str> = words.iter().map(|word| word.rule).collect();
     let mut text = format!("{:<26}", "");
-    rules.iter().for_each(|rule| text.push_str(&format!("{rule:>11}")));
+    for rule in rules.iter() {
+        text.push_str(&format!("{rule:>11}"));
+    }
     text.push_str("      total\n");
     let mut dirs: Vec<String> = counts(words).into_keys().collect();
     dirs.push("total".to_owned());

@@ -87,7 +87,7 @@ fn settled(
             named.as_deref().map(SearchTree::Of)
         }
     };
-    let Some(tree) = tree else { return judged.in_tree(false) };
+    let Some(tree) = tree else { return judged.refuted_in_tree() };
     let paths = versions.iter().flat_map(|file| [&file.path_before, &file.path_after]).flatten();
     TreeAfter { worktree, tree }.settle(judged, &paths.map(String::as_str).collect::<Vec<_>>())
 }

@@ -74,15 +74,21 @@ struct Play {
 }
 
 impl Play {
-    fn new(agents: usize, has_intents: bool) -> Play {
+    fn new(agents: usize) -> Play {
+        Play::in_sandbox(agents, Sandbox::new())
+    }
+
+    fn with_intents(agents: usize) -> Play {
         let sandbox = Sandbox::new();
+        sandbox.write(".orchestration/active_intents.yaml", "active_intents: []\n");
+        sandbox.write("a", "line of nobody\n");
+        Play::in_sandbox(agents, sandbox)
+    }
+
+    fn in_sandbox(agents: usize, sandbox: Sandbox) -> Play {
         let vars =
             [("HOME", sandbox.home.clone().into_os_string()), ("SPRAG_INTENT__REQUIRED", "never".into())];
         let env = Env::Given(vars.map(|(name, value)| (name.to_owned(), value)).into());
-        if has_intents {
-            sandbox.write(".orchestration/active_intents.yaml", "active_intents: []\n");
-            sandbox.write("a", "line of nobody\n");
-        }
         let mut play = Play {
             sandbox,
             env,
@@ -236,7 +242,7 @@ proptest! {
 
     #[test]
     fn nobody_destroys_what_it_has_not_seen(steps in steps(), has_intents in any::<bool>()) {
-        let mut play = Play::new(3, has_intents);
+        let mut play = if has_intents { Play::with_intents(3) } else { Play::new(3) };
         for (who, step) in steps {
             play.step(who, step)?;
         }
@@ -246,7 +252,7 @@ proptest! {
 /// The law is worth something: writes are let through, and refused.
 #[test]
 fn sessions_that_read_first_get_to_write() {
-    let mut play = Play::new(2, true);
+    let mut play = Play::with_intents(2);
     for round in 0..4 {
         let who = round % 2;
         for step in [Step::Read, Step::Read, Step::Read, Step::Write(How::Whole), Step::Read, Step::Read] {
@@ -264,7 +270,7 @@ fn whenever_a_writer_is_killed_nobody_waits_for_it_for_long() {
     let mut count = 0;
     for torn in [Torn::Nothing, Torn::Half, Torn::All] {
         for at in 0.. {
-            let mut play = Play::new(2, true);
+            let mut play = Play::with_intents(2);
             let read = play.call("Read", json!({"file_path": play.path()}));
             for who in 0..2 {
                 play.event(who, Event::ToolRequested { call: read.clone() });
@@ -298,7 +304,7 @@ fn whenever_a_writer_is_killed_nobody_waits_for_it_for_long() {
 
 #[test]
 fn a_claim_of_the_dead_is_waited_for_and_then_not() {
-    let mut play = Play::new(2, false);
+    let mut play = Play::new(2);
     let call = play.write_call(How::Whole);
     assert_eq!(play.event(0, Event::ToolRequested { call }), Ruling::Pass);
     let call = play.write_call(How::Whole);

@@ -166,9 +166,10 @@ impl Player for Core {
             }
             Step::Write { path, is_conflicted } => {
                 self.checks.wrote(session, path);
-                match is_conflicted {
-                    true => self.conflicted.insert(path.clone(), session.to_owned()),
-                    false => self.conflicted.remove(path),
+                if *is_conflicted {
+                    self.conflicted.insert(path.clone(), session.to_owned())
+                } else {
+                    self.conflicted.remove(path)
                 };
                 let call = call("Write", json!({ "file_path": format!("/w/{path}") }));
                 self.judge(

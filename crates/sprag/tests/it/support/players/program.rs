@@ -56,7 +56,7 @@ impl Player for Program {
                 if told != Told::Nothing {
                     return told;
                 }
-                return self.ended(session, call, *well);
+                return self.ended(session, call, u8::from(!*well));
             }
             Step::Grow { path, lines } => {
                 let call = self.writing(path);
@@ -190,15 +190,14 @@ impl Program {
     }
 
     /// Codex does not say how a call went; its talk does, later.
-    fn ended(&self, session: &str, mut call: Value, well: bool) -> Told {
-        let code = u8::from(!well);
+    fn ended(&self, session: &str, mut call: Value, code: u8) -> Told {
         if self.client == "codex" {
             let output = format!("Process exited with code {code}\nOutput:\n");
             let answer =
                 json!({"type": "function_call_output", "call_id": call["tool_use_id"], "output": output});
             self.sandbox.write("../talk.jsonl", &format!("{}\n", json!({"payload": answer})));
         }
-        if self.client == "codex" || well {
+        if self.client == "codex" || code == 0 {
             call["tool_response"] = json!("");
             return self.tell(session, "PostToolUse", call);
         }

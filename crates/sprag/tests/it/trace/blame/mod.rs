@@ -71,19 +71,23 @@ fn score(repository: &mut Repository, what: &str) -> Score {
             let may = who_may(repository, &lines, at);
             let names: Vec<Option<String>> = may.iter().map(|by| by.map(intent)).collect();
             match said {
-                Some(said) if names.iter().flatten().any(|name| name == said) => match is_long(lines[at]) {
-                    true => score.right += 1,
-                    false => score.braces += 1,
-                },
+                Some(said) if names.iter().flatten().any(|name| name == said) => {
+                    if is_long(lines[at]) {
+                        score.right += 1
+                    } else {
+                        score.braces += 1
+                    }
+                }
                 Some(said) => {
                     score.wrong += 1;
                     eprintln!("{what}: {path}:{}: {said} and not {names:?}: {told}", at + 1);
                     eprintln!("    {}", String::from_utf8_lossy(lines[at]).trim_end());
                 }
                 None if names.iter().all(|name| *name == names[0] && name.is_some()) => {
-                    match is_long(lines[at]) {
-                        true => score.lost += 1,
-                        false => score.lost_braces += 1,
+                    if is_long(lines[at]) {
+                        score.lost += 1
+                    } else {
+                        score.lost_braces += 1
                     }
                     if std::env::var_os("SPRAG_BLAME_TELL").is_some() {
                         let line = String::from_utf8_lossy(lines[at]);

@@ -91,9 +91,10 @@ impl Repository {
         }
         let done = self.sandbox.git(args);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        match done.status.success() {
-            true => Ok(text(&done.stdout).trim_end().to_owned()),
-            false => Err(text(&done.stdout) + &text(&done.stderr)),
+        if done.status.success() {
+            Ok(text(&done.stdout).trim_end().to_owned())
+        } else {
+            Err(text(&done.stdout) + &text(&done.stderr))
         }
     }
 
