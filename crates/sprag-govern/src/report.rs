@@ -7,8 +7,7 @@ use sprag_base::text::Text;
 use sprag_intent::DeclaredClass;
 use sprag_memory::answers::AnsweredQuestion;
 use sprag_memory::learning::{self, Submission, SubmissionError};
-use sprag_memory::records::Decider;
-use sprag_memory::records::SimilarLearning;
+use sprag_memory::records::{Decider, SimilarLearning};
 use sprag_memory::write_gate::SimilarResolution;
 
 /// What somebody told us through a command of ours.

@@ -1,7 +1,6 @@
 //! One daemon at a time. The lock is held for life and never removed, so two of them cannot hold two files of
 //! one name; and each reign has a number, by which those who were started in an earlier one are known.
 
-use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use sprag_base::result::Discard as _;
 use sprag_host::store::lock_within;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::{exec, processes};

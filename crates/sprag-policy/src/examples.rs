@@ -8,8 +8,7 @@ use sprag_shell::Script;
 use crate::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 use crate::pattern::location::KnownPaths;
 use crate::pattern::subject::{MatchLevel, Subject};
-use crate::rule::Strictness;
-use crate::rule::{BadRule, Decision, OnDoubt, Rule};
+use crate::rule::{BadRule, Decision, OnDoubt, Rule, Strictness};
 use crate::rule_set::{RuleDecision, RuleSet, rule_outcome};
 
 /// An example that shows a rule to be wrong.

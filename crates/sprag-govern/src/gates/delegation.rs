@@ -116,8 +116,7 @@ insist_at = 5
 
     /// The role is looked for once: at the start, or at whatever event is the first.
     fn ask(&self, ask: &Ask<'_, Settings>, _shared: &SharedFacts) -> Option<Question> {
-        let starts =
-            matches!(ask.input.event, Event::SessionStarted { .. }) || ask.session.started.is_none();
+        let starts = matches!(ask.input.event, Event::SessionStarted { .. }) || ask.session.started.is_none();
         (starts && ask.settings.mode != DelegationMode::Off).then_some(Question)
     }
 
@@ -366,10 +365,7 @@ mod tests {
             .collect();
         assert_eq!(notes, [false, false, true, false]);
         for second in [5, 300, 600] {
-            assert!(matches!(
-                step(&mut state, &input(write("/w/a"), second), &None, &policy),
-                Vote::Hold(_)
-            ));
+            assert!(matches!(step(&mut state, &input(write("/w/a"), second), &None, &policy), Vote::Hold(_)));
         }
         // The window has passed for the first of them.
         assert_eq!(step(&mut state, &input(write("/w/a"), 601), &None, &policy), Vote::Pass);

@@ -272,8 +272,7 @@ mod tests {
         fn told(&mut self, event: Event) -> Vote {
             let at = Timestamp::from_millis(0).plus_seconds(self.seconds);
             let input = Input::new(at, SessionId::new("s"), event).within("/w");
-            let mut fixture =
-                StepFixture { answer: Some(self.patterns.clone()), ..StepFixture::default() };
+            let mut fixture = StepFixture { answer: Some(self.patterns.clone()), ..StepFixture::default() };
             let vote = fixture.step(&mut self.gate, &input);
             self.logged.extend(fixture.effects);
             vote

@@ -11,8 +11,8 @@ use sprag_base::text::{Text, quoted};
 use crate::event::Event;
 use crate::facts::{ConflictMarker, SharedFacts, SharedNeeds};
 use crate::gates::{Ask, Gate, GateCx};
-use crate::obligation::{Duty, Obligation, OpenDebt};
 use crate::obligation::records::DebtRecord;
+use crate::obligation::{Duty, Obligation, OpenDebt};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 

@@ -11,10 +11,10 @@ use sprag_base::text::{Text, quoted};
 use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect};
 use sprag_shell::{Carrier, Command, Script, Word, WorkingDir};
 
-use crate::gates::records::{DamagedFiles, GateRecord};
 use crate::event::{Event, EventKind, Input};
 use crate::facts::{ProtectedDamage, SharedFacts, WriteEffect, WrittenPath};
 use crate::gates::before::Before;
+use crate::gates::records::{DamagedFiles, GateRecord};
 use crate::gates::{Ask, Gate, GateCx, OnFault};
 use crate::reason::Reason;
 use crate::verdict::Vote;
@@ -182,7 +182,8 @@ fn another_reviewer(path: &str) -> Reason {
 /// where it writes it.
 fn defines_reviewer<'a>(call: &ToolCall, input: &Input, known: &'a Answer) -> Option<&'a str> {
     let is_agent = |written: &&WrittenPath| {
-        let is_within = |path: &String| known.agents.iter().any(|dir| is_below(path, dir, CaseFolding::Folded));
+        let is_within =
+            |path: &String| known.agents.iter().any(|dir| is_below(path, dir, CaseFolding::Folded));
         written.paths.iter().any(|path| is_within(path) || path.to_ascii_lowercase().contains(AGENTS))
     };
     let mut agents = known.written.iter().filter(is_agent).peekable();
@@ -238,7 +239,9 @@ fn touches(call: &ToolCall, input: &Input, known: &Answer) -> Option<String> {
     }
     // What such a call does is not known, so what it names has to do.
     let words = call.words();
-    let is_ours = |word: &&&str| known.ours.iter().any(|place| is_below(&absolute(&input.cwd, word), place, CaseFolding::Folded));
+    let is_ours = |word: &&&str| {
+        known.ours.iter().any(|place| is_below(&absolute(&input.cwd, word), place, CaseFolding::Folded))
+    };
     words.iter().find(is_ours).map(|word| (*word).to_owned())
 }
 
@@ -287,7 +290,8 @@ const TELLING: &[&str] = &[".sprag", "hooks", "settings.json", "settings.local.j
 /// What a command reaches for in other ways than writing it: our records with a program that may lock
 /// or change them, guarded files with one that links them, a path that is known only in part.
 fn reaches(script: &Script, input: &Input, known: &Answer) -> Option<String> {
-    let within = |places: &[String], path: &str| places.iter().any(|place| is_below(path, place, CaseFolding::Folded));
+    let within =
+        |places: &[String], path: &str| places.iter().any(|place| is_below(path, place, CaseFolding::Folded));
     for command in &script.commands {
         let cwd = match &command.cwd {
             WorkingDir::At(dir) => absolute(&input.cwd, dir),
@@ -345,7 +349,8 @@ fn may_be(path: &str, place: &str) -> bool {
 }
 
 fn hits(written: &WrittenPath, place: &str) -> bool {
-    let removes = |path: &str| written.how == WriteEffect::Removed && is_below(place, path, CaseFolding::Folded);
+    let removes =
+        |path: &str| written.how == WriteEffect::Removed && is_below(place, path, CaseFolding::Folded);
     written.paths.iter().any(|path| is_below(path, place, CaseFolding::Folded) || removes(path))
 }
 

@@ -1,9 +1,9 @@
 //! What is seen of an agent while it works: what it prints, and the talk its client writes down, read as they come and
 //! kept where others can look.
 
-use sprag_base::result::Discard as _;
 use std::time::{Duration, Instant};
 
+use sprag_base::result::Discard as _;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env;
 use sprag_plan::agent::activity::{AgentActivity, AgentTrouble, BudgetSpent};

@@ -1,7 +1,6 @@
 //! What an agent prints. All of it is read, whatever becomes of the disk, since an agent must never wait for
 //! us; the last of it is kept.
 
-use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -9,6 +8,7 @@ use std::process::{Child, ChildStderr, ChildStdout};
 
 use rustix::event::{PollFd, PollFlags};
 
+use sprag_base::result::Discard as _;
 use sprag_host::sys::disk;
 
 use crate::session_dir::SessionDir;

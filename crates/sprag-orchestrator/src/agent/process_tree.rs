@@ -1,11 +1,11 @@
 //! An agent and all it started. Whatever loses its parent on the way becomes the supervisor's child, so nobody
 //! slips out; what a dead supervisor could not end any more is found by the name of the session.
 
-use sprag_base::result::Discard as _;
 use std::io;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process_group, wait, waitpid};
 
+use sprag_base::result::Discard as _;
 use sprag_host::sys::processes;
 use sprag_plan::agent::exit::ExitStatus;
 

@@ -1,11 +1,11 @@
 //! The talk that a client writes down by itself, followed as it grows. Clients say things there that they do not print;
 //! in a terminal they print nothing for us at all.
 
-use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use sprag_base::result::Discard as _;
 use sprag_host::sys::disk;
 
 use crate::session_dir::limits::TranscriptDir;

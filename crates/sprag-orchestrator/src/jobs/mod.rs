@@ -177,7 +177,7 @@ impl Job {
                 self.nudge(stage, session, text.as_str(), *topic, disk)?
             }
             StageStep::Salvage => self.salvage(stage, disk)?,
-            StageStep::Discard { number } => self.discard(stage, *number)?,
+            StageStep::Discard { number } => self.discard_worktree(stage, *number)?,
             StageStep::RemoveWorktree => self.remove_worktree(stage, disk)?,
         })
     }
@@ -228,7 +228,7 @@ impl Job {
     }
 
     /// What is in a worktree and on its branch is kept under a name before both go.
-    fn discard(&self, stage: &StageId, number: u32) -> Result<EffectOutcome, JobError> {
+    fn discard_worktree(&self, stage: &StageId, number: u32) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         let path = self.ground.worktree(stage);
         let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());

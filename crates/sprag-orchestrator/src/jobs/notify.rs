@@ -1,10 +1,10 @@
 //! Telling somebody something: an agent at work through its hooks, a person through a program of theirs.
 
-use sprag_base::result::Discard as _;
 use std::ffi::OsStr;
 use std::io;
 use std::time::Duration;
 
+use sprag_base::result::Discard as _;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env::Env;
 use sprag_host::sys::exec::{self, ProcessEnd, ProcessSpec};

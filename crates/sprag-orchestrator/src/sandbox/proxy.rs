@@ -1,7 +1,6 @@
 //! The go-between of an agent that may talk to some hosts only. It knows names, not contents: what goes through it stays
 //! as encrypted as it was. It lives in the supervisor and ends with it.
 
-use sprag_base::result::Discard as _;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, ToSocketAddrs as _};
@@ -10,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use sprag_base::result::Discard as _;
 use sprag_plan::sandbox::is_among;
 
 /// Connections at once.

@@ -1,13 +1,13 @@
 //! Commands of a plan behind walls. A check and a `setup` run what an agent wrote, so what they reach is what the agent
 //! reached, and of git and of runs less. Where walls are wanted and cannot be raised, nothing is run.
 
-use sprag_base::result::Discard as _;
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use sprag_base::result::Discard as _;
 use sprag_host::checks;
 use sprag_host::sys::disk::Disk;
 use sprag_host::sys::env::Env;

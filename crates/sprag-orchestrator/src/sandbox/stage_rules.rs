@@ -1,10 +1,10 @@
 //! The walls of a stage's agent, with the paths of this machine put in: what has to be there is made, and what leads
 //! elsewhere by a link is refused.
 
-use sprag_base::result::Discard as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use sprag_base::result::Discard as _;
 use sprag_host::store::journal;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env::Env;

@@ -2,7 +2,6 @@
 //! not there, so a daemon that comes back finds out what was going on by looking.
 
 pub mod limits;
-use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd as _;
@@ -14,6 +13,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use sprag_base::result::Discard as _;
 use sprag_govern::session_facts::Process;
 use sprag_host::store::lock_within;
 use sprag_host::sys::disk::{self, Disk};

@@ -4,12 +4,12 @@
 mod caches;
 mod ports;
 
-use sprag_base::result::Discard as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
+use sprag_base::result::Discard as _;
 use sprag_host::git::refs::GitError;
 use sprag_host::git::worktrees;
 use sprag_host::sys::disk::{self, Disk};

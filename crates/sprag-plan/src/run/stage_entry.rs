@@ -77,7 +77,7 @@ impl Worktree {
         matches!(self, Worktree::Left { .. }) || self.base().is_none()
     }
 
-    pub(super) fn discard(&mut self) {
+    pub(super) fn start_discard(&mut self) {
         if let Some(base) = self.base().cloned() {
             *self = Worktree::Discarding { base: Some(base) };
         }
@@ -198,7 +198,7 @@ impl StageEntry {
         match event {
             StageEvent::Command { command: StageCommand::Reset, .. } => {
                 self.results = StageResults::default();
-                self.worktree.discard();
+                self.worktree.start_discard();
                 self.hold = Hold::No;
             }
             StageEvent::Approved { .. }

@@ -11,6 +11,7 @@ use super::{
 
 /// The result of an event for a stage.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "the caller takes a transition apart at once and stores none")]
 pub enum Transition {
     To(S),
     /// The event means nothing here.

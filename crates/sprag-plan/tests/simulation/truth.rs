@@ -233,11 +233,8 @@ impl Truth {
             Effect::Stage { stage, step: StageStep::Spawn } => {
                 assert!(!self.sessions.contains_key(key), "`{key:?}` is started twice");
                 assert_eq!(self.alive_of(stage), 0, "two agents in the worktree of `{}`", stage.as_str());
-                assert!(
-                    self.trees.contains_key(stage),
-                    "an agent of `{}` without a worktree",
-                    stage.as_str()
-                );
+                let has_tree = self.trees.contains_key(stage);
+                assert!(has_tree, "an agent of `{}` without a worktree", stage.as_str());
                 if chance.once_in(100) {
                     return EffectOutcome::Failed { failure: StageFailure::Sandbox, why: Text::new("no") };
                 }
@@ -512,10 +509,8 @@ impl Truth {
             let has_owed = run.owed(stage).is_none_or(|owed| self.has(commit, owed));
             assert!(has_owed, "`{}` lands without what others put on the target", stage.as_str());
         }
-        assert!(
-            self.history.iter().all(|commit| self.tested.contains(commit)),
-            "all of the trunk was tested"
-        );
+        let is_tested = self.history.iter().all(|commit| self.tested.contains(commit));
+        assert!(is_tested, "all of the trunk was tested");
         assert!(merged.iter().all(|commit| self.history.contains(commit)), "what is merged is on the trunk");
     }
 }

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pattern::{Pattern, PatternAccess};
 use crate::prefilter::{READS, TOOLS, WRITES, command_keys};
-use crate::rule::Strictness;
-use crate::rule::{Decision, LoadedRule};
+use crate::rule::{Decision, LoadedRule, Strictness};
 use crate::rule_set::RuleSet;
 
 /// Some rules, or all of them, as they are kept.

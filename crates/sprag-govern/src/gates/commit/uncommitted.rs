@@ -7,8 +7,8 @@ use sprag_base::text::{Text, one_line, quoted, shell_word};
 
 use super::{CommitGate, NAMED, Settings, applies};
 use crate::gates::GateCx;
-use crate::obligation::{Duty, Obligation};
 use crate::obligation::records::DebtRecord;
+use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::session_facts::SessionFacts;
 use crate::verdict::Vote;
@@ -39,7 +39,9 @@ impl CommitGate {
         cx.debts(DebtRecord::Met, met);
         *self = match (files.is_empty(), stashed.is_empty()) {
             (true, true) => CommitGate::Clean,
-            (false, true) => CommitGate::Uncommitted { files: bounded(files), stash: cx.answer.stash.clone() },
+            (false, true) => {
+                CommitGate::Uncommitted { files: bounded(files), stash: cx.answer.stash.clone() }
+            }
             // What was the newest stash before it stays known: it is the newest again when the work is back.
             (_, false) => CommitGate::Stashed {
                 files: bounded(stashed.into_iter().chain(files).collect()),

@@ -191,11 +191,7 @@ impl Gate for CompletionGate {
 
 impl CompletionGate {
     /// Which checks to run for this event. `None`: it is no reason to run any.
-    pub(crate) fn plan(
-        &self,
-        ask: &Ask<'_, Settings>,
-        changes: Option<&SessionChanges>,
-    ) -> Option<CheckRun> {
+    pub(crate) fn plan(&self, ask: &Ask<'_, Settings>, changes: Option<&SessionChanges>) -> Option<CheckRun> {
         Some(match self.occasion(ask.session, ask.input, ask.settings)? {
             CheckOccasion::ToolFailure => CheckRun { profile: Profile::Quick, budget_seconds: ALARM_SECONDS },
             CheckOccasion::Claim => {

@@ -8,10 +8,10 @@ use sprag_memory::lesson;
 use sprag_memory::records::MemoryRecord;
 
 use super::{Answer, BuiltIn, CheckOccasion, CheckState, CompletionGate, Failing, Unmet};
-use crate::gates::records::{GateRecord, VerifiedCheck, VerifiedChecks};
 use crate::gates::GateCx;
-use crate::obligation::{Debt, Duty};
+use crate::gates::records::{GateRecord, VerifiedCheck, VerifiedChecks};
 use crate::obligation::records::DebtRecord;
+use crate::obligation::{Debt, Duty};
 use crate::verdict::Vote;
 
 /// Failures a session remembers by name.

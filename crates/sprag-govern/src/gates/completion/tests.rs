@@ -7,12 +7,12 @@ use sprag_check::{CheckRan, CompletionCheck, Results};
 use sprag_policy::call::{InputCompleteness as All, ToolRow};
 
 use super::*;
-use crate::gates::records::GateEffect;
 use crate::decide;
 use crate::event::StopRequest;
 use crate::facts::TodoMark;
 use crate::gates::fixture::StepFixture;
 use crate::gates::integrity::{self, Conflicts};
+use crate::gates::records::GateEffect;
 use crate::gates::{Answers, RecordEffect as Logged};
 use crate::obligation::Debts;
 use crate::session::Session;

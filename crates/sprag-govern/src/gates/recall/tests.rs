@@ -4,9 +4,9 @@ use sprag_memory::recall::{LearningChange, Recalled};
 
 use super::*;
 use crate::event::Input;
-use crate::gates::records::GateEffect;
 use crate::gates::RecordEffect;
 use crate::gates::fixture::StepFixture;
+use crate::gates::records::GateEffect;
 
 const ID: &str = "0193ab12-3c4d-7abc-8def-0123456789ab";
 

@@ -19,9 +19,9 @@ use sprag_memory::records::{Decider, MemoryRecord, WorkOutcome};
 use sprag_memory::write_gate::plausibility;
 use sprag_policy::call::{ToolCall, ToolOutcome};
 
-use crate::gates::records::{GateRecord, LastWords};
 use crate::event::{Actor, Event, Input, PromptAuthor, StopRequest};
 use crate::facts::{SharedFacts, SharedNeeds, Size};
+use crate::gates::records::{GateRecord, LastWords};
 use crate::gates::{Ask, Gate, GateCx, is_zero};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;

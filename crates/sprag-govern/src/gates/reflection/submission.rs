@@ -26,10 +26,10 @@ use crate::gates::GateCx;
 use crate::obligation::Duty;
 use crate::obligation::records::DebtRecord;
 use crate::reason::Reason;
-use crate::trackers::Ticket;
 use crate::report::{
     KeptLearning, Reflected, RejectedItem, RepeatedCandidate, ReportOutcome, ReportedSubmission,
 };
+use crate::trackers::Ticket;
 use crate::verdict::Vote;
 
 /// Contents remembered as accepted; a session that learned more may store one of them twice.
@@ -342,11 +342,8 @@ impl Sieved {
     ) {
         self.count(stage);
         self.told.push(format!("candidate {index}: {reason}"));
-        let item = RejectedItem {
-            index: number(index),
-            stage: Text::from(stage.name()),
-            reason: reason.clone(),
-        };
+        let item =
+            RejectedItem { index: number(index), stage: Text::from(stage.name()), reason: reason.clone() };
         self.reflected.rejected.push(item);
         let rejection = Rejection {
             summary: candidate.summary.clone(),

@@ -4,8 +4,8 @@ use sprag_base::digest::Digest;
 use sprag_base::redact;
 use sprag_base::text::Text;
 
-use crate::gates::records::{DecidedReview, GateRecord, ReviewCause};
 use crate::gates::GateCx;
+use crate::gates::records::{DecidedReview, GateRecord, ReviewCause};
 use crate::gates::review::case::{
     self, Approval, ApprovalUse, AttemptOutcome, ReviewCase, ReviewFinding, ReviewerIdentity,
 };

@@ -25,9 +25,9 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_policy::call::{ToolCall, ToolEffect};
 
-use crate::gates::records::{GateRecord, ReviewAttemptRecord};
 use crate::event::{Actor, Event, Input, PromptAuthor, SessionPurpose};
 use crate::facts::{SharedFacts, SharedNeeds};
+use crate::gates::records::{GateRecord, ReviewAttemptRecord};
 use crate::gates::{Ask, Gate, GateCx};
 use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;

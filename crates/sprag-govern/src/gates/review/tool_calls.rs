@@ -4,8 +4,8 @@ use sprag_policy::call::ToolCall;
 use sprag_policy::{Decision, RuleConcern, RuleFilter, RuleVerdict};
 use sprag_shell::{Script, Word};
 
-use crate::gates::records::{GateRecord, UsedApproval};
 use crate::event::{Actor, Event, Input};
+use crate::gates::records::{GateRecord, UsedApproval};
 use crate::gates::review::case::{AttemptOutcome, GatedCall, PERMIT_SECONDS, Permit, ReviewTrigger};
 use crate::gates::review::settings::ApprovalScope;
 use crate::gates::review::template::{self, Values};

@@ -15,9 +15,9 @@ use sprag_base::settings::SettingSection;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_intent::records::FinishedIntent;
-use sprag_intent::{IntentRecord, 
-    DeclaredClass, Holder, Intent, IntentFiles, IntentSet, IntentSharing, IntentStatus, ScopeFacts,
-    SelectedIntent,
+use sprag_intent::{
+    DeclaredClass, Holder, Intent, IntentFiles, IntentRecord, IntentSet, IntentSharing, IntentStatus,
+    ScopeFacts, SelectedIntent,
 };
 use sprag_policy::call::{ToolCall, ToolEffect};
 

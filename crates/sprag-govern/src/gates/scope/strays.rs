@@ -15,8 +15,8 @@ use super::{ScopeGate, check};
 use crate::approval::digest_of;
 use crate::event::{Event, Input};
 use crate::gates::GateCx;
-use crate::obligation::{Duty, Obligation};
 use crate::obligation::records::DebtRecord;
+use crate::obligation::{Duty, Obligation};
 use crate::reason::Reason;
 use crate::verdict::Vote;
 

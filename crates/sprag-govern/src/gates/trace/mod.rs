@@ -136,12 +136,13 @@ fn declared_refactor(about: &SessionFacts) -> Option<&SelectedIntent> {
 
 /// Right after a write it is only said: the whole of it may still be one.
 fn note(cx: &GateCx<'_, TraceGate>) -> Vote {
-    let seen = cx.answer.iter().flat_map(|changed| &changed.traces).filter_map(ChangeRecord::change).find_map(|trace| {
-        match (&trace.source, &trace.verdict) {
-            (ChangeSource::Call { .. }, RecordedClassification::Changed { witness }) => Some(witness),
-            _ => None,
-        }
-    });
+    let seen =
+        cx.answer.iter().flat_map(|changed| &changed.traces).filter_map(ChangeRecord::change).find_map(
+            |trace| match (&trace.source, &trace.verdict) {
+                (ChangeSource::Call { .. }, RecordedClassification::Changed { witness }) => Some(witness),
+                _ => None,
+            },
+        );
     match (seen, declared_refactor(cx.session)) {
         (Some(witness), Some(_)) if cx.settings.class_mismatch != Mismatch::Off => {
             Vote::Note(Text::new(format!("class_mismatch: {}", describe_witness(witness))))

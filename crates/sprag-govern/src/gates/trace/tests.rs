@@ -120,10 +120,7 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
     assert_eq!(owed.reason.code.as_str(), "class_mismatch");
     assert!(owed.reason.why.as_str().contains("`a.rs:3`: `x + 1` became `x - 1`"), "{}", owed.reason.why);
     // Nothing was looked at since, and it is still so.
-    assert!(matches!(
-        step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &None).0,
-        Vote::Owe(_)
-    ));
+    assert!(matches!(step(&mut gate, &about(DeclaredClass::Refactor), &stop(), &None).0, Vote::Owe(_)));
     assert_eq!(step(&mut gate, &about(DeclaredClass::Evolution), &stop(), &None).0, Vote::Pass);
     for other in [
         RecordedClassification::unproven("ambiguous"),
@@ -136,7 +133,8 @@ fn a_refactoring_that_changes_behaviour_holds_the_stop_until_it_is_declared() {
 #[test]
 fn right_after_a_write_it_is_only_noted() {
     let call = ChangeSource::Call { tool: Text::from("Edit"), id: None };
-    let traces = vec![ChangeRecord::Seen(trace(call, RecordedClassification::Changed { witness: witness() }))];
+    let traces =
+        vec![ChangeRecord::Seen(trace(call, RecordedClassification::Changed { witness: witness() }))];
     let facts = Some(TraceFindings { traces, ..TraceFindings::default() });
     let input = finished("Edit", json!({"file_path": "a"}));
     let (vote, _) = step(&mut TraceGate::default(), &about(DeclaredClass::Refactor), &input, &facts);

@@ -91,7 +91,9 @@ fn the_way_to_a_commit_can_be_pasted() {
         let sandbox = owing();
         sandbox.write("b1.txt", "the user's\n");
         sandbox.bash("s", "make");
-        paths.iter().for_each(|path| drop(sandbox.write(path, "x\n")));
+        for path in &paths {
+            sandbox.write(path, "x\n");
+        }
         let told = stop(&sandbox);
         assert!(told.contains("is in no commit"), "{told}");
         git(&sandbox, next(&told));
@@ -110,7 +112,9 @@ fn what_cannot_be_named_in_a_command_is_listed_first() {
     for paths in [&["1", "2", "3", "4", "5", "6"][..], &["a\nb"], &long] {
         let sandbox = owing();
         sandbox.bash("s", "make");
-        paths.iter().for_each(|path| drop(sandbox.write(path, "x\n")));
+        for path in &paths {
+            sandbox.write(path, "x\n");
+        }
         let told = stop(&sandbox);
         assert_eq!(next(&told), "git status --short", "{told}");
     }

@@ -253,7 +253,9 @@ fn changes<P: Projection>(before: &[Record], record: &Record) -> bool {
         return false;
     }
     let mut state = P::default();
-    before.iter().for_each(|record| state.apply(record));
+    for record in before {
+        state.apply(record);
+    }
     let old = serde_json::to_value(&state).unwrap();
     state.apply(record);
     serde_json::to_value(&state).unwrap() != old

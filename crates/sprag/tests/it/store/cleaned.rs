@@ -137,7 +137,9 @@ fn nothing_goes_that_somebody_may_want_and_each_is_saved_by_the_command_that_is_
         desk.git(&format!("update-ref refs/{name} {unmerged}"));
     }
     desk.git("worktree remove --force .worktrees/made");
-    ["done", "dirty", "loose"].iter().for_each(|name| old(&trees.join(name)));
+    for name in ["done", "dirty", "loose"] {
+        old(&trees.join(name));
+    }
     let told = desk.sandbox.json(&["clean", "--json"])["runs"].clone();
     let removed: Vec<&str> =
         told["removed"].as_array().unwrap().iter().map(|row| row["of"].as_str().unwrap()).collect();

@@ -59,7 +59,9 @@ fn whoever_swaps_the_repository_runs_nothing_outside() {
                 &["stage", "reset", "a"],
                 &["resume", "p", "--foreground"],
             ];
-            words.iter().for_each(|word| drop(desk.sandbox.run(word)));
+            for word in words {
+                desk.sandbox.run(word);
+            }
             let entries = std::fs::read_dir(&desk.sandbox.home).unwrap().flatten();
             let evil: Vec<_> = entries
                 .map(|entry| entry.file_name().to_string_lossy().into_owned())
