@@ -287,7 +287,7 @@ impl Decider {
 /// crate above this one; a member that a record does not have is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(crate) struct SessionStep {
+pub(crate) struct JournalStep {
     pub(crate) tool: Option<Text<64>>,
     pub(crate) input: String,
     pub(crate) error: String,
@@ -299,8 +299,8 @@ pub(crate) struct SessionStep {
     pub(crate) verdict: Text<16>,
 }
 
-impl SessionStep {
-    pub(crate) fn read(record: &Record) -> SessionStep {
-        SessionStep::deserialize(&record.body).unwrap_or_default()
+impl JournalStep {
+    pub(crate) fn read(record: &Record) -> JournalStep {
+        JournalStep::deserialize(&record.body).unwrap_or_default()
     }
 }

@@ -4,11 +4,11 @@
 use sprag_base::record::Record;
 use sprag_base::record_kinds::TypedRecord as _;
 
-use crate::records::{MemoryRecord, SessionStep};
+use crate::records::{JournalStep, MemoryRecord};
 
 /// From 0 to 1.
 pub fn importance(record: &Record) -> f32 {
-    let step = SessionStep::read(record);
+    let step = JournalStep::read(record);
     let tries = match MemoryRecord::read(record) {
         Some(MemoryRecord::Episode(episode)) => episode.tries,
         _ => 0,

@@ -13,7 +13,7 @@ use sprag_base::text::{Text, one_line};
 use sprag_base::time::Timestamp;
 
 pub use crate::lifecycle::importance::importance;
-use crate::records::{MemoryRecord, SessionStep};
+use crate::records::{JournalStep, MemoryRecord};
 
 /// Days in which nothing is touched.
 pub const HOT_DAYS: i64 = 7;
@@ -98,7 +98,7 @@ impl TierSummary {
             self.sessions.push(session.clone());
         }
         if record.kind == "tool.finished" {
-            let step = SessionStep::read(record);
+            let step = JournalStep::read(record);
             let tool = step.tool.unwrap_or_else(|| Text::from("?"));
             let (calls, failures) = self.tools.entry(tool).or_default();
             *calls += 1;
@@ -166,7 +166,7 @@ fn describe_record(record: &Record) -> String {
     if let Some(MemoryRecord::Episode(episode)) = MemoryRecord::read(record) {
         return format!("{}: {} -> {}", episode.command, episode.error, episode.fix);
     }
-    let step = SessionStep::read(record);
+    let step = JournalStep::read(record);
     match record.kind.as_str() {
         "observed" => step.note,
         "prompted" => step.text,

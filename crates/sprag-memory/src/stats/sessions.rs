@@ -6,7 +6,7 @@ use sprag_base::record::Record;
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 
-use crate::records::SessionStep;
+use crate::records::JournalStep;
 
 /// One session, as far as its records tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl SessionTotals {
         match record.kind.as_str() {
             "learning.surfaced" => self.is_informed = true,
             "tool.finished" => {
-                let step = SessionStep::read(record);
+                let step = JournalStep::read(record);
                 let tool = step.tool.unwrap_or_default();
                 self.calls += 1;
                 self.retries += u32::from(self.failed.as_ref() == Some(&tool));
@@ -67,13 +67,13 @@ impl SessionTotals {
                 self.failed = has_failed.then_some(tool);
             }
             "prompted" => {
-                let step = SessionStep::read(record);
+                let step = JournalStep::read(record);
                 if step.author.as_str() == "user" {
                     self.corrections += u32::from(self.prompts > 0 && is_correction(&step.text));
                     self.prompts += 1;
                 }
             }
-            "verified" => self.passed = Some(SessionStep::read(record).status.as_str() == "passed"),
+            "verified" => self.passed = Some(JournalStep::read(record).status.as_str() == "passed"),
             "debt.opened" => self.debts += 1,
             _ => {}
         }

@@ -91,7 +91,7 @@ fn the_way_to_a_commit_can_be_pasted() {
         let sandbox = owing();
         sandbox.write("b1.txt", "the user's\n");
         sandbox.bash("s", "make");
-        for path in &paths {
+        for path in paths {
             sandbox.write(path, "x\n");
         }
         let told = stop(&sandbox);
@@ -112,7 +112,7 @@ fn what_cannot_be_named_in_a_command_is_listed_first() {
     for paths in [&["1", "2", "3", "4", "5", "6"][..], &["a\nb"], &long] {
         let sandbox = owing();
         sandbox.bash("s", "make");
-        for path in &paths {
+        for path in paths {
             sandbox.write(path, "x\n");
         }
         let told = stop(&sandbox);
