@@ -1,14 +1,14 @@
 //! Finds a command that was added before. Loops and calls walk the same commands again and again, and a
 //! search through the list would take quadratic time.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::Command;
 
 #[derive(Default)]
 pub(super) struct CommandIndex {
-    places: HashMap<u64, Vec<usize>>,
+    places: BTreeMap<u64, Vec<usize>>,
     /// Commands of the list that are in the index.
     indexed: usize,
 }

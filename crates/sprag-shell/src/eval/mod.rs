@@ -77,7 +77,7 @@ pub(crate) struct Evaluator {
     pub(super) level: usize,
     steps: usize,
     max_steps: usize,
-    /// Function bodies and texts that were walked at least once.
+    /// Function bodies and texts that were walked since half of the steps were spent.
     walked: BTreeSet<u64>,
     command_index: CommandIndex,
     /// How many branches and loops deep, since the output at hand was opened.
@@ -162,11 +162,14 @@ impl Evaluator {
         is_thrifty
     }
 
-    /// Reports whether code may be walked: always for the first time, later while there are steps.
+    /// Reports whether code may be walked: always while there are steps, and once more after that.
     pub(super) fn may_walk(&mut self, code: &str) -> bool {
+        if !self.is_thrifty() {
+            return true;
+        }
         let mut hasher = DefaultHasher::new();
         code.hash(&mut hasher);
-        if self.walked.insert(hasher.finish()) || !self.is_thrifty() {
+        if self.walked.insert(hasher.finish()) {
             return true;
         }
         self.state.forget();
