@@ -152,8 +152,8 @@ impl Evaluator {
         false
     }
 
-    /// Reports whether half of the steps are spent. From then on everything is walked once more at most, with
-    /// unknown values, so that the other half reaches every command.
+    /// Reports whether half of the steps are spent. From then on the evaluator walks each text at most once,
+    /// with unknown values, so that the other half reaches every command.
     pub(super) fn is_thrifty(&mut self) -> bool {
         let is_thrifty = self.steps > self.max_steps / 2;
         if is_thrifty {
@@ -162,7 +162,8 @@ impl Evaluator {
         is_thrifty
     }
 
-    /// Reports whether code may be walked: always while there are steps, and once more after that.
+    /// Reports whether the evaluator may walk this code. In the second half of the steps the answer is yes
+    /// only once for each text.
     pub(super) fn may_walk(&mut self, code: &str) -> bool {
         if !self.is_thrifty() {
             return true;
@@ -200,7 +201,7 @@ impl Evaluator {
         }
     }
 
-    /// A copy of the state, counted as the work it is.
+    /// Returns a copy of the state, and counts the work.
     pub(super) fn fork(&mut self) -> ShellState {
         let state = &self.state;
         self.steps += (state.variables.len() + state.functions.len() + state.aliases.len()) / 16;
