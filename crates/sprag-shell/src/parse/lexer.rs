@@ -43,7 +43,7 @@ pub(super) struct Lexer<'t> {
 /// Heredocs that wait for a line break outside a process substitution.
 pub(super) struct OuterHeredocs(Vec<PendingHeredoc>);
 
-/// What becomes of the tabs in front of the lines of a heredoc.
+/// The treatment of tabs in front of the lines of a heredoc.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeredocTabs {
     Kept,

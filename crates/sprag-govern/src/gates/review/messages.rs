@@ -81,7 +81,7 @@ pub(crate) fn under_way(seat: &ReviewerSeat) -> Reason {
     )
 }
 
-/// What is told at first.
+/// Returns the reason with all issues, for the first hold.
 pub(crate) fn issues_in_full(finding: &ReviewFinding, agent: &str, session: &SessionId) -> Reason {
     if finding.message.is_empty() {
         return issues(finding.summary.as_str(), agent, session);
@@ -95,7 +95,7 @@ pub(crate) fn issues_in_full(finding: &ReviewFinding, agent: &str, session: &Ses
     issues(&told, agent, session)
 }
 
-/// What is told from then on.
+/// Returns the reason in short, for every later hold.
 pub(crate) fn issues_in_short(finding: &ReviewFinding, agent: &str, session: &SessionId) -> Reason {
     issues(&one_line(finding.summary.as_str()), agent, session)
 }
