@@ -4,6 +4,7 @@
 //! Total and bounded in work: any text is answered, and what goes beyond the bounds is a doubt.
 
 mod carriers;
+mod continuations;
 mod eval;
 mod expand;
 mod languages;
@@ -27,10 +28,54 @@ pub struct ShellStart {
 }
 
 impl Script {
-    /// Reads any text; what cannot be known or goes beyond the bounds of work is told as doubts.
+    /// Reads any text. Everything unknown or beyond the bounds of work becomes a doubt.
     pub fn parse(text: &str, start: &ShellStart) -> Script {
-        eval::Evaluator::new(start).walk(text).script
+        let mut script = eval::Evaluator::new(start).walk(text).script;
+        if let Some(joined) = continuations::join(text) {
+            script.absorb(eval::Evaluator::new(start).walk(&joined).script, text.len());
+        }
+        script
     }
+
+    /// Adds the findings of another reading of the same text. Its places are not those of the text.
+    fn absorb(&mut self, other: Script, length: usize) {
+        let places: Vec<usize> =
+            other.commands.into_iter().map(|command| self.place(command, length)).collect();
+        let placed = |command: Option<usize>| command.map(|at| places[at]);
+        for wrapper in other.wrappers {
+            if !self.wrappers.iter().any(|known| is_same(known, &wrapper)) {
+                self.wrappers.push(Command { span: (0, length), ..wrapper });
+            }
+        }
+        for (known, found) in [(&mut self.writes, other.writes), (&mut self.reads, other.reads)] {
+            for path in found {
+                let path = PathUse { command: placed(path.command), ..path };
+                if !known.contains(&path) {
+                    known.push(path);
+                }
+            }
+        }
+        for doubt in other.doubts {
+            let doubt = Doubt { command: placed(doubt.command), ..doubt };
+            if !self.doubts.contains(&doubt) {
+                self.doubts.push(doubt);
+            }
+        }
+    }
+
+    /// Returns the place of a command among the known ones, where it is added if it is new.
+    fn place(&mut self, command: Command, length: usize) -> usize {
+        let known = self.commands.iter().position(|known| is_same(known, &command));
+        known.unwrap_or_else(|| {
+            self.commands.push(Command { span: (0, length), ..command });
+            self.commands.len() - 1
+        })
+    }
+}
+
+/// Reports whether two commands differ at most in their places.
+fn is_same(one: &Command, other: &Command) -> bool {
+    *one == Command { span: one.span, ..other.clone() }
 }
 
 /// A parsed command line.
@@ -156,6 +201,13 @@ pub struct Doubt {
     pub about: Text<120>,
     /// Index into `Script::commands`, if it belongs to one.
     pub command: Option<usize>,
+}
+
+impl Doubt {
+    /// Returns the doubt that stands for all that found no room.
+    fn too_many() -> Doubt {
+        Doubt { kind: DoubtKind::Limit, about: Text::new("too many doubts"), command: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

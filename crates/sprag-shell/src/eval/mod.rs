@@ -196,9 +196,13 @@ impl Evaluator {
         let shown: String =
             about.chars().take(130).map(|c| if unknown::is_hole(c) { '…' } else { c }).collect();
         let doubt = Doubt { kind, about: Text::new(sprag_base::text::one_line(&shown)), command };
-        if self.script.doubts.len() < DOUBTS && !self.script.doubts.contains(&doubt) {
-            self.script.doubts.push(doubt);
+        let doubts = &mut self.script.doubts;
+        if doubts.len() > DOUBTS || doubts.contains(&doubt) {
+            return;
         }
+        // A doubt that finds no room counts as well: nothing passes behind a list of harmless ones.
+        let has_room = doubts.len() < DOUBTS;
+        doubts.push(if has_room { doubt } else { Doubt::too_many() });
     }
 
     /// Returns a copy of the state, and counts the work.

@@ -6,7 +6,7 @@ pub(super) struct HeredocEnd<'t> {
     pub(super) has_tabs_removed: bool,
     /// A quoted delimiter: a backslash at the end of a line is data.
     pub(super) is_literal: bool,
-    /// Within a substitution the delimiter may be followed by the closing parenthesis.
+    /// Within a substitution a line that starts with the delimiter and closes a parenthesis ends it, too.
     pub(super) may_close: bool,
 }
 
@@ -42,9 +42,10 @@ pub(super) fn find_end(text: &[u8], at: usize, end: &HeredocEnd<'_>) -> HeredocP
         if line == end.delimiter {
             return HeredocPlaces { body, next: at };
         }
-        if end.may_close
-            && let Some(rest) = line.strip_prefix(end.delimiter)
-            && rest.starts_with(b")")
+        // The parenthesis behind the last line of a substitution is cut off already.
+        let is_last = next > text.len();
+        if let Some(rest) = line.strip_prefix(end.delimiter)
+            && (is_last || (end.may_close && rest.contains(&b')')))
         {
             return HeredocPlaces { body, next: (next - 1 - rest.len()).min(text.len()) };
         }
@@ -60,7 +61,17 @@ fn is_continued(line: &[u8]) -> bool {
     line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-/// A delimiter without its quotes, and whether it had any.
+/// Reports whether a backslash in double quotes escapes this byte.
+fn is_escaped_in_quotes(byte: Option<&u8>) -> bool {
+    byte.is_some_and(|byte| b"$`\"\\\n".contains(byte))
+}
+
+/// Reports whether a delimiter has a `$'..'` or `$".."`, which shells read differently.
+pub(super) fn has_dollar_quotes(word: &[u8]) -> bool {
+    word.windows(2).any(|pair| matches!(pair, b"$'" | b"$\""))
+}
+
+/// Returns a delimiter without its quotes, and whether it had any.
 pub(super) fn unquoted(word: &[u8]) -> (Vec<u8>, bool) {
     let mut plain = Vec::with_capacity(word.len());
     let mut quote = 0;
@@ -68,7 +79,7 @@ pub(super) fn unquoted(word: &[u8]) -> (Vec<u8>, bool) {
     while let Some(&byte) = word.get(at) {
         match byte {
             _ if quote != 0 && byte == quote => quote = 0,
-            b'\\' if quote != b'\'' => {
+            b'\\' if quote == 0 || (quote == b'"' && is_escaped_in_quotes(word.get(at + 1))) => {
                 at += 1;
                 plain.extend(word.get(at).filter(|byte| **byte != b'\n'));
             }

@@ -253,8 +253,11 @@ impl<'t> Lexer<'t> {
 
     /// Takes the delimiter of a heredoc; its body follows behind the next line break.
     pub(super) fn take_delimiter(&mut self, tabs: HeredocTabs) -> Result<usize, ParseFault> {
-        let word = self.word()?;
-        let (delimiter, is_literal) = heredoc::unquoted(word.of(self.text).as_bytes());
+        let word = self.word()?.of(self.text).as_bytes();
+        if heredoc::has_dollar_quotes(word) {
+            return Err(ParseFault::Syntax);
+        }
+        let (delimiter, is_literal) = heredoc::unquoted(word);
         let index = self.heredocs.len();
         let has_tabs_removed = tabs == HeredocTabs::Removed;
         self.heredocs.push(Heredoc { body: Span::default(), has_tabs_removed, is_literal });

@@ -15,11 +15,18 @@ pub(super) fn is_arithmetic_within(text: &[u8], at: usize, left: &mut usize) -> 
     }
     let mut depth = 1;
     let window = MAX_ARITHMETIC.min(*left);
-    for (offset, byte) in text[at + 1..].iter().enumerate().take(window) {
-        match byte {
-            b'(' => depth += 1,
-            b')' => depth -= 1,
-            _ => {}
+    let mut quote = None;
+    let mut bytes = text[at + 1..].iter().copied().enumerate().take(window);
+    while let Some((offset, byte)) = bytes.next() {
+        match (quote, byte) {
+            (Some(b'\''), b'\\') => {}
+            (_, b'\\') => drop(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'(') => depth += 1,
+            (None, b')') => depth -= 1,
+            (None, _) => {}
         }
         if depth == 0 {
             *left -= offset;

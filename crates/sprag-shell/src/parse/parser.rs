@@ -127,8 +127,10 @@ impl Parser<'_> {
         let mut is_prefixed = false;
         loop {
             if self.takes_keyword("time") {
-                self.lexer.skip_blanks();
-                self.takes_keyword("-p");
+                for option in ["-p", "--"] {
+                    self.lexer.skip_blanks();
+                    self.takes_keyword(option);
+                }
             } else if !self.takes_keyword("!") {
                 break;
             }

@@ -4,6 +4,7 @@ mod arithmetic;
 mod bounds;
 mod carriers;
 mod forms;
+mod hidden;
 mod laws;
 mod words;
 
