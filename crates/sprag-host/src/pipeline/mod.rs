@@ -252,9 +252,10 @@ fn bound_without_count(
         input.event,
         Event::StopRequested(_) | Event::SubagentStopped(_) | Event::TaskCompleting { .. }
     );
-    let is_spent = || {
-        let counted = Breaker::from_records(&handle.records().unwrap_or_default());
-        counted.is_turn_spent(&settings.circuit_breaker)
+    let is_spent = || match handle.records() {
+        Ok(records) => Breaker::from_records(&records).is_turn_spent(&settings.circuit_breaker),
+        // Holds that Sprag cannot read have no bound.
+        Err(_) => true,
     };
     if !is_stop || verdict.ruling == Ruling::Pass || !is_spent() {
         return None;
