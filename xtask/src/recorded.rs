@@ -50,7 +50,7 @@ pub fn run(args: &[String]) -> anyhow::Result<()> {
 }
 
 fn known_clients(sprag: &Path) -> anyhow::Result<Vec<String>> {
-    let output = Command::new(sprag).args(["clients", "--json"]).output()?;
+    let output = Command::new(sprag).args(["config", "clients", "--json"]).output()?;
     let listed: Value = serde_json::from_slice(&output.stdout)?;
     let names = listed["clients"].as_array().context("no list of clients")?.iter();
     Ok(names.filter_map(|client| client["name"].as_str()).map(str::to_owned).collect())

@@ -6,9 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 
+/// Returns the folder of the workspace. `cargo run` sets the variable, so a program that was copied into another
+/// clone can be pointed at it.
 pub fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().expect("this package is a folder below the workspace root").to_path_buf()
+    let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&xtask).parent().expect("this package is a folder below the workspace root").to_path_buf()
 }
 
 /// `cargo COMMAND` in the repository: the same cargo that runs us, if one does.

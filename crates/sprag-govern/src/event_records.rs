@@ -276,7 +276,7 @@ impl RulingName {
 }
 
 impl EventRecord {
-    /// Returns a sentence for `sprag explain` about what `who` did and what was ruled on it.
+    /// Returns a sentence for `sprag session explain` about what `who` did and what was ruled on it.
     pub fn describe(&self, record: &Record, who: &str) -> String {
         let told = self.event.describe(who);
         let RecordedRuling { verdict, gate, reason, .. } = &self.ruling;

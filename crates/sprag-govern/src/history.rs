@@ -10,6 +10,7 @@ use sprag_base::time::Timestamp;
 use sprag_intent::IntentRecord;
 use sprag_memory::records::MemoryRecord;
 
+use crate::event::PromptAuthor;
 use crate::event_records::{EventRecord, RecordedEvent, RecordedRuling, RulingName};
 use crate::gates::records::GateRecord;
 use crate::obligation::OpenDebt;
@@ -54,7 +55,13 @@ pub struct SessionRow {
     pub events: u64,
     pub holds: u64,
     pub ended: bool,
+    /// First words of the user's first prompt.
+    #[serde(default)]
+    pub prompt: Text<PROMPT_CHARS>,
 }
+
+/// Length of a prompt in a list of sessions.
+const PROMPT_CHARS: usize = 60;
 
 impl SessionList {
     /// Newest first.
@@ -67,7 +74,7 @@ impl SessionList {
 
 impl Projection for SessionList {
     const NAME: &'static str = "sessions";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const KINDS: &'static [&'static str] = &[""];
 
     fn apply(&mut self, record: &Record) {
@@ -89,13 +96,20 @@ impl Projection for SessionList {
                     events: 0,
                     holds: 0,
                     ended: false,
+                    prompt: Text::default(),
                 });
                 self.rows.len() - 1
             }
         };
         let row = &mut self.rows[at];
-        if let Some(RecordedEvent::SessionStarted(started)) = RecordedEvent::read(record) {
-            row.cwd = started.cwd;
+        match RecordedEvent::read(record) {
+            Some(RecordedEvent::SessionStarted(started)) => row.cwd = started.cwd,
+            Some(RecordedEvent::Prompted(prompt))
+                if prompt.author == PromptAuthor::User && row.prompt.is_empty() =>
+            {
+                row.prompt = first_words(prompt.text.as_str());
+            }
+            _ => {}
         }
         row.started = row.started.min(record.at);
         row.last = row.last.max(record.at);
@@ -109,7 +123,19 @@ impl Projection for SessionList {
     }
 }
 
-/// A record as a sentence, for `sprag explain`. `None`: nothing a reader wants to hear of.
+/// Returns the start of a prompt on one line, cut between two words.
+fn first_words(prompt: &str) -> Text<PROMPT_CHARS> {
+    let line = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(&line);
+    if line.chars().count() <= PROMPT_CHARS {
+        return Text::from(line.as_str());
+    }
+    let cut: String = line.chars().take(PROMPT_CHARS - 3).collect();
+    let words = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    Text::from(format!("{words}...").as_str())
+}
+
+/// A record as a sentence, for `sprag session explain`. `None`: nothing a reader wants to hear of.
 pub fn sentence(record: &Record) -> Option<String> {
     let who = match record.actor.as_ref().and_then(|actor| actor.role.as_ref().or(actor.agent.as_ref())) {
         Some(agent) => format!("sub-agent `{}`", one_line(agent.as_str())),

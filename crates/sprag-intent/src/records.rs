@@ -76,7 +76,7 @@ impl IntentRecord {
         }
     }
 
-    /// Returns a sentence for `sprag explain`, or nothing for a record that only repeats a report.
+    /// Returns a sentence for `sprag session explain`, or nothing for a record that only repeats a report.
     pub fn describe(&self) -> Option<String> {
         Some(match self {
             IntentRecord::Selected(_) | IntentRecord::Done(_) => return None,

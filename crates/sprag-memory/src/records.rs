@@ -86,7 +86,7 @@ impl MemoryRecord {
         }
     }
 
-    /// Returns a sentence for `sprag explain`, or nothing for a record that only repeats a report.
+    /// Returns a sentence for `sprag session explain`, or nothing for a record that only repeats a report.
     pub fn describe(&self) -> Option<String> {
         let line = |text: &str| one_line(text);
         let ids = |about: &LearningIds| quoted_list(&about.ids);

@@ -20,7 +20,7 @@ impl Default for MemorySettings {
 pub const SECTION: SettingSection = SettingSection {
     name: "memory",
     defaults: "\
-# Who reads for `sprag consolidate` and `sprag retroflect`.
+# Who reads for `sprag memory consolidate` and `sprag memory backfill`.
 [memory]
 # A program and its arguments: it reads one JSON object and prints one. Empty: nobody.
 judge = []

@@ -46,7 +46,7 @@ pub fn run(program: &Path) -> anyhow::Result<()> {
             _ => Err(error),
         })?;
         let mut resume = desk.command(program);
-        resume.args(["resume", "p", "--foreground"]);
+        resume.args(["run", "resume", "p", "--foreground"]);
         let began = Instant::now();
         let daemon = up(resume, &started, SLOTS)?;
         times.push(began.elapsed());
@@ -118,7 +118,7 @@ fn kill(mut daemon: Child) -> anyhow::Result<()> {
 /// Whoever rules next ends what a killed daemon left behind.
 fn settle(desk: &Desk<'_>) -> anyhow::Result<()> {
     let mut repair = desk.command(desk.program);
-    repair.args(["repair", "--fix"]).stdout(Stdio::null());
+    repair.args(["run", "repair", "--fix"]).stdout(Stdio::null());
     // What it says is left is no concern of ours.
     repair.status()?;
     Ok(())

@@ -1,4 +1,4 @@
-//! The figures of the memory on sets with a key: what `sprag eval` prints of each, and the floors below which a
+//! The figures of the memory on sets with a key: what `sprag memory eval` prints of each, and the floors below which a
 //! change is no improvement.
 
 use std::path::Path;
@@ -80,7 +80,7 @@ fn value(told: &Value, floor: &Floor) -> Option<f64> {
 fn ask(sprag: &Path, kind: &str, dir: &Path, more: &[&str]) -> anyhow::Result<String> {
     let home = tempfile::tempdir()?;
     let output = Command::new(sprag)
-        .args(["eval", kind])
+        .args(["memory", "eval", kind])
         .arg(dir.canonicalize()?)
         .args(more)
         .env_clear()
@@ -90,7 +90,7 @@ fn ask(sprag: &Path, kind: &str, dir: &Path, more: &[&str]) -> anyhow::Result<St
         .with_context(|| format!("cannot start `{}`", sprag.display()))?;
     ensure!(
         output.status.success(),
-        "`sprag eval {kind}`: {}",
+        "`sprag memory eval {kind}`: {}",
         String::from_utf8_lossy(&output.stderr).trim()
     );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

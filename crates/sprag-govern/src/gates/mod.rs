@@ -53,7 +53,7 @@ pub trait Gate: Clone + Default + PartialEq + Serialize + DeserializeOwned {
     /// The answer to it. The default is the answer to a question that was not asked.
     type Answer: Clone + Debug + Default;
 
-    /// One sentence for `sprag gates` and the documents.
+    /// One sentence for `sprag config gates` and the documents.
     const ABOUT: &'static str;
     const SECTION: SettingSection;
     /// Further sections of the configuration, each a member of the policy by the last part of its name.

@@ -448,7 +448,7 @@ mod tests {
     fn everything_else_is_left_alone() {
         assert!(!held("Read", "file_path", "/w/repo/.git/sprag/log/2026-11.jsonl"));
         assert!(!held("Write", "file_path", "/w/repo/.git/sprag-notes"));
-        assert!(!held("Bash", "command", "sprag debug 1 && ls sprag"));
+        assert!(!held("Bash", "command", "sprag session records 1 && ls sprag"));
         assert!(!held("Bash", "command", "git log"));
         assert!(!held("Bash", "command", "cat ../.git/sprag/log/2026-11.jsonl | head -3"));
         assert!(!held("Bash", "command", "git commit -m 'keep .git/sprag out of it'"));

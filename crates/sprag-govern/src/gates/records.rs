@@ -157,7 +157,7 @@ pub struct WarningRecord {
 }
 
 impl GateRecord {
-    /// Returns a sentence for `sprag explain` about what `who` did.
+    /// Returns a sentence for `sprag session explain` about what `who` did.
     pub fn describe(&self, who: &str) -> String {
         match self {
             GateRecord::ReviewDecided(DecidedReview { decision, .. }) => {

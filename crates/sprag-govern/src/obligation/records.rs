@@ -32,7 +32,7 @@ pub struct ClearedDebts {
 }
 
 impl DebtRecord {
-    /// Returns a sentence for `sprag explain`.
+    /// Returns a sentence for `sprag session explain`.
     pub fn describe(&self) -> String {
         match self {
             DebtRecord::Opened(debt) => {

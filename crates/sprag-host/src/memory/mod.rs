@@ -142,7 +142,7 @@ pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     disk::replace_derived(world.disk, &stamp, seen.as_bytes())
 }
 
-/// A larger log is left to `sprag maintain`.
+/// A larger log is left to `sprag memory maintain`.
 const HOOK_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What would be another if there was something to do.

@@ -187,7 +187,7 @@ fn cut(
         }
     }
     if left > 0 {
-        text.push_str(&format!("\n{left} more: `sprag learnings list`\n"));
+        text.push_str(&format!("\n{left} more: `sprag memory list`\n"));
     }
     text
 }

@@ -141,7 +141,7 @@ fn put<'a>(
         .and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
         // The error that matters is the first one.
-        disk.remove(&temp).discard("`sprag clean` sweeps temporary files that stay");
+        disk.remove(&temp).discard("`sprag store clean` sweeps temporary files that stay");
     }
     written
 }

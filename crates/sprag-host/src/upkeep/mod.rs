@@ -1,4 +1,4 @@
-//! What the memory needs from time to time, as a list of steps: `sprag maintain` takes them all, a starting
+//! What the memory needs from time to time, as a list of steps: `sprag memory maintain` takes them all, a starting
 //! session those that are due, once a day and after its reply. Every step may be killed and begun again.
 
 use std::fs::{self, File};
@@ -90,7 +90,7 @@ impl UpkeepStep {
     }
 }
 
-/// A log that is larger is left to `sprag maintain`: a hook does not read it all, even after its reply.
+/// A log that is larger is left to `sprag memory maintain`: a hook does not read it all, even after its reply.
 const HOOK_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Takes the steps that are due, the daily ones unless somebody did today; all of them unless somebody does now.

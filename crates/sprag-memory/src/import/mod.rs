@@ -23,7 +23,7 @@ mod tests;
 
 /// A program whose memory can be taken over.
 pub struct MemoryImporter {
-    /// As in `sprag import NAME`.
+    /// As in `sprag memory import NAME`.
     pub name: &'static str,
     pub title: &'static str,
     /// Where its files are below a folder that is named instead of a file; `*` stands for any name.

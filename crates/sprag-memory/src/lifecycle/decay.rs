@@ -73,7 +73,7 @@ impl Immunity {
 pub const SECTION: SettingSection = SettingSection {
     name: "decay",
     defaults: "\
-# Learnings that nobody uses are archived; `sprag learnings restore` brings one back.
+# Learnings that nobody uses are archived; `sprag memory restore` brings one back.
 [decay]
 # Days without use or verification after which one that was passed over leaves.
 passive_duration_days = 90

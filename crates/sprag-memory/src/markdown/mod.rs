@@ -35,12 +35,12 @@ pub fn document<'a>(entries: impl IntoIterator<Item = &'a LearningEntry>, notes:
     }
     let mut text = format!(
         "{TITLE}\n\n{INTRO} Written by `sprag`; what you change in a block, but for the line that ends it, is taken \
-         over. After a merge conflict take either side: `sprag learnings render` writes it anew.\n\n",
+         over. After a merge conflict take either side: `sprag memory render` writes it anew.\n\n",
     );
     text.push_str(&active);
     if !stale.is_empty() {
         text.push_str(&format!(
-            "{STALE}\n\n{STALE_INTRO} `sprag learnings verify ID` if they are still true.\n\n"
+            "{STALE}\n\n{STALE_INTRO} `sprag memory verify ID` if they are still true.\n\n"
         ));
         text.push_str(&stale);
     }

@@ -1,5 +1,5 @@
 //! What the counts mean, in one sentence each, with what to do about it. An insight changes nothing: some name
-//! a setting that a person may change with `sprag stats --apply`.
+//! a setting that a person may change with `sprag memory stats --apply`.
 
 use std::collections::BTreeMap;
 
@@ -128,7 +128,7 @@ fn decays(learnings: &Learnings, policy: &decay::DecaySettings, now: Timestamp, 
         found.push(Insight {
             kind: InsightKind::DecayWarning,
             what: Text::new(format!("{} {when}: {}", named(&due.id, due.summary.as_str()), due.why)),
-            next: Text::new(format!("if it still holds: sprag learnings verify {}", due.id)),
+            next: Text::new(format!("if it still holds: sprag memory verify {}", due.id)),
             ids: vec![due.id.clone()],
             change: None,
         });
@@ -162,7 +162,7 @@ fn of_entry(entry: &LearningEntry, stats: &Stats, now: Timestamp) -> Option<(Ins
     let users = stats.users(id.as_str());
     let idle = idle_days(entry, now);
     if users >= CROSS_SESSIONS {
-        let next = format!("worth a wider scope: sprag learnings promote {id}");
+        let next = format!("worth a wider scope: sprag memory promote {id}");
         return Some((
             InsightKind::HighCrossPollination,
             format!("{name} was of use in {users} other sessions"),
@@ -174,13 +174,13 @@ fn of_entry(entry: &LearningEntry, stats: &Stats, now: Timestamp) -> Option<(Ins
         return Some((
             InsightKind::StaleTop,
             what,
-            format!("see whether it still holds: sprag learnings verify {id}"),
+            format!("see whether it still holds: sprag memory verify {id}"),
         ));
     }
     let rate = observed(uses).filter(|_| judged(uses) >= 2)?;
     if rate > RARE_RATE && uses.surfaced < RARE_SHOWN {
         let what = format!("{name} is of use when it is shown, and was shown {} times", uses.surfaced);
-        let next = format!("add tags or a trigger so that it comes to mind: sprag learnings edit {id}");
+        let next = format!("add tags or a trigger so that it comes to mind: sprag memory edit {id}");
         return Some((InsightKind::HighValueRare, what, next));
     }
     None
@@ -203,7 +203,7 @@ fn categories(learnings: &Learnings, found: &mut Vec<Insight>) {
                     hits.round()
                 )),
                 next: Text::new(format!(
-                    "look through them and let the weak ones go: sprag learnings list --category {}",
+                    "look through them and let the weak ones go: sprag memory list --category {}",
                     category.name()
                 )),
                 ids: Vec::new(),
@@ -256,7 +256,7 @@ fn gate(learnings: &Learnings, stats: &Stats, found: &mut Vec<Insight>) {
             kind: InsightKind::GateTooStrict,
             what: Text::new(format!("{} of {all} candidates were kept{misses}", stats.accepted)),
             next: Text::from(
-                "read the reasons: sprag learnings rejected; if they are wrong: sprag config set gate.write_gate.mode lenient",
+                "read the reasons: sprag memory rejected; if they are wrong: sprag config set gate.write_gate.mode lenient",
             ),
             ids: Vec::new(),
             change: None,
@@ -295,7 +295,7 @@ fn skips(stats: &Stats, settings: &CurrentSettings, found: &mut Vec<Insight>) {
         }),
     };
     let next = match &change {
-        Some(_) => "ask about smaller changes too: sprag stats --apply",
+        Some(_) => "ask about smaller changes too: sprag memory stats --apply",
         None => "ask for a reflection where work is closed, also when little was changed",
     };
     found.push(Insight {
@@ -337,9 +337,9 @@ fn surfacing(learnings: &Learnings, settings: &CurrentSettings, found: &mut Vec<
         count => format!("{count} learnings are shown often and hardly of use, {name} among them"),
     };
     let next = match &change {
-        Some(_) => "show fewer: sprag stats --apply".to_owned(),
+        Some(_) => "show fewer: sprag memory stats --apply".to_owned(),
         None => format!(
-            "say when it should not come to mind (`when_not`), or let it go: sprag learnings archive {}",
+            "say when it should not come to mind (`when_not`), or let it go: sprag memory archive {}",
             first.learning.id
         ),
     };

@@ -82,7 +82,7 @@ fn what_leaves_within_a_week_is_named() {
     let said = &story.says()[0];
     assert_eq!((said.kind, said.ids[0].as_str()), (InsightKind::DecayWarning, "aaaaaa"));
     assert!(said.what.as_str().contains("will be archived in 5 days"), "{}", said.what);
-    assert_eq!(said.next.as_str(), "if it still holds: sprag learnings verify aaaaaa");
+    assert_eq!(said.next.as_str(), "if it still holds: sprag memory verify aaaaaa");
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Job {
             // No model is needed to make knowledge of what was noted.
             _ if spec.kind == StageKind::KnowledgeDistill => {
                 let us = std::env::current_exe()?.to_string_lossy().into_owned();
-                let argv = [us.as_str(), "learnings", "distill", "--commit"];
+                let argv = [us.as_str(), "memory", "distill", "--commit"];
                 Ok(AgentProgram {
                     argv: argv.map(str::to_owned).to_vec(),
                     env: environment::passed_on(None, &Env::Real),

@@ -42,7 +42,7 @@ fn learnings(all: &[BriefLearning]) -> String {
         }
     }
     if !lines.is_empty() {
-        lines.push("\nOne that was of use: `sprag ref ID`; more of one: `sprag show ID`.".to_owned());
+        lines.push("\nOne that was of use: `sprag ref ID`; more of one: `sprag memory show ID`.".to_owned());
     }
     lines.join("\n")
 }

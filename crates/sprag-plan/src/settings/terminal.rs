@@ -12,7 +12,7 @@ pub struct TerminalSettings {
 pub const SECTION: SettingSection = SettingSection {
     name: "terminal",
     defaults: "\
-# Windows that Sprag opens when it is asked to (`sprag attach STAGE --window`).
+# Windows that Sprag opens when it is asked to (`sprag run attach STAGE --window`).
 [terminal]
 # The program and its arguments; what is to run in the window comes after them. Empty: the first one known.
 command = []

@@ -75,6 +75,8 @@ fn joined(source: &str) -> String {
 fn commands_of(text: &str) -> Vec<(String, AdviceForm)> {
     let mut found = Vec::new();
     let line = text.split("next: ").last().unwrap().trim();
+    let line =
+        [" > ", " >> ", " < ", " | ", " && "].iter().fold(line, |line, end| line.split(end).next().unwrap());
     if line.starts_with("sprag ") {
         found.push((filled(line), AdviceForm::Yes));
     }

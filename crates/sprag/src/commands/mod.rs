@@ -1,10 +1,9 @@
-//! The commands: one file each, all of one shape (`Args` with its help, `run`), and one line in the
-//! list below.
+//! The commands. Each is one file with `Args` (its help) and `run`, and one line in the list below.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use serde_json::Value;
 
 use sprag_base::result::Discard as _;
@@ -22,7 +21,9 @@ use crate::failure::Failure;
 use crate::output::{self, OutputFormat};
 
 mod agent;
+mod complete;
 mod config;
+mod help;
 mod intent;
 mod internal;
 mod memory;
@@ -38,75 +39,64 @@ mod store;
 mod trace;
 
 commands! {
-    Init: setup::init,
-    Doctor: setup::doctor,
-    Status: status,
-    Sessions: session::list,
-    Explain: session::explain,
-    Debug: session::records,
-    Debt: session::debt,
-    Reflect: agent::reflect,
-    Skip: agent::skip,
-    Observe: agent::observe,
-    Decide: agent::decide,
-    Review: review,
-    Verify: session::verify,
-    Intent: intent,
-    Plan: plan,
-    Run: run,
-    Note: agent::note,
-    Decision: agent::decision,
-    Question: agent::question,
-    Handoff: agent::handoff,
-    Resume: run::resume,
-    Stop: run::stop,
-    Stage: stage,
-    Land: run::land,
-    Repair: run::repair,
-    Ref: agent::refer,
-    Answer: agent::answer,
-    Search: memory::search,
-    Memory: memory,
-    Eval: memory::eval,
-    Learnings: memory::learnings,
-    Lesson: agent::lesson,
-    Show: memory::show,
-    Mcp: internal::mcp,
-    Backends: memory::backends,
-    Import: memory::import,
-    Export: memory::export,
-    Stats: memory::stats,
-    Trace: trace,
-    Maintain: memory::maintain,
-    Consolidate: memory::consolidate,
-    Retroflect: memory::backfill,
-    Gates: config::gates,
-    Clients: config::clients,
-    Config: config,
-    Policy: policy,
-    Approve: session::approve,
-    Trust: config::trust,
-    Off: config::off,
-    On: config::on,
-    Clean: store::clean,
-    Rebuild: store::rebuild,
-    Migrate: store::migrate,
-    Completions: config::completions,
-    Demo: setup::demo,
-    Hook: internal::hook,
-    Supervise: internal::supervise,
-    Daemon: internal::daemon,
-    Graph: run::graph,
-    Logs: run::logs,
-    Spans: run::spans,
-    Attach: run::attach,
-    Worktrees: run::worktrees,
+    Start {
+        Init: setup::init,
+        Doctor: setup::doctor,
+        Status: status,
+        Demo: setup::demo,
+    }
+    Sessions {
+        Session: session,
+        Review: review,
+        Verify: session::verify,
+        Debt: session::debt,
+        Approve: session::approve,
+    }
+    Rules {
+        Policy: policy,
+        Intent: intent,
+        Trace: trace,
+    }
+    Memory {
+        Memory: memory,
+        Search: memory::search,
+    }
+    Plans {
+        Plan: plan,
+        Run: run,
+        Stage: stage,
+    }
+    Settings {
+        Config: config,
+        Trust: config::trust,
+        Off: config::off,
+        Store: store,
+        Completions: config::completions,
+    }
+    Agents {
+        Reflect: agent::reflect,
+        Skip: agent::skip,
+        Observe: agent::observe,
+        Ref: agent::refer,
+        Answer: agent::answer,
+        Lesson: agent::lesson,
+        Decide: agent::decide,
+        Note: agent::note,
+        Decision: agent::decision,
+        Question: agent::question,
+        Handoff: agent::handoff,
+    }
+    Internal {
+        Help: help,
+        On: config::on,
+        Hook: internal::hook,
+        Mcp: internal::mcp,
+        Supervise: internal::supervise,
+        Daemon: internal::daemon,
+    }
 }
 
 /// Governs, remembers for, traces and orchestrates coding agents.
-///
-/// Sprag sits in the hooks of agent clients. `sprag init` installs it, `sprag doctor` tells whether
-/// it works, `sprag status` shows what is open.
 #[derive(Parser)]
 #[command(name = "sprag", version, max_term_width = 100)]
 struct Cli {
@@ -146,9 +136,17 @@ impl CommandCx {
 }
 
 pub(crate) fn main(args: &[OsString]) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    if complete::answer(args) {
+        return 0;
+    }
+    let parsed = cli().try_get_matches_from(args).and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
+            if let Some(failure) = help::unknown_command(&error) {
+                print_failure(&failure, args);
+                return failure.kind as u8;
+            }
             if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
                 output::json(Failure::usage(&error).json());
                 return 2;
@@ -160,7 +158,6 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
     };
     let env = Env::Real;
     let cx = CommandCx { cwd: locations::current_dir(&env), now: env::now(), env };
-    let wants_json = args.iter().any(|arg| arg == "--json");
     match cli.command.run(&cx) {
         Ok(CommandEnd::Done) => 0,
         Ok(CommandEnd::No) => 1,
@@ -168,19 +165,23 @@ pub(crate) fn main(args: &[OsString]) -> u8 {
         // As a shell tells it of a program that a signal has ended.
         Ok(CommandEnd::Signal(signal)) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
         Err(failure) => {
-            if wants_json {
-                output::json(failure.json())
-            } else {
-                output::note(failure.text())
-            }
+            print_failure(&failure, args);
             failure.kind as u8
         }
     }
 }
 
-/// The whole command line as data, for completions and the documents.
+fn print_failure(failure: &Failure, args: &[OsString]) {
+    if args.iter().any(|arg| arg == "--json") {
+        output::json(failure.json());
+    } else {
+        output::note(failure.text());
+    }
+}
+
+/// Returns the whole command line as data, for parsing, completions and the documents.
 pub(crate) fn cli() -> clap::Command {
-    Cli::command()
+    complete::add_candidates(help::arrange(Cli::command()), "")
 }
 
 /// For a person alone: at a terminal, and below no client.
@@ -246,21 +247,26 @@ pub(crate) fn seconds(text: &str) -> Result<i64, Failure> {
     }
 }
 
-/// The one registration of a command.
+/// Registers the commands: the enum that clap parses, the dispatch, and the groups of the help.
 macro_rules! commands {
-    ($($variant:ident: $($module:ident)::+),+ $(,)?) => {
+    ($($group:ident { $($variant:ident: $($module:ident)::+),+ $(,)? })+) => {
         #[derive(Subcommand)]
         enum Command {
-            $($variant($($module)::+::Args)),+
+            $($($variant($($module)::+::Args),)+)+
         }
 
         impl Command {
             fn run(self, cx: &CommandCx) -> CommandResult {
                 match self {
-                    $(Command::$variant(args) => $($module)::+::run(args, cx)),+
+                    $($(Command::$variant(args) => $($module)::+::run(args, cx),)+)+
                 }
             }
         }
+
+        /// All commands, in the order of the help.
+        const GROUPS: &[help::Group] = &[
+            $(help::Group { title: stringify!($group), commands: &[$(stringify!($variant)),+] }),+
+        ];
     };
 }
 use commands;

@@ -113,11 +113,11 @@ impl From<ReportError> for Failure {
         match error {
             ReportError::NoSession => {
                 Failure::new(ExitKind::No, "no_session", "no session is live in this worktree")
-                    .next("sprag sessions")
+                    .next("sprag session list")
             }
             ReportError::Unknown(id) => {
                 Failure::new(ExitKind::No, "not_found", format!("there is no session `{}`", id.as_str()))
-                    .next("sprag sessions")
+                    .next("sprag session list")
             }
             ReportError::Ambiguous(ids) => {
                 let failure = Failure::new(
@@ -125,7 +125,7 @@ impl From<ReportError> for Failure {
                     "ambiguous",
                     format!("which session is meant: {}? name one by its id", list(&ids)),
                 );
-                failure.next("sprag sessions")
+                failure.next("sprag session list")
             }
             ReportError::Io(error) => Failure::from(error),
         }

@@ -71,6 +71,13 @@ impl Failure {
         Failure::new(ExitKind::Usage, "usage", first).next("sprag help")
     }
 
+    /// A first word that is not a command, with the commands whose names are nearest.
+    pub(crate) fn unknown_command<'a>(name: &str, near: impl Iterator<Item = &'a str>) -> Failure {
+        let message = format!("unknown command `{}`", quoted(name));
+        let failure = Failure::new(ExitKind::Usage, "unknown_command", message);
+        near.fold(failure, |failure, path| failure.next(format!("sprag help {path}"))).next("sprag help")
+    }
+
     pub(crate) fn text(&self) -> String {
         let mut text = format!("sprag: {}", self.message);
         for next in &self.next {
@@ -124,7 +131,8 @@ impl Failure {
     }
 
     pub(crate) fn no_program(program: &str) -> Failure {
-        Failure::new(ExitKind::No, "not_found", format!("`{program}` is not on PATH")).next("sprag clients")
+        Failure::new(ExitKind::No, "not_found", format!("`{program}` is not on PATH"))
+            .next("sprag config clients")
     }
 
     pub(crate) fn no_agent(program: &str, error: &io::Error) -> Failure {
@@ -269,7 +277,7 @@ impl Failure {
 
     pub(crate) fn nothing_to_revert() -> Failure {
         Failure::new(ExitKind::No, "nothing_to_revert", "nothing was changed that could be taken back")
-            .next("sprag stats")
+            .next("sprag memory stats")
     }
 
     pub(crate) fn no_learning(prefix: &str, error: &NotFound) -> Failure {
@@ -288,13 +296,13 @@ impl Failure {
                 Failure::new(ExitKind::No, "ambiguous", message)
             }
         }
-        .next("sprag learnings list --status all")
+        .next("sprag memory list --status all")
     }
 
     /// For what ends with its session.
     pub(crate) fn passing() -> Failure {
         Failure::new(ExitKind::No, "ephemeral", "what is ephemeral ends with its session")
-            .next("sprag learnings promote ID --to project")
+            .next("sprag memory promote ID --to project")
     }
 
     pub(crate) fn wrong_status(id: &str, status: &str, done: &str) -> Failure {
@@ -303,18 +311,18 @@ impl Failure {
             "wrong_status",
             format!("`{}` is {status} and cannot be {done}", quoted(id)),
         )
-        .next(format!("sprag show {}", quoted(id)))
+        .next(format!("sprag memory show {}", quoted(id)))
     }
 
     pub(crate) fn other_scope(old: &str, new: &str) -> Failure {
         let message = format!("`{}` and `{}` are kept in different places", quoted(old), quoted(new));
         Failure::new(ExitKind::No, "other_scope", message)
-            .next(format!("sprag learnings promote {} --to SCOPE", quoted(new)))
+            .next(format!("sprag memory promote {} --to SCOPE", quoted(new)))
     }
 
     pub(crate) fn not_promoted(id: &str, to: &str, why: &str) -> Failure {
         Failure::new(ExitKind::No, "not_promoted", format!("`{}` is not made {to}: {why}", quoted(id)))
-            .next(format!("sprag show {}", quoted(id)))
+            .next(format!("sprag memory show {}", quoted(id)))
     }
 
     pub(crate) fn bad_learning(faults: &Faults) -> Failure {
@@ -343,7 +351,7 @@ impl Failure {
 
     pub(crate) fn no_data(path: &Path) -> Failure {
         let message = format!("there is no data to measure on in `{}`", path.display());
-        Failure::new(ExitKind::Usage, "no_data", message).next("sprag help eval")
+        Failure::new(ExitKind::Usage, "no_data", message).next("sprag help memory eval")
     }
 
     pub(crate) fn bad_span(text: &str) -> Failure {
@@ -365,7 +373,7 @@ impl Failure {
     pub(crate) fn unknown_client(name: &str, known: &[&str]) -> Failure {
         let known = known.join(", ");
         Failure::new(ExitKind::Usage, "unknown_client", format!("unknown client `{name}`; known are {known}"))
-            .next("sprag clients")
+            .next("sprag config clients")
     }
 
     pub(crate) fn nothing_to_install() -> Failure {
@@ -397,12 +405,13 @@ impl Failure {
 
     pub(crate) fn no_memory(title: &str, path: &Path) -> Failure {
         let message = format!("no memory of {title} was found in `{}`", path.display());
-        Failure::new(ExitKind::No, "not_found", message).next("name the file itself; `sprag help import`")
+        Failure::new(ExitKind::No, "not_found", message)
+            .next("name the file itself; `sprag help memory import`")
     }
 
     pub(crate) fn nothing_to_import(path: &Path, from: &str) -> Failure {
         let message = format!("there is nothing at `{}`", path.display());
-        Failure::new(ExitKind::Usage, "no_file", message).next(format!("sprag import {from} ."))
+        Failure::new(ExitKind::Usage, "no_file", message).next(format!("sprag memory import {from} ."))
     }
 
     pub(crate) fn no_trace(id: &str) -> Failure {

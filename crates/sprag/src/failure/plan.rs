@@ -58,11 +58,11 @@ impl Failure {
             (true, _) => Failure::new(ExitKind::No, "no_stage", message).next("sprag run plan.md"),
             (false, 0) => {
                 let message = format!("{message}; there are {}", named.join(", "));
-                Failure::new(ExitKind::No, "no_stage", message).next("sprag graph")
+                Failure::new(ExitKind::No, "no_stage", message).next("sprag run graph")
             }
             (false, more) => {
                 let message = format!("{message}; there are {} and {more} more", named.join(", "));
-                Failure::new(ExitKind::No, "no_stage", message).next("sprag graph")
+                Failure::new(ExitKind::No, "no_stage", message).next("sprag run graph")
             }
         }
     }
@@ -95,7 +95,7 @@ impl Failure {
 
     pub(crate) fn no_handoff(stage: &str) -> Failure {
         let message = format!("nobody has handed over stage `{}`, and nothing is noted", quoted(stage));
-        Failure::new(ExitKind::No, "no_handoff", message).next("sprag sessions")
+        Failure::new(ExitKind::No, "no_handoff", message).next("sprag session list")
     }
 
     pub(crate) fn no_handoff_numbered(stage: &str, number: u32, last: Option<u32>) -> Failure {

@@ -17,7 +17,7 @@ impl Failure {
     }
 
     pub(crate) fn no_daemon() -> Failure {
-        Failure::new(ExitKind::No, "no_daemon", "no daemon runs in this clone").next("sprag resume")
+        Failure::new(ExitKind::No, "no_daemon", "no daemon runs in this clone").next("sprag run resume")
     }
 
     /// An agent cannot begin what people have stopped.
@@ -31,7 +31,7 @@ impl Failure {
         let failure = Failure::new(ExitKind::No, code, message);
         match stage {
             // What cannot be an id is none that could be looked at.
-            Some(stage) if stage.starts_with('-') => failure.next("sprag graph"),
+            Some(stage) if stage.starts_with('-') => failure.next("sprag run graph"),
             Some(stage) => failure.next(format!("sprag stage review {}", shell_word(stage))),
             None => failure.next("sprag doctor"),
         }
@@ -78,9 +78,9 @@ impl Failure {
             [] => Failure::new(ExitKind::No, "no_run", "no run is under way here").next("sprag run plan.md"),
             names => {
                 let failure = Failure::new(ExitKind::Usage, "which_run", "several runs are under way here");
-                names
-                    .iter()
-                    .fold(failure, |failure, name| failure.next(format!("sprag resume {}", shell_word(name))))
+                names.iter().fold(failure, |failure, name| {
+                    failure.next(format!("sprag run resume {}", shell_word(name)))
+                })
             }
         }
     }
@@ -90,7 +90,7 @@ impl Failure {
             RequestError::NoRun => Failure::no_run_of_stage(stage),
             RequestError::AtWork { pid } => {
                 let message = format!("process `{pid}` runs a plan and does not answer");
-                Failure::new(ExitKind::No, "at_work", message).next("sprag repair")
+                Failure::new(ExitKind::No, "at_work", message).next("sprag run repair")
             }
             RequestError::Refused { code, message } => Failure::told_no(code, message, Some(stage)),
             RequestError::Io(error) => error.into(),
@@ -102,9 +102,9 @@ impl Failure {
             [] => Failure::new(ExitKind::No, "no_run", "no plan was run here").next("sprag run plan.md"),
             names => {
                 let failure = Failure::new(ExitKind::Usage, "which_run", "several plans were run here");
-                names
-                    .iter()
-                    .fold(failure, |failure, name| failure.next(format!("sprag land {}", shell_word(name))))
+                names.iter().fold(failure, |failure, name| {
+                    failure.next(format!("sprag run land {}", shell_word(name)))
+                })
             }
         }
     }

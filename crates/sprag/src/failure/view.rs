@@ -25,8 +25,8 @@ impl Failure {
         let failure =
             Failure::new(ExitKind::No, "no_stage", format!("the run has no stage `{}`", quoted(id)));
         match near {
-            Some(near) => failure.next(format!("sprag logs {}", shell_word(near))),
-            None => failure.next("sprag graph"),
+            Some(near) => failure.next(format!("sprag run logs {}", shell_word(near))),
+            None => failure.next("sprag run graph"),
         }
     }
 
@@ -48,7 +48,7 @@ impl Failure {
     pub(crate) fn no_window(stage: &str) -> Failure {
         Failure::new(ExitKind::No, "no_terminal", "no terminal is known that a window could be opened with")
             .next("sprag config set terminal.command '[\"xterm\", \"-e\"]'")
-            .next(format!("sprag attach {}", shell_word(stage)))
+            .next(format!("sprag run attach {}", shell_word(stage)))
     }
 
     pub(crate) fn not_started(program: &str, error: &io::Error) -> Failure {

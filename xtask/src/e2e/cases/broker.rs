@@ -62,7 +62,8 @@ fn play(rig: &mut Rig) -> Checked {
     let Some(session) = run.session.clone() else {
         return Err(Stopped::missed("the client prints the id of its session", short(&run.finished.stdout)));
     };
-    let observed = rig.sprag_json(&["debug", &session, "--event", "observed", "--json"])?.to_string();
+    let observed =
+        rig.sprag_json(&["session", "records", &session, "--event", "observed", "--json"])?.to_string();
     let both = observed.contains("the main agent was here") && observed.contains("the helper was here");
     expect(both, "both notes are in the session's journal", || short(&observed))?;
 

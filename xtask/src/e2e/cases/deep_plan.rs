@@ -55,6 +55,6 @@ fn play(rig: &mut Rig) -> Checked {
         .iter()
         .any(|request| request.contains("mark-of-the-stage") && request.contains("two and two are four"));
     expect(is_told, "the agent is told what the reviewer says", || requests.len().to_string())?;
-    let logs = rig.sprag(&["logs", "--all"])?;
+    let logs = rig.sprag(&["run", "logs", "--all"])?;
     expect(logs.stdout.contains("review"), "the log tells of reviews", || short(&logs.stdout))
 }

@@ -26,7 +26,7 @@ fn play(rig: &mut Rig) -> Checked {
     );
     let learned = rig.run(Script::ending("Noted.").then(Turn::call(shell(&reflect))), Grant::Everything)?;
     ended_well(&learned)?;
-    let known = rig.sprag_json(&["learnings", "list", "--json"])?;
+    let known = rig.sprag_json(&["memory", "list", "--json"])?;
     let Some(id) = known["learnings"][0]["id"].as_str().map(str::to_owned) else {
         return Err(Stopped::missed("the learning is listed", short(&known.to_string())));
     };
@@ -38,10 +38,10 @@ fn play(rig: &mut Rig) -> Checked {
     let has_it = asked.main().first().is_some_and(|request| request.contains(SUMMARY));
     expect(has_it, "the next session has the learning in its context", || outline(&asked.main()))?;
     let session = session(&asked)?;
-    let told = rig.sprag_json(&["debug", &session, "--event", "learning.referred", "--json"])?;
+    let told = rig.sprag_json(&["session", "records", &session, "--event", "learning.referred", "--json"])?;
     expect(told.to_string().contains(&id), "citing it counts", || short(&told.to_string()))?;
 
-    let change = format!("echo '{{\"summary\": \"{CORRECTION}\"}}' | sprag learnings edit {id}");
+    let change = format!("echo '{{\"summary\": \"{CORRECTION}\"}}' | sprag memory edit {id}");
     let corrected =
         rig.run(Script::ending("Corrected.").then(Turn::call(shell(&change))), Grant::Everything)?;
     ended_well(&corrected)?;
@@ -52,7 +52,8 @@ fn play(rig: &mut Rig) -> Checked {
         .iter()
         .any(|request| request.contains("was corrected") && request.contains(CORRECTION));
     expect(is_told, "a session that has seen it is told of the correction", || outline(&resumed.main()))?;
-    let again = rig.sprag_json(&["debug", &session, "--event", "learning.surfaced", "--json"])?;
+    let again =
+        rig.sprag_json(&["session", "records", &session, "--event", "learning.surfaced", "--json"])?;
     let shown = again.to_string().matches("learning.surfaced").count();
     expect(shown == 1, "nothing is shown twice", || short(&again.to_string()))
 }

@@ -48,18 +48,18 @@ fn play(rig: &mut Rig) -> Checked {
     ended_well(&run)?;
     let kept = &run.main().last().map(|request| request.last_result.clone()).unwrap_or_default();
     expect(kept.contains("kept `"), "a server that cannot be started stops nobody", || short(kept))?;
-    let listed = rig.sprag_json(&["backends", "--json"])?;
+    let listed = rig.sprag_json(&["memory", "backends", "--json"])?;
     expect(listed["backends"][1]["waiting"] == 1, "one order waits", || short(&listed.to_string()))?;
 
     configure(rig, &server.display().to_string())?;
-    let pinged = rig.sprag_json(&["backends", "--ping", "--json"])?;
+    let pinged = rig.sprag_json(&["memory", "backends", "--ping", "--json"])?;
     expect(pinged["backends"][1]["answers"] == true, "the real server answers", || {
         short(&pinged.to_string())
     })?;
     // What waits is not yet due; whoever asks for everything gets it, and asking twice changes nothing.
     for _ in 0..2 {
-        let maintained = rig.sprag(&["maintain"])?;
-        expect(maintained.ending == Ending::Code(0), "`sprag maintain` succeeds", || {
+        let maintained = rig.sprag(&["memory", "maintain"])?;
+        expect(maintained.ending == Ending::Code(0), "`sprag memory maintain` succeeds", || {
             short(&maintained.stderr)
         })?;
     }

@@ -113,7 +113,7 @@ fn play(rig: &mut Rig) -> Checked {
     expect(found == "2\n", "the last stage saw both", || found.clone())?;
     let exits = exits(&rig.place.project().join(".git/sprag/run/s"))?;
     expect(exits.len() == 4, "three stages and one conflict are four sessions", || exits.len().to_string())?;
-    let governed: BTreeSet<String> = rig.sprag_json(&["sessions", "--json"])?["sessions"]
+    let governed: BTreeSet<String> = rig.sprag_json(&["session", "list", "--json"])?["sessions"]
         .as_array()
         .into_iter()
         .flatten()

@@ -45,7 +45,7 @@ fn play(rig: &mut Rig) -> Checked {
     let Some(session) = run.session.clone() else {
         return Err(Stopped::missed("the client prints the id of its session", short(&run.finished.stdout)));
     };
-    let told = rig.sprag_json(&["debug", &session, "--event", "learning.accepted", "--json"])?;
+    let told = rig.sprag_json(&["session", "records", &session, "--event", "learning.accepted", "--json"])?;
     expect(told.to_string().contains(SUMMARY), "the learning is in the log", || short(&told.to_string()))?;
     let debts = rig.sprag_json(&["debt", "list", "--json"])?;
     expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "nothing is left open", || {

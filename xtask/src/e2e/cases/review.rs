@@ -109,7 +109,7 @@ fn play(rig: &mut Rig) -> Checked {
     expect(debts["debts"].as_array().is_some_and(Vec::is_empty), "nothing is left open", || {
         short(&debts.to_string())
     })?;
-    let story = rig.sprag(&["explain", &session])?.stdout;
+    let story = rig.sprag(&["session", "explain", &session])?.stdout;
     expect(story.contains("COMPLETE") && story.contains("ISSUES"), "the story tells of both verdicts", || {
         short(&story)
     })

@@ -40,7 +40,7 @@ fn play(rig: &mut Rig) -> Checked {
         let saw = short(&run.finished.stdout);
         return Err(Stopped::missed("the client prints the id of its session", saw));
     };
-    let data = rig.sprag_json(&["debug", session, "--json"])?;
+    let data = rig.sprag_json(&["session", "records", session, "--json"])?;
     let mut notes = Vec::new();
     collect(&data, &mut notes);
     let one = matches!(notes.as_slice(), [note] if note.to_string().contains(NOTE));

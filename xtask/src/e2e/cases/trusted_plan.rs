@@ -56,7 +56,7 @@ fn play(rig: &mut Rig) -> Checked {
     })?;
     let exits = exits(&rig.place.project().join(".git/sprag/run/s"))?;
     expect(exits.len() == 1, "one session was enough", || exits.len().to_string())?;
-    let sessions = rig.sprag_json(&["sessions", "--json"])?;
+    let sessions = rig.sprag_json(&["session", "list", "--json"])?;
     let name = exits[0]["seen"]["client_session"].as_str().unwrap_or_default().to_owned();
     expect(!name.is_empty() && sessions.to_string().contains(&name), "its hooks were called", || {
         format!("{}: {sessions}", exits[0])

@@ -98,7 +98,7 @@ fn arguments(errand: &Errand) -> Vec<String> {
     let mut arguments =
         ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, bypass].map(str::to_owned).to_vec();
     if let Some(session) = errand.resume {
-        arguments.extend(["resume", session].map(str::to_owned));
+        arguments.extend(["run", "resume", session].map(str::to_owned));
     }
     arguments.push(errand.prompt.to_owned());
     arguments

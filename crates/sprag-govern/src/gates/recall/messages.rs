@@ -58,7 +58,7 @@ pub(crate) fn note(lines: &[RecallLine<'_>], notices: &[&Notice], session: &Sess
         text.extend(lines.iter().map(|line| line.text.clone()));
         let session = shell_word(session.as_str());
         text.push(format!(
-            "more: `sprag show ID`; if one was of use: `sprag ref ID --how WHAT --session {session}`"
+            "more: `sprag memory show ID`; if one was of use: `sprag ref ID --how WHAT --session {session}`"
         ));
     }
     text.extend(notices.iter().map(|notice| notice_line(notice)));

@@ -20,15 +20,17 @@ pub(crate) fn refusal(script: &Script) -> Option<Reason> {
     })
 }
 
+/// Subcommands of `sprag memory` that change no learning.
+const READS: &[&str] =
+    &["list", "show", "stats", "maintain", "backends", "export", "load", "similar", "eval", "--help"];
+
 fn changes_memory(words: &[String]) -> bool {
     let has = |option: &str| words.iter().any(|word| word == option);
     match words.first().map(String::as_str) {
         Some("reflect") => !has("--schema") && !has("--help"),
         // Whoever starts the broker by hand speaks for the session.
-        Some("mcp" | "answer" | "skip" | "import") => !has("--help"),
-        Some("learnings") => {
-            words.get(1).is_some_and(|verb| !["list", "show", "--help"].contains(&verb.as_str()))
-        }
+        Some("mcp" | "answer" | "skip") => !has("--help"),
+        Some("memory") => words.get(1).is_some_and(|verb| !has("--help") && !READS.contains(&verb.as_str())),
         _ => false,
     }
 }

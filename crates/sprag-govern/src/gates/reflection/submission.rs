@@ -105,7 +105,7 @@ impl ReflectionGate {
             && around.named.is_none()
         {
             let why = format!("there is no learning `{}`", sprag_base::text::quoted(named));
-            return Vote::Hold(Reason::new("not_found", why, "sprag learnings list"));
+            return Vote::Hold(Reason::new("not_found", why, "sprag memory list"));
         }
         let is_parked = reported.is_empty();
         let parked: Vec<Text<64>> = self.parked.iter().map(|parked| parked.id.clone()).collect();

@@ -26,7 +26,7 @@ pub mod reviewer_agent;
 /// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
 #[rustfmt::skip]
 pub const AGENT_COMMANDS: &[&str] = &[
-    "reflect", "skip", "observe", "ref", "show", "search", "lesson", "decide", "review context", "intent select",
+    "reflect", "skip", "observe", "ref", "memory show", "search", "lesson", "decide", "review context", "intent select",
 ];
 
 /// The rule that lets an agent use all tools of the broker.

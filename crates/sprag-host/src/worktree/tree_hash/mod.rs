@@ -102,7 +102,7 @@ fn with_copy<T>(
 ) -> Option<T> {
     let disk = scratch.disk;
     disk.make_dirs(&scratch.cache).ok()?;
-    // Named as what `sprag clean` sweeps up after a process that was killed.
+    // Named as what `sprag store clean` sweeps up after a process that was killed.
     let copy = scratch.cache.join(disk::temp_name(Path::new("index")).ok()?);
     let copied = match index {
         Some(index) => disk::copy_derived(disk, &index.bytes[..], index.modified, &copy).map(|_| ()),
@@ -111,7 +111,7 @@ fn with_copy<T>(
     let answer = copied.ok().and_then(|()| ask(&copy));
     // Git leaves its lock behind when it is ended at the deadline.
     for left in [copy.with_added_extension("lock"), copy] {
-        disk.remove(&left).discard("`sprag clean` sweeps temporary files that stay");
+        disk.remove(&left).discard("`sprag store clean` sweeps temporary files that stay");
     }
     answer
 }

@@ -1,4 +1,4 @@
-//! `sprag clients`: which clients there are, what they can do, and when one was last heard of.
+//! `sprag config clients`: which clients there are, what they can do, and when one was last heard of.
 
 use serde_json::{Value, json};
 

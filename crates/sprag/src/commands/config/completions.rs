@@ -1,22 +1,34 @@
-//! `sprag completions`: for the user's shell.
+//! `sprag completions`: prints the script that a shell loads.
 
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
-use crate::commands::{CommandCx, CommandEnd, CommandResult, cli};
+use crate::commands::{CommandCx, CommandEnd, CommandResult, complete};
+use crate::failure::Failure;
 use crate::output;
 
 /// Print a completion script for a shell
 ///
-/// For example: `sprag completions bash > ~/.local/share/bash-completion/completions/sprag`
+/// The script asks `sprag` for candidates, so it also completes sessions, stages, plans, learnings and intents of the
+/// repository you are in.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  echo 'source <(sprag completions bash)' >> ~/.bashrc\n  sprag completions fish > ~/.config/fish/completions/sprag.fish"
+)]
 pub(crate) struct Args {
-    /// bash, zsh, fish, elvish or powershell
+    /// Shell
     shell: Shell,
 }
 
 pub(crate) fn run(args: Args, _cx: &CommandCx) -> CommandResult {
+    let shells = Shells::builtins();
+    let shell = args.shell.to_string();
+    let Some(completer) = shells.completer(&shell) else {
+        let known: Vec<&str> = shells.names().collect();
+        return Err(Failure::unknown_name("shell", &shell, &known, "completions"));
+    };
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut cli(), "sprag", &mut script);
+    completer.write_registration(complete::VARIABLE, "sprag", "sprag", "sprag", &mut script)?;
     output::text_raw(&String::from_utf8_lossy(&script));
     Ok(CommandEnd::Done)
 }

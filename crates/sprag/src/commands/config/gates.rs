@@ -1,4 +1,4 @@
-//! `sprag gates`: which gates there are, what each is told, and where a session stands with them.
+//! `sprag config gates`: which gates there are, what each is told, and where a session stands with them.
 
 use serde_json::json;
 

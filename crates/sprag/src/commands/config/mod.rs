@@ -1,8 +1,8 @@
 //! `sprag config`: every value with the layer it comes from.
 
-pub(crate) mod clients;
+mod clients;
 pub(crate) mod completions;
-pub(crate) mod gates;
+mod gates;
 pub(crate) mod off;
 pub(crate) mod on;
 pub(crate) mod trust;
@@ -63,6 +63,8 @@ enum Command {
         #[command(flatten)]
         format: OutputFormat,
     },
+    Gates(gates::Args),
+    Clients(clients::Args),
 }
 
 pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
@@ -83,6 +85,8 @@ pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             set(&key, &value, layer, format, cx)
         }
         Command::Path { format } => paths(format, cx),
+        Command::Gates(args) => gates::run(args, cx),
+        Command::Clients(args) => clients::run(args, cx),
     }
 }
 

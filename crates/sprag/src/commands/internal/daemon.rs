@@ -1,4 +1,4 @@
-//! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag resume` start it.
+//! `sprag daemon`: the process that runs a plan. `sprag run` and `sprag run resume` start it.
 
 use sprag_base::result::Discard as _;
 use sprag_host::sys::disk::RealDisk;

@@ -8,7 +8,7 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 /// object.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Name of the client, see `sprag clients`
+    /// Name of the client, see `sprag config clients`
     client: String,
     /// Name of the event, for clients whose payload does not say it
     event: Option<String>,

@@ -1,4 +1,4 @@
-//! `sprag backends`: where learnings are mirrored to, and how that goes.
+//! `sprag memory backends`: where learnings are mirrored to, and how that goes.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::output::{self, OutputFormat};
 
 /// List where learnings are mirrored to
 ///
-/// What a backend could not take waits, and is tried again by hooks and by `sprag maintain`.
+/// What a backend could not take waits, and is tried again by hooks and by `sprag memory maintain`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Also ask each whether it answers; one may be a program that is started for it

@@ -1,4 +1,4 @@
-//! `sprag retroflect`: what sessions of the past taught, read by the judge.
+//! `sprag memory backfill`: what sessions of the past taught, read by the judge.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                     ));
                 }
                 output::line(format!(
-                    "{} sessions would be read, about {tokens} tokens in all\n  next: sprag retroflect --apply",
+                    "{} sessions would be read, about {tokens} tokens in all\n  next: sprag memory backfill --apply",
                     past.len()
                 ));
             },

@@ -134,5 +134,5 @@ fn about(ids: Vec<Text<64>>, how: &str) -> LearningIds {
 }
 
 fn why(text: Option<&str>) -> Result<Text<500>, Failure> {
-    text.map_or(Ok(Text::default()), |text| words("`--why`", text, "learnings"))
+    text.map_or(Ok(Text::default()), |text| words("`--why`", text, "memory archive"))
 }

@@ -1,4 +1,4 @@
-//! `sprag consolidate`: learnings that say the same, made one.
+//! `sprag memory consolidate`: learnings that say the same, made one.
 
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             if groups.is_empty() {
                 output::line("no two learnings seem to say the same")
             } else {
-                output::next("sprag consolidate --apply")
+                output::next("sprag memory consolidate --apply")
             }
         },
     )

@@ -1,4 +1,4 @@
-//! `sprag learnings distill`: what agents of merged stages have noted becomes knowledge.
+//! `sprag memory distill`: what agents of merged stages have noted becomes knowledge.
 
 use serde_json::json;
 

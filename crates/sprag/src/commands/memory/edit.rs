@@ -59,7 +59,7 @@ fn with_editor(now: &Value, cx: &CommandCx) -> Result<Value, Failure> {
     let mut file = tempfile::Builder::new().prefix("sprag-").suffix(".json").tempfile()?;
     file.write_all(serde_json::to_string_pretty(now).map_err(io::Error::other)?.as_bytes())?;
     if !exec::edit(&editor, file.path())? {
-        return Err(Failure::not_confirmed("sprag learnings edit ID"));
+        return Err(Failure::not_confirmed("sprag memory edit ID"));
     }
     let text = std::fs::read_to_string(file.path())?;
     serde_json::from_str(&text).map_err(|_| Failure::no_members())

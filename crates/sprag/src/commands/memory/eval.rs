@@ -1,4 +1,4 @@
-//! `sprag eval`: how well the memory finds and compares, on data with a key.
+//! `sprag memory eval`: how well the memory finds and compares, on data with a key.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

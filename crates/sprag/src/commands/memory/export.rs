@@ -1,4 +1,4 @@
-//! `sprag export`: what is known, for other programs and people.
+//! `sprag memory export`: what is known, for other programs and people.
 
 use serde_json::{Value, json};
 

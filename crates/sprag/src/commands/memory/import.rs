@@ -1,4 +1,4 @@
-//! `sprag import`: the memory of another program, as learnings of this project.
+//! `sprag memory import`: the memory of another program, as learnings of this project.
 
 use std::io;
 use std::path::PathBuf;
@@ -97,6 +97,9 @@ fn tell(args: &Args, plan: &ImportPreview) {
     ));
     if !args.apply && !plan.new.is_empty() {
         let path = sprag_base::text::shell_word(&args.path.to_string_lossy());
-        output::line(format!("nothing was written\n  next: sprag import {} {path} --apply", args.from));
+        output::line(format!(
+            "nothing was written\n  next: sprag memory import {} {path} --apply",
+            args.from
+        ));
     }
 }

@@ -1,6 +1,4 @@
-//! `sprag learnings`: what is known here, and what becomes of it.
-
-use serde_json::json;
+//! Arguments and context that the commands about learnings share.
 
 use sprag_base::record::{Record, RecordAuthor};
 use sprag_base::text::Text;
@@ -13,47 +11,9 @@ use sprag_memory::learnings::LearningEntry;
 use sprag_memory::lifecycle::promote::Asker;
 use sprag_memory::records::MemoryRecord;
 
-pub(crate) use crate::commands::memory::list::show_one;
-use crate::commands::memory::{change, distill, edit, list, promote};
-use crate::commands::{CommandCx, CommandResult, check_person, show};
+use crate::commands::{CommandCx, check_person};
 use crate::failure::Failure;
-use crate::output::{self, OutputFormat};
-
-/// List, show and look after what was learned
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(clap::Subcommand)]
-enum Command {
-    /// List learnings, the newest first
-    List(ListArgs),
-    /// Show all there is to say about one
-    Show(OneArgs),
-    /// Say that it is still true: its evidence is looked at anew
-    Verify(OneArgs),
-    /// Say whether it was any good
-    Rate(RateArgs),
-    /// Take learnings out of use
-    Archive(SomeArgs),
-    /// Take archived learnings into use again
-    Restore(SomeArgs),
-    /// Say that another learning takes its place
-    Supersede(SupersedeArgs),
-    /// Say it otherwise: in your editor, or members to change as JSON on stdin
-    Edit(OneArgs),
-    /// Make it known to others than it was kept for
-    Promote(PromoteArgs),
-    /// Hand in what agents of merged stages have noted, and write the files anew
-    Distill(distill::Args),
-    /// Take in what other clones wrote and what was edited by hand, and write the files anew
-    Render {
-        #[command(flatten)]
-        format: OutputFormat,
-    },
-}
+use crate::output::OutputFormat;
 
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
@@ -135,41 +95,6 @@ pub(crate) struct PromoteArgs {
     pub(crate) format: OutputFormat,
 }
 
-pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    match args.command {
-        Command::List(args) => list::run(&args, cx),
-        Command::Show(args) => show_one(&args, cx),
-        Command::Verify(args) => change::verify(&args, cx),
-        Command::Rate(args) => change::rate(&args, cx),
-        Command::Archive(args) => change::archive(&args, cx),
-        Command::Restore(args) => change::restore(&args, cx),
-        Command::Supersede(args) => change::supersede(&args, cx),
-        Command::Edit(args) => edit::run(&args, cx),
-        Command::Promote(args) => promote::run(&args, cx),
-        Command::Distill(args) => distill::run(&args, cx),
-        Command::Render { format } => render(format, cx),
-    }
-}
-
-fn render(format: OutputFormat, cx: &CommandCx) -> CommandResult {
-    let world = cx.world()?;
-    let done = memory::maintain(&world, cx.now)?;
-    if sprag_host::store::clone::project_dir(&world.places).is_none() {
-        output::note("sprag: there is no `.sprag` directory here, so no files are written in the worktree");
-    }
-    done.problems.iter().for_each(|problem| output::note(format!("sprag: not taken over: {problem}")));
-    show(
-        format,
-        || json!({"taken": done.taken, "edited": done.edited, "published": done.published, "problems": done.problems}),
-        || {
-            output::line(format!(
-                "{} records of other clones taken in, {} edits taken over, {} records told to other clones",
-                done.taken, done.edited, done.published
-            ));
-        },
-    )
-}
-
 /// What a command works with.
 pub(crate) struct LearningsContext<'a> {
     pub(crate) world: World<'a>,
@@ -231,7 +156,7 @@ fn named<T>(
         None => Ok(None),
         Some(text) => match read(text) {
             Some(found) => Ok(Some(found)),
-            None => Err(Failure::unknown_name(what, text, all, "learnings")),
+            None => Err(Failure::unknown_name(what, text, all, "memory list")),
         },
     }
 }

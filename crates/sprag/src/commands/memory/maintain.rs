@@ -1,4 +1,4 @@
-//! `sprag maintain`: everything the memory needs from time to time, at once.
+//! `sprag memory maintain`: everything the memory needs from time to time, at once.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     let mode = if args.dry_run { UpkeepMode::Rehearsal } else { UpkeepMode::Real };
     let lock = if args.dry_run { None } else { Some(upkeep::try_lock(&store, &world)?) };
     if matches!(lock, Some(None)) {
-        return Err(Failure::busy("maintain"));
+        return Err(Failure::busy("memory maintain"));
     }
     let bar = output::progress(STEPS.len() as u64, "maintaining");
     let mut done = Vec::new();
@@ -64,6 +64,6 @@ fn tell(done: &[(&UpkeepStep, StepResult)], mode: UpkeepMode) {
         }
     }
     if mode == UpkeepMode::Rehearsal {
-        output::line("nothing was changed\n  next: sprag maintain");
+        output::line("nothing was changed\n  next: sprag memory maintain");
     }
 }

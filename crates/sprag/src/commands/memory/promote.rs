@@ -31,7 +31,7 @@ pub(crate) fn run(args: &PromoteArgs, cx: &CommandCx) -> CommandResult {
         // Elsewhere these files are others, or none.
         if let Some(path) = candidates::paths_here(&desk.world, &said).first() {
             return Err(refused(&format!(
-                "it names `{path}` of this project: say it without, by `sprag learnings edit`"
+                "it names `{path}` of this project: say it without, by `sprag memory edit`"
             )));
         }
         said.context_files.clear();

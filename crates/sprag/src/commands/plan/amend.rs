@@ -61,7 +61,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                 }
             })?;
             output::line(format!("the run of `{name}` will go by the new plan"));
-            output::next(format!("sprag resume {name}"));
+            output::next(format!("sprag run resume {name}"));
         }
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }

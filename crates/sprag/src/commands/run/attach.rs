@@ -1,4 +1,4 @@
-//! `sprag attach`: being where an agent is.
+//! `sprag run attach`: being where an agent is.
 
 use sprag_host::sys::exec;
 use sprag_orchestrator::session_dir::{SessionProbe, site_of};
@@ -58,7 +58,7 @@ fn open(shown: &SelectedRun, stage: &str, cx: &CommandCx) -> CommandResult {
     }
     let us = std::env::current_exe().map_err(|error| Failure::not_started("sprag", &error))?;
     argv.push(us.display().to_string());
-    argv.extend(["attach", "--plan", &shown.listed.plan, stage].map(str::to_owned));
+    argv.extend(["run", "attach", "--plan", &shown.listed.plan, stage].map(str::to_owned));
     exec::let_go(&argv, &cx.cwd).map_err(|error| Failure::not_started(&argv[0], &error))?;
     Ok(CommandEnd::Done)
 }

@@ -1,4 +1,4 @@
-//! `sprag graph`: the plan of a run as it stands, level by level.
+//! `sprag run graph`: the plan of a run as it stands, level by level.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `sprag land`: merged work reaches the branch people work on.
+//! `sprag run land`: merged work reaches the branch people work on.
 
 use std::path::Path;
 
@@ -98,7 +98,7 @@ pub(crate) fn advised(root: &Path, plan: &str, branch: &str) -> (Option<String>,
     // Whoever cannot be asked now may answer then.
     let held = land::would(root, &trunk, &target).ok().and_then(|landed| held(&landed, &trunk, branch));
     match held {
-        None => (None, format!("sprag land {}", shell_word(plan))),
+        None => (None, format!("sprag run land {}", shell_word(plan))),
         Some(LandBlocker { why, next, .. }) => (Some(format!("`{branch}` cannot be moved now: {why}")), next),
     }
 }

@@ -1,20 +1,20 @@
 //! `sprag run`: a plan becomes merged, tested work.
 
-pub(crate) mod attach;
+mod attach;
 pub(crate) mod background;
-pub(crate) mod graph;
+mod graph;
 pub(crate) mod land;
 pub(crate) mod logs;
 pub(crate) mod repair;
-pub(crate) mod resume;
+mod resume;
 pub(crate) mod selection;
-pub(crate) mod spans;
-pub(crate) mod stop;
+mod spans;
+mod stop;
 pub(crate) mod summary;
 pub(crate) mod target;
-pub(crate) mod worktrees;
+mod worktrees;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sprag_base::text::shell_word;
 use sprag_host::sys::disk::RealDisk;
@@ -34,14 +34,35 @@ use crate::output::{self, OutputFormat};
 /// (`sprag stage`). A run that was cut short goes on where it was. Agents are clients with our hooks
 /// (`client: claude`, `codex`) or commands of the plan (`client: {command: [...]}`).
 #[derive(clap::Args)]
+#[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    subcommand_precedence_over_arg = true
+)]
 pub(super) struct Args {
-    /// The plan
-    file: PathBuf,
-    /// The programs the plan starts are known and wanted
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Plan file (write `./stop` for a file with the name of a subcommand)
+    #[arg(required = true, value_name = "PLAN")]
+    file: Option<PathBuf>,
+    /// Start the programs of the plan without a question
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
     how: RunOptions,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Resume(resume::Args),
+    Stop(stop::Args),
+    Land(land::Args),
+    Repair(repair::Args),
+    Graph(graph::Args),
+    Logs(logs::Args),
+    Attach(attach::Args),
+    Worktrees(worktrees::Args),
+    Spans(spans::Args),
 }
 
 /// How a run is run, begun or gone on with.
@@ -62,20 +83,47 @@ pub(super) struct RunOptions {
 }
 
 pub(super) fn run(args: Args, cx: &CommandCx) -> super::CommandResult {
-    let plan = plan::good(cx, &args.file)?;
+    match args.command {
+        Some(Command::Resume(args)) => resume::run(args, cx),
+        Some(Command::Stop(args)) => stop::run(args, cx),
+        Some(Command::Land(args)) => land::run(args, cx),
+        Some(Command::Repair(args)) => repair::run(args, cx),
+        Some(Command::Graph(args)) => graph::run(args, cx),
+        Some(Command::Logs(args)) => logs::run(args, cx),
+        Some(Command::Attach(args)) => attach::run(args, cx),
+        Some(Command::Worktrees(args)) => worktrees::run(args, cx),
+        Some(Command::Spans(args)) => spans::run(args, cx),
+        None => run_plan(
+            &args.file.unwrap_or_default(),
+            if args.trust { Trust::Given } else { Trust::Ask },
+            args.how,
+            cx,
+        ),
+    }
+}
+
+/// Whether the user has to confirm the programs of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    Ask,
+    Given,
+}
+
+fn run_plan(file: &Path, trust: Trust, how: RunOptions, cx: &CommandCx) -> super::CommandResult {
+    let plan = plan::good(cx, file)?;
     let places = cx.places()?;
     human::check_not_agent(places.user.as_ref())?;
     // Told before anything is begun: a stage that cannot start would block all that builds on it.
     let dir = places.worktree.clone().unwrap_or_default();
-    launchers::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, &args.file))?;
-    if !args.trust && !is_wanted(&plan::show::programs(&plan)) {
-        return Err(Failure::not_trusted(&args.file));
+    launchers::preflight(&plan, &cx.env, &dir).map_err(|unfit| Failure::unfit(&unfit, file))?;
+    if trust == Trust::Ask && !is_wanted(&plan::show::programs(&plan)) {
+        return Err(Failure::not_trusted(file));
     }
-    let begun = start_run::begin(&places, plan, &cx.cwd.join(&args.file), &RealDisk)?;
-    if begun.was == RunStart::UnderWay && !args.how.format.is_json() {
+    let begun = start_run::begin(&places, plan, &cx.cwd.join(file), &RealDisk)?;
+    if begun.was == RunStart::UnderWay && !how.format.is_json() {
         output::line("the run goes on where it was, with the plan as it was");
     }
-    go(begun, args.how)
+    go(begun, how)
 }
 
 /// Lets a run go that may.

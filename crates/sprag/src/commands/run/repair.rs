@@ -1,4 +1,4 @@
-//! `sprag repair`: what runs that were cut short have left behind.
+//! `sprag run repair`: what runs that were cut short have left behind.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
             output::line(describe(damage));
         }
         if left.iter().any(RepairItem::can_be_mended) {
-            output::next("sprag repair --fix");
+            output::next("sprag run repair --fix");
         }
         for damage in left.iter().filter(|damage| !damage.can_be_mended()) {
             if let RepairItem::Reference { name, .. } = damage {

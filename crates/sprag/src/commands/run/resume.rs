@@ -1,4 +1,4 @@
-//! `sprag resume`: a run goes on, by the plan it was begun with.
+//! `sprag run resume`: a run goes on, by the plan it was begun with.
 
 use std::path::{Path, PathBuf};
 

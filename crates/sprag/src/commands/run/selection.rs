@@ -76,7 +76,9 @@ fn choose(dir: &Path, plan: Option<&str>) -> Result<Option<(RunInfo, Vec<String>
 /// Nothing moves while nobody runs a plan, which no state of a stage tells: what is told then, and what helps.
 pub(crate) fn nobody(runner: &RunOwner, plan: &str) -> Option<(String, String)> {
     match runner {
-        RunOwner::Nobody => Some(("nobody runs it".to_owned(), format!("sprag resume {}", shell_word(plan)))),
+        RunOwner::Nobody => {
+            Some(("nobody runs it".to_owned(), format!("sprag run resume {}", shell_word(plan))))
+        }
         RunOwner::Other { plan: other } => Some((
             format!("nobody runs it while plan `{}` is run", quoted(other)),
             format!("sprag status --plan {}", shell_word(other)),

@@ -1,4 +1,4 @@
-//! `sprag spans`: a run for programs that draw traces.
+//! `sprag run spans`: a run for programs that draw traces.
 
 use sprag_base::ids::SessionId;
 use sprag_host::store::projections;

@@ -1,4 +1,4 @@
-//! `sprag stop`: the daemon ends, and its agents with it. Nothing they have done is lost.
+//! `sprag run stop`: the daemon ends, and its agents with it. Nothing they have done is lost.
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ use crate::commands::{CommandCx, CommandEnd, CommandResult};
 use crate::failure::Failure;
 use crate::output;
 
-/// Stop the run of a plan; worktrees stay, and `sprag resume` goes on
+/// Stop the run of a plan; worktrees stay, and `sprag run resume` goes on
 ///
-/// Agents are told to end and have ten seconds for it; the same attempt goes on with `sprag resume`. Where nobody runs
+/// Agents are told to end and have ten seconds for it; the same attempt goes on with `sprag run resume`. Where nobody runs
 /// the plan any more, agents that were left behind are ended.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
         Err(reason) => return Err(Failure::not_connected(reason, None)),
     }
     output::line("stopped; worktrees are as they were");
-    output::next("sprag resume");
+    output::next("sprag run resume");
     Ok(CommandEnd::Done)
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn rested(ground: &RunLayout, rest: RunEnd, format: OutputFormat) -> 
     let none = || StartError::NoRun { name: ground.plan.clone() };
     let run = run_log::read(&sprag_orchestrator::layout::run_log_path(&ground.run, &ground.plan))?
         .ok_or_else(none)?;
-    let resume = vec![format!("sprag resume {}", ground.plan)];
+    let resume = vec![format!("sprag run resume {}", ground.plan)];
     let (lines, next, ending) = match rest {
         RunEnd::Gone => (Vec::new(), Vec::new(), CommandEnd::No),
         RunEnd::Over => {

@@ -1,4 +1,4 @@
-//! `sprag worktrees`: where the stages of runs are worked at.
+//! `sprag run worktrees`: where the stages of runs are worked at.
 
 use std::path::Path;
 

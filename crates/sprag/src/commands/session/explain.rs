@@ -1,4 +1,4 @@
-//! `sprag explain`: the story of a session in sentences.
+//! `sprag session explain`: the story of a session in sentences.
 
 use serde_json::json;
 
@@ -11,14 +11,14 @@ use crate::output::{self, OutputFormat};
 /// Tell what happened in a session, in sentences
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The session, by id or its start
-    session: String,
+    /// Session id, or its first characters (default: the newest session)
+    session: Option<String>,
     #[command(flatten)]
     format: OutputFormat,
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    let (session, records) = records::records_of(cx, &args.session)?;
+    let (session, records) = records::records_of(cx, args.session.as_deref())?;
     let told: Vec<(String, String)> =
         records.iter().filter_map(|record| Some((record.at.to_string(), sentence(record)?))).collect();
     show(

@@ -1,4 +1,4 @@
-//! `sprag sessions`: every session this clone has seen, and the agents of its runs.
+//! `sprag session list`: every session this clone has seen, and the agents of its runs.
 
 use serde::Serialize;
 use serde_json::json;
@@ -61,11 +61,12 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
                     row.events.to_string(),
                     row.holds.to_string(),
                     state.to_owned(),
+                    row.prompt.to_string(),
                 ]
             });
             if !rows.is_empty() {
                 output::table(
-                    &["session", "client", "last event", "events", "holds", "state"],
+                    &["session", "client", "last event", "events", "holds", "state", "prompt"],
                     &cells.collect::<Vec<_>>(),
                 );
             }

@@ -1,4 +1,4 @@
-//! `sprag debug`: the records of a session as data.
+//! `sprag session records`: the records of a session as data.
 
 use serde_json::json;
 
@@ -14,8 +14,8 @@ use crate::output::{self, OutputFormat};
 /// Show the records of a session as data
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The session, by id or its start
-    session: String,
+    /// Session id, or its first characters (default: the newest session)
+    session: Option<String>,
     /// Only records of this kind, for example `tool.requested`
     #[arg(long, value_name = "KIND")]
     event: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
-    let (session, records) = records_of(cx, &args.session)?;
+    let (session, records) = records_of(cx, args.session.as_deref())?;
     let wanted: Vec<Record> = records
         .into_iter()
         .filter(|record| record.kind != "snapshot")
@@ -41,10 +41,13 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     )
 }
 
-/// A session and all its records, in the order of their time.
-pub(crate) fn records_of(cx: &CommandCx, named: &str) -> Result<(SessionId, Vec<Record>), Failure> {
+/// Returns a session and all its records, ordered by time. `None` names the newest session.
+pub(crate) fn records_of(cx: &CommandCx, named: Option<&str>) -> Result<(SessionId, Vec<Record>), Failure> {
     let store = cx.world()?.store();
-    let session = report::find_session::by_prefix(&store, named)?;
+    let session = match named {
+        Some(named) => report::find_session::by_prefix(&store, named)?,
+        None => report::find_session::newest(&store)?,
+    };
     let mut records = projections::records_of(&store, &session)?;
     records.sort_by_key(|record| record.at);
     Ok((session, records))

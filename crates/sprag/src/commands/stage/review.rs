@@ -74,7 +74,7 @@ fn last_agent(folder: &Path, entry: &StageEntry) -> Option<String> {
 fn seen_by(look: WhereToLook, plan: &str, root: &Path, id: &StageId) -> String {
     let stage = shell_word(id.as_str());
     match look {
-        WhereToLook::Logs => format!("sprag logs {stage} --plan {plan}"),
+        WhereToLook::Logs => format!("sprag run logs {stage} --plan {plan}"),
         WhereToLook::Worktree => {
             format!("git -C {} status", shell_word(&worktree_of(root, id).display().to_string()))
         }

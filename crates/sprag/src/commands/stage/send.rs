@@ -67,7 +67,7 @@ pub(crate) fn say(
             requests::say_alone(&root, &folder, plan, &RealDisk, &myself(cx, role), &ask)
                 .map_err(|reason| Failure::unsaid(reason, &stage))?;
             output::line("written down; nothing happens before the run goes on");
-            output::next(format!("sprag resume {plan}"));
+            output::next(format!("sprag run resume {plan}"));
             Ok(CommandEnd::Done)
         }
         Err(reason) => Err(Failure::not_connected(reason, stage.as_deref())),

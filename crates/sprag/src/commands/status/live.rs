@@ -54,7 +54,7 @@ pub(crate) fn run(cx: &CommandCx, plan: Option<&str>) -> CommandResult {
             let us = std::env::current_exe().map_err(|error| Failure::not_started("sprag", &error))?;
             let us = us.display().to_string();
             let error =
-                exec::become_program(&[us.as_str(), "attach", "--plan", &listed.plan, stage.as_str()]);
+                exec::become_program(&[us.as_str(), "run", "attach", "--plan", &listed.plan, stage.as_str()]);
             Err(Failure::not_started("sprag", &error))
         }
     }

@@ -76,7 +76,7 @@ pub(crate) fn attention(view: &RunView<'_>) {
             }
             None => {
                 output::line(format!("{mark}: {text}"));
-                output::next("sprag logs");
+                output::next("sprag run logs");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `sprag clean`: sweeps up, never drops a record of a session, nor what somebody may want of a run.
+//! `sprag store clean`: sweeps up, never drops a record of a session, nor what somebody may want of a run.
 
 use serde_json::json;
 

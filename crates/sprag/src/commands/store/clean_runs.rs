@@ -1,4 +1,4 @@
-//! What `sprag clean` says of runs.
+//! What `sprag store clean` says of runs.
 
 use std::path::Path;
 
@@ -86,7 +86,7 @@ impl RunCleaning {
         match self {
             RunCleaning::AtWork(pid) => {
                 output::line(format!("runs are left alone: process `{pid}` runs a plan"));
-                output::next("sprag stop");
+                output::next("sprag run stop");
             }
             RunCleaning::Found(found) => {
                 found.leftovers.iter().for_each(|it| output::line(format!("would remove {}", named(it))));
@@ -153,8 +153,8 @@ fn describe(wanted: &KeptLeftover) -> String {
 /// The command that keeps what somebody may want. Names of branches and folders are an agent's to choose.
 fn saving(wanted: &KeptLeftover) -> String {
     match wanted {
-        KeptLeftover::Unfinished { plan } => format!("sprag resume {}", shell_word(plan)),
-        KeptLeftover::NotLanded { plan } => format!("sprag land {}", shell_word(plan)),
+        KeptLeftover::Unfinished { plan } => format!("sprag run resume {}", shell_word(plan)),
+        KeptLeftover::NotLanded { plan } => format!("sprag run land {}", shell_word(plan)),
         KeptLeftover::Uncommitted { path } => {
             let path = path.display().to_string();
             let path = shell_word(&path);
@@ -164,7 +164,7 @@ fn saving(wanted: &KeptLeftover) -> String {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             format!("git branch {} {head}", shell_word(&format!("saved/{name}")))
         }
-        KeptLeftover::Unreadable { .. } => "sprag worktrees".to_owned(),
+        KeptLeftover::Unreadable { .. } => "sprag run worktrees".to_owned(),
         KeptLeftover::Unmerged { branch } => format!("git merge {}", shell_word(branch)),
         KeptLeftover::Salvaged { name } => {
             let short: Vec<&str> = name.split('/').skip(2).collect();

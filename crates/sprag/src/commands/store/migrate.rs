@@ -1,4 +1,4 @@
-//! `sprag migrate`: the log, replayed into a new one.
+//! `sprag store migrate`: the log, replayed into a new one.
 
 use serde_json::json;
 

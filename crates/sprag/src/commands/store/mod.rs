@@ -1,6 +1,30 @@
-//! The store: clean, rebuild, migrate.
+//! `sprag store`: the files that Sprag keeps below the git directory.
 
-pub(crate) mod clean;
+mod clean;
 mod clean_runs;
-pub(crate) mod migrate;
-pub(crate) mod rebuild;
+mod migrate;
+mod rebuild;
+
+use super::{CommandCx, CommandResult};
+
+/// Clean, rebuild or migrate Sprag's own files
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Clean(clean::Args),
+    Rebuild(rebuild::Args),
+    Migrate(migrate::Args),
+}
+
+pub(super) fn run(args: Args, cx: &CommandCx) -> CommandResult {
+    match args.command {
+        Command::Clean(args) => clean::run(args, cx),
+        Command::Rebuild(args) => rebuild::run(args, cx),
+        Command::Migrate(args) => migrate::run(args, cx),
+    }
+}

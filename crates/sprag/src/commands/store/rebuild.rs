@@ -1,4 +1,4 @@
-//! `sprag rebuild`: everything derived, again from the log.
+//! `sprag store rebuild`: everything derived, again from the log.
 
 use std::fs;
 

@@ -30,7 +30,7 @@ fn a_fresh_repository_has_nothing_to_say() {
     debts: 0
     tracker: session
     ");
-    assert_snapshot!(sandbox.run(&["sessions"]).told(&sandbox), @r"
+    assert_snapshot!(sandbox.run(&["session", "list"]).told(&sandbox), @r"
     exit 0
     --- stdout
     no session has been seen here yet
@@ -46,7 +46,7 @@ fn a_fresh_repository_has_nothing_to_say() {
 #[test]
 fn a_story_is_told_from_the_records() {
     let sandbox = lived_in();
-    assert_snapshot!(sandbox.run(&["explain", "s-1"]).told(&sandbox), @r"
+    assert_snapshot!(sandbox.run(&["session", "explain", "s-1"]).told(&sandbox), @r"
     exit 0
     --- stdout
     session s-1
@@ -57,7 +57,7 @@ fn a_story_is_told_from_the_records() {
     CLOCK  debt `d-c9756b6e` was opened: conflict markers are left in `a.txt:2`
     CLOCK  the session ended (other)
     ");
-    let story = sandbox.json(&["explain", "s", "--json"]);
+    let story = sandbox.json(&["session", "explain", "s", "--json"]);
     assert_eq!(
         (&story["v"], &story["session"], story["story"].as_array().unwrap().len()),
         (&json!(1), &json!("s-1"), 6)
@@ -111,32 +111,33 @@ fn debts_are_listed_and_cleared() {
 #[test]
 fn records_are_shown_as_data() {
     let sandbox = lived_in();
-    let all = sandbox.json(&["debug", "s-1", "--json"]);
+    let all = sandbox.json(&["session", "records", "s-1", "--json"]);
     let kinds: Vec<&str> =
         all["records"].as_array().unwrap().iter().map(|record| record["kind"].as_str().unwrap()).collect();
     assert_eq!(
         kinds,
         ["session.started", "prompted", "tool.requested", "stop.requested", "debt.opened", "session.ended"]
     );
-    let some = sandbox.json(&["debug", "s-1", "--event", "stop.requested", "--limit", "1", "--json"]);
+    let some =
+        sandbox.json(&["session", "records", "s-1", "--event", "stop.requested", "--limit", "1", "--json"]);
     assert_eq!(some["records"][0]["body"]["reason"]["code"], "conflict_markers");
-    assert_eq!(sandbox.run(&["debug", "s-1"]).stdout.lines().count(), 6);
+    assert_eq!(sandbox.run(&["session", "records", "s-1"]).stdout.lines().count(), 6);
 }
 
 #[test]
 fn a_session_is_found_or_the_candidates_are_named() {
     let sandbox = lived_in();
-    assert_snapshot!(sandbox.run(&["explain", "nobody"]).told(&sandbox), @r"
+    assert_snapshot!(sandbox.run(&["session", "explain", "nobody"]).told(&sandbox), @r"
     exit 1
     --- stderr
     sprag: there is no session `nobody`
-      next: sprag sessions
+      next: sprag session list
     ");
     assert_snapshot!(sandbox.run(&["observe", "x"]).told(&sandbox), @r"
     exit 1
     --- stderr
     sprag: no session is live in this worktree
-      next: sprag sessions
+      next: sprag session list
     ");
     sandbox.bash("s-2", "make");
     assert_eq!(sandbox.run(&["observe", "it wants a newline"]).stdout, "noted in session `s-2` (recorded)\n");
@@ -145,7 +146,7 @@ fn a_session_is_found_or_the_candidates_are_named() {
     exit 1
     --- stderr
     sprag: which session is meant: `s-2`, `s-3`? name one by its id
-      next: sprag sessions
+      next: sprag session list
     ");
     assert_eq!(sandbox.json(&["observe", "x", "--session", "s-3", "--json"])["delivery"], "recorded");
 }
@@ -153,12 +154,12 @@ fn a_session_is_found_or_the_candidates_are_named() {
 #[test]
 fn errors_are_objects_for_programs() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["explain", "nobody", "--json"]);
+    let ran = sandbox.run(&["session", "explain", "nobody", "--json"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
     let read: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         read,
-        json!({"v": 1, "error": {"code": "not_found", "message": "there is no session `nobody`", "next": ["sprag sessions"]}})
+        json!({"v": 1, "error": {"code": "not_found", "message": "there is no session `nobody`", "next": ["sprag session list"]}})
     );
 }
 
@@ -198,7 +199,9 @@ fn words_are_refused_where_there_are_none_or_too_many() {
 #[test]
 fn usage_errors_exit_with_two() {
     let sandbox = Sandbox::new();
-    for args in [&["nothing"][..], &["clean", "--before", "sometime"], &["config", "get", "x.y"], &["debt"]] {
+    for args in
+        [&["nothing"][..], &["store", "clean", "--before", "sometime"], &["config", "get", "x.y"], &["debt"]]
+    {
         assert_eq!(sandbox.run(args).code, 2, "{args:?}");
     }
 }
@@ -333,10 +336,10 @@ fn configuration_mistakes_are_named_before_any_work() {
 fn the_cache_can_be_deleted_at_any_time() {
     let sandbox = lived_in();
     let views = |sandbox: &Sandbox| {
-        [sandbox.run(&["debt", "list", "--json"]).stdout, sandbox.run(&["sessions", "--json"]).stdout]
+        [sandbox.run(&["debt", "list", "--json"]).stdout, sandbox.run(&["session", "list", "--json"]).stdout]
     };
     let before = views(&sandbox);
-    let rebuilt = sandbox.json(&["rebuild", "--json"]);
+    let rebuilt = sandbox.json(&["store", "rebuild", "--json"]);
     assert_eq!((&rebuilt["open_debts"], &rebuilt["sessions"]), (&json!(1), &json!(1)));
     assert_eq!(views(&sandbox), before);
     fs::remove_dir_all(sandbox.store().join("cache")).unwrap();
@@ -352,10 +355,10 @@ fn a_migration_replays_the_log_and_keeps_the_old_one() {
     let text = fs::read_to_string(&file).unwrap();
     let first = text.lines().next().unwrap();
     fs::write(&file, format!("{text}{first}\nno record\n{{\"v\":1,\"torn")).unwrap();
-    let dry = sandbox.json(&["migrate", "--dry-run", "--json"]);
+    let dry = sandbox.json(&["store", "migrate", "--dry-run", "--json"]);
     assert_eq!((&dry["records"], &dry["duplicates"], &dry["unreadable"]), (&json!(6), &json!(1), &json!(1)));
     assert_eq!(dry["set_aside"], Value::Null);
-    let done = sandbox.json(&["migrate", "--json"]);
+    let done = sandbox.json(&["store", "migrate", "--json"]);
     assert_eq!(done["records"], 6);
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 6);
     let aside = done["set_aside"].as_str().unwrap();
@@ -374,13 +377,13 @@ fn cleaning_moves_old_journals_and_drops_no_record() {
     sandbox.write("a.txt", CONFLICT);
     sandbox.event("s-1", "Stop", json!({}));
     let events = stored_lines(&sandbox.store()).len();
-    assert_eq!(sandbox.json(&["clean", "--json"])["journals"], 0);
+    assert_eq!(sandbox.json(&["store", "clean", "--json"])["journals"], 0);
     let journal = sandbox.journal("s-1");
     let old = fs::read_to_string(&journal).unwrap().replace("\"at\":\"2", "\"at\":\"1");
     fs::write(&journal, old).unwrap();
-    let dry = sandbox.json(&["clean", "--dry-run", "--json"]);
+    let dry = sandbox.json(&["store", "clean", "--dry-run", "--json"]);
     assert_eq!(dry["sessions"], json!(["s-1"]));
-    let swept = sandbox.json(&["clean", "--json"]);
+    let swept = sandbox.json(&["store", "clean", "--json"]);
     assert_eq!(
         (&swept["journals"], &swept["moved_records"], &swept["debts"]),
         (&json!(1), &json!(events), &json!(1))
@@ -405,12 +408,12 @@ fn a_report_from_a_sandbox_is_taken_in_by_the_next_hook() {
     let foreign = drop("s-1.3.json", "s-9", "0190f3c1-3");
     fs::write(sandbox.project.join(".sprag/inbox/s-1.4.json"), "{ no json").unwrap();
     sandbox.bash("s-1", "make");
-    let records = sandbox.json(&["debug", "s-1", "--event", "observed", "--json"]);
+    let records = sandbox.json(&["session", "records", "s-1", "--event", "observed", "--json"]);
     assert!(!mine.exists());
     assert!(foreign.exists(), "what names another session is not this session's");
     sandbox.bash("s-1", "make");
     assert!(!again.exists());
-    let after = sandbox.json(&["debug", "s-1", "--event", "observed", "--json"]);
+    let after = sandbox.json(&["session", "records", "s-1", "--event", "observed", "--json"]);
     assert_eq!(records["records"].as_array().unwrap().len(), 1, "{records}");
     assert_eq!(after, records, "the same drop twice is one record");
 }
@@ -462,8 +465,57 @@ fn completions_are_printed_for_every_shell() {
     for shell in ["bash", "zsh", "fish"] {
         let ran = sandbox.run(&["completions", shell]);
         assert_eq!(ran.code, 0);
-        assert!(ran.stdout.contains("doctor"), "{shell}");
+        assert!(ran.stdout.contains("SPRAG_COMPLETE"), "{shell}");
     }
+}
+
+#[test]
+fn values_of_this_repository_are_completed() {
+    let sandbox = Sandbox::new();
+    sandbox.event("session-1", "UserPromptSubmit", json!({"prompt": "fix the parser"}));
+    let complete = |words: &[&str]| {
+        let index = (words.len() - 1).to_string();
+        let mut sprag = sandbox.command(crate::support::SPRAG);
+        sprag.env("SPRAG_COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", &index).arg("--").args(words);
+        String::from_utf8(sprag.output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(complete(&["sprag", "session", "explain", "sess"]), "session-1");
+    assert_eq!(complete(&["sprag", "config", "gat"]), "gates");
+    assert_eq!(complete(&["sprag", "init", "--client", "cla"]), "claude");
+}
+
+#[test]
+fn the_help_has_groups_and_unknown_commands_name_the_nearest() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.run(&["--help"]).stdout;
+    let groups: Vec<&str> = help.lines().filter(|line| line.ends_with(':')).collect();
+    assert_eq!(groups, ["Start:", "Sessions:", "Rules:", "Memory:", "Plans:", "Settings:", "Options:"]);
+    let commands = help.lines().filter(|line| line.starts_with("  ") && !line.trim_start().starts_with('-'));
+    assert_eq!(commands.count(), 22, "{help}");
+    assert!(sandbox.run(&["help", "agents"]).stdout.contains("\n  reflect "));
+    assert!(sandbox.run(&["help", "run", "stop"]).stdout.contains("--kill"));
+    insta::assert_snapshot!(sandbox.run(&["logz"]).stderr, @"
+    sprag: unknown command `logz`
+      next: sprag help trace log
+      next: sprag help run logs
+      next: sprag help
+    ");
+    insta::assert_snapshot!(sandbox.run(&["sessions"]).stderr, @"
+    sprag: unknown command `sessions`
+      next: sprag help session
+      next: sprag help
+    ");
+}
+
+#[test]
+fn the_newest_session_is_explained_and_a_list_shows_prompts() {
+    let sandbox = Sandbox::new();
+    sandbox.event("s-1", "UserPromptSubmit", json!({"prompt": "make the parser faster"}));
+    sandbox.event("s-2", "UserPromptSubmit", json!({"prompt": "write a changelog\nfor the release"}));
+    assert!(sandbox.run(&["session", "explain"]).stdout.starts_with("session s-2\n"));
+    let rows = sandbox.json(&["session", "list", "--json"]);
+    assert_eq!(rows["sessions"][0]["prompt"], "write a changelog for the release");
+    assert_eq!(rows["sessions"][1]["prompt"], "make the parser faster");
 }
 
 #[test]

@@ -55,14 +55,27 @@ fn describe(sandbox: &Sandbox, path: &[&str], text: &mut String) {
     assert_eq!(ran.code, 0);
     let name = std::iter::once("sprag").chain(path.iter().copied()).collect::<Vec<_>>().join(" ");
     text.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", ran.stdout.trim_end()));
-    let commands = ran.stdout.split("\nCommands:\n").nth(1).unwrap_or_default();
-    let names = commands.lines().take_while(|line| !line.is_empty());
-    for name in names.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next()) {
-        if name != "help" && path.len() < 2 {
-            let deeper: Vec<&str> = path.iter().copied().chain([name]).collect();
-            describe(sandbox, &deeper, text);
-        }
+    if path.len() == 2 {
+        return;
     }
+    let names = if path.is_empty() {
+        [listed(&ran.stdout), listed(&sandbox.run(&["help", "agents"]).stdout), vec!["on".to_owned()]]
+            .concat()
+    } else {
+        listed(ran.stdout.split("\nCommands:\n").nth(1).unwrap_or_default())
+    };
+    for name in names {
+        let deeper: Vec<&str> = path.iter().copied().chain([name.as_str()]).collect();
+        describe(sandbox, &deeper, text);
+    }
+}
+
+/// Returns the commands that a help lists, up to its arguments and options.
+fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().take_while(|line| !matches!(*line, "Options:" | "Arguments:"));
+    let rows = lines.filter_map(|line| line.strip_prefix("  ")).filter(|row| !row.starts_with(' '));
+    let names = rows.filter_map(|row| row.split_whitespace().next());
+    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())).map(str::to_owned).collect()
 }
 
 #[test]

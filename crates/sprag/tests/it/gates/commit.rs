@@ -238,7 +238,7 @@ fn a_rewrite_is_on_record() {
         "updatedInput": {"command": "git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\""},
     }});
     assert_eq!(reply, wanted);
-    let record = &sandbox.json(&["debug", "s-1", "--json"])["records"][0]["body"];
+    let record = &sandbox.json(&["session", "records", "s-1", "--json"])["records"][0]["body"];
     assert_eq!(
         (&record["verdict"], &record["rewritten"]),
         (

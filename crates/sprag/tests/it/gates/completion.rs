@@ -84,7 +84,7 @@ fn a_verification_is_kept_without_secrets() {
     );
     assert_eq!(found[0]["body"]["checks"][0]["outcome"], "failed");
     assert!(!stored_lines(&sandbox.store()).iter().any(|line| line.contains("ghp_0123")));
-    let told = sandbox.run(&["explain", "s"]).stdout;
+    let told = sandbox.run(&["session", "explain", "s"]).stdout;
     assert!(told.contains("the checks (standard) ended: failed: `unit` failed"), "{told}");
 }
 

@@ -214,7 +214,7 @@ fn status_tells_what_is_open_and_which_tracker_is_used() {
     assert!(status["obligations"][0]["next"].as_str().unwrap().contains("sprag skip REASON --session s"));
     sandbox.run(&["skip", "nothing new", "--session", "s"]);
     assert_eq!(sandbox.json(&["status", "--json"])["obligations"], json!([]));
-    let gates = sandbox.json(&["gates", "--session", "s", "--json"]);
+    let gates = sandbox.json(&["config", "gates", "--session", "s", "--json"]);
     let reflection =
         gates["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "reflection").unwrap();
     assert_eq!(reflection["state"], "skipped");
@@ -231,7 +231,7 @@ fn the_ticket_in_work_is_known_after_the_next_event() {
     );
     sandbox.event("s", "SessionStart", json!({"source": "startup"}));
     let state = || {
-        let gates = sandbox.json(&["gates", "--session", "s", "--json"]);
+        let gates = sandbox.json(&["config", "gates", "--session", "s", "--json"]);
         gates["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "reflection").unwrap()["state"]
             .clone()
     };
@@ -331,13 +331,13 @@ fn an_agent_of_the_agent_speaks_for_nobody() {
         "echo x | sprag mcp",
         "sprag answer q a",
         "sprag skip 'nothing'",
-        "sprag import mcp x.json",
+        "sprag memory import mcp x.json",
         "sprag reflect < x.json",
-        "sprag learnings archive abc",
+        "sprag memory archive abc",
     ] {
         assert_eq!(says(command), "deny", "{command}");
     }
-    for command in ["sprag observe 'a note'", "sprag search x", "sprag learnings list"] {
+    for command in ["sprag observe 'a note'", "sprag search x", "sprag memory list"] {
         assert_ne!(says(command), "deny", "{command}");
     }
 }

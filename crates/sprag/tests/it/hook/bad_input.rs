@@ -198,7 +198,7 @@ fn a_corrupt_line_is_stepped_over_and_told_once() {
     assert!(warning(&reply).contains("the session's journal is damaged"), "{reply}");
     assert_eq!(warning(&sandbox.event("s", "Stop", json!({}))), "");
     assert_eq!(sandbox.event("s", "Stop", json!({})), json!({}), "three holds, damage or not");
-    let story = sandbox.run(&["explain", "s"]).stdout;
+    let story = sandbox.run(&["session", "explain", "s"]).stdout;
     assert!(story.contains("sprag warned: the session's journal is damaged"), "{story}");
 }
 
@@ -224,7 +224,7 @@ fn a_log_of_a_newer_version_is_kept_and_read_as_far_as_it_goes() {
     let newer = "{\"v\":9,\"kind\":\"debt.reshaped\",\"id\":\"n1\",\"at\":\"2026-11-15T09:01:01.000Z\",\"more\":{\"x\":1}}";
     fs::write(log.join("2026-11.jsonl"), format!("{newer}\n")).unwrap();
     assert_eq!(sandbox.json(&["debt", "list", "--json"]), json!({"v": 1, "debts": []}));
-    let report = sandbox.json(&["migrate", "--json"]);
+    let report = sandbox.json(&["store", "migrate", "--json"]);
     assert_eq!((&report["records"], &report["newer"]), (&json!(1), &json!(1)));
     assert_eq!(fs::read_to_string(log.join("2026-11.jsonl")).unwrap(), format!("{newer}\n"));
 }

@@ -49,10 +49,10 @@ fn a_move_that_was_interrupted_counts_every_event_once() {
     // All but the end of the last line made it into the log before the mover was killed.
     let month = sprag_host::sys::env::now().month();
     fs::write(log.join(format!("{month}.jsonl")), &journal[..journal.len() - 20]).unwrap();
-    assert_eq!(sandbox.json(&["sessions", "--json"])["sessions"][0]["events"], 2);
-    assert_eq!(sandbox.json(&["debug", "s", "--json"])["records"].as_array().unwrap().len(), 2);
+    assert_eq!(sandbox.json(&["session", "list", "--json"])["sessions"][0]["events"], 2);
+    assert_eq!(sandbox.json(&["session", "records", "s", "--json"])["records"].as_array().unwrap().len(), 2);
     sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
-    assert_eq!(sandbox.json(&["sessions", "--json"])["sessions"][0]["events"], 3);
+    assert_eq!(sandbox.json(&["session", "list", "--json"])["sessions"][0]["events"], 3);
     let ids: Vec<String> = stored_lines(&sandbox.store())
         .iter()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
@@ -73,11 +73,11 @@ fn a_log_that_is_being_replaced_is_left_alone() {
     assert_eq!(debts(&sandbox), 1);
     let lock = fs::File::open(sandbox.store().join("log.lock")).unwrap();
     lock.lock().unwrap();
-    let ran = sandbox.run(&["migrate"]);
+    let ran = sandbox.run(&["store", "migrate"]);
     assert_eq!(ran.code, 4);
     assert!(ran.stderr.contains("the log is in use by another process"), "{}", ran.stderr);
     drop(lock);
-    assert_eq!(sandbox.run(&["migrate"]).code, 0);
+    assert_eq!(sandbox.run(&["store", "migrate"]).code, 0);
     assert_eq!(debts(&sandbox), 1);
 }
 
@@ -90,7 +90,7 @@ fn what_a_killed_migration_left_is_never_deleted() {
     let left = sandbox.store().join("log.new-2026-11-15T00-00-00.000Z-1");
     fs::create_dir_all(&left).unwrap();
     fs::write(left.join("2026-10.jsonl"), "perhaps the only copy\n").unwrap();
-    assert_eq!(sandbox.run(&["migrate"]).code, 0);
+    assert_eq!(sandbox.run(&["store", "migrate"]).code, 0);
     assert!(left.join("2026-10.jsonl").exists());
 }
 
@@ -293,7 +293,7 @@ fn words_of_a_repository_are_not_taken_for_ours() {
     let told = sandbox.run(&["config", "show"]).stderr;
     assert!(!told.contains('\u{1b}') && told.lines().count() == 2, "{told:?}");
     sandbox.event("evil\u{1b}[2J\nid", "SessionStart", json!({"source": "startup"}));
-    assert!(!sandbox.run(&["sessions"]).stdout.contains('\u{1b}'));
+    assert!(!sandbox.run(&["session", "list"]).stdout.contains('\u{1b}'));
 }
 
 #[test]
@@ -341,10 +341,10 @@ fn one_object_for_programs_whatever_goes_wrong() {
     let sandbox = Sandbox::new();
     for args in [
         &["status", "--json", "--bogus"][..],
-        &["explain", "--json"],
+        &["session", "explain", "--json"],
         &["config", "show", "--defaults", "--json"],
         &["config", "set", "x.y", "1", "--json"],
-        &["clean", "--before", "soon", "--json"],
+        &["store", "clean", "--before", "soon", "--json"],
         &["trust", "--json"],
         &["init", "--client", "nobody", "--json"],
     ] {

@@ -38,7 +38,7 @@ fn remembering() -> Sandbox {
     let sandbox = sandbox();
     fs::create_dir_all(sandbox.project.join(".sprag")).unwrap();
     hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer after 10 minutes")]));
-    assert_eq!(sandbox.run(&["maintain"]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
     sandbox
 }
 
@@ -65,7 +65,9 @@ fn a_pipe_in_the_place_of_any_file_of_ours_hangs_nothing() {
             assert_ne!(ran.code, HUNG, "{}: {event}", path.display());
             assert!(serde_json::from_str::<serde_json::Value>(&ran.stdout).is_ok(), "{}", path.display());
         }
-        for args in [&["learnings", "list"][..], &["maintain"], &["observe", "a note", "--session", "s"]] {
+        for args in
+            [&["memory", "list"][..], &["memory", "maintain"], &["observe", "a note", "--session", "s"]]
+        {
             let ran = run(&sandbox, args, "");
             assert_ne!(ran.code, HUNG, "{}: {args:?}", path.display());
             if ran.code != 0 {
@@ -101,7 +103,7 @@ fn a_stored_fold_that_was_changed_is_not_believed() {
     let damaged: Vec<bool> = folds.iter().map(|path| damage(path)).collect();
     assert!(damaged.contains(&true), "{folds:?}");
     assert_eq!(listed(&sandbox, &[]), before);
-    sandbox.run(&["maintain"]);
+    sandbox.run(&["memory", "maintain"]);
     assert_eq!(listed(&sandbox, &[]), before);
 }
 

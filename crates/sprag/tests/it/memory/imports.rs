@@ -24,7 +24,7 @@ fn an_import_is_shown_then_written_then_known() {
     let stats = "{\"ts\":\"2026-02-06T10:00:00Z\",\"event\":\"surfaced\",\"learning_id\":\"cl_1\"}\n\
 {\"ts\":\"2026-02-06T10:05:00Z\",\"event\":\"referenced\",\"learning_id\":\"cl_1\"}\nrubbish\n";
     sandbox.write(".grove/stats.log", stats);
-    let shown = sandbox.run(&["import", "grove", "."]);
+    let shown = sandbox.run(&["memory", "import", "grove", "."]);
     insta::assert_snapshot!(shown.told(&sandbox), @r"
     exit 0
     --- stdout
@@ -32,23 +32,23 @@ fn an_import_is_shown_then_written_then_known() {
     + domain  Mine alone and nobody else's
     2 new, 2 uses, 0 known, 1 not taken over, from 2 files
     nothing was written
-      next: sprag import grove . --apply
+      next: sprag memory import grove . --apply
     --- stderr
     not taken over: rubbish: it is not JSON
     ");
     assert_eq!(stored_lines(&sandbox.store()), Vec::<String>::new());
-    let applied = sandbox.json(&["import", "grove", ".", "--apply", "--json"]);
+    let applied = sandbox.json(&["memory", "import", "grove", ".", "--apply", "--json"]);
     assert_eq!((applied["new"].as_array().unwrap().len(), &applied["applied"]), (2, &json!(true)));
     let lines = stored_lines(&sandbox.store());
     assert_eq!(lines.len(), 3);
-    let again = sandbox.json(&["import", "grove", ".grove/learnings.md", "--apply", "--json"]);
+    let again = sandbox.json(&["memory", "import", "grove", ".grove/learnings.md", "--apply", "--json"]);
     assert_eq!((&again["known"], again["new"].as_array().unwrap().len()), (&json!(2), 0));
     assert_eq!(stored_lines(&sandbox.store()), lines);
-    let own = exported(&sandbox, &["export", "--personal"]);
+    let own = exported(&sandbox, &["memory", "export", "--personal"]);
     assert_eq!(own.len(), 2);
     assert!(lines.iter().all(|line| !line.contains("Mine alone")), "what is personal is not the project's");
 
-    let learnings = exported(&sandbox, &["export"]);
+    let learnings = exported(&sandbox, &["memory", "export"]);
     assert_eq!(learnings.len(), 1);
     assert_eq!(learnings[0]["summary"], "Avoid N+1 queries in the dashboard");
     assert_eq!(
@@ -56,7 +56,7 @@ fn an_import_is_shown_then_written_then_known() {
         (&json!("import grove"), &json!("high"))
     );
     assert_eq!(learnings[0]["status"], "active");
-    let markdown = sandbox.run(&["export", "--format", "markdown"]).stdout;
+    let markdown = sandbox.run(&["memory", "export", "--format", "markdown"]).stdout;
     assert!(markdown.starts_with("## Avoid N+1 queries in the dashboard\n"), "{markdown}");
 }
 
@@ -82,18 +82,18 @@ fn every_source_can_be_read_from_a_folder() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(file, text);
-        let found = sandbox.json(&["import", source, ".", "--apply", "--json"]);
+        let found = sandbox.json(&["memory", "import", source, ".", "--apply", "--json"]);
         assert_eq!(found["new"].as_array().unwrap().len(), 1, "{source}: {found}");
-        let learning = exported(&sandbox, &["export"]).remove(0);
+        let learning = exported(&sandbox, &["memory", "export"]).remove(0);
         assert_eq!(learning["confidence"], "low", "{source}");
-        let again = sandbox.json(&["import", source, file, "--apply", "--json"]);
+        let again = sandbox.json(&["memory", "import", source, file, "--apply", "--json"]);
         assert_eq!(again["known"], 1, "{source}: {again}");
     }
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["import", "grove", "."]);
+    let ran = sandbox.run(&["memory", "import", "grove", "."]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("no memory of Grove"), "{}", ran.stderr);
-    assert_eq!(sandbox.run(&["import", "grove", "nowhere"]).code, 2);
+    assert_eq!(sandbox.run(&["memory", "import", "grove", "nowhere"]).code, 2);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_is_learned_reaches_a_memory_of_the_project() {
     let days: Vec<_> = fs::read_dir(sandbox.project.join("memory/daily")).unwrap().flatten().collect();
     let text = fs::read_to_string(days[0].path()).unwrap();
     assert!(text.contains("the parser drops the last line") && !text.contains("editor"), "{text}");
-    let listed = sandbox.json(&["backends", "--ping", "--json"]);
+    let listed = sandbox.json(&["memory", "backends", "--ping", "--json"]);
     let recall = &listed["backends"][0];
     assert_eq!(
         (&recall["name"], &recall["used"], &recall["answers"], &recall["waiting"]),
@@ -140,7 +140,7 @@ fn a_project_starts_no_server_of_its_own() {
         "detail": "a file without a final newline loses its last line in src/parser.rs", "tags": ["parser"],
         "criteria_met": ["behavior_changing"]}]});
     sandbox.run_with(&["reflect"], submission.to_string().as_bytes());
-    let listed = sandbox.json(&["backends", "--ping", "--json"]);
+    let listed = sandbox.json(&["memory", "backends", "--ping", "--json"]);
     assert_eq!(listed["backends"][1]["used"], false, "{listed}");
     assert!(!mark.exists());
 }
@@ -169,7 +169,7 @@ fn what_others_know_is_ranked_with_ours() {
 #[test]
 fn a_path_that_leads_nowhere_is_the_callers_mistake() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.run(&["import", "grove", "no/such/file.md"]);
+    let ran = sandbox.run(&["memory", "import", "grove", "no/such/file.md"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(ran.stderr.contains("there is nothing at") && ran.stderr.contains("next: "), "{}", ran.stderr);
 }

@@ -14,7 +14,7 @@ pub(crate) fn good(summary: &str) -> Value {
         "category": "pitfall",
         "summary": summary,
         "detail": "the load balancer drops idle sockets after 20 minutes; raise `idle_timeout` in `infra/lb.tf`",
-        "tags": ["sessions", "infra/lb.tf"],
+        "tags": ["session", "list", "infra/lb.tf"],
         "criteria_met": ["stable_fact", "behavior_changing"],
         "confidence": "high",
         "context_files": ["infra/lb.tf"],
@@ -58,7 +58,7 @@ pub(crate) fn id(told: &Value) -> String {
 }
 
 pub(crate) fn listed(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
-    let mut args = vec!["learnings", "list", "--json"];
+    let mut args = vec!["memory", "list", "--json"];
     args.extend(more);
     sandbox.json(&args)["learnings"].as_array().unwrap().clone()
 }
@@ -135,7 +135,7 @@ fn each_scope_has_its_place() {
 fn no_files_appear_where_nobody_wants_any() {
     let sandbox = sandbox();
     hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
-    sandbox.run(&["learnings", "render"]);
+    sandbox.run(&["memory", "render"]);
     sandbox.event("s", "SessionEnd", json!({"reason": "other"}));
     let status = sandbox.git(&["status", "--porcelain", "--ignored"]);
     assert_eq!(String::from_utf8(status.stdout).unwrap(), "?? infra/\n");
@@ -150,40 +150,40 @@ fn a_learning_lives_and_ends() {
         &json!([with(good("prices are stored in minor units as `i64`"), "category", json!("domain"))]),
     ));
     let status = |id: &str| {
-        sandbox.json(&["learnings", "show", id, "--json"])["learning"]["status"].as_str().unwrap().to_owned()
+        sandbox.json(&["memory", "show", id, "--json"])["learning"]["status"].as_str().unwrap().to_owned()
     };
-    assert_eq!(sandbox.run(&["learnings", "archive", &first, "--why", "not needed"]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "archive", &first, "--why", "not needed"]).code, 0);
     assert_eq!(status(&first), "archived");
     assert_eq!(listed(&sandbox, &[]).len(), 1);
     assert_eq!(listed(&sandbox, &["--status", "archived"]).len(), 1);
     assert_eq!(listed(&sandbox, &["--status", "all", "--category", "domain"]).len(), 1);
-    assert_eq!(sandbox.run(&["learnings", "archive", &first]).code, 1, "it is");
-    assert_eq!(sandbox.run(&["learnings", "restore", &first]).code, 0);
-    assert_eq!(sandbox.run(&["learnings", "rate", &first, "--useful"]).code, 0);
-    assert_eq!(sandbox.json(&["show", &first, "--json"])["learning"]["uses"]["rated_up"], 1);
-    let edit = sandbox
-        .run_with(&["learnings", "edit", &second], br#"{"summary": "prices are stored in minor units"}"#);
+    assert_eq!(sandbox.run(&["memory", "archive", &first]).code, 1, "it is");
+    assert_eq!(sandbox.run(&["memory", "restore", &first]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "rate", &first, "--useful"]).code, 0);
+    assert_eq!(sandbox.json(&["memory", "show", &first, "--json"])["learning"]["uses"]["rated_up"], 1);
+    let edit =
+        sandbox.run_with(&["memory", "edit", &second], br#"{"summary": "prices are stored in minor units"}"#);
     assert_eq!(edit.code, 0, "{}", edit.stderr);
     assert_eq!(
-        sandbox.json(&["show", &second, "--json"])["learning"]["summary"],
+        sandbox.json(&["memory", "show", &second, "--json"])["learning"]["summary"],
         "prices are stored in minor units"
     );
-    let bad = sandbox.run_with(&["learnings", "edit", &second], br#"{"category": "gossip"}"#);
+    let bad = sandbox.run_with(&["memory", "edit", &second], br#"{"category": "gossip"}"#);
     assert!(bad.code == 2 && bad.stderr.contains("`gossip`"), "{}", bad.stderr);
-    assert_eq!(sandbox.run(&["learnings", "supersede", &first, "--by", &second]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "supersede", &first, "--by", &second]).code, 0);
     assert_eq!(status(&first), "superseded");
-    assert_eq!(sandbox.run(&["learnings", "restore", &first]).code, 1, "final");
-    assert_eq!(sandbox.run(&["learnings", "supersede", &second, "--by", &first]).code, 1, "no ring");
+    assert_eq!(sandbox.run(&["memory", "restore", &first]).code, 1, "final");
+    assert_eq!(sandbox.run(&["memory", "supersede", &second, "--by", &first]).code, 1, "no ring");
     let by = records(&sandbox.store(), "learning.archived")[0]["actor"]["role"].clone();
     assert_eq!(by, "agent", "whose doing it was is on record");
     for (wrong, says) in [("0190", "six characters"), ("ffffffffff", "there is no learning")] {
-        let ran = sandbox.run(&["show", wrong]);
+        let ran = sandbox.run(&["memory", "show", wrong]);
         assert!(ran.code > 0 && ran.stderr.contains(says), "{}", ran.stderr);
     }
     // Learnings of one minute share the start of their ids.
-    let both = sandbox.run(&["show", &first[..6]]);
+    let both = sandbox.run(&["memory", "show", &first[..6]]);
     assert!(both.code == 1 && both.stderr.contains("which learning is meant"), "{}", both.stderr);
-    let told = sandbox.run(&["show", &second]).stdout;
+    let told = sandbox.run(&["memory", "show", &second]).stdout;
     assert!(told.contains("prices are stored") && told.contains("category       domain"), "{told}");
 }
 
@@ -214,13 +214,13 @@ fn clones_tell_each_other_and_never_write_into_the_same_file() {
     };
     exchange();
     for sandbox in [&ours, &theirs] {
-        assert_eq!(sandbox.json(&["learnings", "render", "--json"])["taken"], 1);
-        assert_eq!(sandbox.json(&["learnings", "render", "--json"])["taken"], 0, "once");
+        assert_eq!(sandbox.json(&["memory", "render", "--json"])["taken"], 1);
+        assert_eq!(sandbox.json(&["memory", "render", "--json"])["taken"], 0, "once");
         assert_eq!(listed(sandbox, &[]).len(), 2);
         assert_eq!(share(sandbox).len(), 2);
     }
-    assert_eq!(theirs.run(&["learnings", "archive", &mine]).code, 0);
-    assert_eq!(ours.run(&["learnings", "archive", &other]).code, 0);
+    assert_eq!(theirs.run(&["memory", "archive", &mine]).code, 0);
+    assert_eq!(ours.run(&["memory", "archive", &other]).code, 0);
     exchange();
     for sandbox in [&ours, &theirs] {
         sandbox.event("u", "SessionStart", json!({"source": "startup"}));
@@ -230,7 +230,7 @@ fn clones_tell_each_other_and_never_write_into_the_same_file() {
     let text = fs::read(&theirs_here).unwrap();
     fs::write(&theirs_here, [&text[..], b"{torn", &text[..]].concat()).unwrap();
     fs::write(ours.project.join(".sprag/share/evil.jsonl"), b"{\"v\":1}\n\xff\xfe\n[]\n").unwrap();
-    assert_eq!(ours.run(&["learnings", "render"]).code, 0, "what others wrote is survived");
+    assert_eq!(ours.run(&["memory", "render"]).code, 0, "what others wrote is survived");
 }
 
 /// What a repository brings along may claim what it likes, and changes nothing that is ours.
@@ -247,9 +247,9 @@ fn a_forged_record_takes_no_learning_over() {
     let mut ended = json!({"v": 1, "kind": "learning.superseded", "id": "record-forged-2", "at": own["at"]});
     ended["body"] = json!({"id": mine, "by": "learning-of-nobody"});
     sandbox.write(".sprag/share/evil.jsonl", &format!("{forged}\n{ended}\n"));
-    for renewed in ["learnings render", "maintain", "rebuild"] {
+    for renewed in ["memory render", "memory maintain", "store rebuild"] {
         assert_eq!(sandbox.run(&renewed.split(' ').collect::<Vec<_>>()).code, 0);
-        assert_eq!(sandbox.json(&["show", &mine, "--json"])["learning"]["summary"], summary);
+        assert_eq!(sandbox.json(&["memory", "show", &mine, "--json"])["learning"]["summary"], summary);
         let found = sandbox.json(&["search", "idle sockets load balancer", "--json"]);
         assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
         assert_eq!(found["hits"][0]["summary"], summary, "after {renewed}");
@@ -272,7 +272,7 @@ fn nothing_is_written_through_a_link() {
             symlink(&outside, dir.join(linked)).unwrap();
         }
         id(&hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")])));
-        sandbox.run(&["learnings", "render"]);
+        sandbox.run(&["memory", "render"]);
         sandbox.event("t", "SessionStart", json!({"source": "startup"}));
         assert_eq!(files_below(&outside), [outside.join("INDEX.md")], "{linked}");
         assert_eq!(fs::read_to_string(outside.join("INDEX.md")).unwrap(), "mine\n");
@@ -323,7 +323,7 @@ fn the_files_of_the_project_are_rendered_and_edits_come_in() {
     );
     let before: Vec<(PathBuf, Vec<u8>)> =
         files_below(&dir).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-    sandbox.run(&["learnings", "render"]);
+    sandbox.run(&["memory", "render"]);
     for (path, bytes) in &before {
         assert_eq!(&fs::read(path).unwrap(), bytes, "{}", path.display());
     }
@@ -332,7 +332,7 @@ fn the_files_of_the_project_are_rendered_and_edits_come_in() {
         document.replace("retry webhooks with jitter", "retry webhooks with more jitter"),
     )
     .unwrap();
-    assert_eq!(sandbox.json(&["learnings", "render", "--json"])["edited"], 1);
+    assert_eq!(sandbox.json(&["memory", "render", "--json"])["edited"], 1);
     assert!(
         listed(&sandbox, &[])
             .iter()
@@ -340,19 +340,19 @@ fn the_files_of_the_project_are_rendered_and_edits_come_in() {
     );
     let edited = read("learnings.md");
     fs::write(dir.join("learnings.md"), edited.replace("- category: domain", "- category: gossip")).unwrap();
-    let ran = sandbox.run(&["learnings", "render"]);
+    let ran = sandbox.run(&["memory", "render"]);
     assert!(
         ran.stderr.contains("`gossip`") && read("learnings.md").contains("gossip"),
         "an edit is not thrown away"
     );
     fs::write(dir.join("learnings.md"), edited.replacen("## ", "Ask Ada first.\n\n## ", 1)).unwrap();
-    assert_eq!(sandbox.run(&["learnings", "render"]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "render"]).code, 0);
     assert!(read("learnings.md").contains("# Notes") && read("learnings.md").contains("Ask Ada first."));
     fs::write(dir.join("learnings.md"), format!("<<<<<<< ours\n{document}=======\n{edited}>>>>>>> theirs\n"))
         .unwrap();
-    sandbox.run(&["learnings", "render"]);
+    sandbox.run(&["memory", "render"]);
     assert_eq!(read("learnings.md"), edited, "a conflict is solved by rendering again");
-    sandbox.run(&["learnings", "archive", &first]);
+    sandbox.run(&["memory", "archive", &first]);
     assert!(!read("learnings.md").contains(&first) && !dir.join("knowledge/pitfall.md").exists());
 }
 
@@ -440,7 +440,7 @@ fn evidence_that_moved_is_fine_and_what_changed_is_seen() {
     );
     let id = id(&hand_in(&sandbox, &json!([cited])));
     let state = || {
-        let shown = sandbox.json(&["show", &id, "--json"]);
+        let shown = sandbox.json(&["memory", "show", &id, "--json"]);
         shown["learning"]["seen"][0]["state"].as_str().unwrap_or_else(|| panic!("{shown}")).to_owned()
     };
     assert_eq!(state(), "fresh");
@@ -448,7 +448,7 @@ fn evidence_that_moved_is_fine_and_what_changed_is_seen() {
     assert_eq!(state(), "moved");
     sandbox.write("infra/lb.tf", "one\nidle_timeout = 60\nthree\n");
     assert_eq!(state(), "changed");
-    let verified = sandbox.json(&["learnings", "verify", &id, "--json"]);
+    let verified = sandbox.json(&["memory", "verify", &id, "--json"]);
     assert_eq!(verified["gone"], json!(["infra/none.tf"]));
     assert_eq!(state(), "fresh", "it was looked at anew");
     fs::remove_file(sandbox.project.join("infra/lb.tf")).unwrap();
@@ -460,12 +460,12 @@ fn promotion_asks_whether_it_makes_sense_elsewhere() {
     let sandbox = sandbox();
     let told = hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
     let fact = id(&told);
-    let promote = |id: &str, to: &str| sandbox.run(&["learnings", "promote", id, "--to", to, "--json"]);
+    let promote = |id: &str, to: &str| sandbox.run(&["memory", "promote", id, "--to", to, "--json"]);
     let team = promote(&fact, "team");
     assert_eq!(team.code, 0, "{}", team.stdout);
-    assert_eq!(sandbox.json(&["show", &fact, "--json"])["learning"]["status"], "superseded");
+    assert_eq!(sandbox.json(&["memory", "show", &fact, "--json"])["learning"]["status"], "superseded");
     let new = serde_json::from_str::<Value>(&team.stdout).unwrap()["promoted"].as_str().unwrap().to_owned();
-    assert_eq!(sandbox.json(&["show", &new, "--json"])["learning"]["promoted_from"], json!(fact));
+    assert_eq!(sandbox.json(&["memory", "show", &new, "--json"])["learning"]["promoted_from"], json!(fact));
     assert!(promote(&new, "personal").stdout.contains("only a preference"), "an agent may not");
     let preference = |summary: &str, detail: &str| {
         let said = with(with(good(summary), "kind", json!("preference")), "detail", json!(detail));

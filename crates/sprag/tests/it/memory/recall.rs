@@ -70,19 +70,19 @@ fn what_became_of_a_learning_is_told_to_who_has_seen_it() {
         assert!(prompt(&sandbox, session, question).contains(UPLOADS));
     }
     let correction = "the upload worker drops chunks above 16 MB since release 2.4";
-    let ran = sandbox
-        .run_with(&["learnings", "edit", &id], json!({ "summary": correction }).to_string().as_bytes());
+    let ran =
+        sandbox.run_with(&["memory", "edit", &id], json!({ "summary": correction }).to_string().as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let told = prompt(&sandbox, "a", "go on");
     assert!(told.contains("was corrected") && told.contains(correction), "{told}");
     assert_eq!(prompt(&sandbox, "a", "go on"), "", "once");
     let again = "the upload worker drops chunks above 32 MB since release 2.5";
-    sandbox.run_with(&["learnings", "edit", &id], json!({ "summary": again }).to_string().as_bytes());
+    sandbox.run_with(&["memory", "edit", &id], json!({ "summary": again }).to_string().as_bytes());
     let told = prompt(&sandbox, "a", "go on");
     assert!(told.contains("was corrected") && told.contains(again), "{told}");
     assert_eq!(prompt(&sandbox, "a", "go on"), "", "once for each correction");
     assert!(prompt(&sandbox, "new", question).contains(again));
-    assert_eq!(sandbox.run(&["learnings", "archive", &id, "--why", "wrong"]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "archive", &id, "--why", "wrong"]).code, 0);
     for session in ["a", "b"] {
         let told = prompt(&sandbox, session, "go on");
         assert!(told.contains("was withdrawn"), "{session}: {told}");

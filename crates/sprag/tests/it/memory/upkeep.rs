@@ -84,10 +84,10 @@ fn count_of(told: &Value, step: &str) -> i64 {
 #[test]
 fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     let sandbox = old_and_used();
-    let dry = sandbox.json(&["maintain", "--dry-run", "--json"]);
+    let dry = sandbox.json(&["memory", "maintain", "--dry-run", "--json"]);
     assert_eq!(count_of(&dry, "decay"), 1);
     assert_eq!(records(&sandbox, "learning.archived"), [] as [Value; 0], "nothing was changed");
-    let told = sandbox.run(&["maintain"]);
+    let told = sandbox.run(&["memory", "maintain"]);
     assert_eq!(told.code, 0, "{}", told.stderr);
     let says = "decay         1 learnings archived\n  `aaaaaaaa` the cache is keyed by path alone: 120 days without \
                 use; shown 0 times, passed over 3 times, never of use\n";
@@ -99,7 +99,7 @@ fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     );
     let archived = records(&sandbox, "learning.archived");
     assert_eq!((archived.len(), &archived[0]["body"]["ids"]), (1, &json!(["aaaaaaaa"])));
-    assert_eq!(count_of(&sandbox.json(&["maintain", "--json"]), "decay"), 0, "it has left already");
+    assert_eq!(count_of(&sandbox.json(&["memory", "maintain", "--json"]), "decay"), 0, "it has left already");
     assert_eq!(records(&sandbox, "learning.archived").len(), 1);
 }
 
@@ -150,7 +150,7 @@ fn a_session_whose_end_was_lost_is_settled_after_a_day() {
     silent(&sandbox, "fresh", "stop.requested");
     sandbox.event("fresh", "Notification", json!({"message": "waiting"}));
     for _ in 0..2 {
-        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
         let found = records(&sandbox, "learning.dismissed");
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
@@ -172,7 +172,7 @@ fn the_counts_are_told_in_eighty_columns() {
     );
     logged(&sandbox, 1, "tool.finished", "plain", json!({"tool": "Bash", "outcome": "failed"}));
     logged(&sandbox, 1, "tool.finished", "plain", json!({"tool": "Bash", "outcome": "ok"}));
-    let ran = sandbox.run(&["stats", "--weeks", "4"]);
+    let ran = sandbox.run(&["memory", "stats", "--weeks", "4"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for says in [
         "learnings   2 active, 0 stale, 0 archived, 0 superseded\n",
@@ -183,7 +183,7 @@ fn the_counts_are_told_in_eighty_columns() {
         "retries                  -               1.0\n",
         "most useful\nbbbbbbbb       25 %  orders close at midnight\n",
         "DecayWarning: `aaaaaaaa` (the cache is keyed by path alone) is due to be archived: ",
-        "  next: if it still holds: sprag learnings verify aaaaaaaa\n",
+        "  next: if it still holds: sprag memory verify aaaaaaaa\n",
     ] {
         assert!(ran.stdout.contains(says), "{says}\n{}", ran.stdout);
     }
@@ -194,7 +194,7 @@ fn the_counts_are_told_in_eighty_columns() {
         ran.stdout
     );
     assert!(!ran.stdout.contains('\u{1b}'));
-    let data = sandbox.json(&["stats", "--json"]);
+    let data = sandbox.json(&["memory", "stats", "--json"]);
     assert_eq!(
         (&data["v"], &data["learnings"]["active"], &data["write_gate"]["rejected"]),
         (&json!(1), &json!(2), &json!(1))
@@ -222,7 +222,7 @@ fn a_failed_attempt_is_worth_another_try_after_two_months() {
         json!({"ids": ["cccccccc"], "is_success": true, "what": "mold 2.4"}),
     );
     for _ in 0..2 {
-        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
         let (stale, archived) = (records(&sandbox, "learning.stale"), records(&sandbox, "learning.archived"));
         assert_eq!((stale.len(), &stale[0]["body"]["ids"][0]), (1, &json!("aaaaaaaa")));
         assert_eq!((archived.len(), &archived[0]["body"]["ids"][0]), (1, &json!("cccccccc")));
@@ -252,7 +252,7 @@ fn what_helped_is_told_to_who_fails_the_same_way() {
     assert!(told.contains("worth a learning"), "{told}");
     assert_eq!(failed("d", 10), json!({}), "once is enough");
     assert_eq!(records(&sandbox, "episode").len(), 3);
-    assert!(sandbox.run(&["stats"]).stdout.contains("worth a learning\n`make all` failed 3 times"));
+    assert!(sandbox.run(&["memory", "stats"]).stdout.contains("worth a learning\n`make all` failed 3 times"));
     assert_eq!(records(&sandbox, "learning.accepted"), [] as [Value; 0], "never a learning by itself");
 }
 
@@ -280,7 +280,7 @@ fn old_records_are_told_together_a_few_at_a_time_and_none_is_lost() {
     assert_eq!(told(&sandbox), 101);
     assert!(stored_lines(&sandbox.store()).len() > before);
     for _ in 0..2 {
-        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
         assert_eq!(told(&sandbox), 101, "nothing is told twice");
     }
     let kept: Vec<Value> = records(&sandbox, "summary")
@@ -289,8 +289,8 @@ fn old_records_are_told_together_a_few_at_a_time_and_none_is_lost() {
         .collect();
     assert_eq!((kept.len(), &kept[0]["text"]), (1, &json!("the cache is keyed by path")));
     assert_eq!(records(&sandbox, "tool.finished").len(), 100);
-    assert_eq!(sandbox.run(&["migrate"]).code, 0);
-    assert_eq!(sandbox.run(&["maintain"]).code, 0);
+    assert_eq!(sandbox.run(&["store", "migrate"]).code, 0);
+    assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
     assert_eq!(told(&sandbox), 101, "nor after the log was replayed");
 }
 
@@ -314,7 +314,7 @@ fn a_question_that_was_answered_is_answered_beside_the_next() {
         ["answer", "Which port is free?", "--answer", "8080", "--source", "ss -ltn", "--session", "a"];
     assert_eq!(sandbox.run(&agents).code, 0);
     assert_eq!(records(&sandbox, "qa.answered").len(), 2);
-    let told = sandbox.run(&["explain", "a"]).stdout;
+    let told = sandbox.run(&["session", "explain", "a"]).stdout;
     assert!(told.contains("the question \"Which port is free?\" has an answer: 8080"), "{told}");
     assert_eq!(sandbox.run(&["config", "set", "qa.auto", "true"]).code, 1, "not an agent's to say");
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
@@ -330,16 +330,16 @@ fn what_is_hardly_of_use_is_shown_less_in_small_steps_that_can_be_taken_back() {
     for session in 0..60 {
         logged(&sandbox, 3, "learning.dismissed", &format!("d{session}"), json!({"ids": ["aaaaaaaa"]}));
     }
-    assert_eq!(sandbox.run(&["stats", "--revert"]).code, 1);
+    assert_eq!(sandbox.run(&["memory", "stats", "--revert"]).code, 1);
     for _ in 0..2 {
-        assert_eq!(sandbox.run(&["maintain"]).code, 0);
+        assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
         let versions = records(&sandbox, "policy");
         assert_eq!(versions.len(), 1, "nothing was judged since");
         assert_eq!(versions[0]["body"]["why"], "0 % of 60 were of use; shown less from now on");
     }
-    let reverted = sandbox.json(&["stats", "--revert", "--json"])["reverted"].clone();
+    let reverted = sandbox.json(&["memory", "stats", "--revert", "--json"])["reverted"].clone();
     assert_eq!((&reverted[0]["version"], &reverted[0]["floor"]), (&json!(2), &json!(1.0)));
-    assert_eq!(sandbox.run(&["stats", "--revert"]).code, 1);
+    assert_eq!(sandbox.run(&["memory", "stats", "--revert"]).code, 1);
 }
 
 #[test]
@@ -361,10 +361,10 @@ fn learnings_that_could_be_one_are_shown_and_left_alone() {
     learned(&sandbox, 5, "aaaaaaaa", "the parser cache is keyed by path alone");
     learned(&sandbox, 4, "bbbbbbbb", "the parser cache is keyed by the path alone");
     learned(&sandbox, 3, "cccccccc", "orders close at midnight");
-    let groups = sandbox.json(&["consolidate", "--json"])["groups"].clone();
+    let groups = sandbox.json(&["memory", "consolidate", "--json"])["groups"].clone();
     let ids: Vec<&str> = groups[0].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
     assert_eq!((groups.as_array().unwrap().len(), ids.as_slice()), (1, &["aaaaaaaa", "bbbbbbbb"][..]));
-    assert_eq!(sandbox.run(&["consolidate", "--apply"]).code, 1, "that is for a person");
+    assert_eq!(sandbox.run(&["memory", "consolidate", "--apply"]).code, 1, "that is for a person");
     assert_eq!(records(&sandbox, "learning.superseded"), [] as [Value; 0]);
 }
 
@@ -378,10 +378,10 @@ fn past_sessions_are_read_once_and_what_they_taught_is_never_sure() {
     let path = sandbox.write("old-session.jsonl", &format!("{talk}\n{}\n", turn("assistant", "done")));
     let short = sandbox.write("short.jsonl", &turn("user", "hello"));
     let files = [path.to_str().unwrap(), short.to_str().unwrap()];
-    let dry = sandbox.json(&["retroflect", files[0], files[1], "--json"]);
+    let dry = sandbox.json(&["memory", "backfill", files[0], files[1], "--json"]);
     assert_eq!((dry["sessions"].as_array().unwrap().len(), &dry["dry_run"]), (1, &json!(true)));
     assert!(dry["tokens"].as_u64().unwrap() > 50);
-    assert_eq!(sandbox.run(&["retroflect", files[0], "--apply"]).code, 2, "there is no judge");
+    assert_eq!(sandbox.run(&["memory", "backfill", files[0], "--apply"]).code, 2, "there is no judge");
     let candidate = json!({
         "category": "pitfall", "summary": "`old-session.jsonl` must be keyed by inode 4711, never by path",
         "detail": "because a rename keeps the inode: always call stat on `old-session.jsonl` before version 2.3 reads it",
@@ -395,7 +395,7 @@ fn past_sessions_are_read_once_and_what_they_taught_is_never_sure() {
     fs::create_dir_all(sandbox.home.join(".config/sprag")).unwrap();
     let judge = format!("[memory]\njudge = [\"{}\"]\n", sandbox.home.join("bin/reader").display());
     fs::write(sandbox.home.join(".config/sprag/config.toml"), judge).unwrap();
-    let done = sandbox.json(&["retroflect", files[0], "--apply", "--json"]);
+    let done = sandbox.json(&["memory", "backfill", files[0], "--apply", "--json"]);
     assert_eq!(done["sessions"][0]["session"], "old-session", "{done}");
     let asked: Value =
         serde_json::from_str(&fs::read_to_string(sandbox.home.join("asked.json")).unwrap()).unwrap();
@@ -404,15 +404,15 @@ fn past_sessions_are_read_once_and_what_they_taught_is_never_sure() {
     assert_eq!(kept.len() + not.len(), 1, "{kept:?} {not:?}");
     assert!(kept.iter().all(|record| record["body"]["confidence"] == "low"), "{kept:?}");
     assert_eq!(records(&sandbox, "retroflect").len(), 1);
-    let again = sandbox.json(&["retroflect", files[0], "--json"]);
+    let again = sandbox.json(&["memory", "backfill", files[0], "--json"]);
     assert_eq!(again["sessions"], json!([]), "it was read");
 }
 
 #[test]
 fn a_setting_is_changed_by_a_person_alone() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.run(&["stats"]).code, 0);
-    assert!(sandbox.run(&["stats", "--apply"]).stdout.starts_with("no setting would help"));
+    assert_eq!(sandbox.run(&["memory", "stats"]).code, 0);
+    assert!(sandbox.run(&["memory", "stats", "--apply"]).stdout.starts_with("no setting would help"));
     logged(
         &sandbox,
         3,
@@ -421,10 +421,13 @@ fn a_setting_is_changed_by_a_person_alone() {
         json!({"why": "auto: 2 lines changed", "decider": "auto"}),
     );
     learned(&sandbox, 2, "aaaaaaaa", "the cache is keyed by path alone");
-    let ran = sandbox.run(&["stats", "--apply"]);
+    let ran = sandbox.run(&["memory", "stats", "--apply"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
     assert!(ran.stderr.contains("this is for a person at a terminal"), "{}", ran.stderr);
     assert!(
-        sandbox.run(&["stats"]).stdout.contains("next: ask about smaller changes too: sprag stats --apply\n")
+        sandbox
+            .run(&["memory", "stats"])
+            .stdout
+            .contains("next: ask about smaller changes too: sprag memory stats --apply\n")
     );
 }

@@ -115,7 +115,7 @@ fn what_is_similar_waits_for_a_word() {
         let now = listed(&sandbox, &[]);
         assert_eq!(now.len(), expected, "{word}: {now:?}");
         assert!(now.iter().any(|it| it["summary"] == similar["summary"]), "{word}");
-        let show = sandbox.json(&["show", &first[..18], "--json"]);
+        let show = sandbox.json(&["memory", "show", &first[..18], "--json"]);
         match word {
             "--merge" => assert_eq!(show["learning"]["summary"], similar["summary"]),
             "--supersede" => assert_eq!(show["learning"]["status"], "superseded"),
@@ -166,7 +166,7 @@ fn agents_of_the_session_note_and_do_not_reflect() {
         sandbox.event("s", "PreToolUse", call)
     };
     for command in
-        ["echo '[]' | sprag reflect", "sprag learnings archive 0190f3c1", "sprag learnings edit 0190f3c1"]
+        ["echo '[]' | sprag reflect", "sprag memory archive 0190f3c1", "sprag memory edit 0190f3c1"]
     {
         let reply = call(command);
         assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny", "{command}: {reply}");
@@ -175,7 +175,7 @@ fn agents_of_the_session_note_and_do_not_reflect() {
     for command in [
         "sprag observe 'the cache is cold'",
         "sprag reflect --schema",
-        "sprag learnings list",
+        "sprag memory list",
         "sprag search cache",
     ] {
         assert_eq!(call(command), json!({}), "{command}");
@@ -212,7 +212,7 @@ fn nothing_is_lost_when_many_reflect_at_once() {
         listed(&sandbox, &[]).iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(now.len(), 100);
     assert!(kept.iter().all(|id| now.contains(id)), "what was acknowledged is there");
-    sandbox.run(&["learnings", "render"]);
+    sandbox.run(&["memory", "render"]);
     let share: usize = files_below(&sandbox.project.join(".sprag/share"))
         .iter()
         .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))

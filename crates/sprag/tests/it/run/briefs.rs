@@ -106,12 +106,12 @@ fn what_is_noted_is_recited_to_the_next_agent_and_remembered_once_merged() {
     assert!(now.contains("> question: who calls it?"), "{now}");
     let shown = desk.sandbox.json(&["handoff", "show", "a", "--json"]);
     assert_eq!((shown["notes"].as_array().unwrap().len(), &shown["handoff"]), (3, &Value::Null));
-    let kept = desk.sandbox.json(&["learnings", "list", "--json"]);
+    let kept = desk.sandbox.json(&["memory", "list", "--json"]);
     let summaries: Vec<&str> =
         kept["learnings"].as_array().unwrap().iter().map(|it| it["summary"].as_str().unwrap()).collect();
     assert_eq!(summaries, ["parse_header in src/parser.rs reads bytes and never UTF-8"], "{kept}");
     assert!(kept.to_string().contains("stage.p.a"), "whose it was is on record: {kept}");
-    let again = desk.sandbox.run(&["learnings", "distill"]);
+    let again = desk.sandbox.run(&["memory", "distill"]);
     assert_eq!(again.stdout, "0 notes: 0 kept, 0 not\n", "each is handed in once: {}", again.stderr);
 }
 
@@ -231,7 +231,7 @@ fn a_handoff_is_written_in_either_form_and_what_is_wrong_with_one_is_told() {
     ");
     assert_snapshot!(told(&["handoff", "show", "b"]), @"
     sprag: no plan that was run in this clone has a stage `b`; there are `a`
-      next: sprag graph
+      next: sprag run graph
     ");
     assert_snapshot!(told(&["handoff", "show"]), @"
     sprag: no stage is worked at here, and none is named

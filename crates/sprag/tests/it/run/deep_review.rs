@@ -96,7 +96,7 @@ fn work_that_a_reviewer_finds_complete_is_merged() {
     assert!(args.contains("--setting-sources\nuser\n"), "{args}");
     assert!(pwd.contains("/run/looks/") && !pwd.contains(".worktrees"), "{pwd}");
     assert_eq!(deep.read("log"), "a 1\n", "git answers where it stands");
-    let logs = deep.sprag(&["logs", "a"]).stdout;
+    let logs = deep.sprag(&["run", "logs", "a"]).stdout;
     assert!(logs.contains("is being reviewed by `claude` since 20"), "{logs}");
     assert!(!deep.desk.sandbox.store().join("run/gates/p-review-a").exists());
 }
@@ -138,7 +138,7 @@ fn a_person_who_asks_has_the_same_tree_reviewed_again() {
     assert_eq!((deep.desk.run().code, deep.reviews()), (1, 1));
     let ran = deep.sprag(&["stage", "verify", "a"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    deep.assert_merged(&deep.sprag(&["run", "resume", "--wait"]));
     assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 4));
 }
 
@@ -149,7 +149,7 @@ fn without_a_verdict_it_is_tried_once_more_and_then_a_person_says() {
     deep.assert_keeps_no_secret();
     assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 1));
     assert_eq!(deep.sprag(&["stage", "merge", "a"]).code, 0);
-    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    deep.assert_merged(&deep.sprag(&["run", "resume", "--wait"]));
     assert_eq!(deep.reviews(), 2);
 }
 
@@ -185,7 +185,7 @@ fn a_killed_daemon_has_it_reviewed_once_more_and_no_agent_works_twice() {
     assert!(status.contains("is being reviewed by `claude` since 20"), "{status}");
     kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
     run.wait().unwrap();
-    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    deep.assert_merged(&deep.sprag(&["run", "resume", "--wait"]));
     assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 1));
 }
 
@@ -200,7 +200,7 @@ fn an_author_may_dispute_a_review_and_a_person_decides() {
     assert!(asked.contains("the check `review` is said to be wrong: it is good"), "{asked}");
     let accepted = deep.sprag(&["stage", "review", "a", "--accept"]);
     assert_eq!(accepted.code, 0, "{}{}", accepted.stdout, accepted.stderr);
-    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    deep.assert_merged(&deep.sprag(&["run", "resume", "--wait"]));
     assert_eq!(deep.reviews(), 1);
 }
 
@@ -237,7 +237,7 @@ fn what_a_reviewer_costs_is_part_of_the_budget() {
         let mut reviewers = sessions.filter(|it| it.file_name().to_string_lossy().contains(".review."));
         let site = SessionDir::at(&reviewers.next().unwrap().path());
         assert_eq!(site.keeper(), None, "nobody is taken for it who is below the daemon");
-        assert_eq!(deep.sprag(&["repair"]).stdout, "nothing is left over\n");
+        assert_eq!(deep.sprag(&["run", "repair"]).stdout, "nothing is left over\n");
     }
 }
 
@@ -252,6 +252,6 @@ fn for_a_command_the_person_is_the_reviewer() {
     assert!(shown.contains("deep, reviewed by you\n"), "{shown}");
     deep.assert_a_persons(&deep.desk.run(), "for `sh` there is no reviewer but you");
     assert_eq!(deep.sprag(&["stage", "merge", "a"]).code, 0);
-    deep.assert_merged(&deep.sprag(&["resume", "--wait"]));
+    deep.assert_merged(&deep.sprag(&["run", "resume", "--wait"]));
     assert_eq!(deep.desk.on_trunk("a"), "good");
 }

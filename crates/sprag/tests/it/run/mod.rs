@@ -45,7 +45,7 @@ fn a_plan_is_run_again_only_after_what_was_merged_has_landed() {
     let merged = desk.git("rev-parse refs/sprag/p/trunk");
     let again = desk.run();
     assert_eq!(again.code, 0);
-    assert!(again.stdout.contains("next: sprag land p"), "{}", again.stdout);
+    assert!(again.stdout.contains("next: sprag run land p"), "{}", again.stdout);
     assert_eq!((desk.runs("a"), desk.git("rev-parse refs/sprag/p/trunk")), (1, merged));
     desk.git("merge -q --ff-only refs/sprag/p/trunk");
     assert_eq!(desk.run().code, 0);
@@ -99,11 +99,11 @@ fn where_a_person_merges_they_also_say_so_of_what_resolved_a_conflict() {
     desk.plan(&[desk.stage("a", &[], &script("a"), "true"), asked]);
     assert_eq!(desk.run().code, 1);
     assert_eq!(desk.sandbox.run(&["stage", "merge", "b"]).code, 0);
-    let ran = desk.sandbox.run(&["resume", "--foreground"]);
+    let ran = desk.sandbox.run(&["run", "resume", "--foreground"]);
     assert_eq!((ran.code, desk.runs("b")), (1, 2), "{}{}", ran.stdout, ran.stderr);
     assert_eq!(desk.on_trunk("README"), "a", "what its second agent wrote nobody has seen");
     assert_eq!(desk.sandbox.run(&["stage", "merge", "b"]).code, 0);
-    assert_eq!(desk.sandbox.run(&["resume", "--foreground"]).code, 0);
+    assert_eq!(desk.sandbox.run(&["run", "resume", "--foreground"]).code, 0);
     assert_eq!((desk.on_trunk("README"), desk.on_trunk("unseen")), ("b".to_owned(), "x".to_owned()));
 }
 

@@ -1,4 +1,4 @@
-//! A run as other programs draw it: `sprag spans`.
+//! A run as other programs draw it: `sprag run spans`.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn a_run_can_be_drawn_with_its_agents_and_the_tools_they_called() {
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
 
-    let spans: Value = serde_json::from_str(&desk.sandbox.run(&["spans"]).stdout).unwrap();
+    let spans: Value = serde_json::from_str(&desk.sandbox.run(&["run", "spans"]).stdout).unwrap();
     let spans = spans["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
     let drawn = drawn(&spans);
     let has = |name: &str, parent: &str, error: &str| {
@@ -60,7 +60,7 @@ fn a_run_can_be_drawn_with_its_agents_and_the_tools_they_called() {
 
 #[test]
 fn without_a_run_there_is_nothing_to_draw() {
-    let ran = Desk::new().sandbox.run(&["spans"]);
+    let ran = Desk::new().sandbox.run(&["run", "spans"]);
     assert_ne!(ran.code, 0);
     assert!(ran.stderr.contains("sprag run"), "{}", ran.stderr);
 }

@@ -1,4 +1,4 @@
-//! `sprag clean` and runs: what is over goes when it is old, and nothing that somebody may want.
+//! `sprag store clean` and runs: what is over goes when it is old, and nothing that somebody may want.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -49,9 +49,13 @@ fn a_run_that_is_over_goes_when_it_is_old_and_its_plan_can_be_run_again() {
     let before = (names(&run.join("plans")), names(&run.join("s")), references(&desk));
     assert_eq!((before.0.len(), before.1.len()), (2, 1), "its records and their source, and one session");
     assert_eq!(before.2, "refs/sprag/p/cand/1\nrefs/sprag/p/trunk");
-    assert_eq!(desk.sandbox.run(&["clean", "--dry-run"]).stdout, "nothing to sweep\n", "it is too young");
+    assert_eq!(
+        desk.sandbox.run(&["store", "clean", "--dry-run"]).stdout,
+        "nothing to sweep\n",
+        "it is too young"
+    );
     grow_old(&desk);
-    let dry = desk.sandbox.json(&["clean", "--dry-run", "--json"]);
+    let dry = desk.sandbox.json(&["store", "clean", "--dry-run", "--json"]);
     let kinds = |rows: &Value| {
         rows.as_array()
             .unwrap()
@@ -63,7 +67,7 @@ fn a_run_that_is_over_goes_when_it_is_old_and_its_plan_can_be_run_again() {
     assert_eq!(dry["runs"]["kept"], json!([]));
     assert_eq!((names(&run.join("plans")), names(&run.join("s")), references(&desk)), before, "only said");
     let id = desk.run_id();
-    let swept = desk.sandbox.run(&["clean"]);
+    let swept = desk.sandbox.run(&["store", "clean"]);
     assert_eq!(swept.code, 0, "{}", swept.stderr);
     let told = format!("removed run `{id}` of plan `p`, which is over, with 2 folders\n");
     assert!(swept.stdout.starts_with(&told), "{}", swept.stdout);
@@ -71,8 +75,8 @@ fn a_run_that_is_over_goes_when_it_is_old_and_its_plan_can_be_run_again() {
     assert_eq!(after, (vec![], vec![], String::new()));
     assert_eq!(names(&run.join("briefs")), Vec::<String>::new());
     assert_eq!(desk.git("show main:a"), "a", "what it has done stays");
-    assert_eq!(desk.sandbox.run(&["clean", "--dry-run"]).stdout, "nothing to sweep\n");
-    assert_eq!(desk.sandbox.run(&["repair"]).stdout, "nothing is left over\n");
+    assert_eq!(desk.sandbox.run(&["store", "clean", "--dry-run"]).stdout, "nothing to sweep\n");
+    assert_eq!(desk.sandbox.run(&["run", "repair"]).stdout, "nothing is left over\n");
     desk.plan(&[desk.stage("a", &[], "echo again >a", "true")]);
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -86,19 +90,22 @@ fn a_run_that_has_not_landed_or_is_not_over_stays() {
     // The target is checked out: only a person moves it.
     assert_eq!(desk.run().code, 0);
     grow_old(&desk);
-    let told = desk.sandbox.run(&["clean"]).stdout;
-    let wanted = "kept: what plan `p` has merged is not on its target\n  next: sprag land p\n";
+    let told = desk.sandbox.run(&["store", "clean"]).stdout;
+    let wanted = "kept: what plan `p` has merged is not on its target\n  next: sprag run land p\n";
     assert!(told.starts_with(wanted), "{told}");
     assert_eq!(desk.on_trunk("a"), "a");
-    assert_eq!(desk.sandbox.run(&["land", "p"]).code, 0);
-    assert!(desk.sandbox.run(&["clean"]).stdout.starts_with("removed run "));
+    assert_eq!(desk.sandbox.run(&["run", "land", "p"]).code, 0);
+    assert!(desk.sandbox.run(&["store", "clean"]).stdout.starts_with("removed run "));
     desk.plan(&[desk.stage("b", &[], "exit 1", "true").replace("name: b", "name: b\n    retries: 0")]);
     assert_eq!(desk.run().code, 1, "it waits for somebody");
     grow_old(&desk);
     let worktree = desk.sandbox.project.join(".worktrees/b");
     old(&worktree);
-    let told = desk.sandbox.run(&["clean"]).stdout;
-    assert!(told.starts_with("kept: the run of plan `p` is not over\n  next: sprag resume p\n"), "{told}");
+    let told = desk.sandbox.run(&["store", "clean"]).stdout;
+    assert!(
+        told.starts_with("kept: the run of plan `p` is not over\n  next: sprag run resume p\n"),
+        "{told}"
+    );
     assert!(worktree.exists() && !told.contains("removed"), "{told}");
 }
 
@@ -140,7 +147,7 @@ fn nothing_goes_that_somebody_may_want_and_each_is_saved_by_the_command_that_is_
     for name in ["done", "dirty", "loose"] {
         old(&trees.join(name));
     }
-    let told = desk.sandbox.json(&["clean", "--json"])["runs"].clone();
+    let told = desk.sandbox.json(&["store", "clean", "--json"])["runs"].clone();
     let removed: Vec<&str> =
         told["removed"].as_array().unwrap().iter().map(|row| row["of"].as_str().unwrap()).collect();
     let done = trees.join("done").display().to_string();
@@ -160,7 +167,7 @@ fn nothing_goes_that_somebody_may_want_and_each_is_saved_by_the_command_that_is_
         assert!(ran.status.success(), "{next}: {}", String::from_utf8_lossy(&ran.stderr));
     }
     assert!(!desk.sandbox.project.join("evil").exists(), "what is pasted does what it says");
-    desk.sandbox.run(&["clean"]);
+    desk.sandbox.run(&["store", "clean"]);
     assert_eq!(names(&trees), Vec::<String>::new(), "all of it is on a branch by now");
     assert_eq!(desk.git("show sprag/dirty/work:new"), "unsaved");
     assert_eq!(desk.git("rev-parse saved/loose"), loose);
@@ -183,10 +190,10 @@ fn what_sprag_has_kept_goes_only_if_that_is_said() {
     desk.git("update-ref refs/sprag/p/salvage/a/2 HEAD");
     desk.git("switch -q main");
     desk.git("branch -q -D aside");
-    let told = desk.sandbox.run(&["clean"]).stdout;
+    let told = desk.sandbox.run(&["store", "clean"]).stdout;
     assert!(told.contains("kept: `refs/sprag/p/salvage/a/1` has work that is on no branch"), "{told}");
     assert_eq!(desk.git("rev-parse refs/sprag/p/salvage/a/1"), old);
-    let told = desk.sandbox.run(&["clean", "--salvage"]).stdout;
+    let told = desk.sandbox.run(&["store", "clean", "--salvage"]).stdout;
     assert!(told.starts_with("removed `refs/sprag/p/salvage/a/1`\n"), "{told}");
     assert_eq!(references(&desk), "refs/sprag/p/salvage/a/2", "what is young stays in any case");
 }
@@ -197,15 +204,15 @@ fn runs_are_left_alone_while_one_goes_on_and_by_agents() {
     grow_old(&desk);
     let run = desk.sandbox.store().join("run");
     let rule = lock::begin(&run, &RealDisk).unwrap().unwrap();
-    let ran = desk.sandbox.run(&["clean"]);
+    let ran = desk.sandbox.run(&["store", "clean"]);
     let pid = std::process::id();
-    let told = format!("runs are left alone: process `{pid}` runs a plan\n  next: sprag stop\n");
+    let told = format!("runs are left alone: process `{pid}` runs a plan\n  next: sprag run stop\n");
     assert!(ran.stdout.starts_with(&told), "{}", ran.stdout);
-    assert_eq!(desk.sandbox.json(&["clean", "--json"])["runs"], json!({"at_work": pid}));
+    assert_eq!(desk.sandbox.json(&["store", "clean", "--json"])["runs"], json!({"at_work": pid}));
     drop(rule);
     // From here on this process is a client.
     desk.sandbox.event("s", "SessionStart", json!({"source": "startup"}));
-    let ran = desk.sandbox.run(&["clean"]);
+    let ran = desk.sandbox.run(&["store", "clean"]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
     assert_eq!(names(&run.join("plans")).len(), 2);
 }
@@ -220,7 +227,7 @@ fn terminals_in_which_nobody_is_left_are_ended() {
         return;
     };
     assert!(started.status.success());
-    let told = desk.sandbox.run(&["clean"]).stdout;
+    let told = desk.sandbox.run(&["store", "clean"]).stdout;
     assert!(told.starts_with(&format!("removed the empty terminals of tmux server `{server}`\n")), "{told}");
     assert!(!ask(&["list-sessions"]).unwrap().status.success());
 }

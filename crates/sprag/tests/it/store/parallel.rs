@@ -146,5 +146,5 @@ fn a_long_session_moves_into_the_log_and_loses_nothing() {
     let calls = recorded_calls(&sandbox);
     assert_eq!(calls.len(), 150);
     assert_eq!(calls.iter().collect::<BTreeSet<_>>().len(), 150);
-    assert_eq!(sandbox.json(&["sessions", "--json"])["sessions"][0]["events"], 150);
+    assert_eq!(sandbox.json(&["session", "list", "--json"])["sessions"][0]["events"], 150);
 }

@@ -1,4 +1,4 @@
-//! `sprag stats`: what the memory comes to, and what could be better.
+//! `sprag memory stats`: what the memory comes to, and what could be better.
 
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ fn apply(report: &StatsReport, resolved: &Resolved, format: OutputFormat, cx: &C
         return show(
             format,
             || json!({"changes": [], "applied": false}),
-            || output::line("no setting would help at the moment\n  next: sprag stats"),
+            || output::line("no setting would help at the moment\n  next: sprag memory stats"),
         );
     }
     let places = cx.places()?;
@@ -232,7 +232,7 @@ fn apply(report: &StatsReport, resolved: &Resolved, format: OutputFormat, cx: &C
         output::note(format!("+ {} = {}", edit.setting.key, edit.setting.to));
     }
     if !output::confirm(&format!("write this to `{}`?", path.display())) {
-        return Err(Failure::not_confirmed("sprag stats"));
+        return Err(Failure::not_confirmed("sprag memory stats"));
     }
     for edit in &edits {
         config::edit::set(&RealDisk, Layer::User, &path, edit.setting.key, &edit.setting.to)?;

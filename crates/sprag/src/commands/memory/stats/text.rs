@@ -169,7 +169,7 @@ fn insights(report: &StatsReport) {
         output::next(format!("{}", insight.next));
     }
     if report.insights.iter().any(|insight| insight.change.is_some()) {
-        output::line("some of it is a setting\n  next: sprag stats --apply");
+        output::line("some of it is a setting\n  next: sprag memory stats --apply");
     }
 }
 

@@ -89,10 +89,12 @@ impl<'a> LogPrinter<'a> {
     pub(super) fn go_on(&mut self) {
         let Some(HeldLines { lines, left_out }) = self.held.take() else { return };
         if left_out > 0 {
-            let stage = self.row.map(|row| format!(" {}", shell_word(row.id.as_str()))).unwrap_or_default();
             let plan = shell_word(self.shown.board.plan.as_str());
             output::note(format!("sprag: {left_out} earlier lines are left out"));
-            output::note_next(format!("sprag logs{stage} --plan {plan} --all"));
+            output::note_next(match self.row {
+                Some(row) => format!("sprag run logs {} --plan {plan} --all", shell_word(row.id.as_str())),
+                None => format!("sprag run logs --plan {plan} --all"),
+            });
         }
         lines.iter().for_each(output::line);
     }

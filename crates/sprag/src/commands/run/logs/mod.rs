@@ -1,4 +1,4 @@
-//! `sprag logs`: what happened in a run, and what its agents printed.
+//! `sprag run logs`: what happened in a run, and what its agents printed.
 
 mod lines;
 
@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args, cx: &CommandCx) -> CommandResult {
     Ok(CommandEnd::Done)
 }
 
-/// What the agent of a stage prints, until it ends: also for `sprag attach`.
+/// What the agent of a stage prints, until it ends: also for `sprag run attach`.
 pub(crate) fn follow(shown: &SelectedRun, row: &StageRow) -> CommandResult {
     let mut teller = LogPrinter::new(shown, Some(row), LineForm::Text, Backlog::Last);
     follow_stage(shown, row, &mut teller).map_err(|error| Failure::run_unread(&error))?;

@@ -48,8 +48,8 @@ pub(crate) fn run(args: Args, _cx: &CommandCx) -> CommandResult {
     intents::play(&stage)?;
     stage.title("What is left");
     stage.show(&["debt", "list"])?;
-    stage.title("The session with the review, told from its records: sprag explain session-4");
-    stage.show(&["explain", "session-4"])?;
+    stage.title("The session with the review, told from its records: sprag session explain session-4");
+    stage.show(&["session", "explain", "session-4"])?;
     Ok(end(&args, temp, "`sprag init` installs the hooks into your clients, after showing the change"))
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
     stage.say("A plan of four stages. Each is worked at by an agent in a worktree of its own; here agents are scripts.");
     stage.title("1. What waits for what: sprag plan graph");
     stage.show(&["plan", "graph", &plan])?;
-    stage.title("2. It runs until all is merged: sprag run --foreground, and sprag logs");
+    stage.title("2. It runs until all is merged: sprag run --foreground, and sprag run logs");
     let ran = stage.sprag(&["run", &plan, "--trust", "--foreground"], b"")?;
     if !ran.succeeded() {
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
@@ -102,11 +102,11 @@ pub(crate) fn play(stage: &DemoWorld, root: &Path) -> Result<(), Failure> {
     stage.title("4. Both kept what they wrote: git show TRUNK:list.txt");
     let list = stage.git_says(&["show", &format!("{TRUNK}:list.txt")])?;
     list.lines().for_each(|line| output::line(format!("  {line}")));
-    stage.title("5. Your branch moves when you say so: sprag land");
-    stage.show(&["land", "greetings"])
+    stage.title("5. Your branch moves when you say so: sprag run land");
+    stage.show(&["run", "land", "greetings"])
 }
 
-/// One line of `sprag logs`.
+/// One line of `sprag run logs`.
 #[derive(serde::Deserialize)]
 struct LogLine {
     at: Timestamp,
@@ -120,7 +120,7 @@ struct Logs {
 }
 
 fn happened(stage: &DemoWorld) -> Result<Vec<LogLine>, Failure> {
-    let ran = stage.sprag(&["logs", "--json"], b"")?;
+    let ran = stage.sprag(&["run", "logs", "--json"], b"")?;
     let logs: Logs = serde_json::from_slice(&ran.stdout)
         .map_err(|error| Failure::demo(format!("the records of the run were not told: {error}")))?;
     Ok(logs.lines)

@@ -75,7 +75,7 @@ fn an_agent_has_no_say_in_what_is_not_its_own_whatever_it_shows() {
         tries.push_str(&format!("{SPRAG} stage {said}; env -u SPRAG_SESSION {SPRAG} stage {said}; "));
     }
     tries.push_str(&format!(
-        "env -u SPRAG_SESSION {SPRAG} stop; (env -u SPRAG_SESSION setsid {SPRAG} stage hold a); "
+        "env -u SPRAG_SESSION {SPRAG} run stop; (env -u SPRAG_SESSION setsid {SPRAG} stage hold a); "
     ));
     let script = format!("(set +e; {tries} true) 2>{}; echo a >a", heard.display());
     desk.plan(&[desk.stage("a", &[], &script, "true"), desk.stage("b", &["a"], "echo b >b", "true")]);
@@ -105,17 +105,17 @@ fn a_stage_that_is_blocked_is_retried_while_nobody_runs_it() {
     assert_eq!(house.run(&["--wait"]).code, 1);
     let told = house.sprag(&["stage", "review", "a"]).stdout;
     assert!(told.contains("is blocked, attempt 1\nit was blocked: no key"), "{told}");
-    assert_eq!(house.sprag(&["stop"]).code, 0);
+    assert_eq!(house.sprag(&["run", "stop"]).code, 0);
     let nothing = house.sprag(&["stage", "merge", "a"]);
     assert!(nothing.stderr.contains("stage `a` is blocked, where this means nothing"), "{}", nothing.stderr);
     let ran = house.sprag(&["stage", "retry", "a"]);
     assert!(
-        ran.stdout.contains("written down") && ran.stdout.ends_with("next: sprag resume p\n"),
+        ran.stdout.contains("written down") && ran.stdout.ends_with("next: sprag run resume p\n"),
         "{}",
         ran.stdout
     );
     std::fs::write(house.home("key"), "k").unwrap();
-    assert_eq!(house.sprag(&["resume", "--wait"]).code, 0);
+    assert_eq!(house.sprag(&["run", "resume", "--wait"]).code, 0);
     assert_eq!(desk.runs("a"), 2);
 }
 

@@ -25,7 +25,7 @@ pub(super) struct House {
 
 impl Drop for House {
     fn drop(&mut self) {
-        self.desk.sandbox.run(&["stop", "--kill"]);
+        self.desk.sandbox.run(&["run", "stop", "--kill"]);
     }
 }
 
@@ -90,7 +90,7 @@ fn a_plan_runs_in_the_background_and_the_daemon_ends_with_it() {
     desk.plan(&[desk.stage("a", &[], "echo a >a", "test -f a"), desk.stage("b", &["a"], "cat a >b", "true")]);
     let ran = house.run(&["--wait", "--slots", "1"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.ends_with("next: sprag land p\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("next: sprag run land p\n"), "{}", ran.stdout);
     house.wait();
     assert_eq!(desk.on_trunk("b"), "a");
     assert!(!house.folder().join("door/sock").exists());
@@ -105,7 +105,7 @@ fn a_second_daemon_is_refused_by_the_number_of_the_first() {
     desk.plan(&[desk.stage("a", &[], &format!("echo a >a; {}", waits(&house)), "true")]);
     assert_eq!(house.run(&[]).code, 0);
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
-    for ran in [house.run(&[]), house.run(&["--foreground"]), house.sprag(&["resume"])] {
+    for ran in [house.run(&[]), house.run(&["--foreground"]), house.sprag(&["run", "resume"])] {
         assert_eq!(ran.code, 1);
         let told = format!("plan `p` is being run in this clone already, by process `{}`", house.pid());
         assert!(ran.stderr.contains(&told), "{}", ran.stderr);
@@ -128,9 +128,9 @@ fn a_killed_daemon_leaves_a_stale_socket_and_the_run_goes_on_without_a_second_ag
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     house.kill();
     assert!(house.folder().join("door/sock").exists());
-    let ran = house.sprag(&["repair"]);
+    let ran = house.sprag(&["run", "repair"]);
     assert!(ran.stdout.contains("is the socket of a daemon that is gone"), "{}", ran.stdout);
-    assert_eq!(house.sprag(&["resume"]).code, 0);
+    assert_eq!(house.sprag(&["run", "resume"]).code, 0);
     fs::write(house.home("pipe"), "go\n").unwrap();
     house.wait();
     assert_eq!((desk.runs("a"), desk.runs("b")), (1, 1));
@@ -144,18 +144,18 @@ fn who_is_stopped_goes_home_and_comes_back_to_the_same_attempt() {
     let desk = &house.desk;
     let script = format!("if test -f started; then echo a >a; else touch started; {}; fi", waits(&house));
     desk.plan(&[desk.stage("a", &[], &script, "test -f a")]);
-    for how in [&["stop"][..], &["stop", "--kill"]] {
+    for how in [&["run", "stop"][..], &["run", "stop", "--kill"]] {
         fs::remove_file(desk.sandbox.project.join(".worktrees/a/started"))
             .discard("the file exists from the second round on");
-        let begun = if how.len() == 1 { house.run(&[]) } else { house.sprag(&["resume"]) };
+        let begun = if how.len() == 2 { house.run(&[]) } else { house.sprag(&["run", "resume"]) };
         assert_eq!(begun.code, 0, "{}", begun.stderr);
         assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
         let ran = house.sprag(how);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(desk.sandbox.project.join(".worktrees/a/started").exists(), "its worktree is as it was");
     }
-    assert_eq!(house.sprag(&["stop"]).code, 1);
-    let ran = house.sprag(&["resume", "--wait"]);
+    assert_eq!(house.sprag(&["run", "stop"]).code, 1);
+    let ran = house.sprag(&["run", "resume", "--wait"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let records = desk.records();
     let attempts = records.iter().filter(|record| {
@@ -175,7 +175,7 @@ fn a_file_that_is_edited_during_the_run_is_told_and_changes_nothing_until_it_is_
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     let file = desk.plan(&[first, desk.stage("b", &[], "echo b >b", "true")]).display().to_string();
     house.kill();
-    let ran = house.sprag(&["resume"]);
+    let ran = house.sprag(&["run", "resume"]);
     assert!(
         ran.stderr.contains("says something else by now; the run goes by the plan as it was"),
         "{}",
@@ -200,7 +200,7 @@ fn a_plan_is_amended_while_nobody_runs_it_and_what_was_begun_stays() {
     let a = desk.stage("a", &[], &format!("{SPRAG} stage block --why later; sleep 1000"), "true");
     desk.plan(&[a.clone(), desk.stage("b", &["a"], "echo b >b", "true")]);
     assert_eq!(house.run(&["--wait"]).code, 1);
-    assert_eq!(house.sprag(&["stop"]).code, 0);
+    assert_eq!(house.sprag(&["run", "stop"]).code, 0);
     let file = desk.plan(&[desk.stage("b", &[], "echo b >b", "true")]).display().to_string();
     let ran = house.sprag(&["plan", "amend", &file, "--trust"]);
     assert!(ran.stderr.contains("stage `a` was begun and cannot leave the plan"), "{}", ran.stderr);
@@ -211,22 +211,27 @@ fn a_plan_is_amended_while_nobody_runs_it_and_what_was_begun_stays() {
     fs::write(&file, "no plan at all\n").unwrap();
     assert_eq!(house.sprag(&["plan", "amend", &other, "--trust"]).code, 0);
     assert_eq!(house.sprag(&["stage", "skip", "a", "--why", "not now"]).code, 0);
-    let ran = house.sprag(&["resume", "p", "--wait"]);
+    let ran = house.sprag(&["run", "resume", "p", "--wait"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
     assert_eq!(desk.on_trunk("b"), "b");
     assert!(
-        ran.stdout.ends_with("1 merged, 1 skipped: `refs/sprag/p/trunk`\n  next: sprag land p\n"),
+        ran.stdout.ends_with("1 merged, 1 skipped: `refs/sprag/p/trunk`\n  next: sprag run land p\n"),
         "{}",
         ran.stdout
     );
     house.wait();
     let over = "the run of plan `p` is over: 1 merged, 1 skipped\n";
-    for named in [&["resume"][..], &["resume", "p"]] {
+    for named in [&["run", "resume"][..], &["run", "resume", "p"]] {
         let ran = house.sprag(named);
-        assert_eq!((ran.code, ran.stdout), (0, format!("{over}  next: sprag land p\n")), "{}", ran.stderr);
+        assert_eq!(
+            (ran.code, ran.stdout),
+            (0, format!("{over}  next: sprag run land p\n")),
+            "{}",
+            ran.stderr
+        );
     }
-    assert_eq!(house.sprag(&["land"]).code, 0);
-    assert_eq!(house.sprag(&["resume"]).stdout, format!("{over}`main` has all that was merged\n"));
+    assert_eq!(house.sprag(&["run", "land"]).code, 0);
+    assert_eq!(house.sprag(&["run", "resume"]).stdout, format!("{over}`main` has all that was merged\n"));
 }
 
 #[test]
@@ -237,23 +242,23 @@ fn merged_work_lands_by_fast_forward_and_through_nothing_that_is_open() {
     assert_eq!(house.run(&["--wait"]).code, 0);
     house.wait();
     desk.sandbox.write("README", "changed\n");
-    let ran = house.sprag(&["land"]);
+    let ran = house.sprag(&["run", "land"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("there are changes that are not committed"), "{}", ran.stderr);
     assert_eq!(fs::read_to_string(desk.sandbox.project.join("README")).unwrap(), "changed\n");
     desk.git("checkout -q -- README");
-    let ran = house.sprag(&["land", "p"]);
+    let ran = house.sprag(&["run", "land", "p"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(fs::read_to_string(desk.sandbox.project.join("a")).unwrap(), "a\n");
     assert_eq!(desk.git("rev-parse main"), desk.git("rev-parse refs/sprag/p/trunk"));
-    assert_eq!(house.sprag(&["land"]).stdout, "`main` has all that was merged\n");
+    assert_eq!(house.sprag(&["run", "land"]).stdout, "`main` has all that was merged\n");
 }
 
 #[test]
 fn what_a_dead_run_left_behind_is_found_and_cleared_away() {
     let house = House::new();
     let desk = &house.desk;
-    assert_eq!(house.sprag(&["repair"]).stdout, "nothing is left over\n");
+    assert_eq!(house.sprag(&["run", "repair"]).stdout, "nothing is left over\n");
     let folder = house.folder();
     fs::create_dir_all(folder.join("s/half")).unwrap();
     fs::write(folder.join("s/half/spawn.json"), "{}").unwrap();
@@ -265,16 +270,16 @@ fn what_a_dead_run_left_behind_is_found_and_cleared_away() {
     fs::remove_dir_all(desk.sandbox.project.join(".worktrees/gone")).unwrap();
     desk.git("update-ref refs/sprag/old/cand/1 HEAD");
     desk.git("update-ref refs/sprag/old/salvage/a/1 HEAD");
-    let found = house.sprag(&["repair"]);
+    let found = house.sprag(&["run", "repair"]);
     assert_eq!((found.code, found.stdout.lines().filter(|line| !line.starts_with("  next")).count()), (1, 6));
-    let mended = house.sprag(&["repair", "--fix"]);
+    let mended = house.sprag(&["run", "repair", "--fix"]);
     assert_eq!(mended.stdout.matches("cleared away: ").count(), 5, "{}", mended.stdout);
     assert_eq!(mended.code, 1);
     assert!(mended.stdout.contains("git update-ref -d refs/sprag/old/salvage/a/1"), "{}", mended.stdout);
     assert_eq!(desk.git("for-each-ref --format=%(refname) refs/sprag"), "refs/sprag/old/salvage/a/1");
     assert_eq!(desk.git("worktree list --porcelain").matches("worktree ").count(), 1);
     let rule = lock::begin(&folder, &RealDisk).unwrap().unwrap();
-    let ran = house.sprag(&["repair", "--fix"]);
+    let ran = house.sprag(&["run", "repair", "--fix"]);
     assert!(ran.stderr.contains("a plan is being run in this clone already"), "{}", ran.stderr);
     drop(rule);
 }

@@ -49,7 +49,7 @@ fn whatever_stops_a_stage_is_told_with_where_it_shows_and_what_can_be_said() {
         let house = House::new();
         let told = house.review(house.stage_with(script, "true", more));
         assert!(told.starts_with(&format!("stage `a` of plan `p` is blocked, attempt 1\n{what}")), "{told}");
-        assert!(told.contains("  next: sprag logs a --plan p\n"), "{told}");
+        assert!(told.contains("  next: sprag run logs a --plan p\n"), "{told}");
         assert!(told.ends_with(blocked), "{told}");
     }
 }
@@ -149,7 +149,7 @@ fn a_stage_that_is_held_while_its_agent_works_is_merged_once_it_is_let_go() {
         let ran = house.sprag(&["stage", "release", stage]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
     }
-    let ran = house.sprag(&["resume", "--wait"]);
+    let ran = house.sprag(&["run", "resume", "--wait"]);
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     assert_eq!((desk.runs("a"), desk.on_trunk("b").as_str()), (1, "a"));
 }

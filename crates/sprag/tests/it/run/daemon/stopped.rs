@@ -38,7 +38,7 @@ impl House {
 
     /// It goes on in the same attempt, and comes to its end.
     fn goes_on(&self) {
-        let ran = self.sprag(&["resume", "--wait"]);
+        let ran = self.sprag(&["run", "resume", "--wait"]);
         assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
         let keys =
             self.desk.records().into_iter().filter_map(|it| it["body"]["key"].as_str().map(str::to_owned));
@@ -81,13 +81,13 @@ fn goes_after(house: &House, requests: usize) -> thread::JoinHandle<()> {
 fn a_daemon_that_is_gone_before_its_answer_is_there_has_stopped() {
     let house = House::new();
     let daemon = goes_after(&house, 2);
-    let ran = house.sprag(&["stop"]);
+    let ran = house.sprag(&["run", "stop"]);
     daemon.join().unwrap();
-    let stopped = "stopped; worktrees are as they were\n  next: sprag resume\n";
+    let stopped = "stopped; worktrees are as they were\n  next: sprag run resume\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, stopped), "{}", ran.stderr);
     fs::remove_file(house.folder().join("door/sock")).unwrap();
     let daemon = goes_after(&house, 1);
-    let ran = house.sprag(&["stop"]);
+    let ran = house.sprag(&["run", "stop"]);
     daemon.join().unwrap();
     assert_eq!(ran.code, 1, "{}", ran.stdout);
     assert!(ran.stderr.contains("no plan was run here"), "as if it had come a moment later: {}", ran.stderr);
@@ -102,7 +102,7 @@ fn the_first_interrupt_of_a_run_in_the_terminal_sends_agents_home() {
     signal(&run, Signal::INT);
     let (code, out, err) = house.desk.ended(run);
     assert_eq!(code, 130, "{out}{err}");
-    assert!(out.ends_with("stopped; worktrees are as they were\n  next: sprag resume p\n"), "{out}");
+    assert!(out.ends_with("stopped; worktrees are as they were\n  next: sprag run resume p\n"), "{out}");
     assert_eq!(err, "sprag: stopping: agents are sent home; once more ends them at once\n");
     house.nobody_lives();
     house.goes_on();
@@ -143,7 +143,7 @@ fn a_daemon_that_is_told_to_end_by_a_signal_sends_agents_home() {
 
 #[test]
 fn agents_that_outlived_a_killed_daemon_are_ended_by_a_stop_that_says_so() {
-    for how in [&["stop"][..], &["stop", "--kill"]] {
+    for how in [&["run", "stop"][..], &["run", "stop", "--kill"]] {
         let house = House::new();
         house.patient("");
         assert_eq!(house.run(&[]).code, 0);
@@ -175,13 +175,13 @@ fn while_nobody_runs_a_plan_its_stages_are_judged_by_who_is_gone() {
     house.patient("");
     assert_eq!(house.run(&[]).code, 0);
     house.is_up();
-    assert_eq!(house.sprag(&["stop"]).code, 0);
+    assert_eq!(house.sprag(&["run", "stop"]).code, 0);
     let told = house.sprag(&["stage", "review", "a"]).stdout;
     assert!(told.starts_with("stage `a` of plan `p` is ready, attempt 1"), "{told}");
     let ran = house.sprag(&["stage", "reset", "a"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     // Its agent is gone without a word, and so is whoever would have seen it.
-    assert_eq!(house.sprag(&["resume"]).code, 0);
+    assert_eq!(house.sprag(&["run", "resume"]).code, 0);
     house.is_up();
     house.kill();
     for folder in fs::read_dir(house.folder().join("s")).unwrap().flatten() {

@@ -365,7 +365,7 @@ fn an_agent_behind_bubblewrap_writes_no_journal_of_another_session() {
          t journal 'echo x >>{0}/journal/other.jsonl'\nt new 'echo x >{0}/journal/new.jsonl'\n\
          t stage 'echo x >>{0}/stages/b/other.jsonl'\nt place 'mv {0}/stages {0}/x || mv {0}/journal {0}/x'\n\
          echo '{payload}' | {SPRAG} hook claude\n\
-         {SPRAG} explain s >told\n",
+         {SPRAG} session explain s >told\n",
         store.display()
     );
     desk.plan(&[desk.stage("a", &script)], "sandbox: required\n");

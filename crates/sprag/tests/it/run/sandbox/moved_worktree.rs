@@ -54,10 +54,10 @@ fn whoever_swaps_the_repository_runs_nothing_outside() {
             let words: [&[&str]; 6] = [
                 &["stage", "verify", "a"],
                 &["status", "--why"],
-                &["worktrees"],
-                &["repair"],
+                &["run", "worktrees"],
+                &["run", "repair"],
                 &["stage", "reset", "a"],
-                &["resume", "p", "--foreground"],
+                &["run", "resume", "p", "--foreground"],
             ];
             for word in words {
                 desk.sandbox.run(word);

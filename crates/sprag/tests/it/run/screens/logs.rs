@@ -1,4 +1,4 @@
-//! What `sprag logs` tells of a run, and of what its agents printed.
+//! What `sprag run logs` tells of a run, and of what its agents printed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -21,7 +21,7 @@ fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
     fs::write(site.err(), b"bad \xff\n").unwrap();
     let failed = SessionOutcome::Failed { failure: StageFailure::Crash, progress: CommitProgress::Nothing };
     scene.end("a", &session, failed);
-    assert_snapshot!(scene.sandbox.run(&["logs"]).told(&scene.sandbox), @"
+    assert_snapshot!(scene.sandbox.run(&["run", "logs"]).told(&scene.sandbox), @"
     exit 0
     --- stdout
     TIME the run of `p` began with 2 stages
@@ -31,7 +31,7 @@ fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
     TIME a: start of its agent: started
     TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
     ");
-    assert_snapshot!(scene.sandbox.run(&["logs", "a"]).told(&scene.sandbox), @"
+    assert_snapshot!(scene.sandbox.run(&["run", "logs", "a"]).told(&scene.sandbox), @"
     exit 0
     --- stdout
     TIME a: its worktree is being made
@@ -44,18 +44,18 @@ fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
     out| no end
     TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
     ");
-    let told = scene.sandbox.json(&["logs", "a", "--json"]);
+    let told = scene.sandbox.json(&["run", "logs", "a", "--json"]);
     let red = told["lines"].as_array().unwrap().iter().find(|line| line["text"] == "red").unwrap();
     assert_eq!((&red["stream"], &red["session_id"]), (&"out".into(), &session.0.as_str().into()));
-    let lines = scene.sandbox.run(&["logs", "--jsonl"]).stdout;
+    let lines = scene.sandbox.run(&["run", "logs", "--jsonl"]).stdout;
     assert!(lines.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{lines}");
-    assert_snapshot!(scene.sandbox.run(&["logs", "c"]).told(&scene.sandbox), @"
+    assert_snapshot!(scene.sandbox.run(&["run", "logs", "c"]).told(&scene.sandbox), @"
     exit 1
     --- stderr
     sprag: the run has no stage `c`
-      next: sprag graph
+      next: sprag run graph
     ");
-    assert_snapshot!(scene.sandbox.run(&["attach", "b"]).told(&scene.sandbox), @"
+    assert_snapshot!(scene.sandbox.run(&["run", "attach", "b"]).told(&scene.sandbox), @"
     exit 1
     --- stderr
     sprag: stage `b` has had no agent yet
@@ -69,19 +69,19 @@ fn people_are_told_the_last_lines_and_programs_all() {
     let session = scene.start("a");
     let printed: String = (0..300).map(|number| format!("line {number}\u{1b}[2J\u{9b}1m\r\n")).collect();
     fs::write(scene.site(&session).out(), printed).unwrap();
-    let told = scene.sandbox.run(&["logs", "a"]);
+    let told = scene.sandbox.run(&["run", "logs", "a"]);
     assert_snapshot!(told.stderr, @"
     sprag: 104 earlier lines are left out
-      next: sprag logs a --plan p --all
+      next: sprag run logs a --plan p --all
     ");
     assert_eq!(told.stdout.lines().count(), 200);
     assert!(!told.stdout.contains(['\u{1b}', '\u{9b}', '\r']), "{}", told.stdout);
     assert!(told.stdout.starts_with("out| line 100"), "{}", told.stdout);
-    let all = scene.sandbox.run(&["logs", "a", "--all"]);
+    let all = scene.sandbox.run(&["run", "logs", "a", "--all"]);
     assert_eq!((all.stdout.lines().count(), all.stderr.as_str()), (304, ""));
-    assert_eq!(scene.sandbox.json(&["logs", "a", "--json"])["lines"].as_array().unwrap().len(), 304);
+    assert_eq!(scene.sandbox.json(&["run", "logs", "a", "--json"])["lines"].as_array().unwrap().len(), 304);
     fs::write(scene.site(&session).dir().join("claim"), "").unwrap();
-    let followed = scene.sandbox.run(&["logs", "a", "-f"]).stdout;
+    let followed = scene.sandbox.run(&["run", "logs", "a", "-f"]).stdout;
     assert_eq!((followed.lines().count(), followed.lines().last()), (200, told.stdout.lines().last()));
 }
 
@@ -89,7 +89,7 @@ fn people_are_told_the_last_lines_and_programs_all() {
 fn whoever_follows_a_stage_without_an_agent_waits_for_it() {
     let mut scene = Scene::new(&[("a", &[])]);
     let mut child =
-        scene.sandbox.command(SPRAG).args(["logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
+        scene.sandbox.command(SPRAG).args(["run", "logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let session = scene.start("a");
     fs::write(scene.site(&session).out(), "at last\n").unwrap();
@@ -105,7 +105,7 @@ fn following_ends_with_the_session_and_loses_nothing() {
     let site = scene.site(&session);
     fs::write(site.out(), "one\n").unwrap();
     let mut command = scene.sandbox.command(SPRAG);
-    let mut child = command.args(["logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.args(["run", "logs", "a", "-f"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next = || lines.next().map(Result::unwrap);
     while next().unwrap() != "out| one" {}

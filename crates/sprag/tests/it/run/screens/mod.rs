@@ -79,7 +79,7 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
       docs   claude  ?         ?         files nobody may touch were touched  r1/docs/1/spawn.0
       view   claude  Bash [2J  0s ago    its agent is at work                 r1/view/1/spawn.0
     nobody runs it
-      next: sprag resume p
+      next: sprag run resume p
     needs a person: `docs`: files nobody may touch were touched
       next: sprag stage review docs
     warning: `view`: its context is 80 % full
@@ -145,7 +145,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
        level  stage  state    merged    context  cost  elapsed  try
     skipped: `c`: `ada` has left it out: no 'need'
     1 of 2 merged stages are on `main`, only on the trunk: `b`
-      next: sprag land p
+      next: sprag run land p
     live sessions: 0
     open obligations: 0
     debts: 0
@@ -158,7 +158,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     };
     let git = |args: &[&str]| drop(scene.sandbox.git(args));
     git(&["checkout", "-q", "main"]);
-    assert_eq!(advised(&scene), ["  next: sprag land p"]);
+    assert_eq!(advised(&scene), ["  next: sprag run land p"]);
     // What would be refused is not advised.
     scene.sandbox.write("one", "changed\n");
     let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
@@ -171,7 +171,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     let [why, next] = &advised(&scene)[..] else { panic!("{:?}", advised(&scene)) };
     assert!(why.starts_with("`main` cannot be moved now: it has commits that"), "{why}");
     assert_eq!(next, "  next: git log --oneline refs/sprag/p/trunk..main");
-    assert_eq!(scene.sandbox.run(&["land", "p"]).code, 1, "and is refused");
+    assert_eq!(scene.sandbox.run(&["run", "land", "p"]).code, 1, "and is refused");
     git(&["checkout", "-q", "elsewhere"]);
     scene.sandbox.git(&["branch", "-f", "main", &two]);
     assert!(told(&scene).contains("all 2 merged stages are on `main`\n"), "{}", told(&scene));
@@ -209,7 +209,7 @@ fn without_a_run_there_is_none() {
     --- stdout
     no plan was run here
     ");
-    assert_snapshot!(sandbox.run(&["graph"]).told(&sandbox), @"
+    assert_snapshot!(sandbox.run(&["run", "graph"]).told(&sandbox), @"
     exit 1
     --- stderr
     sprag: no plan was run here
@@ -239,7 +239,7 @@ fn a_run_of_many_stages_shows_those_that_tell_something() {
 #[test]
 fn a_graph_shows_levels_and_states() {
     let (scene, _) = under_way();
-    assert_snapshot!(scene.sandbox.run(&["graph"]).told(&scene.sandbox), @"
+    assert_snapshot!(scene.sandbox.run(&["run", "graph"]).told(&scene.sandbox), @"
     exit 0
     --- stdout
     level 0
@@ -251,9 +251,9 @@ fn a_graph_shows_levels_and_states() {
     level 2
       ○ all  waiting     <- view, server, docs
     nobody runs it
-      next: sprag resume p
+      next: sprag run resume p
     ");
-    assert_snapshot!(scene.sandbox.run(&["graph", "--mermaid"]).told(&scene.sandbox), @r#"
+    assert_snapshot!(scene.sandbox.run(&["run", "graph", "--mermaid"]).told(&scene.sandbox), @r#"
     exit 0
     --- stdout
     graph LR
@@ -268,7 +268,7 @@ fn a_graph_shows_levels_and_states() {
       s2 --> s4
       s3 --> s4
     "#);
-    assert_snapshot!(scene.sandbox.run(&["graph", "--dot"]).told(&scene.sandbox), @r#"
+    assert_snapshot!(scene.sandbox.run(&["run", "graph", "--dot"]).told(&scene.sandbox), @r#"
     exit 0
     --- stdout
     digraph "p" {
@@ -286,7 +286,7 @@ fn a_graph_shows_levels_and_states() {
       "server" -> "all";
     }
     "#);
-    let told = scene.sandbox.json(&["graph", "--json"]);
+    let told = scene.sandbox.json(&["run", "graph", "--json"]);
     assert_eq!(told["stages"][4]["state"], "waiting");
     assert_eq!(told["stages"][4]["level"], 2);
     assert_eq!(told["critical_path"], serde_json::json!(["model", "view", "all"]));
@@ -296,7 +296,7 @@ fn a_graph_shows_levels_and_states() {
 fn sessions_and_worktrees_of_runs_are_listed() {
     let (scene, _) = under_way();
     let sandbox = &scene.sandbox;
-    assert_snapshot!(sandbox.run(&["sessions"]).told(sandbox), @"
+    assert_snapshot!(sandbox.run(&["session", "list"]).told(sandbox), @"
     exit 0
     --- stdout
     agent               plan  stage  began                     ended                     state
@@ -306,10 +306,10 @@ fn sessions_and_worktrees_of_runs_are_listed() {
     ");
     let session = EffectKey(Text::new("r1/view/1/spawn.0"));
     fs::write(scene.site(&session).dir().join("claim"), "").unwrap();
-    let agents = sandbox.json(&["sessions", "--json"])["agents"].as_array().unwrap().clone();
+    let agents = sandbox.json(&["session", "list", "--json"])["agents"].as_array().unwrap().clone();
     let states: Vec<&str> = agents.iter().filter_map(|agent| agent["state"].as_str()).collect();
     assert_eq!(states, ["open", "gone", "ended"], "nobody was there to see that one go");
-    assert_snapshot!(sandbox.run(&["worktrees"]).told(sandbox), @"
+    assert_snapshot!(sandbox.run(&["run", "worktrees"]).told(sandbox), @"
     exit 0
     --- stdout
     no run has a worktree here
@@ -320,15 +320,15 @@ fn sessions_and_worktrees_of_runs_are_listed() {
         let args: Vec<&str> = args.split(' ').collect();
         assert!(sandbox.git(&args).status.success());
     }
-    let told = sandbox.json(&["worktrees", "--json"]);
+    let told = sandbox.json(&["run", "worktrees", "--json"]);
     let row = &told["worktrees"][0];
     assert_eq!(
         (&row["stage_id"], &row["state"], &row["is_clean"], &row["branch"]),
         (&"view".into(), &"running".into(), &true.into(), &"refs/heads/sprag/view/work".into())
     );
     fs::write(sandbox.project.join(".worktrees/view/new"), "x").unwrap();
-    assert_eq!(sandbox.json(&["worktrees", "--json"])["worktrees"][0]["is_clean"], false);
-    assert!(sandbox.run(&["worktrees"]).stdout.contains("uncommitted changes"));
+    assert_eq!(sandbox.json(&["run", "worktrees", "--json"])["worktrees"][0]["is_clean"], false);
+    assert!(sandbox.run(&["run", "worktrees"]).stdout.contains("uncommitted changes"));
 }
 
 /// The terminal's settings before and after something has had it.
@@ -446,7 +446,7 @@ fn enter_goes_where_the_agent_is() {
     fs::remove_file(site.dir().join("claim")).unwrap();
     // One with a terminal is gone to by tmux itself, which refuses to be started within itself.
     site.note_window(&RealDisk, &window).unwrap();
-    let ran = scene.sandbox.run(&["attach", "view"]);
+    let ran = scene.sandbox.run(&["run", "attach", "view"]);
     assert!(ran.code != 0 && ran.stderr.contains("session"), "{}", ran.told(&scene.sandbox));
 }
 
@@ -459,21 +459,21 @@ fn a_screen_needs_a_terminal_and_a_window_a_program() {
     sprag: a screen that stays needs a terminal, and there is none
       next: sprag status
     ");
-    assert_snapshot!(scene.sandbox.run(&["attach", "view", "--window"]).told(&scene.sandbox), @r#"
+    assert_snapshot!(scene.sandbox.run(&["run", "attach", "view", "--window"]).told(&scene.sandbox), @r#"
     exit 1
     --- stderr
     sprag: no terminal is known that a window could be opened with
       next: sprag config set terminal.command '["xterm", "-e"]'
-      next: sprag attach view
+      next: sprag run attach view
     "#);
     let opened = scene.sandbox.home.join("opened");
     let mut sandbox = scene.sandbox;
     sandbox.with_program("xterm", &format!("echo \"$@\" >{0}.tmp; mv {0}.tmp {0}", opened.display()));
     sandbox.vars.push(("DISPLAY".to_owned(), ":0".to_owned()));
     let watch = FileWatch::new([sandbox.home.as_path()]).unwrap();
-    assert_eq!(sandbox.run(&["attach", "view", "--window"]).code, 0);
+    assert_eq!(sandbox.run(&["run", "attach", "view", "--window"]).code, 0);
     while !opened.exists() {
         assert_eq!(watch.wait(Duration::from_secs(60)).unwrap(), WatchEvent::Changed);
     }
-    assert_eq!(fs::read_to_string(opened).unwrap(), format!("-e {SPRAG} attach --plan p view\n"));
+    assert_eq!(fs::read_to_string(opened).unwrap(), format!("-e {SPRAG} run attach --plan p view\n"));
 }
