@@ -1,6 +1,6 @@
-//! Base64 in either alphabet, as commands and tokens carry it.
+//! Decoder for base64 in the standard and the URL-safe alphabet.
 
-/// Blanks are passed over, and padding ends it. `None`: it is something else.
+/// Decodes text. Skips white space and stops at the padding. Returns `None` for any other character.
 pub fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0);

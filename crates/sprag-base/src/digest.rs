@@ -1,5 +1,4 @@
-//! Short fingerprints of what was seen: two states of the world with the same digest are the
-//! same to a gate.
+//! Short fingerprints of states. A gate treats two states with the same digest as equal.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 pub struct Digest(u128);
 
 impl Digest {
-    /// Parts are hashed with their lengths: `["ab", "c"]` and `["a", "bc"]` differ.
+    /// Hashes each part with its length, so `["ab", "c"]` and `["a", "bc"]` differ.
     pub fn hash_parts<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
         let mut hash = Sha256::new();
         for part in parts {
@@ -23,12 +22,12 @@ impl Digest {
         Digest(u128::from_be_bytes(bytes[..16].try_into().expect("a SHA-256 has 32 bytes")))
     }
 
-    /// Enough characters to name a thing among a few thousand.
+    /// Returns the first 8 hexadecimal digits, enough to tell a few thousand things apart.
     pub fn short(self) -> String {
         format!("{:08x}", (self.0 >> 96) as u32)
     }
 
-    /// A number below `end` that is as good as any other, and always the same one.
+    /// Returns a number below `end` that depends only on the digest.
     pub fn below(self, end: u64) -> u64 {
         u64::try_from(self.0 % u128::from(end.max(1))).unwrap_or(0)
     }

@@ -1,9 +1,8 @@
-//! A document as it was written: its parts, each with the place where it stands, so that whatever is wrong with
-//! one can be told by line and column. What the parts mean is for others to say.
+//! A parsed document. Each part has its position, so that errors name line and column.
 
 use serde_json::{Map, Value, json};
 
-/// Where something stands, from 1.
+/// A position in a text; line and column start at 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: u32,
@@ -13,7 +12,7 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentNode {
     pub at: Position,
-    /// Where it ends, as a number of characters from the start of the file.
+    /// Start and end of the node, in characters from the start of the file.
     pub span: (usize, usize),
     pub what: NodeValue,
 }
@@ -25,7 +24,7 @@ pub enum NodeValue {
         is_plain: bool,
     },
     List(Vec<DocumentNode>),
-    /// In the order of the file; no name twice.
+    /// Members in the order of the file; no name occurs twice.
     Map(Vec<(NodeName, DocumentNode)>),
 }
 
@@ -36,12 +35,12 @@ pub struct NodeName {
 }
 
 impl DocumentNode {
-    /// Nothing is written there, or that it is nothing.
+    /// Reports whether the value is empty, `~` or `null`.
     pub fn is_nothing(&self) -> bool {
         matches!(&self.what, NodeValue::Text { text, is_plain: true } if matches!(text.as_str(), "" | "~" | "null"))
     }
 
-    /// What keys that we do not know hold, for those who do.
+    /// Converts the node to JSON, for example to pass on the values of unknown keys.
     pub fn value(&self) -> Value {
         match &self.what {
             NodeValue::List(items) => Value::Array(items.iter().map(DocumentNode::value).collect()),

@@ -1,31 +1,31 @@
-//! Patterns of paths: `*` and `?` within one directory, `**` across them, `{a,b}` for either. Work is bounded
-//! by the lengths of pattern and path, whatever both look like.
+//! Path patterns: `*` and `?` match within one name, `**` matches across directories, `{a,b}` matches either.
+//! The lengths of pattern and path bound the work.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Whether `A` and `a` are one name.
+/// Whether upper and lower case differ in file names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CaseFolding {
     #[default]
     Exact,
-    /// As the file system has it.
+    /// `A` and `a` are the same name.
     Folded,
 }
 
-/// What a pattern may at most come to: braces multiply.
+/// Maximum number of patterns after the braces are expanded; braces multiply.
 const ALTERNATIVES: usize = 64;
 const LONGEST: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {
-    /// Each as its directories.
+    /// The expanded patterns, each as a list of path parts.
     alternatives: Vec<Vec<GlobPart>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum GlobPart {
-    /// `**`: any number of directories, none included.
+    /// `**`: any number of directories, including none.
     Any,
     /// `**` at the end: at least one name.
     Below,
@@ -45,7 +45,7 @@ pub enum BadGlob {
     TooLong,
     TooMany,
     Unclosed,
-    /// It would lead out of the repository, or names it in a way of its own.
+    /// The pattern leaves the repository (`..`) or is absolute.
     Outside,
 }
 
@@ -54,9 +54,9 @@ impl fmt::Display for BadGlob {
         match self {
             BadGlob::Empty => f.write_str("the pattern is empty"),
             BadGlob::TooLong => write!(f, "the pattern is longer than {LONGEST} bytes"),
-            BadGlob::TooMany => write!(f, "the braces come to more than {ALTERNATIVES} patterns"),
+            BadGlob::TooMany => write!(f, "the braces expand to more than {ALTERNATIVES} patterns"),
             BadGlob::Unclosed => f.write_str("a brace is not closed"),
-            BadGlob::Outside => f.write_str("a pattern is relative to the repository, and has no `..`"),
+            BadGlob::Outside => f.write_str("a pattern must be relative to the repository, without `..`"),
         }
     }
 }
@@ -70,23 +70,24 @@ impl Glob {
         Ok(Glob { alternatives: alternatives? })
     }
 
-    /// Whether a path fits: relative to the repository, without `.` and `..`.
+    /// Reports whether the pattern matches a path that is relative to the repository, without `.` and `..`.
     pub fn fits(&self, path: &str, folding: CaseFolding) -> bool {
         let names: Vec<Vec<char>> = names(path, folding);
         self.alternatives.iter().any(|parts| fits(parts, &names, folding))
     }
 
-    /// Whether all that could be below a directory fits, whatever its name.
+    /// Reports whether the pattern matches every possible path below a directory.
     pub fn fits_tree(&self, dir: &str, folding: CaseFolding) -> bool {
         let names = names(dir, folding);
-        // Only what ends in `**` takes names of any depth.
+        // Only a pattern that ends in `**` matches names at any depth.
         let takes_all = |parts: &Vec<GlobPart>| {
             parts.last() == Some(&GlobPart::Below) && states(parts, &names, folding).last() == Some(&true)
         };
         self.alternatives.iter().any(takes_all)
     }
 
-    /// Whether there is a path that fits both. `steps` is what that may cost; `None`: it was too little.
+    /// Reports whether some path matches both patterns. `steps` is the budget of the search; returns `None`
+    /// when the budget is used up.
     pub fn meets(&self, other: &Glob, steps: &mut u32) -> Option<bool> {
         for one in &self.alternatives {
             for two in &other.alternatives {
@@ -98,7 +99,7 @@ impl Glob {
         Some(false)
     }
 
-    /// Whether something below a directory could fit.
+    /// Reports whether some path below a directory could match.
     pub fn may_fit_below(&self, dir: &str, folding: CaseFolding) -> bool {
         let names = names(dir, folding);
         self.alternatives.iter().any(|parts| states(parts, &names, folding).iter().any(|&is_open| is_open))
@@ -117,7 +118,7 @@ fn folded(c: char, folding: CaseFolding) -> char {
     }
 }
 
-/// Which parts could come next once all names are used up: one flag for each part that is left to fit.
+/// Returns the pattern parts that may come next after all names were read: one flag per part.
 fn states(parts: &[GlobPart], names: &[Vec<char>], folding: CaseFolding) -> Vec<bool> {
     let mut open = vec![false; parts.len() + 1];
     open[0] = true;
@@ -134,7 +135,7 @@ fn states(parts: &[GlobPart], names: &[Vec<char>], folding: CaseFolding) -> Vec<
         skip(parts, &mut next);
         open = next;
     }
-    // Where all is used up nothing can follow.
+    // After the last part nothing can follow.
     open.truncate(parts.len());
     open
 }
@@ -161,9 +162,9 @@ fn fits(parts: &[GlobPart], names: &[Vec<char>], folding: CaseFolding) -> bool {
     parts.iter().enumerate().any(|(at, part)| open[at] && ends(at, part))
 }
 
-/// Walks both at once: a pair of places is reached by names that fit both so far.
+/// Walks both patterns at once. The search reaches a pair of positions by names that match both so far.
 fn parts_meet(one: &[GlobPart], two: &[GlobPart], steps: &mut u32) -> Option<bool> {
-    // Where a part leads with one name more: past it, and for stars also back to it.
+    // The positions after one more name: past the part, and for stars also the same part again.
     let after = |part: &GlobPart, at: usize| match part {
         GlobPart::Name(_) => [at + 1, at + 1],
         GlobPart::Any => [at, at],
@@ -198,7 +199,7 @@ fn parts_meet(one: &[GlobPart], two: &[GlobPart], steps: &mut u32) -> Option<boo
     Some(false)
 }
 
-/// The same within one name.
+/// Reports whether some name matches both patterns of one name.
 fn names_meet(one: &[GlobChar], two: &[GlobChar], steps: &mut u32) -> Option<bool> {
     let after = |sign: &GlobChar, at: usize| if *sign == GlobChar::Many { at } else { at + 1 };
     let mut seen = BTreeSet::new();
@@ -229,7 +230,8 @@ fn names_meet(one: &[GlobChar], two: &[GlobChar], steps: &mut u32) -> Option<boo
     Some(false)
 }
 
-/// The usual two hands: a star takes as little as it can, and one more each time the rest does not fit.
+/// Matches greedily with backtracking: a star takes as little as possible, and one character more after each
+/// failure.
 fn fits_name(signs: &[GlobChar], name: &[char], folding: CaseFolding) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -295,12 +297,12 @@ fn signs(name: &str) -> Vec<GlobChar> {
     signs
 }
 
-/// Every text that braces stand for. Nested ones, too.
+/// Expands all braces, also nested ones.
 fn braces(text: &str) -> Result<Vec<String>, BadGlob> {
     let mut done = Vec::new();
     let mut open = vec![text.to_owned()];
     while let Some(text) = open.pop() {
-        // The innermost pair: the last opening one before the first closing one.
+        // Take the innermost pair: the last `{` before the first `}`.
         let Some(end) = text.find('}') else {
             if text.contains('{') {
                 return Err(BadGlob::Unclosed);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::Text;
 
-/// A client's session id, as the client wrote it. It is no file name: see the store.
+/// The session id exactly as the client wrote it. It may not be a valid file name, so the store derives one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(pub Text<256>);

@@ -1,5 +1,5 @@
-//! Values that every domain shares: text, time, digests, paths, globs, records, redaction and the form
-//! of settings. This crate knows no word of a domain.
+//! Values that every domain shares: text, time, digests, paths, globs, records, redaction and the form of
+//! settings. This crate contains no domain logic.
 
 pub mod base64;
 pub mod digest;

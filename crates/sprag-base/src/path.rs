@@ -1,8 +1,8 @@
-//! Paths by their text alone. Where links lead is a matter of facts.
+//! Path operations on text only. They never read the file system, so they do not resolve symbolic links.
 
 use crate::glob::CaseFolding;
 
-/// A path made absolute: `.` and `..` are resolved.
+/// Makes a path absolute and resolves `.` and `..`.
 pub fn absolute(cwd: &str, path: &str) -> String {
     let whole = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
     let mut parts: Vec<&str> = Vec::new();
@@ -18,12 +18,12 @@ pub fn absolute(cwd: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Reports whether a path is a directory or below it.
+/// Reports whether a path is the directory `dir` or below it.
 pub fn is_below(path: &str, dir: &str, folding: CaseFolding) -> bool {
     relative(path, dir, folding).is_some()
 }
 
-/// Returns the way from a directory to a path that is that directory or below it.
+/// Returns the path relative to `dir`, or `None` if the path is not `dir` or below it.
 pub fn relative<'a>(path: &'a str, dir: &str, folding: CaseFolding) -> Option<&'a str> {
     let dir = dir.trim_end_matches('/');
     let (start, rest) = (path.get(..dir.len())?, path.get(dir.len()..)?);

@@ -1,5 +1,5 @@
-//! Records and what is folded from them. The log is the truth; whatever else the program shows is
-//! a [`Projection`] of it and can be thrown away.
+//! Records and projections. The log is the source of truth; every other state is a [`Projection`] that Sprag
+//! can rebuild from it.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::ids::SessionId;
 use crate::text::Text;
 use crate::time::Timestamp;
 
-/// The shape of records this version writes. Readers keep newer ones and leave them alone.
+/// The record version that this program writes. Readers keep records of newer versions unchanged.
 pub const VERSION: u32 = 1;
 
 /// One written line.
@@ -23,7 +23,7 @@ pub struct Record {
     pub session: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<RecordAuthor>,
-    /// What makes a second writing of the same thing a no-op.
+    /// Key that makes a second write of the same record a no-op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idem: Option<String>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -31,12 +31,12 @@ pub struct Record {
     /// Parts of the session's state that this record changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Map<String, Value>>,
-    /// Fields of another version, kept as they came.
+    /// Unknown fields of another version, kept unchanged.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// Whose doing a record is.
+/// The client, agent and role that a record comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordAuthor {
     pub client: Text<32>,
@@ -47,14 +47,14 @@ pub struct RecordAuthor {
 }
 
 impl RecordAuthor {
-    /// Returns the author of what somebody told us through the command line.
+    /// Returns the author of a report that a command of Sprag sends.
     pub fn reporter() -> RecordAuthor {
         RecordAuthor { client: Text::from(REPORTER), agent: None, role: None }
     }
 }
 
 impl Record {
-    /// Nobody's yet, and without a name: whoever writes it gives it both.
+    /// Creates a record without session, author and id. The writer sets them.
     pub fn new(kind: &str, at: Timestamp, body: Value) -> Record {
         Record {
             v: VERSION,
@@ -74,13 +74,13 @@ impl Record {
         serde_json::from_slice(line)
     }
 
-    /// The line as it is appended, with its line feed.
+    /// Returns the record as one line with its line feed.
     pub fn line(&self) -> Vec<u8> {
         lines([self])
     }
 }
 
-/// Records as they are appended in one write.
+/// Returns records as lines, for one write.
 pub fn lines<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<u8> {
     let mut lines = Vec::with_capacity(1024);
     for record in records {
@@ -90,18 +90,18 @@ pub fn lines<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<u8> {
     lines
 }
 
-/// Something folded from records: a view that is never the only copy of anything.
+/// A state that Sprag computes from records. It is never the only copy of any data.
 pub trait Projection: Default + Serialize + DeserializeOwned {
     const NAME: &'static str;
-    /// Raise it when `apply` changes its mind: stored folds of another version are dropped.
+    /// Raise this number when `apply` changes: Sprag drops stored projections of another version.
     const VERSION: u32;
-    /// Prefixes of the record kinds it looks at; other records need not be read.
+    /// Prefixes of the record kinds that `apply` handles; the store need not read others.
     const KINDS: &'static [&'static str];
 
     fn apply(&mut self, record: &Record);
 }
 
-/// Who a report comes from, in place of a client.
+/// Name in place of a client, for records that come from a command of Sprag.
 pub const REPORTER: &str = "cli";
 
 #[cfg(test)]

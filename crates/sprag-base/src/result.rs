@@ -1,7 +1,7 @@
-//! Results that a caller does without, each with the reason why that is safe.
+//! Results that a caller ignores on purpose, with the reason.
 
 pub trait Discard {
-    /// Throws the result away. `why` says in at least three words why that is safe; `tidy` counts them.
+    /// Ignores the result. `why` says in at least three words why that is safe; `tidy` counts the words.
     fn discard(self, why: &'static str);
 }
 

@@ -1,7 +1,8 @@
 //! The form of the configuration: sections, keys, and the direction in which an untrusted project may
 //! change a key.
 
-/// A name in a list of the configuration. What is built in is not copied: every hook makes the defaults.
+/// A name in a list of the configuration. Built-in names are borrowed, because every hook creates the
+/// defaults.
 pub type SettingName = std::borrow::Cow<'static, str>;
 
 /// One section of the configuration file.
@@ -17,16 +18,16 @@ pub struct SettingKey {
     pub tighten: Tighten,
 }
 
-/// What a project layer may do to a key before its user trusts it: a cloned repository must not
-/// be able to disarm whoever opens it.
+/// The direction in which an untrusted project may change a key. A cloned repository must not weaken the
+/// protection of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tighten {
     Never,
     Higher,
     Lower,
-    /// A list: further items.
+    /// A list that may only get more items.
     More,
-    /// Names from loose to strict.
+    /// Names in order, from loose to strict.
     Ranked(&'static [&'static str]),
 }
 
@@ -35,14 +36,15 @@ impl Tighten {
         match self {
             Tighten::Never => "only once it is trusted".to_owned(),
             Tighten::Higher => "to a higher value".to_owned(),
-            Tighten::More => "to more than there are".to_owned(),
+            Tighten::More => "to more items".to_owned(),
             Tighten::Lower => "to a lower value".to_owned(),
             Tighten::Ranked(names) => format!("towards `{}`", names.last().unwrap_or(&"")),
         }
     }
 }
 
-/// In the compiled configuration a policy that is the default takes one byte: every hook reads it.
+/// Serializes settings that equal the default as one byte, because every hook reads the compiled
+/// configuration.
 pub mod lean {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

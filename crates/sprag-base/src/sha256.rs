@@ -1,11 +1,11 @@
-//! The hash that records name bytes by: a whole SHA-256, because others have to find the same one.
+//! The hash that identifies bytes in records: a full SHA-256, because other programs compute the same one.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-/// Written as `sha256:` and 64 digits.
+/// A SHA-256, written as `sha256:` and 64 digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha256Sum([u8; 32]);
 
@@ -33,7 +33,7 @@ impl Sha256Sum {
         Some(Sha256Sum(sum))
     }
 
-    /// The digits alone, as a name for a file.
+    /// Returns only the 64 digits, for use as a file name.
     pub fn hex(&self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -60,7 +60,7 @@ impl Serialize for Sha256Sum {
 impl<'de> Deserialize<'de> for Sha256Sum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        Sha256Sum::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no hash")))
+        Sha256Sum::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a hash")))
     }
 }
 

@@ -1,11 +1,11 @@
-//! Text with a cap. Whatever may reach a model's context is a `Text`, so that no message, path
-//! or note from outside can flood it.
+//! Text with a maximum length. All text that may reach a model is a `Text`, so that no message, path or note
+//! can flood its context.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// At most `N` characters; what is cut ends in `…`.
+/// Text of at most `N` characters; cut text ends in `…`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct Text<const N: usize>(String);
@@ -13,7 +13,7 @@ pub struct Text<const N: usize>(String);
 impl<const N: usize> Text<N> {
     pub fn new(text: impl Into<String>) -> Self {
         let mut text = text.into();
-        // A string of at most N bytes has at most N characters: no need to count them.
+        // A string of at most N bytes has at most N characters, so there is no need to count.
         if text.len() > N
             && let Some((cut, _)) = text.char_indices().nth(N)
         {
@@ -51,20 +51,20 @@ impl<const N: usize> fmt::Display for Text<N> {
     }
 }
 
-/// A sentence on one line, without characters that hide or reorder others: it cannot pretend to be
-/// two, or set a colour.
+/// Replaces control and invisible characters with spaces, so that text cannot fake a second line, reorder
+/// characters or set a colour.
 pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_invisible(c) { ' ' } else { c }).collect()
 }
 
-/// The same for text that may have lines: line feeds and tabs stay.
+/// Replaces the same characters in text of several lines; line feeds and tabs stay.
 pub fn plain(text: &str) -> String {
     let kept = |c: char| matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c));
     text.replace("\r\n", "\n").chars().map(|c| if kept(c) { c } else { ' ' }).collect()
 }
 
-/// A line that a program printed, without what it told the terminal: colours, titles, links. What is left of a
-/// sequence that never ends is text again, so that nothing can be hidden behind one.
+/// Removes terminal sequences (colours, titles, links) from a line of program output. An unfinished sequence
+/// stays as text, so that it cannot hide anything.
 pub fn without_escapes(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
@@ -85,10 +85,10 @@ pub fn without_escapes(line: &str) -> String {
     one_line(&kept)
 }
 
-/// Longer than links and titles are.
+/// Maximum length of a terminal sequence; links and titles are shorter.
 const SEQUENCE: usize = 2048;
 
-/// How many bytes a sequence for the terminal has, which begins here.
+/// Returns the length in bytes of the terminal sequence that starts here.
 fn sequence(text: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     let kind = match chars.next()?.1 {
@@ -97,12 +97,12 @@ fn sequence(text: &str) -> Option<usize> {
         _ => ']',
     };
     match kind {
-        // Parameters, and a letter at last.
+        // Parameters, then a final letter.
         '[' => chars.find(|(_, c)| !matches!(c, ' '..='?')).filter(|(_, c)| matches!(c, '@'..='~')),
-        // Whatever it is, until a bell or an end that is a sequence itself.
+        // Any content, up to a bell or a string terminator.
         ']' | 'P' | '_' | '^' | 'X' => {
             let mut before = ' ';
-            // Many beginnings without an end must not each be looked through to the end of the line.
+            // Without this limit many unfinished sequences would each read to the end of the line.
             chars.take(SEQUENCE).find(|(_, c)| {
                 let is_end = matches!(c, '\u{7}' | '\u{9c}') || (before, *c) == ('\u{1b}', '\\');
                 before = *c;
@@ -115,29 +115,30 @@ fn sequence(text: &str) -> Option<usize> {
     .map(|(at, c)| at + c.len_utf8())
 }
 
-/// Text of foreign origin, made fit to stand between our marks in a sentence of ours: a file name
-/// cannot end its quotation and go on as an instruction.
+/// Prepares foreign text for use between backticks in a message: a file name cannot close the quotation and
+/// continue as an instruction.
 pub fn quoted(text: &str) -> String {
     one_line(text).replace('`', "'")
 }
 
-/// The same for text that was said by others: it opens and closes no tag that means something to a model.
+/// Prepares text that another person or program wrote: it cannot open or close a tag or a quotation that a
+/// model would obey.
 pub fn said(text: &str) -> String {
     one_line(text).replace('<', "‹").replace('>', "›").replace('"', "'")
 }
 
-/// Returns the items between our marks, with commas.
+/// Returns the items in backticks, separated by commas.
 pub fn quoted_list(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
     items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The last so many characters of a text.
+/// Returns the last `characters` characters of a text.
 pub fn ending(text: &str, characters: usize) -> &str {
     let from = characters.checked_sub(1).and_then(|last| text.char_indices().rev().nth(last));
     &text[from.map_or(0, |(at, _)| at)..]
 }
 
-/// As one word of a command line that can be pasted into a shell.
+/// Quotes text as one word of a command line that can be pasted into a shell.
 pub fn shell_word(text: &str) -> String {
     let text = one_line(text);
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@".contains(&byte);
@@ -147,14 +148,15 @@ pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Separators, joiners, marks of direction, tags: what a reader does not see.
+/// Reports whether a character is invisible: separators, joiners, direction marks, tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What looks like a tag of a client's own could pass for its word.
+/// Replaces the brackets of tags with `‹` and `›`, because a model could take such a tag for one of its
+/// client.
 pub fn strip_tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -181,7 +183,7 @@ pub fn strip_tags(text: &str) -> String {
     out
 }
 
-/// As long as what a starting session may be shown of the memory.
+/// Text that Sprag may show to a session at its start.
 pub type ContextNote = Text<6000>;
 
 #[cfg(test)]

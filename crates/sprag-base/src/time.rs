@@ -1,5 +1,4 @@
-//! Points in time as values. The host reads the clock; here they are only compared, added to
-//! and written down, as RFC 3339 in UTC with milliseconds.
+//! Points in time as values, written as RFC 3339 in UTC with milliseconds. Only the host reads the clock.
 
 use std::fmt;
 
@@ -12,7 +11,7 @@ const DAY: i64 = 86_400_000;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// Any value is accepted and held within years 0 to 9999, where the text form has its fixed width.
+    /// Accepts any value and clamps it to the years 0 to 9999, because the text form has a fixed width.
     pub fn from_millis(millis: i64) -> Self {
         Timestamp(millis.clamp(-62_167_219_200_000, 253_402_300_799_999))
     }
@@ -29,13 +28,13 @@ impl Timestamp {
         Timestamp::from_millis(self.0.saturating_add(seconds.saturating_mul(1000)))
     }
 
-    /// `2026-11`: the name of the log file a record of this time belongs to.
+    /// Returns the month, for example `2026-11`. Log files are named by it.
     pub fn month(self) -> String {
         let (year, month, _) = civil(self.0.div_euclid(DAY));
         format!("{year:04}-{month:02}")
     }
 
-    /// Reads what [`Timestamp`] writes, with or without a fraction.
+    /// Reads the text form of a [`Timestamp`], with or without a fraction.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let number = |from: usize, to: usize| -> Option<i64> {
@@ -70,7 +69,7 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = civil(self.0.div_euclid(DAY));
         let rest = self.0.rem_euclid(DAY);
-        // Written digit by digit: this runs several times in every hook call.
+        // Writes digit by digit, because this code runs several times in every hook call.
         let mut out = *b"0000-00-00T00:00:00.000Z";
         let mut put = |at: usize, width: usize, mut value: i64| {
             for i in (at..at + width).rev() {
@@ -103,8 +102,8 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// The date of a day counted from 1970-01-01, in the proleptic Gregorian calendar: 400-year eras
-/// that begin on 1 March, so that the leap day is the last day of its year.
+/// Converts a day count from 1970-01-01 to a date of the proleptic Gregorian calendar. It counts in eras of
+/// 400 years that begin on 1 March, so the leap day is the last day of a year.
 fn civil(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);

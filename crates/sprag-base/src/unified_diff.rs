@@ -1,7 +1,7 @@
-//! The heading of a hunk in a unified diff. Readers count the lines that it announces, so that no line of a
-//! file passes for one of the diff.
+//! The heading of a hunk in a unified diff. Readers count the lines that it announces, so that they never
+//! mistake a line of a file for a heading.
 
-/// `@@ -12,3 +14,0 @@ fn x()`: where the lines of both sides start, and how many follow.
+/// A heading such as `@@ -12,3 +14,0 @@ fn x()`: start and number of the lines on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hunk {
     pub old_start: usize,
@@ -11,7 +11,7 @@ pub struct Hunk {
 }
 
 impl Hunk {
-    /// Returns `None` for a line that is no heading. A count of one is left out.
+    /// Reads a heading. Returns `None` for any other line. A missing count means 1.
     pub fn parse(line: &[u8]) -> Option<Hunk> {
         let text = line.strip_prefix(b"@@ -")?;
         let end = text.windows(3).position(|window| window == b" @@")?;

@@ -1,8 +1,8 @@
-//! Secrets over several lines: keys between their marks, and what somebody marked as private.
+//! Secrets over several lines: private keys and text between `<private>` tags.
 
 use super::{SecretSpan, starts_like};
 
-/// Also if it is cut off: then all that follows may be key.
+/// Finds a private key in PEM format. If its end is missing, all text after its start counts as the key.
 pub(crate) fn pem(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     if !starts_like(rest, b"-----BEGIN ") {
@@ -21,7 +21,7 @@ pub(crate) fn pem(text: &str, at: usize) -> SecretSpan {
     Some((at, at + end.unwrap_or(rest.len()), "private_key"))
 }
 
-/// `<private>...</private>`
+/// Finds `<private>...</private>`.
 pub(crate) fn private(text: &str, at: usize) -> SecretSpan {
     let (open, close) = ("<private>", "</private>");
     let rest = &text.as_bytes()[at..];

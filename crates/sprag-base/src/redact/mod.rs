@@ -1,5 +1,5 @@
-//! Takes secrets out of text before it is written down. Only shapes that are secrets for certain
-//! count: a hash, a UUID or a long word stays, because a log full of holes helps nobody.
+//! Removes secrets from text before Sprag stores it. Only certain shapes count: a hash, a UUID or a long word
+//! stays, because a log with too many gaps is useless.
 
 mod block;
 mod named;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::text::Text;
 
-/// Something that has been through [`value`] or [`text`]: the store takes nothing else.
+/// A value that went through [`value`] or [`text`]. The store accepts nothing else.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redacted<T>(T);
 
@@ -23,8 +23,8 @@ impl<T> Redacted<T> {
     }
 }
 
-/// The start of a text. Redacted before it is cut, since half a secret is not known for one, and read
-/// no further than that needs.
+/// Returns the redacted start of a text. It redacts before it cuts, because half a secret cannot be
+/// recognized, and reads only as much text as that needs.
 pub fn short<const N: usize>(text: &str) -> Text<N> {
     let end = text.char_indices().nth(N + 4000).map_or(text.len(), |(at, _)| at);
     Text::new(self::text(&text[..end]).into_inner().into_owned())
@@ -79,12 +79,12 @@ fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What kind of secret a text has in it, if any.
+/// Returns the kind of the first secret in a text, if there is one.
 pub fn kind(text: &str) -> Option<&'static str> {
     (0..text.len()).find_map(|at| found_at(text, at)).map(|(_, _, kind)| kind)
 }
 
-/// A secret starts where a word starts, or at a mark of its own; the rest is passed over.
+/// Returns the secret that starts at `at`. Only the start of a word and some punctuation can start one.
 fn found_at(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let byte = bytes[at];
@@ -102,15 +102,15 @@ fn found_at(text: &str, at: usize) -> SecretSpan {
     }
 }
 
-/// Where a secret is and what it is.
+/// Start, end and kind of a secret.
 type SecretSpan = Option<(usize, usize, &'static str)>;
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// A word starts behind anything that is none, and behind what stands for such a thing although it ends with a
-/// letter or digit: `\n`, `\u0022`, `%20`, a colour.
+/// Reports whether a word starts at `at`. A word starts after a byte that is not part of a word. It also
+/// starts after an escape that ends with a letter or digit: `\n`, `\u0022`, `%20`, a terminal colour.
 fn starts_word(bytes: &[u8], at: usize) -> bool {
     if at == 0 || !is_word(bytes[at - 1]) {
         return true;
@@ -128,16 +128,17 @@ fn starts_word(bytes: &[u8], at: usize) -> bool {
     follows_escape() || follows_percent() || follows_unicode() || follows_colour()
 }
 
-/// Bytes by which it is told whether something is a secret. A hostile text has a start of one everywhere.
+/// Maximum number of bytes read to decide whether something is a secret. A hostile text can have the start of
+/// a secret everywhere.
 const JUDGED: usize = 512;
 
-/// End of the run of such bytes that starts at `at`, as far as it is judged.
+/// Returns the end of the bytes from `at` for which `is_in` holds, after at most [`JUDGED`] bytes.
 fn run_end(text: &str, at: usize, is_in: impl Fn(u8) -> bool) -> usize {
     let rest = &text.as_bytes()[at..];
     at + rest.iter().take(JUDGED).take_while(|byte| is_in(**byte)).count()
 }
 
-/// The same for one that was judged to be a secret: all of it.
+/// Returns the same end without a limit, for bytes that are certainly a secret.
 fn whole_run(text: &str, at: usize, is_in: impl Fn(u8) -> bool) -> usize {
     at + text.as_bytes()[at..].iter().take_while(|byte| is_in(**byte)).count()
 }
@@ -146,7 +147,7 @@ fn is_token(byte: u8) -> bool {
     is_word(byte) || byte == b'-'
 }
 
-/// What comes right before a place, not from too far away.
+/// Returns the text before `at`, at most `FAR` bytes.
 fn just_before(text: &str, at: usize) -> &str {
     const FAR: usize = 200;
     let from = at.saturating_sub(FAR);
@@ -154,7 +155,7 @@ fn just_before(text: &str, at: usize) -> &str {
     &text[from..at]
 }
 
-/// Values that stand for a secret without being one.
+/// Words in values that only stand for a secret.
 const PLACEHOLDERS: &[&str] = &["example", "changeme", "placeholder", "your", "xxxx", "****", "redacted"];
 
 fn is_placeholder(value: &str) -> bool {
@@ -167,7 +168,7 @@ fn has_digit(text: &str) -> bool {
     text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-/// Starts like that, in whatever case.
+/// Reports whether a text starts with `start`, ignoring case.
 fn starts_like(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start))
 }

@@ -1,9 +1,9 @@
-//! Secrets that are known by what they are called: `PASSWORD=...`, `--token ...`, `<password>...`, the user's part
-//! of an address. The same names also stand before code and sentences, which stay.
+//! Secrets that are recognized by their name: `PASSWORD=...`, `--token ...`, `<password>...`, the user in a
+//! URL. Code and sentences after such a name stay.
 
 use super::{JUDGED, SecretSpan, has_digit, is_placeholder, is_token, just_before, starts_like};
 
-/// Endings of names whose value is a secret, without marks and in small letters.
+/// Endings of names whose value is a secret, in lower case and without `_` and `-`.
 const NAMES: &[&str] = &[
     "password",
     "passwd",
@@ -19,17 +19,17 @@ const NAMES: &[&str] = &[
     "credentials",
 ];
 
-/// Names that are not one by their ending alone.
+/// Names that count only as the whole last word of a name.
 const WHOLE: &[&str] = &["pass", "pwd", "auth"];
 
-/// Of these even a short value is one, and one of letters alone.
+/// Names of passwords. Their value may be short and may consist of letters only.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pass", "pwd"];
 
-/// What a name makes of its value.
+/// The kind of value that a name promises.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SecretValueKind {
     Password,
-    /// A key or token: nobody thinks of one without a digit.
+    /// A key or token: it always has a digit.
     Key,
 }
 
@@ -46,19 +46,19 @@ fn kind(name: &str) -> Option<SecretValueKind> {
     Some(if is_password { SecretValueKind::Password } else { SecretValueKind::Key })
 }
 
-/// Bytes of a name at most.
+/// Maximum length of a name, in bytes.
 const NAME: usize = 100;
 
 fn name_length(before: &[u8]) -> usize {
     before.iter().rev().take(NAME).take_while(|byte| is_token(**byte)).count()
 }
 
-/// Marks that may stand between a name and what assigns, and between that and the value.
+/// Reports whether a byte may stand between name, assignment sign and value.
 fn is_filler(byte: u8) -> bool {
     b" \t\"'\\".contains(&byte)
 }
 
-/// `SECRET_NAME = value`, `name: value`, `name := value`, `name => value`, also inside escaped JSON.
+/// Finds `SECRET_NAME = value`, `name: value`, `name := value`, `name => value`, also inside escaped JSON.
 pub(crate) fn assigned(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let filled =
@@ -74,12 +74,12 @@ pub(crate) fn assigned(text: &str, at: usize) -> SecretSpan {
     value(text, after, kind, bytes[at])
 }
 
-/// `--password VALUE`, `machine h login u password VALUE`, `the password is VALUE`.
+/// Finds `--password VALUE`, `machine h login u password VALUE`, `the password is VALUE`.
 pub(crate) fn find_after_word(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let word = |end: usize| end - name_length(&bytes[..end]);
     let start = word(at);
-    // Most blanks stand behind a short word that says nothing of the kind.
+    // Most spaces follow a short word; this check is cheap.
     if at - start < 2 {
         return None;
     }
@@ -96,7 +96,7 @@ pub(crate) fn find_after_word(text: &str, at: usize) -> SecretSpan {
     if is_netrc { value(text, at + 1, SecretValueKind::Password, b'=') } else { None }
 }
 
-/// `mysql -pVALUE`
+/// Finds `mysql -pVALUE`.
 pub(crate) fn flag(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     if !rest.starts_with(b"-p") || at == 0 || !text.as_bytes()[at - 1].is_ascii_whitespace() {
@@ -109,7 +109,7 @@ pub(crate) fn flag(text: &str, at: usize) -> SecretSpan {
     value(text, at + 2, SecretValueKind::Password, b'=').filter(|(from, ..)| *from == at + 2)
 }
 
-/// `<password>VALUE</password>`
+/// Finds `<password>VALUE</password>`.
 pub(crate) fn element(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at + 1..];
     let length = rest.iter().take(NAME).take_while(|byte| is_token(**byte)).count();
@@ -124,16 +124,16 @@ pub(crate) fn element(text: &str, at: usize) -> SecretSpan {
     (is_one && !is_placeholder(&text[from..from + end])).then_some((from, from + end, "secret"))
 }
 
-/// Whether this is a value that a name makes a secret, and where it ends.
+/// Returns the value after a secret name, if it looks like a secret.
 fn value(text: &str, after: usize, kind: SecretValueKind, assigns: u8) -> SecretSpan {
     let bytes = text.as_bytes();
     let mut from = after + bytes[after..].iter().take(NAME).take_while(|byte| is_filler(**byte)).count();
-    // A line that goes on in the next one.
+    // A line continuation.
     if bytes[..from].ends_with(b"\\") && bytes.get(from) == Some(&b'\n') {
         from += 1;
     }
     let quote = bytes[after..from].last().copied().filter(|byte| matches!(byte, b'"' | b'\''));
-    // Between quotes there may be anything; a backslash ends what is quoted twice.
+    // Between quotes anything may stand; a backslash ends a value that is quoted twice.
     let is_end = |c: char| match quote {
         Some(quote) => c == char::from(quote) || matches!(c, '\n' | '\\'),
         None => c.is_whitespace() || "\"'\\,;&|)}]<>".contains(c),
@@ -151,7 +151,8 @@ fn value(text: &str, after: usize, kind: SecretValueKind, assigns: u8) -> Secret
     is_one.then(|| (from, text[from..].find(is_end).map_or(text.len(), |end| from + end), "secret"))
 }
 
-/// A call, a path of names, a variable, a place: what fetches a secret, not the secret.
+/// Reports whether a value is a call, a path of names, a variable or a file path. Such code fetches a secret
+/// but does not contain it.
 fn is_code(value: &str) -> bool {
     let is_name = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -164,12 +165,12 @@ fn is_code(value: &str) -> bool {
         || (value.contains('.') && value.split('.').all(is_name))
 }
 
-/// Several words are about a secret; a passphrase has no such thing as a full stop or many words.
+/// Reports whether a value has too many words for a passphrase.
 fn is_sentence(value: &str) -> bool {
     value.split(' ').filter(|word| !word.is_empty()).count() > 6
 }
 
-/// Addresses of stores, in which a password may have a slash.
+/// URL schemes of data stores, where a password may contain a slash.
 const STORES: &[&str] = &[
     "postgres",
     "postgresql",
@@ -183,7 +184,7 @@ const STORES: &[&str] = &[
     "amqps",
 ];
 
-/// `scheme://user:PASSWORD@host`
+/// Finds `scheme://user:PASSWORD@host`.
 pub(crate) fn in_url(text: &str, at: usize) -> SecretSpan {
     let rest = text[at..].strip_prefix("://")?;
     let is_mark = |c: char| c.is_ascii_alphanumeric() || c == '+';
@@ -198,7 +199,7 @@ pub(crate) fn in_url(text: &str, at: usize) -> SecretSpan {
     (to > from && !is_placeholder(&text[from..to])).then_some((from, to, "password"))
 }
 
-/// `curl -u user:PASSWORD`
+/// Finds `curl -u user:PASSWORD`.
 pub(crate) fn login(text: &str, at: usize) -> SecretSpan {
     let before = just_before(text, at);
     let flag = before.trim_end_matches(|c: char| !c.is_whitespace() && c != '=');

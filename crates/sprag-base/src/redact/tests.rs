@@ -1,4 +1,4 @@
-//! What is taken out, and what stays.
+//! Tests of the texts that redaction removes and keeps.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ fn secrets_of_every_kind_are_taken_out() {
     }
 }
 
-/// Every way of saying it, with the same secret: none of it is left.
+/// Many notations of the same secret; redaction removes it from each.
 #[test]
 fn a_secret_is_known_by_its_name_or_its_look() {
     let secret = "q7rk2m9xw4tz8vb3nd6f";
@@ -126,7 +126,7 @@ fn what_only_looks_secret_stays() {
     }
 }
 
-/// What lock files and logs are full of: hashes, ids, base64, words about tokens. None of it is a secret.
+/// Lock files and logs are full of hashes, ids, base64 and words about tokens. None of them is a secret.
 #[test]
 fn nothing_is_taken_out_of_lock_files_and_logs() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -185,7 +185,8 @@ proptest! {
     }
 }
 
-/// Starts of secrets that never come, as many as there is room for: each is looked at, and not all that follows.
+/// The text consists of starts of secrets without an end. Redaction must not read the whole rest for each of
+/// them.
 #[test]
 fn a_hostile_text_takes_no_longer_than_its_length() {
     for start in [

@@ -1,22 +1,22 @@
-//! Secrets that are known by how they look.
+//! Secrets that are recognized by their shape.
 
 use serde_json::Value;
 
 use super::{SecretSpan, has_digit, is_token, is_word, run_end, starts_like, starts_word, whole_run};
 use crate::base64;
 
-/// What follows a prefix.
+/// The characters that must follow a prefix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenTail {
-    /// Letters and digits alone, so many at least: names of things have marks between their words.
+    /// At least this many letters and digits: ordinary names have marks between their words.
     Plain(usize),
-    /// Marks too, but no words alone.
+    /// At least this many characters, marks included, with at least one digit.
     Marked(usize),
 }
 
 use TokenTail::{Marked, Plain};
 
-/// Prefixes that only ever start a secret, in order of their first letters.
+/// Prefixes that only start secrets, in order of their first letters.
 const PREFIXES: &[(&str, TokenTail, &str)] = &[
     ("AGE-SECRET-KEY-", Marked(20), "age_key"),
     ("AIza", Marked(35), "google_key"),
@@ -48,7 +48,7 @@ const PREFIXES: &[(&str, TokenTail, &str)] = &[
     ("sk-", Marked(20), "api_key"),
     ("sk_live_", Plain(16), "api_key"),
     ("sk_test_", Plain(16), "api_key"),
-    // Our own: what tells a reviewer from the author.
+    // Sprag's own token, which identifies a reviewer.
     ("sprt_", Plain(32), "review_token"),
     ("whsec_", Plain(20), "api_key"),
     ("xapp-", Marked(10), "slack_token"),
@@ -64,7 +64,7 @@ const PREFIXES: &[(&str, TokenTail, &str)] = &[
     ("ya29.", Marked(20), "google_key"),
 ];
 
-/// At the start of a word.
+/// Finds a token that starts with a known prefix, at the start of a word.
 pub(crate) fn starting(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     match rest.first()? {
@@ -91,7 +91,8 @@ pub(crate) fn starting(text: &str, at: usize) -> SecretSpan {
     }
 }
 
-/// `Bearer TOKEN`, `Basic BASE64`. Both words are also used in sentences.
+/// Finds `Bearer TOKEN` and `Basic BASE64`. Sentences use both words too, so the value must look like a
+/// token.
 fn credentials(text: &str, at: usize) -> SecretSpan {
     let rest = &text.as_bytes()[at..];
     let scheme = [&b"bearer"[..], b"basic"].into_iter().find(|scheme| starts_like(rest, scheme))?;
@@ -110,7 +111,7 @@ fn credentials(text: &str, at: usize) -> SecretSpan {
     (value.len() >= 12 && is_one).then(|| (from, whole_run(text, from, is_in), "bearer"))
 }
 
-/// Three parts, the first of which says how the last was made. It is known for certain, wherever it starts.
+/// Finds a JSON web token: three parts, the first of which decodes to JSON with the key `alg`.
 pub(crate) fn jwt(text: &str, at: usize) -> SecretSpan {
     let bytes = text.as_bytes();
     let starts = starts_word(bytes, at) || bytes[at - 1] == b'_';
