@@ -1,5 +1,5 @@
-//! Any text as a command line and as a pattern: it must be answered, without a panic and soon. What is
-//! found goes to `seeds/`, which the usual tests replay.
+//! Runs any text as a command line and as a pattern: Sprag must answer soon and without a panic. Inputs that
+//! failed are kept in `seeds/`, which the usual tests replay.
 
 #![no_main]
 
