@@ -1,5 +1,5 @@
-//! A tool call as the gates see it: what it is called, what it can do to the world, and which
-//! paths it names. Which tool has which effect is a table in each client's file.
+//! A tool call: its name, its possible effect and the paths that it names. Each client's file has the table
+//! of its tools and their effects.
 
 use std::cell::OnceCell;
 
@@ -12,26 +12,26 @@ use sprag_shell::{Doubt, DoubtKind, Script, ShellStart};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// The client's id of the call, where it gives one.
+    /// The id that the client gives the call, if any.
     pub id: Option<Text<128>>,
     pub name: Text<128>,
     pub effect: ToolEffect,
-    /// Paths the call names, as written.
+    /// Paths that the call names, as written.
     pub paths: Vec<String>,
     /// The command line of a shell tool.
     pub command: Option<String>,
     pub input: Value,
-    /// Whether `input` is all there is: over-long payloads are cut when they are read.
+    /// Whether `input` is complete. Sprag cuts over-long payloads when it reads them.
     pub whole: InputCompleteness,
     script: OnceCell<Script>,
 }
 
-/// What a call can do at most. A tool nobody has classified is `Exec`.
+/// The strongest effect that a call can have. A tool that is not in a table is `Exec`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolEffect {
     Read,
-    /// Gives work to another agent, whose own calls are judged one by one.
+    /// Gives work to another agent. Sprag judges each call of that agent separately.
     Delegate,
     Net,
     Write,
@@ -57,7 +57,7 @@ impl ToolEffect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputCompleteness {
     Yes,
-    /// Too long: strings were shortened, members may be missing.
+    /// Too long: strings were shortened and members may be missing.
     Cut {
         names_us: bool,
     },
@@ -69,9 +69,9 @@ pub enum ToolOutcome {
     Failed {
         error: Text<500>,
     },
-    /// The client does not say; it may be settled by a later event.
+    /// The client does not report the outcome; a later event may.
     Unknown,
-    /// The call only started something that still runs.
+    /// The call only started a process that still runs.
     Launched,
 }
 
@@ -97,8 +97,8 @@ pub struct ToolRow {
 }
 
 impl ToolCall {
-    /// Classifies a call by its client's table. Names that are not in it, MCP tools among them,
-    /// can do anything.
+    /// Classifies a call by the table of its client. A tool that is not in the table, such as an MCP tool, is
+    /// `Exec`.
     pub fn new(
         table: &[ToolRow],
         name: &str,
@@ -123,12 +123,12 @@ impl ToolCall {
         }
     }
 
-    /// Whether it waits for the user's answer.
+    /// Reports whether the call waits for an answer of the user.
     pub fn asks_the_user(&self) -> bool {
         is_question(self.name.as_str())
     }
 
-    /// What its command line would do: read once, whoever asks.
+    /// Returns the parsed command line. The first caller parses it; later callers get the same result.
     pub fn script(&self, start: &ShellStart) -> Option<&Script> {
         let command = self.command.as_ref()?;
         Some(self.script.get_or_init(|| {
@@ -141,17 +141,17 @@ impl ToolCall {
         }))
     }
 
-    /// What it is about, for people and without secrets.
+    /// Describes the call for people, without secrets.
     pub fn summary(&self) -> Text<200> {
         match (&self.command, self.paths.is_empty()) {
             (Some(command), _) => redact::short(command),
             (None, false) => redact::short(&self.paths.join(" ")),
-            // Redacted before it is written as JSON, where an escape would hide where a word starts.
+            // Redact before writing JSON, because an escape would hide where a word starts.
             (None, true) => redact::short(&redact::value(self.input.clone()).into_inner().to_string()),
         }
     }
 
-    /// Whether a name stands somewhere in what `words` takes apart.
+    /// Reports whether `name` occurs in a text of the call that could hold a path.
     pub fn mentions(&self, name: &str) -> bool {
         self.texts().iter().any(|text| text.contains(name))
     }
@@ -166,8 +166,8 @@ impl ToolCall {
         found
     }
 
-    /// The words a call is made of, as far as a path could be among them. Of a tool nobody has
-    /// classified that is every text it was given.
+    /// Returns the words of the call among which a path could be. For a tool that is not in a table these are
+    /// the words of every text in its input.
     pub fn words(&self) -> Vec<&str> {
         let is_mark = |c: char| c.is_whitespace() || "\"'`;|&<>()={},".contains(c);
         self.texts()
@@ -178,7 +178,7 @@ impl ToolCall {
     }
 }
 
-/// The command line in a tool nobody has classified: a text, or words.
+/// Reads the command line of a tool that is not in a table: a text or a list of words.
 fn command_line(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -200,7 +200,7 @@ fn texts<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
     }
 }
 
-/// Whether a tool of this name waits for the user's answer.
+/// Reports whether a tool of this name waits for an answer of the user.
 pub fn is_question(name: &str) -> bool {
     ["AskUserQuestion", "request_user_input", "ask_user"].contains(&name)
 }

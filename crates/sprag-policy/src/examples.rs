@@ -1,5 +1,4 @@
-//! The examples of a rule, tried on the rule itself: what it says of itself is true, or it is
-//! not loaded.
+//! Runs the examples of a rule against the rule itself. Sprag does not load a rule whose examples fail.
 
 use serde_json::Value;
 
@@ -11,7 +10,7 @@ use crate::pattern::subject::{MatchLevel, Subject};
 use crate::rule::{BadRule, Decision, OnDoubt, Rule, Strictness};
 use crate::rule_set::{RuleDecision, RuleSet, rule_outcome};
 
-/// An example that shows a rule to be wrong.
+/// An example that contradicts its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedExample {
     pub rule: String,
@@ -26,19 +25,19 @@ pub enum ExampleKind {
     NotMatch,
 }
 
-/// Where examples play.
+/// The working directory in which examples run.
 pub const EXAMPLE_CWD: &str = "/home/user/project";
 pub const EXAMPLE_HOME: &str = "/home/user";
 
-/// The tools examples can call by name; every other one can do anything.
+/// Tools that examples can call by name. Every other tool is `Exec`.
 const TOOLS: &[ToolRow] = &[
     ToolRow { name: "Write", effect: ToolEffect::Write, paths: &["file_path"], command: None },
     ToolRow { name: "Edit", effect: ToolEffect::Write, paths: &["file_path"], command: None },
     ToolRow { name: "Read", effect: ToolEffect::Read, paths: &["file_path"], command: None },
 ];
 
-/// Every example of a rule that does not hold. `parse` reads a command line that is started in
-/// [`EXAMPLE_CWD`] by somebody at home in [`EXAMPLE_HOME`].
+/// Returns each example of a rule that fails. `parse` reads a command line that starts in [`EXAMPLE_CWD`],
+/// with the home directory [`EXAMPLE_HOME`].
 pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec<FailedExample>, BadRule> {
     let set = RuleSet::new([rule], Strictness::Usual)?;
     let ready = rule.ready()?;
@@ -49,7 +48,7 @@ pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec
             Some(call) => {
                 let (name, input) = call.split_once(' ').unwrap_or((call, "{}"));
                 let input: Value =
-                    serde_json::from_str(input).map_err(|_| "its input is no JSON".to_owned())?;
+                    serde_json::from_str(input).map_err(|_| "the input is not JSON".to_owned())?;
                 (None, Some(ToolCall::new(TOOLS, name, input, None, InputCompleteness::Yes)))
             }
         };
@@ -72,19 +71,19 @@ pub fn check_examples(rule: &Rule, parse: impl Fn(&str) -> Script) -> Result<Vec
         match fires(example) {
             Ok(MatchLevel::Match) => {}
             Ok(MatchLevel::Uncertain | MatchLevel::OpaqueOnly) => {
-                fail(example, ExampleKind::Match, "it is uncertain".to_owned());
+                fail(example, ExampleKind::Match, "is uncertain".to_owned());
             }
-            Ok(MatchLevel::No) => fail(example, ExampleKind::Match, "it does not match".to_owned()),
+            Ok(MatchLevel::No) => fail(example, ExampleKind::Match, "does not match".to_owned()),
             Err(why) => fail(example, ExampleKind::Match, why),
         }
     }
     for example in &rule.not_match {
         match fires(example) {
             Ok(MatchLevel::No | MatchLevel::OpaqueOnly) => {}
-            // Such a rule says nothing there either.
+            // Such a rule ignores uncertain matches anyway.
             Ok(MatchLevel::Uncertain) if rule.on_uncertain == OnDoubt::None => {}
-            Ok(MatchLevel::Uncertain) => fail(example, ExampleKind::NotMatch, "it is uncertain".to_owned()),
-            Ok(MatchLevel::Match) => fail(example, ExampleKind::NotMatch, "it matches".to_owned()),
+            Ok(MatchLevel::Uncertain) => fail(example, ExampleKind::NotMatch, "is uncertain".to_owned()),
+            Ok(MatchLevel::Match) => fail(example, ExampleKind::NotMatch, "matches".to_owned()),
             Err(why) => fail(example, ExampleKind::NotMatch, why),
         }
     }

@@ -1,8 +1,8 @@
-//! The rules of the permission policy: what may run, what must not, what needs a person or a
-//! review. Rules look at what a command would do, told by [`sprag_shell`], never at its text.
+//! Rules of the permission policy: commands that may run, are denied, or need a person or a review. Rules
+//! judge the commands that would run, as [`sprag_shell`] finds them, and never the text.
 //!
-//! A rule names patterns ([`pattern`]); a [`RuleSet`] is the union of all rules and gives one
-//! answer, the strictest. Built-in rules come in [`packs`].
+//! A rule has patterns ([`pattern`]). A [`RuleSet`] is the union of all rules; its answer is that of the
+//! strictest rule. Built-in rules come in [`packs`].
 
 mod examples;
 pub mod import;

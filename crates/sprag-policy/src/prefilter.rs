@@ -1,5 +1,5 @@
-//! What a set of rules is about, in few words. Most calls concern no rule at all, and a hook that
-//! can tell so from this does not have to load the rules; of the rest, most concern only a few.
+//! A short summary of a rule set. Most calls concern no rule, and with the summary a hook can tell without
+//! loading the rules. Most other calls concern only a few rules.
 
 use std::collections::BTreeSet;
 
@@ -13,50 +13,50 @@ use crate::pattern::word_glob::{WordGlob, WordGlobChar};
 use crate::pattern::{CommandPattern, PathPattern, Pattern, PatternAccess, PatternSense, PatternSlot};
 use crate::rule::{Decision, LoadedRule, OnDoubt, Strictness};
 
-/// Shards of rules that are about no command.
+/// Names of the shards for rules about paths and tools.
 pub(crate) const READS: &str = "<read>";
 pub(crate) const WRITES: &str = "<write>";
 pub(crate) const TOOLS: &str = "<tool>";
-/// And of those about programs by a part of their name.
+/// Name of the shard for rules about programs by a part of their name.
 pub(super) const LIKE: &str = "<like>";
-/// In front of the shards about carriers.
+/// Prefix of the shards for rules about carriers.
 const VIA: &str = "<via> ";
 
-/// Which rules have to be asked about a call.
+/// The rules that a call concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleConcern {
     None,
-    /// Those of these shards.
+    /// The rules of these shards.
     Some(BTreeSet<String>),
     Every,
 }
 
-/// Never leaves out a rule that would say something.
+/// A summary of rules that never leaves out a rule that would fire.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleFilter {
-    /// The shards of commands: a program, or a program and its first word, one a line.
+    /// The shards of commands, one per line: a program, or a program and its first word.
     commands: TextBlock,
     /// Programs by a part of their name.
     like: Vec<WordGlob>,
-    /// Some pattern fits commands of any program.
+    /// Whether some pattern fits commands of any program.
     every_program: bool,
     /// Names of tools.
     tools: Vec<WordGlob>,
     reads: Pieces,
     writes: Pieces,
-    /// Some rule speaks where a file is run that nobody looks into.
+    /// Whether some rule fires for a command that runs a file that Sprag does not read.
     opaque: bool,
 }
 
-/// Texts of which one stands in every path that a pattern can fit.
+/// Texts of which one occurs in every path that a pattern can fit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Pieces {
     lines: TextBlock,
-    /// Some pattern fits paths without any such text.
+    /// Whether some pattern fits paths without any such text.
     every: bool,
 }
 
-/// Texts in one: read in one go, and searched as they are.
+/// Lines in one string, which loads in one read and is searched in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct TextBlock(String);
@@ -77,8 +77,8 @@ impl RuleFilter {
                     Pattern::Shell(tokens) | Pattern::Via(tokens) => match command_keys(pattern) {
                         Some(keys) if keys == [LIKE] => watch.like.extend(program_globs(tokens).cloned()),
                         Some(keys) => commands.extend(keys),
-                        // What such a pattern asks of a command shows in the script: a doubt, or a
-                        // function.
+                        // Such a pattern only fits commands with a doubt or a function, which the script
+                        // shows.
                         None if !tokens.traits.is_empty() => {}
                         None => watch.every_program = true,
                     },
@@ -91,7 +91,7 @@ impl RuleFilter {
         watch
     }
 
-    /// Which rules have to be asked about a call; `script` is its command line, read.
+    /// Returns the rules that a call concerns; `script` is its parsed command line.
     pub fn concern(&self, call: &ToolCall, script: Option<&Script>, cwd: &str) -> RuleConcern {
         let mut keys = BTreeSet::new();
         let named = |pieces: &Pieces| call.paths.iter().any(|path| pieces.within(&[path, cwd]));
@@ -129,7 +129,7 @@ impl RuleFilter {
         if keys.is_empty() { RuleConcern::None } else { RuleConcern::Some(keys) }
     }
 
-    /// Adds the shards a command concerns; `false` if it may be any program.
+    /// Adds the shards that a command concerns; returns `false` if it may be any program.
     fn add_keys(&self, command: &Command, via: &str, keys: &mut BTreeSet<String>) -> bool {
         let is_function = |via: &Carrier| matches!(via, Carrier::Function(_));
         let Some(Word::Known(written)) = command.argv.first() else {
@@ -150,7 +150,7 @@ impl RuleFilter {
             let key = format!("{via}{name}");
             match command.argv.get(1) {
                 None => {}
-                // The first word is the verb. After an option it may be the option's value.
+                // The first word is the verb. After an option it may be a value of the option.
                 Some(Word::Known(verb)) if !verb.starts_with('-') => {
                     let fits = |known: &str| match known.strip_suffix('*') {
                         Some(start) => verb.starts_with(start),
@@ -176,7 +176,7 @@ fn program_globs(tokens: &CommandPattern) -> impl Iterator<Item = &WordGlob> {
     named.iter()
 }
 
-/// The shards of a pattern of commands; `None` if it names no program.
+/// Returns the shards of a command pattern, or `None` if it names no program.
 pub(crate) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
     let (tokens, via) = match pattern {
         Pattern::Shell(tokens) => (tokens, ""),
@@ -201,7 +201,7 @@ pub(crate) fn command_keys(pattern: &Pattern) -> Option<Vec<String>> {
     tokens.programs().map(|programs| programs.flat_map(key).collect())
 }
 
-/// A first word, or the start of one and `*`.
+/// Returns the first word, or its known start and `*`.
 fn verb(glob: &WordGlob) -> Option<String> {
     let word = match glob {
         WordGlob::Exact(word) => word.clone(),
@@ -222,7 +222,7 @@ fn verb(glob: &WordGlob) -> Option<String> {
     is_word.then_some(word)
 }
 
-/// Adds the texts of which one stands in every path that fits; `false` if there are none.
+/// Adds the texts of which one occurs in every fitting path; returns `false` if there are none.
 fn add_pieces(pattern: &PathPattern, pieces: &mut BTreeSet<String>) -> bool {
     let mut all = true;
     for (_, glob) in &pattern.any {
@@ -249,7 +249,7 @@ impl Pieces {
             Word::Known(path) if path.bytes().any(|byte| b"*?[\\{".contains(&byte)) => true,
             Word::Known(path) if place == cwd => self.within(&[path, cwd]),
             Word::Known(path) => self.within(&[path, place, cwd]),
-            // What stands around a hole may form such a text with what is in it.
+            // Known text next to a hole may form such a text together with the content of the hole.
             Word::Partly(_) | Word::Many => true,
         }
     }
@@ -269,7 +269,7 @@ impl TextBlock {
         self.0[from..].strip_prefix(line).is_some_and(|rest| rest.starts_with('\n'))
     }
 
-    /// Lines of this word and another that fits.
+    /// Returns the lines that start with this word and whose second word fits.
     fn find_lines(&self, word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
         let start = format!("{word} ");
         let from = self.first_from(&start);
@@ -278,7 +278,7 @@ impl TextBlock {
         lines.filter(|line| fits(&line[start.len()..])).map(str::to_owned).collect()
     }
 
-    /// Where the first line that is not before this one begins.
+    /// Returns the position of the first line that is not less than this one.
     fn first_from(&self, line: &str) -> usize {
         let bytes = self.0.as_bytes();
         let (mut low, mut high) = (0, bytes.len());
@@ -296,10 +296,10 @@ impl TextBlock {
         low
     }
 
-    /// Whether one of the lines stands somewhere in the text.
+    /// Reports whether one of the lines occurs in the text.
     fn any_within(&self, text: &str) -> bool {
-        // By a line's first byte, which second ones there are, eight in a bit each: few places of a text
-        // pass for a start of anything.
+        // For each first byte of a line, a bit set of second bytes in eight classes. It excludes most
+        // positions of a text.
         let mut firsts = [0u8; 256];
         let bit = |byte: u8| 1u8 << (byte & 7);
         for line in self.iter().map(str::as_bytes) {
@@ -313,7 +313,7 @@ impl TextBlock {
         (0..bytes.len()).filter(may_start).any(|at| self.starts(&bytes[at..]))
     }
 
-    /// Whether one of the lines is the start of the text.
+    /// Reports whether the text starts with one of the lines.
     fn starts(&self, text: &[u8]) -> bool {
         let first = [text[0]];
         let from = std::str::from_utf8(&first).map_or(0, |first| self.first_from(first));
@@ -323,8 +323,8 @@ impl TextBlock {
     }
 }
 
-/// The longest text without `*` or `/` in a glob: a path may be put together from several texts, but
-/// never from within a name.
+/// Returns the longest text without `*` or `/` in a glob. A path may be joined from several texts, but only
+/// between names.
 fn piece(glob: &WordGlob) -> Option<String> {
     let literal: String = match glob {
         WordGlob::Any => return None,

@@ -1,4 +1,4 @@
-//! A rule as it is written in a file, and as it is used.
+//! Rules, as written in a file and as loaded.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pattern::{BadPattern, CommandPattern, Pattern};
 
-/// What a rule file holds.
+/// The content of a rule file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleFile {
@@ -18,9 +18,9 @@ pub struct RuleFile {
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     pub id: String,
-    /// It fires if one of these does.
+    /// Patterns; the rule fires if one of them matches.
     pub any: Vec<String>,
-    /// And, where this is given, one of these in the same call: what two commands do together.
+    /// If given, one of these must match in the same call too: for commands that are dangerous together.
     #[serde(default)]
     pub with: Vec<String>,
     pub decision: Decision,
@@ -28,23 +28,23 @@ pub struct Rule {
     pub on_uncertain: OnDoubt,
     #[serde(default)]
     pub on_opaque: OnDoubt,
-    /// Options and operands that exempt the command which was found.
+    /// Options and operands that exempt the found command.
     #[serde(default)]
     pub unless: Vec<String>,
-    /// No person's approval of a single call gets past it.
+    /// Whether a person cannot approve a single call despite this rule.
     #[serde(default, rename = "final")]
     pub is_final: bool,
     pub reason: String,
     #[serde(default)]
     pub next: String,
-    /// Examples: commands, or `@Tool {…}` for a call of another tool.
+    /// Examples that must match: commands, or `@Tool {…}` for a call of another tool.
     #[serde(default, rename = "match")]
     pub matching: Vec<String>,
     #[serde(default)]
     pub not_match: Vec<String>,
 }
 
-/// From loose to strict; the strictest rule that fires decides.
+/// Decisions from loose to strict. The strictest rule that fires decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -65,17 +65,17 @@ impl Decision {
     }
 }
 
-/// How files that are not looked into are taken.
+/// The treatment of files that Sprag does not read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Strictness {
-    /// As each rule says.
+    /// Each rule decides.
     #[default]
     Usual,
     /// Every rule asks.
     Strict,
 }
 
-/// What a rule says where it cannot tell whether it is meant.
+/// The decision of a rule for a call that it may or may not match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDoubt {
@@ -99,7 +99,7 @@ impl OnDoubt {
     }
 }
 
-/// A rule that cannot be used.
+/// Error for a rule that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRule {
     pub id: String,
@@ -114,7 +114,7 @@ impl fmt::Display for BadRule {
 
 impl std::error::Error for BadRule {}
 
-/// A rule with its patterns read.
+/// A rule with parsed patterns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedRule {
     pub id: String,
@@ -130,7 +130,7 @@ pub struct LoadedRule {
 }
 
 impl Rule {
-    /// The review gate of one pattern, as `sprag policy check` asks for it.
+    /// Creates the review rule for one pattern, for `sprag policy check`.
     pub fn gate(pattern: &str) -> Rule {
         Rule {
             id: "pattern".to_owned(),
@@ -151,14 +151,15 @@ impl Rule {
     pub fn ready(&self) -> Result<LoadedRule, BadRule> {
         let bad = |why: String| BadRule { id: self.id.clone(), why };
         if self.id.trim().is_empty() {
-            return Err(bad("it has no id".to_owned()));
+            return Err(bad("`id` is empty".to_owned()));
         }
         if self.any.is_empty() {
             return Err(bad("`any` is empty".to_owned()));
         }
-        // What an allow rule may cover is decided per command; there is no "together".
+        // Sprag decides separately for each command whether an allow rule covers it, so `with` has no
+        // meaning.
         if self.decision == Decision::Allow && !self.with.is_empty() {
-            return Err(bad("an allow rule has no `with`".to_owned()));
+            return Err(bad("an allow rule cannot have `with`".to_owned()));
         }
         let read = |patterns: &[String]| {
             let read = patterns.iter().map(|pattern| Pattern::parse(pattern));
@@ -179,7 +180,7 @@ impl Rule {
         })
     }
 
-    /// What a project that nobody has trusted yet may not say.
+    /// Returns the part of the rule that loosens the policy, which an untrusted project may not do.
     pub fn loosens(&self) -> Option<&'static str> {
         if self.decision == Decision::Allow {
             Some("decision = \"allow\"")

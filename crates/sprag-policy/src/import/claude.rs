@@ -1,4 +1,5 @@
-//! Claude Code: `permissions` of its `settings.json`, three lists of `Tool` or `Tool(specifier)`.
+//! Importer for Claude Code: `permissions` of its `settings.json`, three lists of `Tool` or
+//! `Tool(specifier)`.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +25,14 @@ pub(super) const IMPORTER: RuleImporter = RuleImporter {
 const LISTS: &[(&str, Decision)] =
     &[("deny", Decision::Deny), ("ask", Decision::Ask), ("allow", Decision::Allow)];
 
-/// Tools that a rule about one of them is about as well.
+/// Tools that a rule about one of them also covers.
 const FAMILIES: &[(&str, &str)] = &[
     ("Edit", "{Edit,MultiEdit,Write,NotebookEdit,apply_patch}"),
     ("Read", "{Read,NotebookRead,Glob,Grep,LS}"),
     ("Task", AGENT),
     ("Agent", AGENT),
 ];
-/// It had one name before and has the other now.
+/// Old and new name of the same tool.
 const AGENT: &str = "{Task,Agent}";
 
 fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
@@ -41,7 +42,7 @@ fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
             what: without_place(&error.to_string()),
         })?;
     let broken = |what: &str| UnreadableText { line: 1, what: what.to_owned() };
-    let settings = settings.as_object().ok_or_else(|| broken("it is not an object"))?;
+    let settings = settings.as_object().ok_or_else(|| broken("the file is not a JSON object"))?;
     let permissions = match settings.get("permissions") {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(permissions) => {
@@ -65,19 +66,19 @@ fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
     for (key, value) in permissions {
         if !LISTS.iter().any(|(list, _)| list == key) {
             let line = lines.find(key);
-            let why = "it is a setting of the client, not a rule".to_owned();
+            let why = "a setting of the client, not a rule".to_owned();
             found.push(ImportedText::Other { line, text: format!("{key} = {value}"), why });
         }
     }
     Ok(found)
 }
 
-/// The place is told in front.
+/// Removes the position from an error, because the message already starts with it.
 fn without_place(error: &str) -> String {
     error.rsplit_once(" at line ").map_or(error, |(what, _)| what).to_owned()
 }
 
-/// Where each text of a file stands first. Their reader forgets it.
+/// The first line of each text in a file. The JSON parser does not report lines.
 struct LineNumbers<'a>(BTreeMap<&'a str, usize>);
 
 impl<'a> LineNumbers<'a> {
@@ -107,7 +108,7 @@ impl<'a> LineNumbers<'a> {
 
 fn one(rule: &Value, decision: Decision, source: &RuleText<'_>, lines: &LineNumbers<'_>) -> ImportedText {
     let Some(text) = rule.as_str() else {
-        return ImportedText::Other { line: None, text: rule.to_string(), why: "it is no text".to_owned() };
+        return ImportedText::Other { line: None, text: rule.to_string(), why: "not a text".to_owned() };
     };
     let line = lines.find(text);
     match draft(text.trim(), decision, source) {
@@ -123,7 +124,7 @@ fn draft(text: &str, decision: Decision, source: &RuleText<'_>) -> Result<RuleDr
     };
     let done = match decision {
         Decision::Allow => "allowed",
-        Decision::Ask => "asked about",
+        Decision::Ask => "approval required",
         Decision::Review => "reviewed",
         Decision::Deny => "denied",
     };
@@ -168,24 +169,25 @@ fn draft(text: &str, decision: Decision, source: &RuleText<'_>) -> Result<RuleDr
             (draft.any, draft.tries, draft.counter) = (made.any, made.tries, made.counter);
         }
         ("WebFetch", Some(what)) => {
-            let domain = what.strip_prefix("domain:").ok_or("only `domain:` is known of WebFetch")?;
+            let domain = what.strip_prefix("domain:").ok_or("WebFetch supports only `domain:`")?;
             (draft.any, draft.tries, draft.counter) = fetched(domain.trim(), decision)?;
         }
         ("Task" | "Agent", Some(name)) => {
             if !name.chars().all(|c| c.is_alphanumeric() || "-_.:*".contains(c)) {
-                return Err("it is no name of an agent".to_owned());
+                return Err("not a valid agent name".to_owned());
             }
             draft.any = vec![format!("{AGENT}(subagent_type={name})")];
             let call = |name: &str| format!("@Task {}", json!({ "subagent_type": name }));
             draft.tries = vec![call(&name.replace('*', "x"))];
             draft.counter = vec![call("other")];
         }
-        (name, Some(_)) => return Err(format!("there is no rule here for what `{}` is given", quoted(name))),
+        (name, Some(_)) => return Err(format!("Sprag has no rule for arguments of `{}`", quoted(name))),
     }
     Ok(draft)
 }
 
-/// A tool by its name. One of an MCP server may have a `*`, and a server alone means all it has.
+/// Returns the pattern for a tool without arguments. A name of an MCP tool may have a `*`; the name of a
+/// server alone means all its tools.
 fn bare(name: &str, decision: Decision) -> Result<String, String> {
     let is_name =
         |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
@@ -197,7 +199,7 @@ fn bare(name: &str, decision: Decision) -> Result<String, String> {
         Some(tool) if is_name(&tool.replace('*', "x")) => Ok(name.to_owned()),
         None if is_name(name) => Ok(name.to_owned()),
         None if name == "*" && decision != Decision::Allow => Ok(name.to_owned()),
-        _ => Err("it is no name of a tool".to_owned()),
+        _ => Err("not a valid tool name".to_owned()),
     }
 }
 
@@ -210,17 +212,17 @@ fn example_name(name: &str) -> String {
 
 type MadeRule = (Vec<String>, Vec<String>, Vec<String>);
 
-/// A host, wherever an address can name it.
+/// Makes a rule for a host, in every place where an address can name it.
 fn fetched(domain: &str, decision: Decision) -> Result<MadeRule, String> {
     if domain == "*" {
         return Ok((vec!["WebFetch".to_owned()], Vec::new(), Vec::new()));
     }
     if domain.is_empty() || !domain.chars().all(|c| c.is_ascii_alphanumeric() || ".-*".contains(c)) {
-        return Err("it is no name of a host".to_owned());
+        return Err("not a valid host name".to_owned());
     }
     let urls = match decision {
         Decision::Allow if domain.contains('*') => {
-            return Err("a `*` in the host of an allow rule finds more here than there".to_owned());
+            return Err("a `*` in the host of an allow rule would allow more than before".to_owned());
         }
         Decision::Allow => format!("{{https,http}}://{domain}{{,/*}}"),
         Decision::Ask | Decision::Review | Decision::Deny => {

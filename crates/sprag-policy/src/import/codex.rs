@@ -1,4 +1,5 @@
-//! Codex: `.rules` files, a list of `prefix_rule(…)`. Rules that are computed are not read.
+//! Importer for Codex: `.rules` files, each a list of `prefix_rule(…)` calls. Computed rules are not
+//! supported.
 
 use sprag_base::text::{one_line, quoted};
 
@@ -28,7 +29,7 @@ fn read(source: &RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText> {
         .collect())
 }
 
-/// A text that stands for itself is how Starlark writes a long comment.
+/// Reports whether a statement is a bare string, which Starlark uses for long comments.
 fn is_comment(text: &str) -> bool {
     text.starts_with("\"\"\"") || text.starts_with("'''")
 }
@@ -36,8 +37,8 @@ fn is_comment(text: &str) -> bool {
 fn one(StarlarkStatement { line, text, call }: StarlarkStatement, source: &RuleText<'_>) -> ImportedText {
     let draft = match call {
         Some(call) if call.name == "prefix_rule" => prefix_rule(call, line, source),
-        Some(call) => Err(format!("`{}` is no rule of ours", quoted(&call.name))),
-        None => Err("only calls of `prefix_rule` with literal arguments are read".to_owned()),
+        Some(call) => Err(format!("`{}` is not a supported rule", quoted(&call.name))),
+        None => Err("only `prefix_rule` calls with literal arguments are supported".to_owned()),
     };
     match draft {
         Ok(draft) => ImportedText::Rule(RuleDraft { line: Some(line), text, ..draft }),
@@ -58,23 +59,23 @@ fn prefix_rule(call: StarlarkCall, line: usize, source: &RuleText<'_>) -> Result
                     "allow" => Decision::Allow,
                     "prompt" => Decision::Ask,
                     "forbidden" => Decision::Deny,
-                    _ => return Err(format!("there is no decision `{}`", quoted(&text))),
+                    _ => return Err(format!("unknown decision `{}`", quoted(&text))),
                 }
             }
             ("justification", Value::Text(text)) => justification = Some(text),
             ("match", Value::List(items)) => matching = examples(items)?,
             ("not_match", Value::List(items)) => not_match = examples(items)?,
-            ("", _) => return Err("only the pattern is given without its name".to_owned()),
-            (name, _) => return Err(format!("`{}` is not what a rule has there", quoted(name))),
+            ("", _) => return Err("only `pattern` may be a positional argument".to_owned()),
+            (name, _) => return Err(format!("unknown or invalid argument `{}`", quoted(name))),
         }
     }
-    let words = words.ok_or("it has no pattern")?;
+    let words = words.ok_or("no pattern given")?;
     let made = command::of_words(&words, PatternTail::Anything, decision)?;
     let place = format!("`{}:{line}`", quoted(source.name));
     let mut reason = match (justification, decision) {
         (Some(why), _) => format!("{} ({place})", one_line(&why)),
         (None, Decision::Allow) => format!("allowed by {place}"),
-        (None, Decision::Ask | Decision::Review) => format!("asked about by {place}"),
+        (None, Decision::Ask | Decision::Review) => format!("approval required by {place}"),
         (None, Decision::Deny) => format!("denied by {place}"),
     };
     if let Some(narrowed) = made.narrowed {
@@ -95,28 +96,28 @@ fn prefix_rule(call: StarlarkCall, line: usize, source: &RuleText<'_>) -> Result
     })
 }
 
-/// Words in order, a list where there is a choice.
+/// Reads the words of a pattern in order; a list is a choice of words.
 fn pattern(items: Vec<Value>) -> Result<Vec<Vec<String>>, String> {
     if items.is_empty() {
-        return Err("its pattern is empty".to_owned());
+        return Err("the pattern is empty".to_owned());
     }
     let text = |value: Value| match value {
         Value::Text(text) => Ok(text),
-        Value::List(_) => Err("a choice in its pattern is a list itself".to_owned()),
+        Value::List(_) => Err("a choice in the pattern contains a list".to_owned()),
     };
     let word = |item: Value| match item {
         Value::Text(word) => Ok(vec![word]),
-        Value::List(any) if any.is_empty() => Err("a choice in its pattern is empty".to_owned()),
+        Value::List(any) if any.is_empty() => Err("a choice in the pattern is empty".to_owned()),
         Value::List(any) => any.into_iter().map(text).collect(),
     };
     items.into_iter().map(word).collect()
 }
 
-/// Command lines; a list is the words of one.
+/// Reads examples as command lines; a list holds the words of one command.
 fn examples(items: Vec<Value>) -> Result<Vec<String>, String> {
     let word = |value: Value| match value {
         Value::Text(word) => Ok(word),
-        Value::List(_) => Err("an example is a text or a list of words".to_owned()),
+        Value::List(_) => Err("an example must be a text or a list of words".to_owned()),
     };
     let line = |item: Value| match item {
         Value::Text(line) => Ok(line),

@@ -1,23 +1,24 @@
-//! The words of a command, as another program has them, made a pattern of ours.
+//! Converts the words of a foreign command rule to patterns of Sprag.
 //!
-//! There, a pattern is compared with text or with words in their order. Here options stand anywhere.
-//! So what restricts finds at least as much, and what allows is taken only where it finds no more.
+//! Other programs compare a pattern with text or with words in order. In patterns of Sprag, options match at
+//! any position. So an imported rule that restricts finds at least as much as its original. An allow rule is
+//! imported only where it finds nothing more.
 
 use std::collections::BTreeSet;
 
 use crate::rule::Decision;
 
-/// Patterns of commands with what they are tried on.
+/// Command patterns with the examples to try them on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Commands {
     pub any: Vec<String>,
     pub tries: Vec<String>,
     pub counter: Vec<String>,
-    /// What was taken away from an allow rule.
+    /// The restriction that the importer added to an allow rule.
     pub narrowed: Option<&'static str>,
 }
 
-/// What may follow the words of a pattern.
+/// Words that may follow the words of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatternTail {
     Nothing,
@@ -26,12 +27,12 @@ pub(crate) enum PatternTail {
 
 type CommandWords<T> = Result<T, String>;
 
-/// Patterns that one rule of another program may become.
+/// Maximum number of patterns that one foreign rule may become.
 const MOST: usize = 64;
 
-const NARROWED: &str = "only as written, because behind an option anything could follow";
+const NARROWED: &str = "only as written, because other words after an option could change the command";
 
-/// Words in order, each with its alternatives; nothing in them is a sign.
+/// Converts words in order, each with its alternatives. No character in them is special.
 pub(crate) fn of_words(
     words: &[Vec<String>],
     rest: PatternTail,
@@ -54,17 +55,17 @@ pub(crate) fn of_words(
     Ok(commands(any, &line, end, decision, narrow.then_some(NARROWED)))
 }
 
-/// A command line in which `*` is any text.
+/// Converts a command line in which `*` matches any text.
 pub(crate) fn of_text(text: &str, rest: PatternTail, decision: Decision) -> CommandWords<Commands> {
     if let Some(sign) = text.chars().find(|c| "|&;<>()$`\"'\\#\n".contains(*c)) {
-        return Err(format!("it is more than the plain words of one command: `{}`", sign.escape_debug()));
+        return Err(format!("only plain words of one command are supported: `{}`", sign.escape_debug()));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.is_empty() {
-        return Err("it names no command".to_owned());
+        return Err("no command given".to_owned());
     }
     let stars = text.matches('*').count();
-    // Behind a single `*` at the end nothing has to follow.
+    // After a single `*` at the end nothing has to follow.
     let (words, rest) = match words.split_last() {
         Some((&"*", before)) if stars == 1 && !before.is_empty() => (before, PatternTail::Anything),
         _ => (&words[..], rest),
@@ -103,7 +104,8 @@ fn commands(
     Commands { any, tries, counter: vec![counter], narrowed }
 }
 
-/// Each word in all its forms, so that whatever the text finds is found: a `*` reaches over words.
+/// Returns all forms of each word, so that the patterns find everything that the text pattern finds. A `*`
+/// may span several words.
 fn restricting(words: &[&str], rest: PatternTail) -> CommandWords<Vec<Vec<String>>> {
     let mut sequences = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -132,7 +134,7 @@ fn restricting(words: &[&str], rest: PatternTail) -> CommandWords<Vec<Vec<String
                 forms.push(format!("{first}* ** *{last}"));
             }
         }
-        // A word with a `*` in front may be an option, which no plain word is.
+        // A word that starts with `*` may be an option, which no pattern of a plain word matches.
         if first.is_empty() && !forms.iter().any(|form| form == "*" || form == "**") {
             let tail = whole.trim_start_matches('*');
             let option = if tail.starts_with('-') { tail.to_owned() } else { format!("-*{tail}") };
@@ -146,17 +148,17 @@ fn restricting(words: &[&str], rest: PatternTail) -> CommandWords<Vec<Vec<String
     Ok(sequences)
 }
 
-/// Each word in the one form that finds nothing else.
+/// Returns for each word the one form that finds nothing else.
 fn allowing(words: &[&str]) -> CommandWords<Vec<Vec<String>>> {
     keeps_order(words.iter().map(|word| is_option(word)))?;
     let mut sequences = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let is_alone = word.chars().all(|c| c == '*');
         if word.contains('*') && words.iter().any(|word| is_option(word)) {
-            return Err("an option and a `*` in one allow rule find more here than there".to_owned());
+            return Err("an option and a `*` in one allow rule would allow more than before".to_owned());
         }
         sequences.push(vec![match (is_alone, at) {
-            (true, 0) => return Err("an allow rule has to name a program".to_owned()),
+            (true, 0) => return Err("an allow rule must name a program".to_owned()),
             (true, _) => "* **".to_owned(),
             (false, _) => starred(word)?,
         }]);
@@ -164,12 +166,12 @@ fn allowing(words: &[&str]) -> CommandWords<Vec<Vec<String>>> {
     Ok(sequences)
 }
 
-/// Here options stand anywhere: before a word they could change what the word means.
+/// Checks that all options come last: an option before a word could change the meaning of the word.
 fn keeps_order(options: impl Iterator<Item = bool>) -> CommandWords<()> {
     let mut seen = false;
     for is_option in options {
         if seen && !is_option {
-            return Err("options of an allow rule have to come last: here they may stand anywhere".to_owned());
+            return Err("options of an allow rule must come last: Sprag matches options anywhere".to_owned());
         }
         seen |= is_option;
     }
@@ -184,17 +186,17 @@ fn is_option(word: &str) -> bool {
     word.starts_with('-') && word.len() > 1
 }
 
-/// A word that stands for itself.
+/// Converts a word that must match literally.
 fn literal(word: &str) -> CommandWords<String> {
     if word.contains('*') {
-        return Err(format!("the `*` in `{word}` is meant as such, and a pattern has no way to say so"));
+        return Err(format!("`{word}` contains a literal `*`, which a pattern cannot express"));
     }
     starred(word).and_then(|word| {
         if word.is_empty() { Err("an empty word cannot be part of a pattern".to_owned()) } else { Ok(word) }
     })
 }
 
-/// A word in which only `*` is a sign.
+/// Converts a word in which only `*` is special.
 fn starred(word: &str) -> CommandWords<String> {
     let is_sign = word.len() > 1 && word.starts_with('!')
         || word.starts_with('<') && word.ends_with('>')
@@ -208,7 +210,8 @@ fn starred(word: &str) -> CommandWords<String> {
     Ok(word.replace('{', "\\{").replace('}', "\\}").replace(' ', "\\ "))
 }
 
-/// Alternatives of one word: in braces where the pattern can say it so, else each for itself.
+/// Joins the alternatives of one word in braces if the pattern language allows it; otherwise returns each
+/// separately.
 fn braced(any: &[String]) -> Vec<String> {
     let options = any.iter().filter(|word| is_option(word)).count();
     let is_plain = any.iter().all(|word| !word.contains(['{', '}', ',']));
@@ -219,12 +222,12 @@ fn braced(any: &[String]) -> Vec<String> {
     }
 }
 
-/// Every way through the forms of the words.
+/// Returns every combination of the forms of the words.
 fn product(sequences: &[Vec<String>]) -> CommandWords<Vec<String>> {
     let mut all = vec![String::new()];
     for forms in sequences {
         if all.len() * forms.len() > MOST {
-            return Err(format!("it would take more than {MOST} patterns"));
+            return Err(format!("the rule needs more than {MOST} patterns"));
         }
         let joined = |start: &String, form: &String| {
             if start.is_empty() { form.clone() } else { format!("{start} {form}") }
@@ -236,7 +239,7 @@ fn product(sequences: &[Vec<String>]) -> CommandWords<Vec<String>> {
     Ok(all)
 }
 
-/// Words as a command line.
+/// Quotes words as a command line.
 pub(crate) fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }

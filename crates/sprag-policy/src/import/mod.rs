@@ -1,9 +1,9 @@
-//! Rules of other programs, read as ours. A source of rules is one file of one shape, an
-//! [`RuleImporter`], and one line in the list below; what it reads is proved here: a rule that does not
-//! say what its examples say is not imported, and what is not imported is told with the reason.
+//! Imports permission rules of other programs. Each source of rules is one file with a [`RuleImporter`] and
+//! one line in the list below. This module checks each imported rule against its examples. It skips rules
+//! that fail and reports the reason.
 //!
-//! Two readings of a pattern are never quite the same. A rule that restricts may find more here than
-//! it did there, one that allows may not: where in doubt it is narrowed or left out.
+//! Two pattern languages never match exactly the same calls. An imported rule that restricts may find more
+//! than its original. An allow rule may not; in doubt it is narrowed or skipped.
 
 use std::collections::BTreeSet;
 
@@ -25,23 +25,23 @@ importers! {
     codex,
 }
 
-/// A program whose permission rules can be taken over.
+/// A program whose permission rules Sprag can import.
 pub struct RuleImporter {
-    /// As in `sprag policy import NAME`.
+    /// The name in `sprag policy import NAME`.
     pub name: &'static str,
     pub title: &'static str,
-    /// Its folder in a home and in a worktree.
+    /// The directory of the program in a home directory and in a worktree.
     pub folder: &'static str,
-    /// The variable that puts the folder of the home elsewhere.
+    /// The environment variable that moves the directory of the home elsewhere.
     pub folder_variable: &'static str,
-    /// Below the folder of the home.
+    /// Files below the directory of the home.
     pub user_files: &'static [RuleFiles],
-    /// Below the folder of a worktree.
+    /// Files below the directory of a worktree.
     pub project_files: &'static [RuleFiles],
     pub read: fn(&RuleText<'_>) -> Result<Vec<ImportedText>, UnreadableText>,
 }
 
-/// Where rules are looked for.
+/// Files in which an importer looks for rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleFiles {
     One(&'static str),
@@ -51,55 +51,55 @@ pub enum RuleFiles {
 /// A text with rules.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleText<'a> {
-    /// How people find it.
+    /// The name that messages show, for example a path.
     pub name: &'a str,
     pub text: &'a str,
     pub owner: RuleOwner,
-    /// The directory its paths are relative to, absolute.
+    /// The absolute directory that paths in the text are relative to.
     pub base: &'a str,
 }
 
-/// Whose rules they are. Those of a project are about that project only, as far as paths tell.
+/// The owner of a rule text. Path rules of a project cover only that project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleOwner {
     User,
     Project,
 }
 
-/// What a text says, in its order.
+/// One entry of a rule text: a rule or something else, with the reason why it is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportedText {
     Rule(RuleDraft),
     Other { line: Option<usize>, text: String, why: String },
 }
 
-/// A rule that is still to be proved.
+/// A rule before its examples were checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleDraft {
     pub line: Option<usize>,
-    /// As its source has it.
+    /// The rule as its source writes it.
     pub text: String,
-    /// What its id is made of, besides source and decision.
+    /// Text for the id, next to source and decision.
     pub about: String,
     pub decision: Decision,
     pub any: Vec<String>,
     pub reason: String,
-    /// The examples of the source: all of them have to hold.
+    /// Examples of the source; all of them must pass.
     pub matching: Vec<String>,
     pub not_match: Vec<String>,
-    /// Examples of ours. Those that hold are kept; without any that matches it is no rule.
+    /// Examples that Sprag adds. Only passing ones are kept; at least one must match.
     pub tries: Vec<String>,
     pub counter: Vec<String>,
 }
 
-/// A text that cannot be read at all.
+/// Error for a text that cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableText {
     pub line: usize,
     pub what: String,
 }
 
-/// What came of the sources.
+/// Imported and skipped rules of all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Import {
     pub rules: Vec<Imported>,
@@ -109,7 +109,7 @@ pub struct Import {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub rule: Rule,
-    /// Index of its source.
+    /// Index of the source.
     pub source: usize,
     pub line: Option<usize>,
     pub text: String,
@@ -124,14 +124,14 @@ pub struct Skipped {
     pub why: String,
 }
 
-/// More than anybody has written by hand; every one of them is tried.
+/// Maximum number of rules, because Sprag runs the examples of each.
 const MOST: usize = 2000;
 
 pub fn find(name: &str) -> Option<&'static RuleImporter> {
     IMPORTERS.iter().find(|importer| importer.name == name).copied()
 }
 
-/// All rules of these sources. The first source that cannot be read ends it, by its index.
+/// Imports all rules of these sources. Stops at the first source that cannot be read and returns its index.
 pub fn import(importer: &RuleImporter, sources: &[RuleText<'_>]) -> Result<Import, (usize, UnreadableText)> {
     let mut import = Import::default();
     let mut ids = BTreeSet::new();
@@ -141,7 +141,7 @@ pub fn import(importer: &RuleImporter, sources: &[RuleText<'_>]) -> Result<Impor
             let (line, text, proved) = match found {
                 ImportedText::Other { line, text, why } => (line, text, Err(why)),
                 ImportedText::Rule(draft) if tried >= MOST => {
-                    (draft.line, draft.text, Err(format!("there are more than {MOST} rules")))
+                    (draft.line, draft.text, Err(format!("more than {MOST} rules")))
                 }
                 ImportedText::Rule(draft) => {
                     tried += 1;
@@ -168,7 +168,7 @@ pub fn import(importer: &RuleImporter, sources: &[RuleText<'_>]) -> Result<Impor
     Ok(import)
 }
 
-/// A rule whose examples hold, with what it is about.
+/// Returns the rule with the examples that pass, and the text for its id.
 fn prove(draft: RuleDraft) -> Result<(String, Rule), String> {
     let mut rule = Rule {
         id: "imported".to_owned(),
@@ -208,7 +208,7 @@ fn prove(draft: RuleDraft) -> Result<(String, Rule), String> {
     if let (true, true, Some((example, why))) = (rule.matching.is_empty(), tries.is_empty(), why) {
         return Err(match (draft.decision, script(&example).doubts.first()) {
             (Decision::Allow, Some(doubt)) => {
-                format!("no allow rule covers what is not looked into: {}", one_line(doubt.about.as_str()))
+                format!("an allow rule cannot cover unread code: {}", one_line(doubt.about.as_str()))
             }
             _ => why,
         });
@@ -223,19 +223,20 @@ fn prove(draft: RuleDraft) -> Result<(String, Rule), String> {
     Ok((draft.about, rule))
 }
 
-/// Why a rule is none, if it is none.
+/// Returns the reason why the first failing example of a rule fails, if any fails.
 fn failed(rule: &Rule) -> Result<Option<String>, String> {
     let failed = check_examples(rule, script).map_err(|bad| bad.why)?;
-    Ok(failed.first().map(|failed| format!("of its example `{}`: {}", shown(&failed.example), failed.why)))
+    Ok(failed.first().map(|failed| format!("example `{}`: {}", shown(&failed.example), failed.why)))
 }
 
-/// An example, where examples play.
+/// Parses an example with the working directory and home of examples.
 fn script(text: &str) -> Script {
     let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };
     Script::parse(text, &start)
 }
 
-/// `claude-deny-bash-git-push`; where that is taken, with a digest of what it finds.
+/// Returns an unused id such as `claude-deny-bash-git-push`. If it is taken, appends a digest of the
+/// patterns.
 fn unused(ids: &mut BTreeSet<String>, source: &str, about: &str, rule: &Rule) -> String {
     let id = format!("{source}-{}-{}", rule.decision.name(), slug(about));
     let id = if ids.contains(&id) { format!("{id}-{}", Digest::hash_parts(&rule.any).short()) } else { id };
@@ -253,22 +254,22 @@ fn slug(text: &str) -> String {
     }
 }
 
-/// What a message quotes of a foreign file.
+/// Shortens a foreign text to one line for a message.
 fn shown(text: &str) -> String {
     Text::<200>::new(one_line(text)).to_string()
 }
 
-/// The line a byte stands in.
+/// Returns the line number of a byte.
 fn line_at(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// The one registration of an importer.
+/// Registers the importers.
 macro_rules! importers {
     ($($name:ident),+ $(,)?) => {
         $(mod $name;)+
 
-        /// Every importer, in the order in which they are shown.
+        /// All importers in display order.
         pub const IMPORTERS: &[&RuleImporter] = &[$(&$name::IMPORTER),+];
     };
 }

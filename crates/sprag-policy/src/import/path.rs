@@ -1,7 +1,8 @@
-//! A path as `.gitignore` writes it, made a pattern of ours.
+//! Converts a path in the notation of `.gitignore` to patterns of Sprag.
 //!
-//! `//x` is absolute, `~/x` below home, `/x` relative to the file it is written in, `x` and `./x` to
-//! where the agent works. A name without a slash is meant at any depth, a directory with all in it.
+//! `//x` is absolute, `~/x` is below the home directory, `/x` is relative to the file with the rule. `x` and
+//! `./x` are relative to the working directory of the agent. A name without a slash matches at any depth; a
+//! directory matches everything in it.
 
 use serde_json::json;
 
@@ -15,7 +16,7 @@ pub(crate) enum ImportAccess {
     Write,
 }
 
-/// Patterns of paths with what they are tried on.
+/// Path patterns with the examples to try them on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Paths {
     pub any: Vec<String>,
@@ -23,13 +24,13 @@ pub(super) struct Paths {
     pub counter: Vec<String>,
 }
 
-/// What a path starts from.
+/// The starting point of a path.
 enum ImportPathBase {
     Root,
     Home,
     /// An absolute directory.
     Dir(String),
-    /// Wherever the agent works.
+    /// The working directory of the agent.
     Here,
 }
 
@@ -42,10 +43,10 @@ pub(crate) fn of_path(
     let path = path.trim();
     let is_foreign = |c: char| "?[]\\".contains(c) || c.is_control() || c >= '\u{F0000}';
     if let Some(sign) = path.chars().find(|c| is_foreign(*c)) {
-        return Err(format!("a pattern of paths has no `{}`", sign.escape_debug()));
+        return Err(format!("path patterns do not support `{}`", sign.escape_debug()));
     }
     if path.starts_with('!') || path.split('/').any(|part| part == "..") {
-        return Err("a pattern of paths has neither `!` nor `..`".to_owned());
+        return Err("path patterns support neither `!` nor `..`".to_owned());
     }
     let (anchor, rest) = anchored(path, source)?;
     let rest = rest.trim_start_matches('/');
@@ -60,7 +61,7 @@ pub(crate) fn of_path(
         inner if rest.ends_with('/') => vec![format!("{inner}/**")],
         inner => vec![inner.to_owned(), format!("{inner}/**")],
     };
-    // There, `a/**/b` is also `a/b`.
+    // In the notation of the source, `a/**/b` also matches `a/b`.
     let short: Vec<String> =
         tails.iter().filter(|tail| tail.contains("/**/")).map(|tail| tail.replace("/**/", "/")).collect();
     tails.extend(short);
@@ -94,7 +95,7 @@ pub(crate) fn of_path(
 fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase, &'p str), String> {
     let base = || {
         if source.base.contains(['*', '{', '}', '[', ']', '\\']) || !source.base.starts_with('/') {
-            Err(format!("no pattern can name the directory `{}` it is relative to", source.base))
+            Err(format!("the base directory `{}` cannot be part of a pattern", source.base))
         } else {
             Ok(ImportPathBase::Dir(source.base.trim_end_matches('/').to_owned()))
         }
@@ -106,7 +107,7 @@ fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase,
     } else if let Some(rest) = path.strip_prefix("~/") {
         (ImportPathBase::Home, rest)
     } else if path.starts_with('~') {
-        return Err("the home of another user is not known".to_owned());
+        return Err("the home directory of another user is unknown".to_owned());
     } else if let Some(rest) = path.strip_prefix('/') {
         (base()?, rest)
     } else {
@@ -118,7 +119,7 @@ fn anchored<'p>(path: &'p str, source: &RuleText<'_>) -> Result<(ImportPathBase,
     })
 }
 
-/// How far below its base the tail of a path may stand.
+/// The depth below its base at which the tail of a path may match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TailDepth {
     Direct,
@@ -138,14 +139,14 @@ fn placed(anchor: &ImportPathBase, tail: &str, depth: TailDepth, decision: Decis
         ImportPathBase::Root => below(""),
         ImportPathBase::Home => below("~"),
         ImportPathBase::Dir(dir) => below(dir),
-        // What restricts may as well hold beyond the worktree: the agent may work anywhere.
+        // A rule that restricts may also match outside the worktree, because the agent may work anywhere.
         ImportPathBase::Here if is_deep && decision != Decision::Allow => vec![format!("**/{tail}")],
         ImportPathBase::Here if is_deep || tail.starts_with("**") => below("."),
         ImportPathBase::Here => vec![tail.to_owned()],
     }
 }
 
-/// A path that a pattern finds.
+/// Returns a path that the pattern matches.
 fn example(place: &str) -> String {
     let path = place.replace("**", "x").replace('*', "x").replace("\\{", "{").replace("\\}", "}");
     match path.strip_prefix('~') {

@@ -1,5 +1,5 @@
-//! As much of Starlark as a list of literal calls needs. What is more than that (names, functions,
-//! operators) is a statement that is passed over whole, by its lines.
+//! Parser for the part of Starlark that a list of literal calls needs. It skips any other statement (names,
+//! functions, operators) as a whole.
 
 use crate::import::{UnreadableText, line_at};
 
@@ -7,14 +7,14 @@ use crate::import::{UnreadableText, line_at};
 pub(crate) struct StarlarkStatement {
     pub line: usize,
     pub text: String,
-    /// `None`: it is more than a call with literal arguments.
+    /// `None` if the statement is not a call with literal arguments.
     pub call: Option<StarlarkCall>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StarlarkCall {
     pub name: String,
-    /// With the names they are given by.
+    /// Values with their argument names.
     pub arguments: Vec<(Option<String>, Value)>,
 }
 
@@ -28,11 +28,11 @@ pub(crate) enum Value {
 enum StarlarkToken {
     Name(String),
     Text(String),
-    /// A bracket, a comma, an operator.
+    /// A bracket, a comma or an operator.
     Sign(char),
-    /// The end of a line outside of brackets.
+    /// The end of a line outside brackets.
     Newline,
-    /// A text with what only Starlark itself knows to read.
+    /// A string with parts that only Starlark can evaluate.
     Unread,
 }
 
@@ -40,22 +40,22 @@ struct PlacedToken {
     token: StarlarkToken,
     /// Byte offset.
     at: usize,
-    /// It is the first of its line and stands behind blanks: part of a block.
+    /// Whether this is the first token of an indented line, which is part of a block.
     is_indented: bool,
 }
 
-/// Lists in lists. Rules have two.
+/// Maximum depth of nested lists. Rules have two.
 const DEEPEST: usize = 8;
-/// Statements of one file.
+/// Maximum number of statements of one file.
 const MOST: usize = 20_000;
-/// Characters of a statement that are told: its first line may be the whole file.
+/// Maximum number of characters of a statement in a message: its first line may be the whole file.
 const SHOWN: usize = 300;
 
 pub(crate) fn statements(text: &str) -> Result<Vec<StarlarkStatement>, UnreadableText> {
     let tokens = tokens(text)?;
     let mut statements: Vec<StarlarkStatement> = Vec::new();
     let mut rest = tokens.as_slice();
-    // Lines are counted once, however many statements there are.
+    // Count each line once, regardless of the number of statements.
     let (mut line, mut counted) = (1, 0);
     while let Some(first) = rest.first() {
         if first.token == StarlarkToken::Newline || first.token == StarlarkToken::Sign(';') {
@@ -74,7 +74,7 @@ pub(crate) fn statements(text: &str) -> Result<Vec<StarlarkStatement>, Unreadabl
         line += line_at(&text[counted..], first.at - counted) - 1;
         counted = first.at;
         if statements.len() >= MOST {
-            return Err(UnreadableText { line, what: format!("there are more than {MOST} statements") });
+            return Err(UnreadableText { line, what: format!("more than {MOST} statements") });
         }
         let shown: String = text[first.at..].chars().take_while(|c| *c != '\n').take(SHOWN).collect();
         statements.push(StarlarkStatement {
@@ -163,14 +163,14 @@ fn tokens(text: &str) -> Result<Vec<PlacedToken>, UnreadableText> {
                 at = text[at..].find('\n').map_or(text.len(), |end| at + end);
                 continue;
             }
-            // A line that goes on.
+            // A line continuation.
             '\\' if text[at..].starts_with('\n') => {
                 at += 1;
                 continue;
             }
             '"' | '\'' => {
                 let (token, end) = quoted(text, start, Escapes::Read)
-                    .ok_or_else(|| broken(start, "the text that starts here has no end".to_owned()))?;
+                    .ok_or_else(|| broken(start, "the string that starts here is not closed".to_owned()))?;
                 at = end;
                 token
             }
@@ -181,7 +181,7 @@ fn tokens(text: &str) -> Result<Vec<PlacedToken>, UnreadableText> {
                 match (name, text[at..].chars().next()) {
                     ("r" | "R", Some('"' | '\'')) => {
                         let (token, end) = quoted(text, at, Escapes::Kept).ok_or_else(|| {
-                            broken(start, "the text that starts here has no end".to_owned())
+                            broken(start, "the string that starts here is not closed".to_owned())
                         })?;
                         at = end;
                         token
@@ -201,7 +201,7 @@ fn tokens(text: &str) -> Result<Vec<PlacedToken>, UnreadableText> {
                     let line = line_at(text, place);
                     return Err(broken(start, format!("`{c}` does not close the `{opened}` of line {line}")));
                 }
-                (None, _) => return Err(broken(start, format!("`{c}` closes nothing"))),
+                (None, _) => return Err(broken(start, format!("`{c}` has no opening bracket"))),
             },
             _ => StarlarkToken::Sign(c),
         };
@@ -210,7 +210,7 @@ fn tokens(text: &str) -> Result<Vec<PlacedToken>, UnreadableText> {
         tokens.push(PlacedToken { token, at: start, is_indented });
     }
     match open.pop() {
-        Some((opened, place)) => Err(broken(place, format!("the `{opened}` that starts here has no end"))),
+        Some((opened, place)) => Err(broken(place, format!("this `{opened}` is not closed"))),
         None => Ok(tokens),
     }
 }
@@ -221,7 +221,7 @@ enum Escapes {
     Kept,
 }
 
-/// The text whose first quotation mark is at `start`, and where it ends.
+/// Reads the string whose first quotation mark is at `start`; returns the token and its end.
 fn quoted(text: &str, start: usize, escapes: Escapes) -> Option<(StarlarkToken, usize)> {
     let mark = text[start..].chars().next()?;
     let three: String = [mark; 3].iter().collect();

@@ -1,4 +1,4 @@
-//! What is imported, what is not and why; and the laws that hold for any text.
+//! Tests of imported and skipped rules, and properties that hold for any text.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn imported(name: &str, text: &str, owner: RuleOwner) -> Import {
     import(find(name).unwrap(), &[source(text, owner)]).unwrap()
 }
 
-/// The patterns of one rule of Claude Code, or why there are none.
+/// Returns the patterns of one rule of Claude Code, or the reason why it was skipped.
 fn claude(list: &str, rule: &str, owner: RuleOwner) -> Result<Vec<String>, String> {
     let text = serde_json::json!({"permissions": {list: [rule]}}).to_string();
     let mut import = imported("claude", &text, owner);
@@ -46,7 +46,7 @@ fn commands_of_claude() {
         ("allow", "Bash(git * main)", &["Bash:git * ** main"]),
         ("deny", "Bash(* --force)", &["Bash:** --force"]),
         ("deny", "Bash(git push --force:*)", &["Bash:git push --force *"]),
-        // What follows an option is not allowed along with it.
+        // The allow rule does not cover words after an option.
         ("allow", "Bash(ls -la:*)", &["Bash:ls -la"]),
         ("ask", "Bash(./scripts/*.sh)", &["Bash:./scripts/*.sh", "Bash:./scripts/* ** *.sh"]),
     ] {
@@ -55,18 +55,18 @@ fn commands_of_claude() {
     let found = claude("deny", "Bash(git push *--force*)", RuleOwner::User).unwrap();
     assert!(found.contains(&"Bash:git push ** --force*".to_owned()), "{found:?}");
     for (list, rule, why) in [
-        ("deny", "Bash(curl * | sh)", "it is more than the plain words of one command: `|`"),
+        ("deny", "Bash(curl * | sh)", "only plain words of one command are supported: `|`"),
         ("deny", "Bash(git push", "the `)` is missing"),
-        ("deny", "Bash()", "it names no command"),
-        ("allow", "Bash(* --version)", "an option and a `*` in one allow rule find more here than there"),
-        ("allow", "Bash(* x)", "an allow rule has to name a program"),
+        ("deny", "Bash()", "no command given"),
+        ("allow", "Bash(* --version)", "an option and a `*` in one allow rule would allow more than before"),
+        ("allow", "Bash(* x)", "an allow rule must name a program"),
         (
             "allow",
             "Bash(node --check x.js)",
-            "options of an allow rule have to come last: here they may stand anywhere",
+            "options of an allow rule must come last: Sprag matches options anywhere",
         ),
-        ("allow", "Bash(npm run test:*)", "no allow rule covers what is not looked into: npm run test"),
-        ("deny", "Bash(FOO=1 x)", "of its example `FOO=1 x`: it does not match"),
+        ("allow", "Bash(npm run test:*)", "an allow rule cannot cover unread code: npm run test"),
+        ("deny", "Bash(FOO=1 x)", "example `FOO=1 x`: does not match"),
     ] {
         assert_eq!(claude(list, rule, RuleOwner::User).unwrap_err(), why, "{list} {rule}");
     }
@@ -90,9 +90,9 @@ fn paths_of_claude() {
         assert_eq!(claude(list, rule, owner).unwrap(), wanted, "{list} {rule}");
     }
     for (rule, why) in [
-        ("Read(a?b)", "a pattern of paths has no `?`"),
-        ("Read(../x)", "a pattern of paths has neither `!` nor `..`"),
-        ("Read(~root/x)", "the home of another user is not known"),
+        ("Read(a?b)", "path patterns do not support `?`"),
+        ("Read(../x)", "path patterns support neither `!` nor `..`"),
+        ("Read(~root/x)", "the home directory of another user is unknown"),
     ] {
         assert_eq!(claude("deny", rule, RuleOwner::User).unwrap_err(), why, "{rule}");
     }
@@ -141,7 +141,7 @@ fn a_rule_has_a_stable_id_its_source_and_examples() {
     let skipped: Vec<(Option<usize>, &str)> =
         import.skipped.iter().map(|skipped| (skipped.line, skipped.text.as_str())).collect();
     assert_eq!(skipped, [(None, "7"), (Some(4), "defaultMode = \"plan\"")]);
-    // The same rule of a second file is the same rule.
+    // The same rule in a second file is imported once.
     let twice = import_two(text, text);
     assert_eq!(twice.rules.len(), 2);
 }
@@ -155,22 +155,19 @@ fn what_cannot_be_read_is_told_with_its_line() {
     let told =
         |name: &str, text: &str| import(find(name).unwrap(), &[source(text, RuleOwner::User)]).unwrap_err().1;
     assert_eq!(told("claude", "{\n  \"permissions\": [,\n}").line, 2);
-    assert_eq!(told("claude", "[]").what, "it is not an object");
+    assert_eq!(told("claude", "[]").what, "the file is not a JSON object");
     assert_eq!(told("claude", "").line, 1);
     let broken = told("codex", "x = 1\nprefix_rule(\n  pattern = [\"a\"\n");
-    assert_eq!((broken.line, broken.what.as_str()), (3, "the `[` that starts here has no end"));
+    assert_eq!((broken.line, broken.what.as_str()), (3, "this `[` is not closed"));
     assert_eq!(told("codex", "\n'open").line, 2);
-    assert_eq!(told("codex", "a)").what, "`)` closes nothing");
+    assert_eq!(told("codex", "a)").what, "`)` has no opening bracket");
     assert_eq!(told("codex", "(\n]").what, "`]` does not close the `(` of line 1");
 }
 
 #[test]
 fn work_is_bounded_however_long_a_line_is() {
     let read = |name: &str, text: &str| import(find(name).unwrap(), &[source(text, RuleOwner::User)]);
-    assert_eq!(
-        read("codex", &"a;".repeat(100_000)).unwrap_err().1.what,
-        "there are more than 20000 statements"
-    );
+    assert_eq!(read("codex", &"a;".repeat(100_000)).unwrap_err().1.what, "more than 20000 statements");
     assert_eq!(codex(&format!("{}x", " ".repeat(500_000))).skipped.len(), 1);
     let deep = format!("prefix_rule(pattern = {}{})", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(codex(&deep).skipped.len(), 1);
@@ -228,27 +225,27 @@ host_executable(name = "git", paths = ["/usr/bin/git"])
     assert_eq!(import.rules, []);
     let told: Vec<(usize, &str)> =
         import.skipped.iter().map(|skipped| (skipped.line.unwrap(), skipped.why.as_str())).collect();
-    let literal = "only calls of `prefix_rule` with literal arguments are read";
+    let literal = "only `prefix_rule` calls with literal arguments are supported";
     assert_eq!(
         told,
         [
-            (1, "`load` is no rule of ours"),
+            (1, "`load` is not a supported rule"),
             (2, literal),
             (3, literal),
             (6, literal),
             (7, literal),
-            (8, "there is no decision `maybe`"),
-            (9, "`colour` is not what a rule has there"),
-            (10, "its pattern is empty"),
-            (11, "of its example `b`: it does not match"),
-            (12, "the `*` in `*` is meant as such, and a pattern has no way to say so"),
+            (8, "unknown decision `maybe`"),
+            (9, "unknown or invalid argument `colour`"),
+            (10, "the pattern is empty"),
+            (11, "example `b`: does not match"),
+            (12, "`*` contains a literal `*`, which a pattern cannot express"),
             (13, literal),
-            (14, "`host_executable` is no rule of ours"),
+            (14, "`host_executable` is not a supported rule"),
         ]
     );
 }
 
-/// A text with `*` for any text, as Claude Code compares it: the last one may be missing.
+/// Matches a text like Claude Code: `*` is any text, and the last one may be missing.
 fn text_fits(pattern: &str, text: &str) -> bool {
     fn fits(pattern: &[u8], text: &[u8]) -> bool {
         match pattern.split_first() {
@@ -297,7 +294,7 @@ proptest! {
         }
     }
 
-    /// What restricted there restricts here.
+    /// An imported rule restricts everything that its original restricted.
     #[test]
     fn nothing_is_lost_of_a_rule_that_restricts(
         pattern in "[abc]{1,2}( (a|b|-f|\\*|a\\*|\\*b|a\\*b|\\*-f\\*)){0,3}",
@@ -315,7 +312,7 @@ proptest! {
         }
     }
 
-    /// What is allowed here was allowed there. (But for `--`, which is passed over here.)
+    /// An imported rule allows nothing that its original did not allow, except for `--`, which Sprag skips.
     #[test]
     fn nothing_is_added_to_a_rule_that_allows(
         pattern in "[abc]{1,2}( (a|b|\\*|a\\*|\\*b|a\\*b)){0,3}",

@@ -1,4 +1,4 @@
-//! Rules that come with the product, as text: reading TOML is the host's business.
+//! Built-in rules as text; the host parses the TOML.
 
 /// A named set of built-in rules.
 #[derive(Clone, Copy, Debug)]
@@ -19,31 +19,31 @@ pub enum Switch {
 pub const PACKS: &[Pack] = &[
     Pack {
         name: "core",
-        about: "what cannot be undone: roots, lost work, code from the network, devices",
+        about: "actions that cannot be undone: deleted roots, lost work, code from the network, devices",
         default: Switch::On,
         toml: include_str!("core.toml"),
     },
     Pack {
         name: "self",
-        about: "the files and switches of the guard itself",
+        about: "files and switches of Sprag itself",
         default: Switch::On,
         toml: include_str!("self.toml"),
     },
     Pack {
         name: "secrets",
-        about: "keys and tokens: asked for reading, denied when they leave the machine",
+        about: "keys and tokens: reading needs approval, sending them away is denied",
         default: Switch::On,
         toml: include_str!("secrets.toml"),
     },
     Pack {
         name: "readonly",
-        about: "commands that only look",
+        about: "commands that only read",
         default: Switch::On,
         toml: include_str!("readonly.toml"),
     },
     Pack {
         name: "cloud",
-        about: "deleting what runs and lies in clouds",
+        about: "deleting cloud resources, stopping services",
         default: Switch::Off,
         toml: include_str!("cloud.toml"),
     },
@@ -61,7 +61,7 @@ pub const PACKS: &[Pack] = &[
     },
     Pack {
         name: "containers",
-        about: "removing containers, images, volumes and what runs in clusters",
+        about: "removing containers, images, volumes and cluster resources",
         default: Switch::Off,
         toml: include_str!("containers.toml"),
     },

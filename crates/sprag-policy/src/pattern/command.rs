@@ -1,5 +1,5 @@
-//! A command against the words of a pattern. Two ways of asking share one walk: a rule that
-//! forbids looks for the pattern in whatever spelling, a rule that allows must find nothing else.
+//! Matches a command with the words of a pattern. One algorithm serves two questions. A rule that forbids
+//! must find the command in any spelling. A rule that allows must find this command and nothing else.
 
 use sprag_shell::{Carrier, Command, Word};
 
@@ -7,26 +7,26 @@ use crate::pattern::location::KnownPaths;
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, letters};
 use crate::pattern::{CommandPattern, OperandClass, OperandTrait, PatternSense, PatternSlot, TrailingWords};
 
-/// Why it is asked.
+/// The question that a match answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MatchPurpose {
-    /// Could this be the command? Options before a word, and their values, are passed over.
+    /// Could this be the command? The match skips options before a word, and their values.
     Find,
-    /// Is this the command and nothing more? What is not named is not passed over.
+    /// Is this the command and nothing more? The match skips nothing that the pattern does not name.
     Cover,
-    /// Is this what exempts a command? Only what is written out counts.
+    /// Does this exempt a command? Only literal words count.
     Exempt,
 }
 
-/// A command, taken apart once for all patterns.
+/// A command, split once for all patterns.
 #[derive(Debug)]
 pub(crate) struct CommandLine<'a> {
     pub command: &'a Command,
     pub(super) items: Vec<CommandItem<'a>>,
     program: ProgramPattern<'a>,
-    /// Options are letters after one dash, which may be written together.
+    /// Whether options are letters after one dash, which can be joined.
     pub(super) clusters: bool,
-    /// It gets code from elsewhere at run time.
+    /// Whether the command gets code from elsewhere at run time.
     pub(super) fed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct CommandItem<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
     Operand,
-    /// Known to start with a dash.
+    /// A word that is known to start with a dash.
     Flag,
     /// `--`
     End,
@@ -47,12 +47,12 @@ pub(crate) enum ArgumentKind {
 
 #[derive(Debug)]
 pub(crate) enum ProgramPattern<'a> {
-    /// Its base name, and the word as it is written.
+    /// The base name of the program, and the word as written.
     Named {
         base: &'a str,
         written: Option<&'a str>,
-        /// The base name in small letters, if it has others: some file systems do not tell `GIT`
-        /// from `git`.
+        /// The base name in lower case, if that differs: some file systems treat `GIT` and `git` as the same
+        /// name.
         folded: Option<String>,
     },
     Unnamed,
@@ -90,7 +90,7 @@ const WORDY: &[&str] = &[
     "xcodebuild",
 ];
 
-/// Where programs of the system live. A program of the same name elsewhere is another program.
+/// Directories of system programs. A program of the same name elsewhere is a different program.
 const STANDARD: &[&str] = &[
     "/bin/",
     "/sbin/",
@@ -109,7 +109,7 @@ impl<'a> CommandLine<'a> {
                 ProgramPattern::Named { base: base(word), written: Some(word), folded: folded(base(word)) }
             }
             Some(Word::Partly(parts)) => match parts.last() {
-                // `$DIR/rm` is rm.
+                // `$DIR/rm` is `rm`.
                 Some(Some(last)) if last.contains('/') => {
                     ProgramPattern::Named { base: base(last), written: None, folded: folded(base(last)) }
                 }
@@ -167,7 +167,8 @@ impl<'a> CommandLine<'a> {
         fit.min(self.slots(tokens, ground, look))
     }
 
-    /// Most patterns of a program are about another subcommand: one look tells.
+    /// Reports whether the command certainly lacks a word of the pattern. This cheap check excludes most
+    /// patterns, which are about another subcommand.
     fn lacks_a_word(&self, tokens: &CommandPattern) -> bool {
         tokens.slots.iter().skip(1).any(|slot| match slot {
             PatternSlot::Word { any, sense: PatternSense::Is } => {
@@ -192,8 +193,8 @@ impl<'a> CommandLine<'a> {
         }
     }
 
-    /// The words of the pattern in order, from its end to its start: `row[j]` is how well what is
-    /// left of the pattern fits what is left of the command from word `j` on.
+    /// Matches the words of the pattern in order, from the last to the first. `row[j]` is the fit of the rest
+    /// of the pattern with the command from word `j` on.
     fn slots(&self, tokens: &CommandPattern, ground: &KnownPaths, look: MatchPurpose) -> GlobFit {
         let mut row: Vec<GlobFit> = self.ends(tokens);
         for (i, slot) in tokens.slots.iter().enumerate().rev() {
@@ -243,7 +244,7 @@ impl<'a> CommandLine<'a> {
             ArgumentKind::Flag => match look {
                 MatchPurpose::Cover if self.named(item.word, tokens) => passed,
                 MatchPurpose::Cover => GlobFit::No,
-                // Its value is passed over with it.
+                // Skip the value of the option as well.
                 MatchPurpose::Find | MatchPurpose::Exempt => match self.items.get(j + 1) {
                     Some(CommandItem { kind: ArgumentKind::Operand, .. }) if i > 0 => passed.max(new[j + 2]),
                     _ => passed,
@@ -257,7 +258,7 @@ impl<'a> CommandLine<'a> {
                     self.word_fit(slot, item.word, ground)
                 };
                 match item.word {
-                    // Not to know whether there is an operand is not to know the operand.
+                    // If the existence of an operand is unknown, the operand itself is unknown.
                     Word::Many
                         if matches!(
                             slot,
@@ -268,7 +269,7 @@ impl<'a> CommandLine<'a> {
                     }
                     // Any number of words: none, this one, or this one and more.
                     Word::Many => GlobFit::Maybe.min(taken.min(fit).max(row[j].min(fit)).max(passed)),
-                    // One unknown word may also be an option.
+                    // An unknown word may also be an option.
                     Word::Partly(parts)
                         if matches!(parts.first(), Some(None)) && look == MatchPurpose::Find =>
                     {
@@ -280,7 +281,7 @@ impl<'a> CommandLine<'a> {
         }
     }
 
-    /// How well nothing more fits what is left from each word on.
+    /// Returns for each word how well the command from there on fits the end of the pattern.
     fn ends(&self, tokens: &CommandPattern) -> Vec<GlobFit> {
         let mut ends = vec![GlobFit::Yes; self.items.len() + 1];
         if tokens.rest == TrailingWords::Anything {
@@ -309,7 +310,7 @@ impl<'a> CommandLine<'a> {
             ProgramPattern::Unnamed => best(&|glob| match glob {
                 WordGlob::Any => GlobFit::Yes,
                 _ => self.command.argv.first().map_or(GlobFit::No, |word| match word {
-                    // `/bin/r?` is in a directory, and known by what it is called there.
+                    // `/bin/r?` stands in a directory, so the pattern compares only its last part.
                     Word::Partly(parts) => {
                         let whole = letters(parts);
                         let from = whole.iter().rposition(|letter| *letter == Letter::Char('/'));
@@ -360,7 +361,7 @@ impl<'a> CommandLine<'a> {
     }
 }
 
-/// Where the walk is: pattern word, command word, the rows of the next and of this pattern word.
+/// The position of the match: pattern word, command word, and the rows of the next and of this pattern word.
 struct MatchPosition<'a> {
     i: usize,
     j: usize,

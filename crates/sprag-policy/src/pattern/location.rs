@@ -1,5 +1,5 @@
-//! Where a command stands: which directory an operand names, and whether losing that directory
-//! would be a disaster. Only texts are compared; links are a matter of facts.
+//! Resolves the directory that an operand names, and decides whether its loss would be a disaster. It
+//! compares only texts and does not resolve symbolic links.
 
 use sprag_base::glob::CaseFolding;
 use sprag_base::path::relative;
@@ -7,20 +7,20 @@ use sprag_shell::{Word, WorkingDir};
 
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob, WordGlobChar};
 
-/// The places that paths are measured against, each absolute.
+/// Absolute paths of the start directory, the worktree and the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownPaths {
-    /// Where the shell was started.
+    /// The directory in which the shell started.
     pub start: String,
     /// The root of the worktree.
     pub repo: String,
     pub home: String,
 }
 
-/// No system has a longer path: what is longer leads nowhere that is known.
+/// Maximum length of a path on any system; a longer path counts as unknown.
 const LONGEST: usize = 4096;
 
-/// Names that no real place has: what is not told stays apart from everything that is.
+/// Names that no real directory has, so that an unknown directory never equals a known one.
 const UNKNOWN_REPO: &str = "/\u{F0000}/\u{F0000}repo";
 const UNKNOWN_HOME: &str = "/\u{F0000}home";
 
@@ -30,13 +30,13 @@ impl Default for KnownPaths {
     }
 }
 
-/// Directories that belong to the system together with what is directly in them.
+/// System directories, which are protected together with their direct entries.
 const SYSTEM: &[&str] = &[
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin", "/sys", "/usr",
     "/System",
 ];
 
-/// Directories whose loss is a disaster, while what is in them may be anybody's.
+/// Directories whose loss is a disaster, but whose entries may belong to anyone.
 const SHARED: &[&str] = &[
     "/",
     "/Applications",
@@ -69,13 +69,13 @@ const SHARED: &[&str] = &[
     "/var",
 ];
 
-/// What is kept directly in these is the state of the system.
+/// Directories whose direct entries are state of the system.
 const STATE: &[&str] = &["/var", "/var/lib", "/nix/var", "/boot/efi"];
 
 const TEMPORARY: &[&str] =
     &["/tmp", "/var/tmp", "/private/tmp", "/private/var/folders", "/var/folders", "/dev/shm"];
 
-/// Parts of a home that cannot be had back.
+/// Parts of a home directory that cannot be restored.
 const PERSONAL: &[&str] = &[
     ".aws",
     ".config",
@@ -101,13 +101,13 @@ impl KnownPaths {
         KnownPaths { repo: start.clone(), home: place(home, UNKNOWN_HOME), start }
     }
 
-    /// The same, in a worktree whose root is known.
+    /// Sets the root of the worktree.
     pub fn in_repo(self, root: &str) -> KnownPaths {
         if root.starts_with('/') { KnownPaths { repo: normal(root), ..self } } else { self }
     }
 
-    /// The absolute path of a word as letters. What is relative to an unknown place starts with
-    /// a hole.
+    /// Returns the absolute path of a word as letters. A path relative to an unknown directory starts with a
+    /// hole.
     pub fn resolve(&self, word: &Word, cwd: &WorkingDir) -> Vec<Letter> {
         if length(word) > LONGEST {
             return vec![Letter::Hole];
@@ -145,9 +145,9 @@ impl KnownPaths {
         }
     }
 
-    /// Whether an operand is a root: `/`, a directory of the system, a home or what cannot be had
-    /// back in it, the worktree or what contains it, its `.git`; or would be one if its unknown
-    /// parts were empty, which is how roots are lost.
+    /// Reports whether an operand is a root: `/`, a system directory, a home or its irreplaceable parts, the
+    /// worktree or a directory above it, its `.git`. An operand that would be a root if its unknown parts
+    /// were empty counts too, because that is how roots get lost.
     pub fn root(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
         if matches!(word, Word::Known(text) if text.is_empty()) {
             return GlobFit::No;
@@ -155,7 +155,7 @@ impl KnownPaths {
         let path = self.resolve(word, cwd);
         let holes = path.contains(&Letter::Hole);
         if path.first() == Some(&Letter::Hole) {
-            // Nothing is known of where it starts: it is a root if the known rest is one.
+            // The start is unknown, so the operand is a root if its known rest is one.
             return match text(&path) {
                 rest if rest.is_empty() || rest == "/" => GlobFit::Maybe,
                 rest if SYSTEM.contains(&rest.as_str()) || SHARED.contains(&rest.as_str()) => GlobFit::Maybe,
@@ -164,7 +164,7 @@ impl KnownPaths {
             };
         }
         let whole = text(&path);
-        // `/tmp/*` is what is in it.
+        // `/tmp/*` means the entries, not the directory.
         if holes && TEMPORARY.contains(&whole.trim_end_matches('/')) && path.last() == Some(&Letter::Hole) {
             return GlobFit::No;
         }
@@ -173,13 +173,13 @@ impl KnownPaths {
         }
         match word {
             _ if !holes || !self.finds_root(&path) => GlobFit::No,
-            // A shell looks for what is there, and these are.
+            // The shell expands a glob to existing files, and these roots exist.
             Word::Known(_) => GlobFit::Yes,
             Word::Partly(_) | Word::Many => GlobFit::Maybe,
         }
     }
 
-    /// The same, with the worktree left out: who owns it is nobody's loss.
+    /// Reports whether an operand is a root outside the worktree, where a change of owner or mode does harm.
     pub fn system(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
         let path = self.resolve(word, cwd);
         let whole = normal(&text(&path));
@@ -189,7 +189,7 @@ impl KnownPaths {
         self.root(word, cwd)
     }
 
-    /// Whether some root has a name like this.
+    /// Reports whether some root matches this path with holes.
     fn finds_root(&self, path: &[Letter]) -> bool {
         let signs = |path: &[Letter]| {
             let sign = |letter: &Letter| match letter {
@@ -198,11 +198,11 @@ impl KnownPaths {
             };
             WordGlob::Signs(path.iter().map(sign).collect())
         };
-        // A directory of which nothing is known may as well be none: `find . -name '.g*'`.
+        // A directory of unknown name may also be empty: `find . -name '.g*'`.
         let mut parts: Vec<&[Letter]> = path.split(|letter| *letter == Letter::Char('/')).collect();
         parts.retain(|part| *part != [Letter::Hole]);
         let joined = parts.join(&Letter::Char('/'));
-        // What is known of the start tells most places apart.
+        // The known start excludes most roots cheaply.
         let start =
             |path: &[Letter]| text(path.split(|letter| *letter == Letter::Hole).next().unwrap_or_default());
         let globs = [(start(path), signs(path)), (start(&joined), signs(&joined))];
@@ -244,8 +244,7 @@ impl KnownPaths {
         name == ".git" || home || SHARED.contains(&path) || STATE.contains(&parent) || (system && !local)
     }
 
-    /// Whether nothing is known of an operand, or nothing but that it is relative to a place of
-    /// which nothing is known.
+    /// Reports whether an operand is completely unknown, or known only as relative to an unknown directory.
     pub fn unknown(&self, word: &Word, cwd: &WorkingDir) -> GlobFit {
         if matches!(word, Word::Many) {
             return GlobFit::Yes;
@@ -263,7 +262,8 @@ fn length(word: &Word) -> usize {
     }
 }
 
-/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+/// Returns the letters of a text; `*`, `?` and `[…]` become holes, because the shell expands them at run
+/// time.
 fn globbed(text: &str) -> Vec<Letter> {
     let mut letters = Vec::with_capacity(text.len());
     let mut rest = text.chars();
@@ -282,7 +282,7 @@ fn globbed(text: &str) -> Vec<Letter> {
     letters
 }
 
-/// The same, in what is known of a word.
+/// Returns the letters of a partly known word in the same way.
 fn globbed_parts(parts: &[Option<String>]) -> Vec<Letter> {
     let mut letters = Vec::new();
     for part in parts {
@@ -298,7 +298,7 @@ fn chars(text: &str) -> impl Iterator<Item = Letter> {
     text.chars().map(Letter::Char)
 }
 
-/// The known letters alone.
+/// Returns only the known letters.
 pub(crate) fn text(path: &[Letter]) -> String {
     path.iter()
         .filter_map(|letter| match letter {
@@ -308,7 +308,7 @@ pub(crate) fn text(path: &[Letter]) -> String {
         .collect()
 }
 
-/// Whether `inner` is `outer` or lies in it.
+/// Reports whether `inner` is `outer` or below it.
 fn contains(outer: &str, inner: &str) -> bool {
     below(inner, outer).is_some()
 }
@@ -321,14 +321,14 @@ fn normal(path: &str) -> String {
     text(&normal_letters(&chars(path).collect::<Vec<_>>()))
 }
 
-/// `.`, `..` and doubled slashes are gone. A path that starts with a hole keeps it.
+/// Removes `.`, `..` and doubled slashes. A path that starts with a hole keeps it.
 fn normal_letters(path: &[Letter]) -> Vec<Letter> {
     let mut parts: Vec<&[Letter]> = Vec::new();
     for part in path.split(|letter| *letter == Letter::Char('/')) {
         match part {
             [] | [Letter::Char('.')] => {}
             [Letter::Char('.'), Letter::Char('.')] => {
-                // Above an unknown place is an unknown place.
+                // The parent of an unknown directory is unknown.
                 if parts.last() != Some(&&[Letter::Hole][..]) || parts.len() > 1 {
                     parts.pop();
                 }

@@ -1,17 +1,17 @@
-//! The language of patterns: what a rule says it is about.
+//! The pattern language of rules.
 //!
 //! ```text
-//! Bash:gh issue close*        words of a command, in order; last `*`: and whatever follows
-//! Bash:git push ** +*         `**` any words between, `*` in a word anything
-//! Bash:{rm,unlink} !-i *      alternatives; not this
-//! Bash:git push --force *     options stand anywhere; clusters, `--force=…`, `--forc` count
+//! Bash:gh issue close*        words of a command, in order; a last `*` allows more words
+//! Bash:git push ** +*         `**` is any words, `*` in a word any text
+//! Bash:{rm,unlink} !-i *      alternatives; `!`: not this
+//! Bash:git push --force *     options match anywhere; clusters, `--force=…`, `--forc` count
 //! Bash:sort ?{-n,-r,--key} *  no options but these
 //! Bash:curl -X=DELETE *       an option with this value: `-X DELETE`, `-XDELETE`, `-X=DELETE`
 //! Bash:git checkout -- *      after `--` there are no options
 //! Bash:rm -r ** <root> *      a word of a class, see [`OperandClass`]
 //! Bash:<fed> *                a command that gets its code from elsewhere at run time
 //! Bash:<again> *              a function that calls itself
-//! Via:timeout *               what a command was unwrapped from, as written
+//! Via:timeout *               a carrier as written, with the command that it runs
 //! Write:src/** Read:~/.ssh/** paths written or read, by tools, redirections and programs
 //! mcp__*__close_issue Task    names of tools
 //! Task(subagent_type=review*) with a member of their input
@@ -39,14 +39,14 @@ pub enum Pattern {
     Tool(ToolPattern),
 }
 
-/// A command, by its words.
+/// A command pattern: the words of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPattern {
-    /// In order, the program first.
+    /// Words in order, the program first.
     pub slots: Vec<PatternSlot>,
-    /// In any order.
+    /// Options, in any order.
     pub flags: Vec<FlagTest>,
-    /// If there is a list, no others.
+    /// If set, the command may have no other options.
     pub only: Option<Vec<Flag>>,
     pub traits: Vec<OperandTrait>,
     pub rest: TrailingWords,
@@ -75,18 +75,18 @@ pub enum PatternSense {
     IsNot,
 }
 
-/// What no text can say about an operand, because it depends on where the command stands.
+/// Classes of operands that depend on the directory in which the command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperandClass {
-    /// A directory whose loss is a disaster: `Ground::root`.
+    /// A directory whose loss is a disaster: `KnownPaths::root`.
     Root,
-    /// An operand nobody can tell: `Ground::unknown`.
+    /// An operand that is unknown before the command runs: `KnownPaths::unknown`.
     Unknown,
-    /// A root that is not the worktree: `Ground::system`.
+    /// A root outside the worktree: `KnownPaths::system`.
     System,
 }
 
-/// What no word can say about a command.
+/// Properties of a command that its words do not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OperandTrait {
     /// A known program gets its code from elsewhere at run time (`curl … | sh`).
@@ -103,16 +103,16 @@ pub struct FlagTest {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flag {
-    /// With its dashes.
+    /// The name with its dashes.
     pub name: WordGlob,
-    /// The name as written, if it has no `*`: for clusters and abbreviations.
+    /// The name as written, if it has no `*`; used for clusters and abbreviations.
     pub text: Option<String>,
     pub value: Option<WordGlob>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrailingWords {
-    /// Nothing may follow.
+    /// No more words may follow.
     Nothing,
     Anything,
 }
@@ -129,7 +129,7 @@ pub enum PatternAccess {
     Write,
 }
 
-/// What a path pattern is relative to.
+/// The directory that a path pattern is relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PathBase {
     /// The whole path, from `/` or, after `**/`, from anywhere.
@@ -144,7 +144,7 @@ pub struct ToolPattern {
     pub members: Vec<(String, Vec<WordGlob>)>,
 }
 
-/// A pattern that means nothing.
+/// Error for an invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPattern {
     pub pattern: String,
@@ -159,12 +159,12 @@ impl fmt::Display for BadPattern {
 
 impl std::error::Error for BadPattern {}
 
-/// Alternatives of one pattern, after `{a,b}{c,d}` is written out.
+/// Maximum number of alternatives of one pattern after `{a,b}{c,d}` is expanded.
 const MOST_ALTERNATIVES: usize = 512;
-/// What a person still reads.
+/// Maximum length of a pattern, in bytes.
 const LONGEST: usize = 4096;
 
-/// Braces and spaces that are meant as such, while a pattern is taken apart.
+/// Stand-ins for escaped braces and spaces while a pattern is split.
 const OPEN: &str = "\u{F0000}";
 const CLOSE: &str = "\u{F0001}";
 const SPACE: &str = "\u{F0002}";
@@ -174,7 +174,7 @@ type PatternResult<T> = Result<T, &'static str>;
 impl Pattern {
     pub fn parse(pattern: &str) -> Result<Pattern, BadPattern> {
         let parsed = if pattern.len() > LONGEST {
-            Err("it is too long")
+            Err("too long")
         } else if let Some(tokens) = pattern.strip_prefix("Bash:") {
             CommandPattern::read(tokens).and_then(CommandPattern::with_a_program).map(Pattern::Shell)
         } else if let Some(tokens) = pattern.strip_prefix("Via:") {
@@ -189,12 +189,12 @@ impl Pattern {
         parsed.map_err(|why| BadPattern { pattern: pattern.chars().take(200).collect(), why })
     }
 
-    /// Words that exempt a command a rule has found: an `unless`.
+    /// Reads an `unless` entry: words that exempt a command.
     pub fn parse_exemption(pattern: &str) -> Result<CommandPattern, BadPattern> {
         let mut parsed =
-            if pattern.len() > LONGEST { Err("it is too long") } else { CommandPattern::read(pattern) };
+            if pattern.len() > LONGEST { Err("too long") } else { CommandPattern::read(pattern) };
         if let Ok(tokens) = &mut parsed {
-            // Its words may stand anywhere behind the program.
+            // The words may stand anywhere after the program.
             let words = std::mem::take(&mut tokens.slots);
             tokens.slots.push(PatternSlot::Word { any: vec![WordGlob::Any], sense: PatternSense::Is });
             for word in words {
@@ -206,7 +206,7 @@ impl Pattern {
     }
 }
 
-/// Whether a word with a dash in front is an option, which it is not behind `--`.
+/// Whether a word with a leading dash is an option. After `--` it is not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OptionWords {
     Open,
@@ -226,7 +226,7 @@ impl CommandPattern {
         let text = text.replace("\\ ", SPACE);
         let mut words = text.split_whitespace().peekable();
         if words.peek().is_none() {
-            return Err("it names no command");
+            return Err("no command given");
         }
         while let Some(token) = words.next() {
             let last = words.peek().is_none();
@@ -248,7 +248,7 @@ impl CommandPattern {
 
     fn token(&mut self, token: &str, options: OptionWords) -> PatternResult<()> {
         let (sense, text) = match token.strip_prefix('!') {
-            // `!` alone is a word of `find` and `test`.
+            // A lone `!` is a word of `find` and `test`.
             Some(text) if !text.is_empty() => (PatternSense::IsNot, text),
             _ => (PatternSense::Is, token),
         };
@@ -259,14 +259,14 @@ impl CommandPattern {
                 ("unknown", _) => self.slots.push(PatternSlot::Class { class: OperandClass::Unknown, sense }),
                 ("fed", PatternSense::Is) => self.traits.push(OperandTrait::Fed),
                 ("again", PatternSense::Is) => self.traits.push(OperandTrait::Again),
-                _ => return Err("there is no such class; there are <root>, <unknown>, <fed> and <again>"),
+                _ => return Err("unknown class; use <root>, <system>, <unknown>, <fed> or <again>"),
             }
             return Ok(());
         }
         if let Some(text) = text.strip_prefix('?').filter(|text| text.starts_with(['-', '{'])) {
             let any = alternatives(text)?;
             if !any.iter().all(|text| text.starts_with('-')) {
-                return Err("`?` names options");
+                return Err("`?` must be followed by options");
             }
             self.only.get_or_insert_default().extend(any.iter().map(|text| Flag::read(text)));
             return Ok(());
@@ -284,7 +284,7 @@ impl CommandPattern {
         } else if flags == any.len() {
             self.flags.push(FlagTest { any: any.iter().map(|text| Flag::read(text)).collect(), sense });
         } else {
-            return Err("alternatives are either all options or all words");
+            return Err("alternatives must be all options or all words");
         }
         Ok(())
     }
@@ -294,12 +294,12 @@ impl CommandPattern {
             None if !self.flags.is_empty() || self.only.is_some() => {
                 Err("an option needs a command before it")
             }
-            Some(PatternSlot::Class { .. } | PatternSlot::End) => Err("it starts with no program"),
+            Some(PatternSlot::Class { .. } | PatternSlot::End) => Err("the first word must be a program"),
             Some(PatternSlot::Word { .. } | PatternSlot::Gap) | None => Ok(self),
         }
     }
 
-    /// The programs it can be about, if it names them.
+    /// Returns the programs that the pattern names, if it names them literally.
     pub fn programs(&self) -> Option<impl Iterator<Item = &str>> {
         let Some(PatternSlot::Word { any, sense: PatternSense::Is }) = self.slots.first() else {
             return None;
@@ -327,7 +327,7 @@ impl Flag {
 impl PathPattern {
     fn read(access: PatternAccess, text: &str) -> PatternResult<PathPattern> {
         if text.trim().is_empty() {
-            return Err("it names no path");
+            return Err("no path given");
         }
         let mut any = Vec::new();
         for path in alternatives(text.trim())? {
@@ -340,7 +340,8 @@ impl PathPattern {
                 },
             };
             any.push((anchor, WordGlob::path(path)));
-            // A directory is part of what is in it: who replaces `a` replaces `a/**`.
+            // A pattern for the content also covers its directory: a command that replaces `a` replaces
+            // `a/**`.
             if let Some(directory) = path.strip_suffix("/**")
                 && !directory.is_empty()
             {
@@ -362,7 +363,7 @@ impl ToolPattern {
             },
         };
         if name.is_empty() || name.contains(|c: char| c.is_whitespace() || ":)".contains(c)) {
-            return Err("it is neither `Bash:…`, `Via:…`, `Write:…`, `Read:…` nor the name of a tool");
+            return Err("expected `Bash:…`, `Via:…`, `Write:…`, `Read:…` or a tool name");
         }
         let globs = |text: &str| -> PatternResult<Vec<WordGlob>> {
             Ok(alternatives(text)?.iter().map(|text| WordGlob::token(text)).collect())
@@ -370,10 +371,10 @@ impl ToolPattern {
         let mut read = Vec::new();
         for member in split_outside_braces(members.unwrap_or_default()) {
             let Some((key, value)) = member.split_once('=') else {
-                return Err("a member is written `key=value`");
+                return Err("write a member as `key=value`");
             };
             if key.trim().is_empty() {
-                return Err("a member is written `key=value`");
+                return Err("write a member as `key=value`");
             }
             read.push((key.trim().to_owned(), globs(value.trim())?));
         }
@@ -401,10 +402,10 @@ fn split_outside_braces(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Writes `{a,b}` out. Braces do not nest: who needs that writes two patterns.
+/// Expands `{a,b}`. Braces do not nest; write two patterns instead.
 fn alternatives(text: &str) -> PatternResult<Vec<String>> {
     if text.find('[').is_some_and(|open| text[open + 1..].contains(']')) {
-        return Err("`[…]` is no class of characters here; write `{a,b}`");
+        return Err("`[…]` is not supported; write `{a,b}`");
     }
     let text = text.replace("\\{", OPEN).replace("\\}", CLOSE);
     let mut all = vec![String::new()];
@@ -414,14 +415,14 @@ fn alternatives(text: &str) -> PatternResult<Vec<String>> {
             return Err("the `}` is missing");
         };
         if inner.contains('{') {
-            return Err("braces do not nest");
+            return Err("nested braces are not supported");
         }
         if before.contains('}') {
             return Err("the `{` is missing");
         }
         let choices: Vec<&str> = inner.split(',').collect();
         if all.len() * choices.len() > MOST_ALTERNATIVES {
-            return Err("it has too many alternatives");
+            return Err("too many alternatives");
         }
         all = all
             .iter()

@@ -1,4 +1,4 @@
-//! Options: where they stand, how they are spelled, and which of them a pattern asks for.
+//! Matches options: their position, their spelling and the options that a pattern asks for.
 
 use sprag_shell::Word;
 
@@ -8,19 +8,19 @@ use crate::pattern::command::{
 use crate::pattern::word_glob::GlobFit;
 use crate::pattern::{CommandPattern, Flag, FlagTest, PatternSense};
 
-/// Which spellings of an option count.
+/// The spellings of an option that count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spelling {
-    /// Whatever could be short for it: `--open-files-in` for `--open-files-in-pager`.
+    /// Anything that could abbreviate it: `--open-files-in` for `--open-files-in-pager`.
     Start,
-    /// Also `--forc`, also deep in a cluster.
+    /// Also abbreviations such as `--forc`, and letters anywhere in a cluster.
     Any,
     Full,
-    /// The same, in clusters of any length.
+    /// The full spelling, also in clusters of any length.
     Written,
 }
 
-/// Options that take no value, in any program that a rule exempts something of.
+/// Options that never take a value, in all programs for which rules have exemptions.
 const LONE: &[&str] = &[
     "--all",
     "--amend",
@@ -61,14 +61,14 @@ const LONE: &[&str] = &[
     "--yes",
 ];
 
-/// The same, as letters.
+/// Letters of options that never take a value.
 const LETTERS: &str = "adfhinpqruvxzADRSWX46";
 
-/// Programs that on some systems look for options only in front of their operands.
+/// Programs that on some systems accept options only before their operands.
 const FIRST: &[&str] = &["rm", "grm", "chmod", "chown", "chgrp", "mv", "shred", "srm", "setfacl"];
 
 impl CommandLine<'_> {
-    /// Whether the pattern asks for this option.
+    /// Reports whether the pattern asks for this option.
     pub(super) fn named(&self, word: &Word, tokens: &CommandPattern) -> bool {
         let asked =
             tokens.flags.iter().filter(|test| test.sense == PatternSense::Is).flat_map(|test| &test.any);
@@ -80,16 +80,16 @@ impl CommandLine<'_> {
     }
 
     pub(super) fn flag_test(&self, test: &FlagTest, look: MatchPurpose) -> GlobFit {
-        // To miss an option that forbids is worse than to see one too many; with one that permits it
-        // is the other way round.
+        // For an option that forbids, a missed match is worse than a false one; for an option that permits,
+        // the opposite holds.
         let spelling = match (look, test.sense) {
             (MatchPurpose::Cover, PatternSense::IsNot) => Spelling::Start,
             (MatchPurpose::Find, _) => Spelling::Any,
             (MatchPurpose::Cover, PatternSense::Is) => Spelling::Full,
-            // What may be a value has been left out already.
+            // `flag` skips words that may be values.
             (MatchPurpose::Exempt, _) => Spelling::Written,
         };
-        // `--dry-run --no-dry-run` is no dry run.
+        // `--dry-run --no-dry-run` is not a dry run.
         let from = match look {
             MatchPurpose::Exempt => {
                 test.any.iter().filter_map(|flag| self.taken_back(flag)).max().unwrap_or(0)
@@ -101,7 +101,7 @@ impl CommandLine<'_> {
     }
 
     fn flag(&self, flag: &Flag, look: MatchPurpose, spelling: Spelling, from: usize) -> GlobFit {
-        // A pattern of several letters is a word or a cluster that is spread over several words.
+        // A pattern of several letters matches one word, or letters spread over several clusters.
         if self.clusters
             && flag.value.is_none()
             && let Some(letters) = flag.text.as_deref().and_then(short)
@@ -121,12 +121,12 @@ impl CommandLine<'_> {
                     _ => self.value(flag, text, j),
                 },
                 (ArgumentKind::Flag, Word::Partly(parts)) => self.partly(flag, parts),
-                // What follows a remote is a branch.
+                // The word after a remote is a branch.
                 (ArgumentKind::Operand, Word::Many) if look == MatchPurpose::Find && self.is_branch(j) => {
                     GlobFit::No
                 }
                 (ArgumentKind::Operand, Word::Many) if j > 0 && self.options_at(j) => GlobFit::Maybe,
-                // A quoted variable is hardly ever an option, but it can be.
+                // A quoted variable is rarely an option, but can be one.
                 (ArgumentKind::Operand, Word::Partly(parts))
                     if j > 0 && matches!(parts.first(), Some(None)) && self.options_at(j) =>
                 {
@@ -142,7 +142,7 @@ impl CommandLine<'_> {
         best
     }
 
-    /// Where the opposite of an option stands last.
+    /// Returns the last position of the opposite of an option (`--no-…`).
     fn taken_back(&self, flag: &Flag) -> Option<usize> {
         let name = flag.text.as_deref()?.strip_prefix("--")?;
         let opposite = |item: &CommandItem<'_>| match item.word {
@@ -155,8 +155,8 @@ impl CommandLine<'_> {
         self.items.iter().rposition(opposite)
     }
 
-    /// Whether a word is an option beyond doubt, and not the value of the one before it, in a cluster
-    /// or by itself, or an operand that only looks like one.
+    /// Reports whether a word is certainly an option. It must not be the value of the option before it,
+    /// inside or outside a cluster, nor an operand that only looks like an option.
     fn is_option(&self, flag: &Flag, at: usize) -> bool {
         let Word::Known(text) = self.items[at].word else {
             return false;
@@ -177,13 +177,13 @@ impl CommandLine<'_> {
             Some(CommandItem { kind: ArgumentKind::Flag, .. }) => false,
             Some(_) | None => true,
         };
-        // Not every program looks for options behind its operands.
+        // Some programs accept no options after their operands.
         let strict = self.command.assigns.iter().any(|(name, _)| name == "POSIXLY_CORRECT")
             || matches!(self.program(), ProgramPattern::Named { base, .. } if FIRST.contains(base));
         behind && !(strict && before.iter().any(|item| item.kind == ArgumentKind::Operand))
     }
 
-    /// Whether a word stands where `git push REMOTE` has its branch.
+    /// Reports whether a word stands at the position of the branch in `git push REMOTE BRANCH`.
     fn is_branch(&self, at: usize) -> bool {
         let operands = |item: &&CommandItem<'_>| item.kind == ArgumentKind::Operand;
         let mut before = self.items[..at].iter().filter(operands).skip(1);
@@ -196,7 +196,7 @@ impl CommandLine<'_> {
             && known().is_some()
     }
 
-    /// Whether none of these letters can be followed by a value.
+    /// Reports whether none of these letters takes a value.
     fn takes_no_value(&self, letters: &str) -> bool {
         let values = match self.program() {
             ProgramPattern::Named { base: "rsync", .. } => "f",
@@ -205,7 +205,7 @@ impl CommandLine<'_> {
         letters.chars().all(|letter| LETTERS.contains(letter) && !values.contains(letter))
     }
 
-    /// Whether all options are among these or asked for anyway.
+    /// Reports whether the command has only these options and options that the pattern asks for.
     pub(super) fn only(&self, allowed: &[Flag], tokens: &CommandPattern, look: MatchPurpose) -> GlobFit {
         let known = |text: &str| {
             let wanted =
@@ -216,7 +216,7 @@ impl CommandLine<'_> {
                 flag.name.fits(name)
                     && (flag.value.is_none() || self.is(flag, text, Spelling::Full) == GlobFit::Yes)
             });
-            // In a cluster every letter counts, and what follows must look like no further letter.
+            // In a cluster every letter counts, and the rest must not look like another letter.
             whole
                 || (self.clusters
                     && short(text).is_some_and(|cluster| {
@@ -257,7 +257,7 @@ impl CommandLine<'_> {
         fit
     }
 
-    /// Whether a word can be an option where it stands.
+    /// Reports whether a word at this position can be an option.
     fn options_at(&self, at: usize) -> bool {
         !self.items.iter().take(at).any(|item| item.kind == ArgumentKind::End)
     }
@@ -269,7 +269,7 @@ impl CommandLine<'_> {
             .any(|cluster| letters(cluster).contains(letter))
     }
 
-    /// Whether a word of the command is this option, whatever its value.
+    /// Reports how well a word of the command matches this option, ignoring its value.
     fn is(&self, flag: &Flag, text: &str, spelling: Spelling) -> GlobFit {
         let name = text.split_once('=').map_or(text, |(name, _)| name);
         if flag.name.fits(name) {
@@ -282,12 +282,12 @@ impl CommandLine<'_> {
             (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Start => {
                 wanted.starts_with(name).into()
             }
-            // `--forc` is `--force`, but `--force` is not `--force-with-lease`.
+            // `--forc` means `--force`, but `--force` does not mean `--force-with-lease`.
             (Some(wanted), Some(name)) if !name.is_empty() && spelling == Spelling::Any => {
                 wanted.strip_prefix(name).is_some_and(|rest| !rest.starts_with('-')).into()
             }
             (None, None) if self.clusters => match (short(wanted), short(text)) {
-                // What is long may be a value: `-enode_modules`.
+                // A long cluster may be a letter with its value: `-enode_modules`.
                 (Some(_), Some(cluster)) if spelling == Spelling::Full && cluster.len() > 4 => GlobFit::No,
                 (Some(wanted), Some(cluster)) if wanted.chars().count() == 1 => {
                     letters(cluster).contains(wanted).into()
@@ -298,7 +298,7 @@ impl CommandLine<'_> {
         }
     }
 
-    /// An option that was found, with the value that is asked for.
+    /// Reports how well the value of a found option matches the value in the pattern.
     fn value(&self, flag: &Flag, text: &str, at: usize) -> GlobFit {
         let Some(wanted) = &flag.value else {
             return GlobFit::Yes;
@@ -325,7 +325,7 @@ impl CommandLine<'_> {
         let Some(Some(start)) = parts.first() else {
             return GlobFit::No;
         };
-        // `--output=$X` is known up to its value.
+        // `--output=$X` is known except for its value.
         if let Some((name, value)) = start.split_once('=') {
             return match &flag.value {
                 _ if self.is(flag, name, Spelling::Any) == GlobFit::No => GlobFit::No,
@@ -346,17 +346,17 @@ impl CommandLine<'_> {
     }
 }
 
-/// What stands behind a single dash.
+/// Returns the text after a single dash.
 fn short(text: &str) -> Option<&str> {
     text.strip_prefix('-').filter(|rest| !rest.is_empty() && !rest.starts_with('-'))
 }
 
-/// The letters of a cluster, up to what can only be a value. A number is one option.
+/// Returns the letters of a cluster before its value. A number is one option.
 fn letters(cluster: &str) -> &str {
     if cluster.bytes().all(|byte| byte.is_ascii_digit()) {
         return if cluster.len() == 1 { cluster } else { "" };
     }
-    // `-4` and `-6` are letters like others.
+    // `-4` and `-6` count as letters.
     let end = cluster.find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '4' | '6')));
     &cluster[..end.unwrap_or(cluster.len())]
 }

@@ -1,4 +1,4 @@
-//! What rules judge: one call of a tool, with its command line read where it has one.
+//! The subject of a judgement: one tool call with its parsed command line.
 
 use serde_json::Value;
 
@@ -10,13 +10,13 @@ use crate::pattern::location::KnownPaths;
 use crate::pattern::word_glob::{GlobFit, Letter, WordGlob};
 use crate::pattern::{CommandPattern, PathBase, PathPattern, Pattern, PatternAccess, ToolPattern};
 
-/// Whether a pattern is about a call. From least to most.
+/// How well a pattern matches a call, from least to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchLevel {
     No,
-    /// Not in what can be seen, but a file that is not looked into runs.
+    /// No visible match, but the call runs a file that Sprag does not read.
     OpaqueOnly,
-    /// Something unknown may be it.
+    /// An unknown part may match.
     Uncertain,
     Match,
 }
@@ -39,36 +39,36 @@ pub struct Subject<'a> {
     writes: Vec<TouchedPath>,
     pub(crate) script: Option<&'a Script>,
     pub(crate) ground: &'a KnownPaths,
-    /// The commands of the script, and behind them what they were unwrapped from.
+    /// The commands of the script, followed by the commands that wrap them.
     pub(crate) lines: Vec<CommandLine<'a>>,
     pub(crate) doubt: HiddenPart<'a>,
 }
 
-/// A path that is read or written, made absolute.
+/// A path that the call reads or writes, made absolute.
 #[derive(Debug)]
 struct TouchedPath {
     path: Vec<Letter>,
-    /// Index of its command.
+    /// Index of the command that uses the path.
     command: Option<usize>,
 }
 
-/// The doubt that could hide any command at all.
+/// The doubt that could hide the most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HiddenPart<'a> {
     pub most: MatchLevel,
     pub doubt: Option<&'a Doubt>,
 }
 
-/// The name under which a command line alone is judged.
+/// The tool name for a command line without a call.
 const SHELL: &str = "Bash";
 
 impl<'a> Subject<'a> {
-    /// A command line alone.
+    /// Creates the subject of a command line without a tool call.
     pub fn script(script: &'a Script, ground: &'a KnownPaths) -> Subject<'a> {
         Subject::new(SHELL, &Value::Null, ToolEffect::Exec, &[], Some(script), ground)
     }
 
-    /// Any call; `script` is its command line, read, if it is a shell's.
+    /// Creates the subject of a tool call; `script` is its parsed command line, if it has one.
     pub fn call(call: &'a ToolCall, script: Option<&'a Script>, ground: &'a KnownPaths) -> Subject<'a> {
         Subject::new(call.name.as_str(), &call.input, call.effect, &call.paths, script, ground)
     }
@@ -110,7 +110,7 @@ impl<'a> Subject<'a> {
                 line.fed = dynamic(Some(at));
                 line
             }));
-            // Code of which nothing is known leaves only the carrier that was to run it.
+            // If the code is unknown, only the carrier that runs it is visible.
             let is_fed = dynamic(None);
             lines.extend(script.wrappers.iter().map(|command| {
                 let mut line = CommandLine::new(command);
@@ -127,7 +127,7 @@ impl<'a> Subject<'a> {
         Subject { tool, input, reads, writes, script, ground, lines, doubt }
     }
 
-    /// What a pattern finds in this call. A command that one of `unless` fits is passed over.
+    /// Returns how well a pattern matches this call, except for commands that an entry of `unless` exempts.
     pub fn outcome(&self, pattern: &Pattern, unless: &[CommandPattern]) -> MatchLevel {
         let found = self.found(pattern, unless);
         match pattern {
@@ -136,7 +136,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The same, with what doubt may hide left out.
+    /// Returns the same level without the parts that a doubt may hide.
     pub(crate) fn found(&self, pattern: &Pattern, unless: &[CommandPattern]) -> MatchLevel {
         let in_lines = |lines: &[CommandLine<'_>], tokens: &CommandPattern| {
             let mut best = GlobFit::No;
@@ -157,7 +157,7 @@ impl<'a> Subject<'a> {
         fit.into()
     }
 
-    /// One command against one pattern.
+    /// Matches one command with one pattern.
     pub(crate) fn line_fit(
         &self,
         line: &CommandLine<'_>,
@@ -175,17 +175,17 @@ impl<'a> Subject<'a> {
         &self.lines[..self.script.map_or(0, |script| script.commands.len())]
     }
 
-    /// What the commands were unwrapped from.
+    /// Returns the commands that wrap other commands.
     pub(crate) fn wrappers(&self) -> &[CommandLine<'a>] {
         &self.lines[self.script.map_or(0, |script| script.commands.len())..]
     }
 
-    /// Whether a command is none that the rule allows: in whatever spelling.
+    /// Reports whether `unless` excludes a command from an allow rule, in any spelling.
     pub(crate) fn exempt(&self, line: &CommandLine<'_>, unless: &[CommandPattern]) -> bool {
         unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Find) == GlobFit::Yes)
     }
 
-    /// Whether a command is none that the rule is about: only what is written out counts.
+    /// Reports whether `unless` exempts a command from a rule that restricts. Only literal words count.
     fn excused(&self, line: &CommandLine<'_>, unless: &[CommandPattern]) -> bool {
         unless.iter().any(|tokens| line.fit(tokens, self.ground, MatchPurpose::Exempt) == GlobFit::Yes)
     }
@@ -198,8 +198,8 @@ impl<'a> Subject<'a> {
         let mut best = GlobFit::No;
         for touch in touched {
             let mut fit = self.place_fit(pattern, &touch.path);
-            // Much that is read is unknown, and hardly any of it is the file in question: what
-            // counts is whether the known part names it.
+            // Many paths that a command reads are unknown, and hardly any is the file in question. So only
+            // the known part counts.
             if fit == GlobFit::Maybe && pattern.access == PatternAccess::Read {
                 let known: Vec<Letter> =
                     touch.path.iter().copied().filter(|letter| *letter != Letter::Hole).collect();
@@ -222,7 +222,7 @@ impl<'a> Subject<'a> {
         pattern.any.iter().map(fit).max().unwrap_or(GlobFit::No)
     }
 
-    /// Whether every path that is written is harmless.
+    /// Reports whether every path that the call writes is harmless.
     pub(crate) fn writes_only(&self, harmless: impl Fn(&dyn Fn(&PathPattern) -> bool) -> bool) -> bool {
         self.writes.iter().all(|touch| {
             let null = "/dev/null".chars().map(Letter::Char).eq(touch.path.iter().copied());
@@ -244,7 +244,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// How much a doubt hides. Where only the program is unknown, its words still tell.
+/// Returns how much a doubt may hide. If only the program is unknown, the patterns still match its words.
 fn hides(doubt: &Doubt, script: &Script) -> MatchLevel {
     match doubt.kind {
         DoubtKind::Parse | DoubtKind::Limit | DoubtKind::OddChar => MatchLevel::Uncertain,
@@ -259,7 +259,7 @@ fn hides(doubt: &Doubt, script: &Script) -> MatchLevel {
     }
 }
 
-/// A path pattern that is relative to a place.
+/// Matches a path with a pattern that is relative to a directory.
 fn anchored(glob: &WordGlob, path: &[Letter], place: &str) -> GlobFit {
     if path.first() == Some(&Letter::Hole) {
         return GlobFit::Maybe.min(glob.fit(path));

@@ -1,18 +1,17 @@
-//! Texts with `*` against words with holes. Both sides may be open, so an answer has three values:
-//! what a hole stands for is known only at run time.
+//! Matches texts with `*` against words with holes. A hole is known only at run time, so the answer has three
+//! values.
 
 use serde::{Deserialize, Serialize};
 
 use sprag_shell::Word;
 
-/// How well a pattern fits. The order counts: the best of alternatives is `max`, the whole of
-/// parts is `min`.
+/// How well a pattern fits, in order: `max` combines alternatives, `min` combines parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GlobFit {
     No,
-    /// For some content of the holes.
+    /// Fits for some content of the holes.
     Maybe,
-    /// For every content of the holes.
+    /// Fits for every content of the holes.
     Yes,
 }
 
@@ -34,7 +33,7 @@ impl From<bool> for GlobFit {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WordGlob {
-    /// Most of them: no `*` at all.
+    /// Text without `*`; the most common case.
     Exact(String),
     Any,
     Signs(Vec<WordGlobChar>),
@@ -43,13 +42,13 @@ pub enum WordGlob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WordGlobChar {
     Char(char),
-    /// Anything within one directory.
+    /// Any text within one directory.
     Star,
-    /// Anything.
+    /// Any text.
     Stars,
 }
 
-/// One character of a word, or a part of unknown length and content.
+/// One character of a word, or a hole: a part of unknown length and content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letter {
     Char(char),
@@ -57,12 +56,12 @@ pub enum Letter {
 }
 
 impl WordGlob {
-    /// For a token: `*` is anything.
+    /// Parses the glob of a word: `*` matches any text.
     pub fn token(text: &str) -> WordGlob {
         WordGlob::signs(text, |stars| if stars == 0 { None } else { Some(WordGlobChar::Stars) })
     }
 
-    /// For a path: `*` stays within one directory, `**` does not.
+    /// Parses the glob of a path: `*` stays within one directory, `**` does not.
     pub fn path(text: &str) -> WordGlob {
         WordGlob::signs(text, |stars| match stars {
             0 => None,
@@ -122,7 +121,7 @@ impl WordGlob {
             }
             WordGlob::Signs(signs) => signs,
         };
-        // The ends tell most words apart without looking at the middle.
+        // Comparing both ends excludes most words cheaply.
         if differs(signs.iter(), word.iter()) || differs(signs.iter().rev(), word.iter().rev()) {
             GlobFit::No
         } else if run(signs, word.iter().copied(), Holes::Closed) {
@@ -148,7 +147,7 @@ pub(crate) fn letters(parts: &[Option<String>]) -> Vec<Letter> {
     letters
 }
 
-/// Known text against signs whose stars are all alike: only the last star has to be tried again.
+/// Matches known text if all stars are of the same kind. Then only the last star needs backtracking.
 fn is_match(signs: &[WordGlobChar], text: &str) -> bool {
     let (mut at, mut rest) = (0, text.chars());
     let mut again: Option<(usize, std::str::Chars<'_>)> = None;
@@ -175,7 +174,7 @@ fn is_match(signs: &[WordGlobChar], text: &str) -> bool {
     }
 }
 
-/// Whether two ends are plainly different, before the first star or hole.
+/// Reports whether two ends differ before the first star or hole.
 fn differs<'a>(
     mut signs: impl Iterator<Item = &'a WordGlobChar>,
     mut word: impl Iterator<Item = &'a Letter>,
@@ -193,14 +192,15 @@ fn differs<'a>(
     }
 }
 
-/// Whether holes may be filled to make it fit, or have to fit whatever they hold.
+/// Whether the content of holes may be chosen so that the word fits (`Open`), or every content must fit
+/// (`Closed`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holes {
     Open,
     Closed,
 }
 
-/// All places of the pattern at once, letter by letter: no backtracking, so no input is slow.
+/// Tracks all positions of the pattern at once, letter by letter. Without backtracking no input is slow.
 fn run(signs: &[WordGlobChar], word: impl Iterator<Item = Letter>, holes: Holes) -> bool {
     let mut at = vec![false; signs.len() + 1];
     let mut next = vec![false; signs.len() + 1];
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn partly(text: &str) -> Word {
-        // `?` is a hole here.
+        // In this test `?` is a hole.
         let parts = text.split('?').map(|part| Some(part.to_owned()));
         let mut with_holes = Vec::new();
         for (i, part) in parts.enumerate() {

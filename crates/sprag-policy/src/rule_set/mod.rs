@@ -1,4 +1,4 @@
-//! All rules at once: which of them a call meets, and the one answer that follows.
+//! All rules together: the rules that match a call, and the one verdict that follows.
 
 pub(crate) mod shards;
 
@@ -14,21 +14,21 @@ use crate::pattern::{PathPattern, Pattern, PatternAccess};
 use crate::prefilter::RuleFilter;
 use crate::rule::{BadRule, Decision, LoadedRule, OnDoubt, Rule, Strictness};
 
-/// What the rules say about a call.
+/// The answer of the rules for a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleVerdict {
     pub verdict: RuleDecision,
-    /// The decision behind the verdict: a review is held like a deny.
+    /// The decision behind the verdict: a review gives the verdict `Deny` too.
     pub decision: Option<Decision>,
     /// The deciding rule.
     pub rule: Option<String>,
     pub reason: Option<String>,
     pub next: Option<String>,
-    /// No approval of a single call gets past the deciding rule.
+    /// Whether a person cannot approve a single call despite the deciding rule.
     pub is_final: bool,
-    /// The deciding rule has found a known command.
+    /// Whether the deciding rule matched a known command.
     pub matched: bool,
-    /// Something unknown concerns the rules that were asked, also where they say nothing.
+    /// Whether an unknown part concerns the rules, even if no rule fires.
     pub uncertain: bool,
 }
 
@@ -51,7 +51,7 @@ impl RuleDecision {
     }
 }
 
-/// The union of all layers. Order only decides which of two equally strict rules is named.
+/// The union of the rules of all layers. The order only decides which of two equally strict rules is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleSet {
     rules: Vec<LoadedRule>,
@@ -60,17 +60,17 @@ pub struct RuleSet {
     allowing: PatternIndex,
 }
 
-/// Patterns by the program they are about: most rules say nothing about most commands.
+/// An index of patterns by program, because most rules do not concern most commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct PatternIndex {
     by_program: BTreeMap<String, Vec<PatternRef>>,
-    /// Patterns of commands that name no program.
+    /// Command patterns that name no program.
     any_program: Vec<PatternRef>,
     /// Patterns of paths and tools.
     others: Vec<PatternRef>,
 }
 
-/// A pattern by its place in `any` of a rule.
+/// A pattern, by its index in `any` of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PatternRef {
     rule: usize,
@@ -95,7 +95,7 @@ impl PatternIndex {
         }
     }
 
-    /// The patterns of commands that can fit this one, in no order.
+    /// Returns the command patterns that can fit this command, in no order.
     fn about<'s>(&'s self, line: &'s CommandLine<'_>) -> impl Iterator<Item = PatternRef> + 's {
         let named = |name: &str| self.by_program.get(name).into_iter().flatten();
         let (all, base, bare, path) = match line.program() {
@@ -115,7 +115,7 @@ impl PatternIndex {
     }
 }
 
-/// Assignments that change how a program talks and not what it does.
+/// Variables that change only the output of a program.
 const HARMLESS: &[&str] = &["LANG", "TZ", "NO_COLOR", "CI", "TERM"];
 
 impl RuleSet {
@@ -157,12 +157,12 @@ impl RuleSet {
         self.rules.len()
     }
 
-    /// Whether one of them keeps a call back until it was reviewed.
+    /// Reports whether some rule requires a review.
     pub fn wants_reviews(&self) -> bool {
         self.rules.iter().any(|rule| rule.decision == Decision::Review)
     }
 
-    /// What these rules are about.
+    /// Returns the summary of these rules.
     pub fn watch(&self) -> RuleFilter {
         RuleFilter::new(&self.rules, self.strictness)
     }
@@ -211,7 +211,7 @@ impl RuleSet {
         }
     }
 
-    /// What every rule that restricts finds, by its place; allowing ones find nothing.
+    /// Returns the match level of every rule that restricts, by index. Allow rules get `No`.
     fn outcomes(&self, subject: &Subject<'_>) -> Vec<MatchLevel> {
         let mut outcomes = vec![MatchLevel::No; self.rules.len()];
         let commands = subject.commands().len();
@@ -248,7 +248,7 @@ impl RuleSet {
         outcomes
     }
 
-    /// The rule that allows the call, if every part of it is allowed by some rule.
+    /// Returns an allow rule, if allow rules cover every part of the call.
     fn covered(&self, subject: &Subject<'_>) -> Option<&LoadedRule> {
         let other = |entry: &PatternRef| &self.rules[entry.rule].any[entry.pattern];
         let Some(script) = subject.script else {
@@ -280,7 +280,7 @@ impl RuleSet {
         (subject.wrappers().iter().all(carried) && subject.writes_only(writable)).then_some(first).flatten()
     }
 
-    /// The rule that allows one command, or one carrier.
+    /// Returns the rule that allows one command or one carrier.
     fn covering(
         &self,
         line: &CommandLine<'_>,
@@ -319,9 +319,9 @@ impl RuleHit<'_> {
     fn judged(self, subject: &Subject<'_>) -> RuleVerdict {
         let reason = match (self.matched, subject.doubt.doubt) {
             (true, _) => self.rule.reason.clone(),
-            // Any rule may be meant, and this is only the first of them.
-            (false, Some(doubt)) => format!("what would run is not known ({})", doubt.about),
-            (false, None) => format!("what would run is not known; it may be this: {}", self.rule.reason),
+            // Any rule may match, and this one is only the first of them.
+            (false, Some(doubt)) => format!("cannot tell which commands run ({})", doubt.about),
+            (false, None) => format!("cannot tell which commands run; possible match: {}", self.rule.reason),
         };
         RuleVerdict {
             verdict: match self.decision {
@@ -340,7 +340,7 @@ impl RuleHit<'_> {
     }
 }
 
-/// What one rule finds by itself.
+/// Returns the match level of one rule alone.
 pub fn rule_outcome(rule: &LoadedRule, subject: &Subject<'_>) -> MatchLevel {
     match best(&rule.any, rule, subject) {
         MatchLevel::No => MatchLevel::No,
@@ -364,7 +364,7 @@ fn harmless_assigns(command: &Command) -> bool {
     command.assigns.iter().all(|(name, _)| HARMLESS.contains(&name.as_str()) || name.starts_with("LC_"))
 }
 
-/// One pattern against one script.
+/// Matches one pattern with one script.
 pub fn match_script(pattern: &Pattern, script: &Script, ground: &KnownPaths) -> MatchLevel {
     Subject::script(script, ground).outcome(pattern, &[])
 }

@@ -1,5 +1,5 @@
-//! A set of rules in pieces: each holds what has to be asked about one kind of call. A hook loads
-//! those its call concerns, and the answer is the same as that of all rules.
+//! A rule set split into shards: each holds the rules for one kind of call. A hook loads only the shards that
+//! its call concerns and gets the same answer as from all rules.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::prefilter::{READS, TOOLS, WRITES, command_keys};
 use crate::rule::{Decision, LoadedRule, Strictness};
 use crate::rule_set::RuleSet;
 
-/// Some rules, or all of them, as they are kept.
+/// Some or all rules in stored form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     rules: Vec<(u32, LoadedRule)>,
@@ -23,8 +23,8 @@ impl RuleSet {
         Shard { rules: rules.map(|(at, rule)| (place(at), rule)).collect(), strictness: self.strictness() }
     }
 
-    /// The rules that restrict, by what they are about. A rule in a shard has no patterns but those
-    /// that can fit there.
+    /// Splits the rules that restrict by their subject. A rule in a shard keeps only the patterns that can
+    /// match there.
     pub fn shards(&self) -> BTreeMap<String, Shard> {
         let mut shards: BTreeMap<String, Shard> = BTreeMap::new();
         for (at, rule) in self.rules().iter().enumerate() {
@@ -46,7 +46,7 @@ impl RuleSet {
         shards
     }
 
-    /// Puts shards together again, in the order of the set they come from.
+    /// Joins shards to a rule set, in the order of the original set.
     pub fn join(shards: impl IntoIterator<Item = Shard>) -> RuleSet {
         let mut strictness = Strictness::Usual;
         let mut rules: Vec<(u32, LoadedRule)> = Vec::new();
@@ -63,7 +63,7 @@ fn place(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Where a pattern is looked for. One without a key is looked for only where all rules are.
+/// Returns the shards of a pattern. A pattern without a key applies only when all rules are loaded.
 fn keys(pattern: &Pattern) -> Vec<String> {
     match pattern {
         Pattern::Tool(_) => vec![TOOLS.to_owned()],

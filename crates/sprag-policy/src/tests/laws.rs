@@ -1,4 +1,4 @@
-//! What holds for every pattern, command and rule.
+//! Properties that hold for every pattern, command and rule.
 
 use proptest::prelude::*;
 

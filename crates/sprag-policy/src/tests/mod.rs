@@ -1,4 +1,4 @@
-//! Patterns and rules against hand-made scripts: a word `?` is a hole, `?*` any number of words.
+//! Tests of patterns and rules with hand-made scripts: in a word `?` is a hole, `?*` is any number of words.
 
 #[cfg(test)]
 mod laws;
@@ -11,7 +11,7 @@ use sprag_shell::{Carrier, Command, Doubt, DoubtKind, Host, PathUse, Script, Std
 use super::*;
 use crate::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 
-/// `?` is a hole, `?*` any words.
+/// Makes a word: `?` is a hole, `?*` is any number of words.
 pub(super) fn word(text: &str) -> Word {
     match text {
         "?*" => Word::Many,
@@ -43,7 +43,7 @@ fn command(text: &str) -> Command {
     }
 }
 
-/// Commands apart by `;`.
+/// Makes a script of commands, separated by `;`.
 pub(super) fn script(text: &str) -> Script {
     Script { commands: text.split(';').map(command).collect(), ..Script::default() }
 }

@@ -60,7 +60,7 @@ fn rules_of_claude() {
     id = "claude-ask-mcp-github"
     any = ["mcp__github__*"]
     decision = "ask"
-    reason = "asked about by `mcp__github` of `ROOT/home/.claude/settings.json`"
+    reason = "approval required by `mcp__github` of `ROOT/home/.claude/settings.json`"
     match = ["@mcp__github__x {}"]
 
     [[rule]]
@@ -79,9 +79,9 @@ fn rules_of_claude() {
     match = ['@Edit {"file_path":"ROOT/home/.claude/docs/x"}']
     not_match = ['@Edit {"file_path":"/elsewhere/x"}', '@Read {"file_path":"ROOT/home/.claude/docs/x"}']
     --- stderr
-    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: it is more than the plain words of one command: `|`
-    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: no allow rule covers what is not looked into: npm run test
-    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: it is a setting of the client, not a rule
+    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: only plain words of one command are supported: `|`
+    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: an allow rule cannot cover unread code: npm run test
+    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: a setting of the client, not a rule
     "##);
 }
 
@@ -111,7 +111,7 @@ fn rules_of_codex() {
     match = ["rm -rf", "rm -rf x"]
     not_match = ["echo 'rm -rf'"]
     --- stderr
-    ROOT/project/.codex/rules/a.rules:9: not imported: `WORDS = ["rm"]`: only calls of `prefix_rule` with literal arguments are read
+    ROOT/project/.codex/rules/a.rules:9: not imported: `WORDS = ["rm"]`: only `prefix_rule` calls with literal arguments are supported
     "##);
 }
 
@@ -166,9 +166,9 @@ fn an_import_is_written_and_replaced() {
     + claude-allow-edit-docs
     4 rules in `ROOT/home/.config/sprag/policy/imported-claude.toml`
     --- stderr
-    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: it is more than the plain words of one command: `|`
-    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: no allow rule covers what is not looked into: npm run test
-    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: it is a setting of the client, not a rule
+    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: only plain words of one command are supported: `|`
+    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: an allow rule cannot cover unread code: npm run test
+    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: a setting of the client, not a rule
     ROOT/project/.claude/settings.json:1: not imported: `Bash(git show:*)`: a project does not allow for all others; name its file to import it
     "##);
     let file = sandbox.home.join(".config/sprag/policy/imported-claude.toml");
@@ -216,7 +216,7 @@ fn files_that_cannot_be_read_are_named() {
         ("claude", long, "/long.json`: larger than 1048576 bytes"),
         ("claude", link, "/link`: not a regular file"),
         ("claude", PathBuf::from("nowhere.json"), "/nowhere.json`: No such file"),
-        ("codex", open, "/open.rules:3: the `(` that starts here has no end"),
+        ("codex", open, "/open.rules:3: this `(` is not closed"),
     ] {
         let ran = sandbox.run(&["policy", "import", client, file.to_str().unwrap()]);
         assert_eq!(ran.code, 2, "{}", ran.stderr);
