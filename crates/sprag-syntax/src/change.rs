@@ -1,17 +1,17 @@
-//! What is judged and what comes of it: plain data, the same for every caller.
+//! Inputs and results of the classification, as plain data.
 
 use std::collections::BTreeSet;
 
 use crate::proof::{NameSearchScope, Proof};
 use crate::reason::UnprovenReason;
 
-/// All files that change together. What is judged is the whole of it.
+/// All files that change together. The classification covers the whole set.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeSet<'a> {
     pub files: Vec<ChangedFile<'a>>,
 }
 
-/// A file on both sides; `None` is a side on which it does not exist.
+/// A file on both sides; `None` if the file does not exist on a side.
 #[derive(Clone, Debug, Default)]
 pub struct ChangedFile<'a> {
     pub path_before: Option<&'a str>,
@@ -20,26 +20,26 @@ pub struct ChangedFile<'a> {
     pub after: Option<&'a [u8]>,
 }
 
-/// How much may be looked at, counted in nodes of syntax trees: the same change gets the same answer on a slow
-/// machine and on a fast one.
+/// The work limit, counted in nodes of syntax trees. So the result does not depend on the speed of the
+/// machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeBudget {
     pub nodes: usize,
     pub depth: ProofDepth,
 }
 
-/// How hard to try.
+/// The amount of effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofDepth {
-    /// Only whether the trees are equal without comments: for single writes.
+    /// Only compares the trees without comments; used for single writes.
     Shallow,
     Full,
 }
 
 impl NodeBudget {
-    /// After a single write.
+    /// Limit after a single write.
     pub const WRITE: NodeBudget = NodeBudget { nodes: 20_000, depth: ProofDepth::Shallow };
-    /// For a commit or at the end of a turn.
+    /// Limit for a commit or at the end of a turn.
     pub const COMMIT: NodeBudget = NodeBudget { nodes: 2_000_000, depth: ProofDepth::Full };
 }
 
@@ -48,17 +48,17 @@ pub struct ChangeJudgement {
     pub verdict: Classification,
     pub level: Option<ProofLevel>,
     pub api: ApiChange,
-    /// What a proof takes for granted about files that are not in the change.
+    /// Assumptions of the proof about files outside the change.
     pub claims: Claims,
 }
 
 impl ChangeJudgement {
-    /// Without a proof.
+    /// Creates a judgement without a proof.
     pub fn without_proof(verdict: Classification, api: ApiChange) -> ChangeJudgement {
         ChangeJudgement { verdict, level: None, api, claims: Claims::new() }
     }
 
-    /// Returns a proof as one that holds in the whole tree, where nobody else has its names.
+    /// Extends a proof to the whole tree, after a search found its names in no other file.
     pub fn confirmed_in_tree(mut self) -> ChangeJudgement {
         if let Classification::Proved(proof) = &mut self.verdict {
             proof.world = NameSearchScope::Tree;
@@ -66,7 +66,7 @@ impl ChangeJudgement {
         self
     }
 
-    /// Takes a proof back whose names somebody else in the tree may have.
+    /// Withdraws a proof whose names another file of the tree may use.
     pub fn refuted_in_tree(self) -> ChangeJudgement {
         match self.verdict {
             Classification::Proved(_) => ChangeJudgement::without_proof(
@@ -80,9 +80,9 @@ impl ChangeJudgement {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classification {
-    /// Behaviour is kept, and `check` can be asked again.
+    /// The change keeps behaviour; `check` can replay the proof.
     Proved(Proof),
-    /// Something definite differs.
+    /// The two sides differ for certain.
     Changed(Witness),
     Unproven(UnprovenReason),
 }
@@ -91,7 +91,7 @@ pub enum Classification {
 pub enum ProofLevel {
     /// The same tree without comments.
     L1,
-    /// The same after sugar, names of locals and the order of units.
+    /// The same after removing sugar, renaming locals and reordering units.
     L2,
     /// The same after inlining.
     L3,
@@ -107,7 +107,7 @@ impl ProofLevel {
     }
 }
 
-/// The first place where the sides differ for sure.
+/// The first place where the two sides differ for certain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
     pub path: String,
@@ -119,13 +119,13 @@ pub struct Witness {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
-    /// 1-based.
+    /// Line number, starting at 1.
     pub line: u32,
     /// At most 200 characters.
     pub text: String,
 }
 
-/// What others can see of a change: qualified names of public units.
+/// Qualified names of public units that changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiChange {
     pub added: Vec<String>,
@@ -133,6 +133,6 @@ pub struct ApiChange {
     pub renamed: Vec<(String, String)>,
 }
 
-/// Names that a proof takes for the change's own. It holds in a tree only if no file of it spells them that is not in
-/// the change.
+/// Names that a proof assumes to be used only in the change. The proof holds in a tree only if no other file
+/// of the tree contains them.
 pub type Claims = BTreeSet<String>;

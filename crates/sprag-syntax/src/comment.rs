@@ -1,8 +1,9 @@
-//! Comments that are no comments: what a compiler, a bundler or an interpreter reads in them counts like code.
+//! Comments that count as code, because a compiler, a bundler or an interpreter reads them.
 
 use crate::lang::Lang;
 
-/// `before` is the source up to the comment: some are read in the first lines only.
+/// Reports whether a comment is a directive. `before` is the source before the comment, because some
+/// directives count only in the first lines.
 pub(crate) fn is_directive(lang: Lang, text: &str, before: &str) -> bool {
     let body = text.trim_start_matches(['/', '*', '#', '!']).trim_start();
     match lang {
@@ -58,20 +59,20 @@ pub(crate) fn is_directive(lang: Lang, text: &str, before: &str) -> bool {
             };
             text.lines().any(starts) || text.contains("@jsx")
         }
-        // Code for a browser, kept in a comment; and what is an escape to the compiler may end the comment.
+        // JSNI code in a comment; and an escape that the compiler decodes may end the comment.
         Lang::Java => text.starts_with("/*-{") || text.contains("\\u"),
         Lang::Rust => false,
     }
 }
 
-/// What an example of Go is expected to print.
+/// Reports whether a comment is the expected output of a Go example.
 pub(crate) fn is_output(text: &str) -> bool {
     let body = text.trim_start_matches(['/', '*']).trim_start();
     let starts = |mark: &str| body.get(..mark.len()).is_some_and(|start| start.eq_ignore_ascii_case(mark));
     starts("output:") || starts("unordered output:")
 }
 
-/// `//go:embed`, `//export`, `//line`: a mark directly behind the slashes.
+/// Reports whether a mark directly follows the slashes: `//go:embed`, `//export`, `//line`.
 fn is_marked(text: &str) -> bool {
     ["go:", "export ", "line ", "extern ", "sys", "cgo:"].iter().any(|mark| text.starts_with(mark))
         || text.split_once(':').is_some_and(|(tool, rest)| {
@@ -83,7 +84,7 @@ fn is_marked(text: &str) -> bool {
         })
 }
 
-/// Whether an attribute of Rust may make something of documentation: help texts, schemas, bindings.
+/// Reports whether a Rust attribute may use documentation, for example for help texts, schemas or bindings.
 pub(crate) fn reads_docs(attribute: &str) -> bool {
     const BLIND: &str = "
         allow warn deny forbid expect cfg inline cold must_use test ignore should_panic track_caller deprecated
@@ -101,7 +102,7 @@ pub(crate) fn reads_docs(attribute: &str) -> bool {
         .filter(|word| !word.is_empty());
     match words.next() {
         Some("derive") => words.any(|word| {
-            // Paths to derives begin in lower case.
+            // Paths to derives start in lower case.
             word.starts_with(|c: char| c.is_uppercase()) && !is_one_of(BLIND_DERIVES, word)
         }),
         Some(word) => !is_one_of(BLIND, word),
@@ -109,8 +110,8 @@ pub(crate) fn reads_docs(attribute: &str) -> bool {
     }
 }
 
-/// Looks through the comments and attributes that a text begins with: how long they are, and whether one of the
-/// attributes reads documentation.
+/// Reads the comments and attributes at the start of a text. Returns their length, and whether an attribute
+/// reads documentation.
 pub(crate) fn attributes_ahead(text: &str) -> (usize, bool) {
     let mut rest = text;
     let mut reads = false;

@@ -10,7 +10,7 @@ pub(crate) fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Of the exact bytes of a source.
+/// Hashes the exact bytes of a source.
 pub(crate) fn of_source(bytes: &[u8]) -> String {
     format!("sha256:{}", hex(&sha256(bytes)))
 }

@@ -1,5 +1,5 @@
-//! The languages whose trees we know. A language is told by the ending of a path and by nothing else, so that
-//! both sides of a change and every reader agree on it.
+//! The supported languages. Only the extension of a path decides the language, so that both sides of a change
+//! and every reader agree.
 
 use std::sync::OnceLock;
 
@@ -33,7 +33,7 @@ impl Lang {
         grammar(lang).map(|_| lang)
     }
 
-    /// JavaScript and its dialects have one syntax as far as we look.
+    /// Reports whether the language is JavaScript or a dialect of it, which share their syntax here.
     pub fn is_script(self) -> bool {
         matches!(self, Lang::JavaScript | Lang::TypeScript | Lang::Tsx)
     }
@@ -45,15 +45,16 @@ pub(crate) struct Grammar {
     pub kinds: Vec<&'static str>,
     pub named: Vec<bool>,
     pub fields: Vec<&'static str>,
-    /// A kind's first number: grammars have several for one name.
+    /// The first number of each kind: a grammar may have several numbers for one name.
     pub canon: Vec<u16>,
-    /// Kinds of our own: text between tokens, comments that count, and texts at the beginning of a script that do.
+    /// Kinds that Sprag adds: text between tokens, directives in comments, and directive texts at the start
+    /// of a script.
     pub gap: u16,
     pub directive: u16,
     pub prologue: u16,
 }
 
-/// `None` where the language was left out of the build.
+/// Returns the grammar of a language, or `None` if the build leaves it out.
 pub(crate) fn grammar(lang: Lang) -> Option<&'static Grammar> {
     static GRAMMARS: [OnceLock<Option<Grammar>>; 7] = [const { OnceLock::new() }; 7];
     GRAMMARS[lang as usize].get_or_init(|| load(lang)).as_ref()
@@ -78,7 +79,7 @@ fn load(lang: Lang) -> Option<Grammar> {
         #[allow(unreachable_patterns, reason = "reached only where a language is left out of the build")]
         _ => return None,
     };
-    // Kept for the life of the process, as the table of grammars is.
+    // Lives as long as the process, like the table of grammars.
     let language: &'static Language = Box::leak(Box::new(language));
     let count = language.node_kind_count() as u16;
     let fields = language.field_count() as u16;
@@ -88,7 +89,7 @@ fn load(lang: Lang) -> Option<Grammar> {
     let canon = (0..kinds.len())
         .map(|id| {
             let same = |other: &usize| kinds[*other] == kinds[id] && named[*other] == named[id];
-            (0..=id).find(same).expect("a kind is its own like") as u16
+            (0..=id).find(same).expect("a kind equals itself") as u16
         })
         .collect();
     kinds.extend(["gap", "directive", "prologue"]);

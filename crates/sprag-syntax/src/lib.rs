@@ -1,14 +1,15 @@
 //! Syntax trees, their normal forms and proofs of refactoring.
 //!
-//! - [`classify`] tells whether a [`ChangeSet`] keeps behaviour: `Proved` with a [`Proof`], `Changed` with a
-//!   [`Witness`], or `Unproven` with a [`UnprovenReason`]. It never guesses: every proof is replayed by [`check`] first.
-//! - [`check`] replays a proof on the sources. It knows nothing of how the proof was found.
-//! - [`units`] lists the functions and types of a source with a hash of each that formatting and comments do not
-//!   change.
-//! - [`Lang::of_path`] tells the language.
+//! - [`classify`] decides whether a [`ChangeSet`] keeps behaviour: `Proved` with a [`Proof`], `Changed`
+//!   with a [`Witness`], or `Unproven` with an [`UnprovenReason`]. It never guesses: [`check`] replays every
+//!   proof first.
+//! - [`check`] replays a proof on the sources. It does not depend on how the proof was found.
+//! - [`units`] lists the functions and types of a source, each with a hash that ignores formatting and
+//!   comments.
+//! - [`Lang::of_path`] returns the language of a file.
 //!
-//! `prove/` searches and may be wrong; `check/` is what soundness rests on. They share the parser and the building
-//! of trees (`tree/`), and `check/` never looks at `prove/`.
+//! `prove/` searches and may be wrong; soundness depends only on `check/`. Both share the parser and the
+//! trees (`tree/`), and `check/` never uses `prove/`.
 
 mod change;
 mod check;

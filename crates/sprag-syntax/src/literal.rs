@@ -1,9 +1,9 @@
-//! Literals that say the same in other words: quotes, the case of digits and prefixes. Only what cannot change a
-//! value is touched; escapes other than those of quotes are left as they are.
+//! Canonical forms of literals: quotes, letter case of digits and prefixes. Only spellings that cannot change
+//! a value are unified. Escapes other than those of quotes stay unchanged.
 
 use crate::lang::Lang;
 
-/// The form of a literal that all its spellings share, or `None` to keep it as it is.
+/// Returns the common form of all spellings of a literal, or `None` to keep it unchanged.
 pub(crate) fn canonical(lang: Lang, kind: &str, text: &str) -> Option<String> {
     match (lang, kind) {
         (Lang::Python, "string") => python_string(text),
@@ -16,12 +16,12 @@ pub(crate) fn canonical(lang: Lang, kind: &str, text: &str) -> Option<String> {
     }
 }
 
-/// The beginning of an f-string: its prefix without the quotes.
+/// Returns the start of an f-string: its prefix without the quotes.
 pub(crate) fn python_start(text: &str) -> String {
     prefix_of(text).0
 }
 
-/// The inside of a string that may be written with other quotes.
+/// Returns the inside of a string without escapes of quotes, because the quotes may differ.
 pub(crate) fn unquoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -44,7 +44,7 @@ pub(crate) fn unquoted(text: &str) -> String {
 
 fn prefix_of(text: &str) -> (String, &str) {
     let end = text.find(['"', '\'']).unwrap_or(0);
-    // Sorted, so that `Rb` and `bR` are one prefix.
+    // Sorted, so that `Rb` and `bR` are the same prefix.
     let mut prefix: Vec<char> = text[..end].to_ascii_lowercase().chars().filter(|c| *c != 'u').collect();
     prefix.sort_unstable();
     (prefix.into_iter().collect(), &text[end..])

@@ -1,9 +1,9 @@
-//! A proof: what was done to the left side and to the right side so that both are the same. It holds no opinion of
-//! the prover: `check` replays it on the sources and believes nothing else.
+//! A proof: the steps that make the left and the right side equal. `check` replays it on the sources and
+//! relies on nothing else.
 
 use serde::{Deserialize, Serialize};
 
-/// The rules a proof was made under; a checker of other rules refuses it.
+/// The rules under which a proof was made; a checker with other rules refuses it.
 pub const RULES: &str = "sprag-1";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,17 +18,17 @@ pub struct Proof {
     pub steps: Vec<ProofStep>,
 }
 
-/// How far was looked for others who use a name.
+/// The files that were searched for other uses of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NameSearchScope {
-    /// The files of the change: there was nothing else.
+    /// Only the files of the change.
     Change,
-    /// All files of the tree that the change led to.
+    /// All files of the tree after the change.
     Tree,
 }
 
-/// The sources a proof is about, by the hash of their bytes.
+/// The sources of a proof, by the hash of their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofSources {
     pub path_before: Option<String>,
@@ -44,14 +44,15 @@ pub enum ProofSide {
     After,
 }
 
-/// One step of a replay. Positions are bytes of the named side's source.
+/// One step of a replay. Positions are byte offsets in the source of the named side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum ProofStep {
-    /// A name that is seen beyond one function: all of its uses on the left become the name on the right.
+    /// Renames a name that is visible outside one function: all its uses on the left become the name on the
+    /// right.
     Rename { from: String, to: String },
-    /// A declaration of one side whose uses become what it stands for.
+    /// Replaces the uses of a declaration of one side by its value.
     Inline { side: ProofSide, file: usize, at: usize, name: String },
-    /// A file that goes by another path.
+    /// Moves a file to another path.
     Move { file: usize },
 }

@@ -1,6 +1,6 @@
 //! Reasons why a change is not proved.
 
-/// Why nothing was proved.
+/// The reason why a change is not proved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnprovenReason {
     ParseError,

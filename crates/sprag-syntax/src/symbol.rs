@@ -1,9 +1,9 @@
-//! Texts as numbers, so that comparing two leaves is comparing two integers. One table serves all trees of a change.
+//! Texts as numbers, so that two leaves compare as integers. One table serves all trees of a change.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The text of a leaf; `Sym::NONE` is no text at all.
+/// The text of a leaf; `Sym::NONE` means no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Sym(pub u32);
 
@@ -41,7 +41,7 @@ impl Symbols {
     }
 }
 
-/// A multiplying hash: collisions cost time, and the texts are bounded by the node budget.
+/// A multiplicative hash. Collisions only cost time, and the node budget bounds the texts.
 #[derive(Default)]
 pub(crate) struct Quick(u64);
 

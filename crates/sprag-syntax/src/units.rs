@@ -1,5 +1,5 @@
-//! The functions and types of a source, each with a hash that formatting and comments do not change. Records name
-//! units, so that they are found again where lines are not.
+//! The functions and types of a source, each with a hash that ignores formatting and comments. Records name
+//! units, so that they can be found after lines moved.
 
 use std::ops::RangeInclusive;
 
@@ -8,15 +8,15 @@ use crate::lang::Lang;
 use crate::symbol::Symbols;
 use crate::tree::{self, NodeId, SyntaxTree};
 
-/// More is not listed: a source of that size is not written by hand.
+/// Maximum size of a source; larger ones are not written by hand.
 const MAX_NODES: usize = 2_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub kind: UnitKind,
-    /// With the names of what it stands in: `Store.open`.
+    /// The name with its enclosing names: `Store.open`.
     pub name: String,
-    /// 1-based.
+    /// Line numbers, starting at 1.
     pub lines: RangeInclusive<u32>,
     /// `unit1:` and a hash of the tree without comments and sugar.
     pub hash: String,
@@ -28,7 +28,7 @@ pub enum UnitKind {
     Type,
 }
 
-/// In source order; a source with a syntax error has none.
+/// Returns the units in source order. A source with a syntax error has none.
 pub fn units(lang: Lang, text: &[u8]) -> Vec<Unit> {
     let mut symbols = Symbols::new();
     let mut left = MAX_NODES;
@@ -49,7 +49,7 @@ pub fn units(lang: Lang, text: &[u8]) -> Vec<Unit> {
         .collect()
 }
 
-/// Where lines begin.
+/// The start positions of lines.
 pub(crate) struct LineStarts(Vec<u32>);
 
 impl LineStarts {
@@ -58,7 +58,7 @@ impl LineStarts {
         LineStarts(std::iter::once(0).chain(ends).collect())
     }
 
-    /// The 1-based line of a byte.
+    /// Returns the line number of a byte, starting at 1.
     pub(crate) fn at(&self, byte: u32) -> u32 {
         self.0.partition_point(|start| *start <= byte) as u32
     }
@@ -70,7 +70,7 @@ pub(crate) struct UnitEntry {
     pub name: String,
 }
 
-/// The units of a tree with their qualified names.
+/// Returns the units of a tree with their qualified names.
 pub(crate) fn outline(tree: &SyntaxTree, symbols: &Symbols) -> Vec<UnitEntry> {
     let mut found = Vec::new();
     let mut stack: Vec<(NodeId, String)> = vec![(tree.root, String::new())];
@@ -136,7 +136,7 @@ pub(crate) fn unit_kind(tree: &SyntaxTree, id: NodeId) -> Option<UnitKind> {
     }
 }
 
-/// A Go method is named with its receiver's type.
+/// Returns the name of a unit; a Go method includes the type of its receiver.
 fn name_of(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> Option<String> {
     let name = tree.child(id, "name").filter(|name| tree.is_leaf(*name))?;
     let name = symbols.text(tree.sym(name)).to_owned();
@@ -158,7 +158,7 @@ fn spelled_name(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> String {
         .unwrap_or_default()
 }
 
-/// A tree as bytes, one reading only.
+/// Serializes a tree to bytes without ambiguity.
 fn spelled(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> Vec<u8> {
     let mut out = Vec::new();
     for node in tree.walk(id) {

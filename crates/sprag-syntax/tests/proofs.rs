@@ -1,4 +1,4 @@
-//! Proofs that somebody has tampered with, changes over several files, budgets, and units.
+//! Tests of forged proofs, changes over several files, budgets and units.
 
 use sprag_syntax::reason::UnprovenReason;
 use sprag_syntax::{
@@ -56,14 +56,14 @@ fn a_proof_without_its_steps_or_with_forged_ones_is_refused() {
     assert!(forged(
         &|proof| proof.steps = vec![ProofStep::Rename { from: "f".to_owned(), to: "g".to_owned() }]
     ));
-    // The checker itself refuses a rename that reaches a stranger, whoever asks for it.
+    // The checker itself refuses a rename with a foreign use, even if the proof asks for it.
     let (before, after) = ("def _run(j):\n    return j._run()\n", "def _go(j):\n    return j._go()\n");
     let mut claim = honest.clone();
     claim.steps = vec![ProofStep::Rename { from: "_run".to_owned(), to: "_go".to_owned() }];
     claim.files = proof(&one("a.py", before, before)).files;
     claim.files[0].after = proof(&one("a.py", after, after)).files[0].after.clone();
-    let refused = check(&one("a.py", before, after), &claim).expect_err("a use is a stranger's");
-    assert_eq!(refused.why, "rename of `_run`: a use of it may be somebody else's");
+    let refused = check(&one("a.py", before, after), &claim).expect_err("one use is foreign");
+    assert_eq!(refused.why, "rename of `_run`: a use of it may refer to another declaration");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
     };
     let names = ["load", "take"];
     assert_eq!(claims("a.py", "def load():\n    return 1\n\nx = load()\n", "load", "take"), names);
-    // Python hides nothing.
+    // Python has no private names.
     assert_eq!(claims("a.py", BEFORE, "_load", "_take"), ["_load", "_take"]);
     assert_eq!(claims("a.rs", "pub fn load() {}\nfn g() { load() }\n", "load", "take"), names);
     assert_eq!(claims("a.rs", "fn load() {}\nfn g() { load() }\n", "load", "take"), [""; 0]);
@@ -94,13 +94,13 @@ fn what_others_could_use_is_claimed_and_what_nobody_else_can_see_is_not() {
     let class = "class A {\n  private static int load() { return 1; }\n  int g() { return load(); }\n}\n";
     assert_eq!(claims("A.java", class, "load", "take"), [""; 0]);
     assert_eq!(claims("A.java", &class.replace("private ", ""), "load", "take"), names);
-    // A module below may take its names from here, and had this one from elsewhere.
+    // A module below may import its names from here, and may have had this name from elsewhere.
     let globs = "mod child;\nuse other::*;\nfn f() { g(\"x\"); }\n";
     let after = globs.replace("fn f", "const NAME: &str = \"x\";\nfn f").replace("g(\"x\")", "g(NAME)");
     let judged = classify(&one("a.rs", globs, &after), NodeBudget::COMMIT);
     assert!(matches!(judged.verdict, Classification::Proved(_)), "{:?}", judged.verdict);
     assert_eq!(judged.claims.into_iter().collect::<Vec<_>>(), ["NAME"]);
-    // What is only formatted, or is a local, is nobody's business.
+    // Formatting and locals affect no other file.
     assert_eq!(claims("a.py", "def f():\n    load = 1\n    return load\n", "load", "take"), [""; 0]);
 }
 
@@ -138,7 +138,7 @@ fn a_name_is_followed_through_an_import_of_the_change() {
     let judged = classify(&both(user), NodeBudget::COMMIT);
     assert!(matches!(judged.verdict, Classification::Proved(_)), "{:?}", judged.verdict);
     assert_eq!(judged.api.renamed, [("load".to_owned(), "fetch1".to_owned())]);
-    // Another module has a function of that name, too.
+    // Another module has a function of that name too.
     assert_eq!(
         classify(&both(other), NodeBudget::COMMIT).verdict,
         Classification::Unproven(UnprovenReason::RenameEscapes)
@@ -239,7 +239,7 @@ fn a_budget_is_counted_in_nodes() {
         Classification::Unproven(UnprovenReason::TooLarge)
     );
     assert!(matches!(classify(&change, NodeBudget::COMMIT).verdict, Classification::Proved(_)));
-    // A single write is looked at without looking for steps.
+    // For a single write the prover does not search for steps.
     let renamed = one("a.py", BEFORE, AFTER);
     assert_eq!(
         classify(&renamed, NodeBudget::WRITE).verdict,

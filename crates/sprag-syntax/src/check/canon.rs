@@ -1,6 +1,6 @@
-//! The canonical form of a side: its trees as bytes, with locals numbered, declarations in an order of their own and
-//! renamed names under their new name. Two sides with the same bytes behave the same, as far as the obligations hold
-//! that are checked beside it.
+//! The canonical form of a side: its trees as bytes, with numbered locals, sorted declarations and new names
+//! in place of renamed ones. Two sides with the same bytes behave the same, if the separately checked
+//! obligations hold.
 
 use super::order::{arrange, is_listed, is_overseen};
 use super::scope::{IdentifierUse, Scopes};
@@ -16,16 +16,16 @@ pub(crate) struct Canon {
     pub regions: Vec<Region>,
 }
 
-/// An outermost function, or another place with names of its own.
+/// An outermost function, or another region with its own names.
 pub(crate) struct Region {
     pub digest: [u8; 32],
-    /// Its locals, by number.
+    /// The locals by number.
     pub names: Vec<Sym>,
-    /// Names that are looked up and found outside.
+    /// Names that the region uses but does not declare.
     pub free: QuickSet<Sym>,
 }
 
-/// Puts a tree into canonical form; `renames` maps free names.
+/// Converts a tree to canonical form; `renames` maps free names.
 pub(crate) fn canon(
     tree: &SyntaxTree,
     symbols: &Symbols,
@@ -63,19 +63,19 @@ struct Emit<'a> {
     renames: &'a QuickMap<Sym, Sym>,
     regions: Vec<Region>,
     open: Option<OpenItem>,
-    /// Imports that name nothing, commas that say nothing.
+    /// Unused imports and meaningless commas.
     unused: QuickSet<NodeId>,
-    /// Blocks that are nothing but their value.
+    /// Blocks that consist of only their value.
     blocks: QuickMap<NodeId, NodeId>,
-    /// How many classes of Java are around.
+    /// The number of enclosing Java classes.
     classes: u32,
-    /// How many things around may see the order of what is declared.
+    /// The number of enclosing declarations that may observe the order of their members.
     overseen: u32,
     place: ItemPlacement,
 }
 
-/// Whether what a file holds is where it was. `Other`: a lone method of Java that went from one owner to another; who may
-/// call it, and through what, is a matter of the owner.
+/// Whether the items of a file kept their place. `Other`: a lone Java method moved to another class, which
+/// decides who may call it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ItemPlacement {
     Same,
@@ -130,7 +130,7 @@ impl Emit<'_> {
             if self.unused.contains(&kid) || self.is_unsaid(id, kid) {
                 continue;
             }
-            // A lone statement stands in the place of its block.
+            // A lone statement replaces its block.
             let value = self.blocks.get(&kid).copied();
             let shown = value.or_else(|| lone_statement(self.tree, kind, kid)).unwrap_or(kid);
             let is_overseen = is_overseen(self.tree, self.symbols, shown, &leads);
@@ -148,7 +148,7 @@ impl Emit<'_> {
         out.push(b')');
     }
 
-    /// `this.run()` is `run()` in a class that is in no other one.
+    /// Reports whether `this` is redundant: `this.run()` equals `run()` in an outermost Java class.
     fn is_unsaid(&self, parent: NodeId, kid: NodeId) -> bool {
         let tree = self.tree;
         if tree.lang != Lang::Java {
@@ -227,12 +227,12 @@ fn spell(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Kinds of leaves that are names, and not texts or punctuation.
+/// Reports whether a kind of leaf is a name, not text or punctuation.
 pub(crate) fn is_name(kind: &str) -> bool {
     kind.ends_with("identifier") || kind.ends_with("identifier_pattern")
 }
 
-/// Java imports of single types that nothing in the file names: they say nothing.
+/// Returns the Java imports of single types that the file never uses.
 fn unused_imports(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     let mut counts: QuickMap<Sym, u32> = QuickMap::default();
     let mut imports = Vec::new();
@@ -255,8 +255,8 @@ fn unused_imports(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     imports.into_iter().filter(|(_, name)| !is_used(name)).map(|(id, _)| id).collect()
 }
 
-/// Names of a TypeScript import that nothing in the file names, beside others that stay: the module is the same, and the
-/// compiler leaves them out. Not in TSX, where elements may use what they do not name.
+/// Returns the names of a TypeScript import that the file never uses, if others of the same import stay. The
+/// compiler drops them. TSX is excluded, because its elements may use imports without naming them.
 fn unused_specifiers(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     let mut unused = QuickSet::default();
     let mut counts: QuickMap<Sym, u32> = QuickMap::default();
@@ -268,7 +268,7 @@ fn unused_specifiers(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
             _ => {}
         }
     }
-    // A text that is run may name anything.
+    // Evaluated text may name anything.
     if symbols.find("eval").is_some_and(|eval| counts.contains_key(&eval)) {
         return unused;
     }

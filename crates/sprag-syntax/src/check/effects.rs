@@ -1,21 +1,22 @@
-//! The effects obligation: an expression may be evaluated elsewhere only if nobody can tell. It moves past no effect,
-//! none is made conditional, repeated or dropped, and it crosses no loop, function or branch.
+//! The effects obligation: an expression may be evaluated elsewhere only if the difference cannot be
+//! observed. It must not pass an effect or make one conditional, repeated or lost. It must not cross a loop,
+//! a function or a branch.
 
 use super::names::NamedFile;
 use super::scope::IdentifierUse;
 use crate::lang::Lang;
 use crate::tree::NodeId;
 
-/// What evaluating an expression may do, from nothing to anything.
+/// The possible effect of evaluating an expression, from nothing to anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExprEffect {
-    /// A value that is always the same.
+    /// A constant value.
     Nothing,
     /// Reads a local.
     Local,
-    /// Reads what others may write, or what may run code of its own.
+    /// Reads a value that other code may write, or that may run code when it is read.
     Read,
-    /// May do anything, but to locals.
+    /// May do anything except assign locals.
     Anything,
     /// Assigns.
     Assignment,
@@ -25,7 +26,7 @@ pub(crate) fn effect(seen: &NamedFile<'_>, id: NodeId) -> ExprEffect {
     let tree = seen.tree;
     if tree.is_leaf(id) {
         return match (tree.kind(id), seen.scopes.of_leaf(id)) {
-            // What a function inside may assign is not only read here.
+            // An inner function may assign such a local, so this is more than a local read.
             (_, IdentifierUse::Local(binding) | IdentifierUse::Named(binding))
                 if is_shared(seen, binding) =>
             {
@@ -41,7 +42,7 @@ pub(crate) fn effect(seen: &NamedFile<'_>, id: NodeId) -> ExprEffect {
     let kids =
         |least: ExprEffect| tree.kids(id).iter().map(|kid| effect(seen, *kid)).fold(least, ExprEffect::max);
     match tree.kind(id) {
-        // Making a function runs nothing.
+        // Creating a function runs nothing.
         "lambda"
         | "arrow_function"
         | "function_expression"
@@ -58,7 +59,7 @@ pub(crate) fn effect(seen: &NamedFile<'_>, id: NodeId) -> ExprEffect {
         | "index_expression"
         | "array_access"
         | "slice_expression" => kids(ExprEffect::Read),
-        // Operators may be somebody's functions.
+        // Operators may be user-defined functions.
         "binary_operator"
         | "boolean_operator"
         | "comparison_operator"
@@ -66,7 +67,7 @@ pub(crate) fn effect(seen: &NamedFile<'_>, id: NodeId) -> ExprEffect {
         | "not_operator"
         | "binary_expression"
         | "unary_expression"
-        // What is put into a text or asked whether it is true may be asked by a function of its own.
+        // Interpolation and truth tests may call user-defined functions.
         | "interpolation"
         | "template_substitution"
         | "conditional_expression" => match kids(ExprEffect::Nothing) {
@@ -114,7 +115,7 @@ pub(crate) fn effect(seen: &NamedFile<'_>, id: NodeId) -> ExprEffect {
     }
 }
 
-/// Whether `moved` may be evaluated after `passed` instead of before it.
+/// Reports whether `moved` may be evaluated after `passed` instead of before it.
 pub(super) fn may_pass(lang: Lang, moved: ExprEffect, passed: ExprEffect) -> bool {
     match moved {
         ExprEffect::Nothing => true,
@@ -127,8 +128,8 @@ pub(super) fn may_pass(lang: Lang, moved: ExprEffect, passed: ExprEffect) -> boo
     }
 }
 
-/// Whether `place`, somewhere in the statement `within`, is evaluated exactly once and before all that matters to an
-/// expression of effect `moved`.
+/// Reports whether `place`, inside the statement `within`, is evaluated exactly once, and before everything
+/// that an expression of effect `moved` depends on.
 pub(crate) fn may_move_into(seen: &NamedFile<'_>, within: NodeId, place: NodeId, moved: ExprEffect) -> bool {
     let tree = seen.tree;
     let mut below = place;
@@ -137,7 +138,7 @@ pub(crate) fn may_move_into(seen: &NamedFile<'_>, within: NodeId, place: NodeId,
         if !is_straight(seen, above, below) || (moved > ExprEffect::Local && has_splat(seen, above)) {
             return false;
         }
-        // In Go the order of reads and calls of one expression is not told.
+        // Go does not define the order of reads and calls in one expression.
         let is_lone = tree.lang != Lang::Go || moved <= ExprEffect::Local;
         for kid in tree.kids(above) {
             if *kid == below {
@@ -147,7 +148,7 @@ pub(crate) fn may_move_into(seen: &NamedFile<'_>, within: NodeId, place: NodeId,
                 continue;
             }
             if tree.lang == Lang::Python && tree.kind(above) == "assignment" && tree.field(*kid) == "left" {
-                // The right side comes first.
+                // The right side is evaluated first.
                 continue;
             }
             let passed = passed_effect(seen, above, *kid);
@@ -165,14 +166,14 @@ pub(crate) fn may_move_into(seen: &NamedFile<'_>, within: NodeId, place: NodeId,
     true
 }
 
-/// `f(a=x(), *y())` evaluates `y()` first.
+/// Reports whether a Python call has a splat, because `f(a=x(), *y())` evaluates `y()` first.
 fn has_splat(seen: &NamedFile<'_>, above: NodeId) -> bool {
     let is_splat = |kid: &NodeId| seen.tree.kind(*kid).ends_with("_splat");
     seen.tree.lang == Lang::Python && seen.tree.kids(above).iter().any(is_splat)
 }
 
-/// What is evaluated of a sibling. A callee is looked up before its arguments are evaluated, and its receiver with it:
-/// only a name that nobody gives another value may be looked up later.
+/// Returns the effect of evaluating a sibling. A callee and its receiver are looked up before the arguments.
+/// Only a name that is never reassigned may be looked up later.
 fn passed_effect(seen: &NamedFile<'_>, parent: NodeId, kid: NodeId) -> ExprEffect {
     let tree = seen.tree;
     let is_callee = matches!(tree.field(kid), "function" | "constructor")
@@ -191,9 +192,9 @@ fn passed_effect(seen: &NamedFile<'_>, parent: NodeId, kid: NodeId) -> ExprEffec
     effect(seen, kid)
 }
 
-/// A name from outside of functions that stands for the same thing all the time, as far as this file can tell: a
-/// function or constant of it, or a name that it does not declare and nowhere assigns. In Go such a name may be a variable
-/// of another file.
+/// Reports whether a name from outside functions always refers to the same thing, as far as this file shows.
+/// It is a function or constant of the file, or a name that the file neither declares nor assigns. In Go such
+/// a name may be a variable of another file.
 fn is_settled(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     if seen.scopes.of_leaf(id) != IdentifierUse::Free {
@@ -212,13 +213,13 @@ fn is_settled(seen: &NamedFile<'_>, id: NodeId) -> bool {
     if same().any(is_function) {
         same().all(|other| is_function(other) || !(is_declared(other) || is_assigned(seen, other)))
     } else {
-        // What is imported may change while the other module runs.
+        // An import may change while the other module runs.
         (tree.lang != Lang::Go || is_predeclared(seen.text(id)))
             && !same().any(|other| is_declared(other) || is_assigned(seen, other))
     }
 }
 
-/// Names that Go has in every file.
+/// Reports whether Go predeclares this name.
 pub(crate) fn is_predeclared(name: &str) -> bool {
     matches!(
         name,
@@ -267,7 +268,7 @@ pub(crate) fn is_predeclared(name: &str) -> bool {
     )
 }
 
-/// Whether a node evaluates this child exactly once, whatever happens.
+/// Reports whether a node evaluates this child exactly once in every case.
 fn is_straight(seen: &NamedFile<'_>, above: NodeId, below: NodeId) -> bool {
     let tree = seen.tree;
     let field = tree.field(below);
@@ -333,12 +334,12 @@ fn is_straight(seen: &NamedFile<'_>, above: NodeId, below: NodeId) -> bool {
     }
 }
 
-/// Whether an identifier is a target of an assignment.
+/// Reports whether an identifier is a target of an assignment.
 pub(crate) fn is_assigned(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let mut below = id;
     let mut above = seen.parent(id);
-    // Through patterns.
+    // Also through patterns.
     while matches!(
         tree.kind(above),
         "expression_list"
@@ -369,7 +370,8 @@ pub(crate) fn is_assigned(seen: &NamedFile<'_>, id: NodeId) -> bool {
     }
 }
 
-/// A local that is assigned again and that a function inside can see. In Go also one that something points to.
+/// Reports whether a local is reassigned and visible to an inner function. In Go a local with a pointer to it
+/// counts too.
 pub(crate) fn is_shared(seen: &NamedFile<'_>, binding: u32) -> bool {
     const FUNCTIONS: &[&str] = &[
         "function_definition",
@@ -400,7 +402,7 @@ pub(crate) fn is_shared(seen: &NamedFile<'_>, binding: u32) -> bool {
     shared[binding as usize]
 }
 
-/// `&x`, and `x.f()` and `x[:]`, which may stand for it.
+/// Reports whether an expression may take the address of a local: `&x`, `x.f()` and `x[:]`.
 fn may_be_pointed_to(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let above = seen.parent(id);

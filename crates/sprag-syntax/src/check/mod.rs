@@ -1,6 +1,6 @@
-//! The checker: replays a proof on the sources. It believes nothing that the prover says, and enforces what makes a
-//! step keep behaviour: `names/` for renames, `inline/` for inlining, `moves/` for paths, `order/` and
-//! `scope.rs` through the canonical form that both sides must share.
+//! The checker: replays a proof on the sources. It trusts nothing that the prover says. `names/` checks
+//! renames, `inline/` checks inlining, `moves/` checks paths. `order/` and `scope/` build the canonical form,
+//! which must be equal on both sides.
 
 pub(crate) mod canon;
 mod effects;
@@ -24,7 +24,7 @@ use canon::{Canon, Region, canon};
 use names::{NameVisibility, NamedFile};
 use scope::Scopes;
 
-/// Why a proof is not accepted.
+/// The reason why a proof is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofError {
     pub why: String,
@@ -34,23 +34,23 @@ pub(crate) fn refused(why: impl Into<String>) -> ProofError {
     ProofError { why: why.into() }
 }
 
-/// The trees of both sides; a file that does not exist on a side has none there.
+/// The trees of both sides; `None` if a file does not exist on a side.
 #[derive(Clone)]
 pub(crate) struct LoadedTrees {
     pub symbols: Rc<Symbols>,
     pub before: Vec<Option<Rc<SyntaxTree>>>,
     pub after: Vec<Option<Rc<SyntaxTree>>>,
     paths: Rc<Vec<(Option<String>, Option<String>)>>,
-    /// What was found out about a side as it is.
+    /// Cached names and forms of the current trees of each side.
     known: [Rc<OnceCell<SideNames>>; 2],
 }
 
-/// How the right side is parsed.
+/// The way of parsing the right side.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parsing {
-    /// With the help of the left side: for looking around.
+    /// Reuses the left side; for a quick look.
     Quick,
-    /// On its own: for proofs.
+    /// Parses from scratch; for proofs.
     Anew,
 }
 
@@ -79,7 +79,7 @@ impl LoadedTrees {
                 left_tree = Some(Rc::new(tree::build(lang, &old, &mut symbols, &mut left)?));
                 parsed = Some((lang, old));
             }
-            // What is the same on both sides is read once.
+            // Parse a file that is equal on both sides only once.
             let is_same = file.path_before == file.path_after && file.before == file.after;
             let right_tree = match file.after {
                 _ if is_same => left_tree.clone(),
@@ -123,7 +123,7 @@ impl LoadedTrees {
         }
     }
 
-    /// The side with another tree in the place of one.
+    /// Replaces one tree of a side.
     pub(crate) fn replace(&mut self, side: ProofSide, file: usize, tree: SyntaxTree) {
         let trees = match side {
             ProofSide::Before => &mut self.before,
@@ -161,17 +161,17 @@ impl LoadedTrees {
     }
 }
 
-/// What comes of replaying steps.
+/// The result of replaying steps.
 pub(crate) struct ReplayResult {
-    /// Of both sides, which are equal.
+    /// The root hash of both sides, which are equal.
     pub root: String,
     pub claims: Claims,
 }
 
-/// Replays `proof` on `change`, and tells what it takes for granted about everything else.
+/// Replays `proof` on `change` and returns its assumptions about other files.
 pub fn check(change: &ChangeSet<'_>, proof: &Proof) -> Result<Claims, ProofError> {
     if proof.v != 1 || proof.rules != RULES {
-        return Err(refused(format!("rules `{}` are not ours", proof.rules)));
+        return Err(refused(format!("rules `{}` are not supported", proof.rules)));
     }
     if proof.files.len() != change.files.len() {
         return Err(refused("the proof is about other files"));
@@ -197,11 +197,11 @@ pub fn check(change: &ChangeSet<'_>, proof: &Proof) -> Result<Claims, ProofError
     if root == proof.before_root && root == proof.after_root {
         Ok(claims)
     } else {
-        Err(refused("the roots are others"))
+        Err(refused("the roots do not match"))
     }
 }
 
-/// Does the steps and gives what both sides are then.
+/// Applies the steps and returns the common result of both sides.
 pub(crate) fn replay(
     loaded: &LoadedTrees,
     level: ProofLevel,
@@ -252,7 +252,7 @@ pub(crate) fn replay(
     Ok(ReplayResult { root, claims })
 }
 
-/// What is inlined is gone: nothing may ask for it by its name.
+/// Checks that no code refers to an inlined declaration by its name.
 fn check_vanishing(
     loaded: &LoadedTrees,
     side: ProofSide,
@@ -309,7 +309,8 @@ fn check_renames(
     Ok(renames)
 }
 
-/// A renamed local must not meet a free name like its own: if scopes were read wrongly somewhere, it shows here.
+/// Checks that no renamed local equals a free name of its region. This also catches errors of the scope
+/// analysis.
 fn check_locals(before: &[Option<Canon>], after: &[Option<Canon>]) -> Result<(), ProofError> {
     let mut left: QuickMap<[u8; 32], Vec<&Region>> = QuickMap::default();
     for region in before.iter().flatten().flat_map(|form| &form.regions) {
@@ -317,7 +318,7 @@ fn check_locals(before: &[Option<Canon>], after: &[Option<Canon>]) -> Result<(),
     }
     for region in after.iter().flatten().flat_map(|form| &form.regions) {
         let Some(twin) = left.get_mut(&region.digest).and_then(Vec::pop) else {
-            return Err(refused("a function without its like"));
+            return Err(refused("a function without a counterpart"));
         };
         for (old, new) in twin.names.iter().zip(&region.names).filter(|(old, new)| old != new) {
             let meets = twin.free.contains(new)
@@ -325,7 +326,7 @@ fn check_locals(before: &[Option<Canon>], after: &[Option<Canon>]) -> Result<(),
                 || region.free.contains(old)
                 || region.free.contains(new);
             if meets {
-                return Err(refused("a renamed local meets a name from outside"));
+                return Err(refused("a renamed local equals an outer name"));
             }
         }
     }

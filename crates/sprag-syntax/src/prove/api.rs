@@ -1,4 +1,4 @@
-//! What others can see of a change: public units that came, went or are called otherwise.
+//! Public units that were added, removed or renamed.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::symbol::{QuickSet, Symbols};
 use crate::tree::{NodeId, SyntaxTree};
 use crate::units::outline;
 
-/// More names are not told.
+/// Maximum number of reported names.
 const MANY: usize = 200;
 
 pub(crate) fn compare(loaded: &LoadedTrees, steps: &[ProofStep]) -> ApiChange {
@@ -57,7 +57,7 @@ fn public(loaded: &LoadedTrees, side: ProofSide) -> Vec<String> {
     names
 }
 
-/// What stands in an `export` statement.
+/// Returns the nodes inside `export` statements.
 fn exports(tree: &SyntaxTree) -> QuickSet<NodeId> {
     let statements = tree.walk(tree.root).filter(|id| tree.kind(*id) == "export_statement");
     statements.flat_map(|statement| tree.walk(statement)).collect()

@@ -1,5 +1,5 @@
-//! The prover: looks for steps that make both sides the same, and lets the checker judge them. It may guess, because
-//! nothing it says is believed.
+//! The prover: searches for steps that make both sides equal, and lets the checker decide. It may guess,
+//! because the checker verifies everything.
 
 mod api;
 mod steps;
@@ -14,7 +14,7 @@ use crate::lang::Lang;
 use crate::proof::{NameSearchScope, Proof, ProofSources, ProofStep, RULES};
 use crate::reason::UnprovenReason;
 
-/// Tells whether a change keeps behaviour.
+/// Decides whether a change keeps behaviour.
 pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
     let unproven =
         |reason| ChangeJudgement::without_proof(Classification::Unproven(reason), ApiChange::default());
@@ -47,7 +47,7 @@ pub fn classify(change: &ChangeSet<'_>, budget: NodeBudget) -> ChangeJudgement {
         }
     }
     let api = api::compare(&loaded, &[]);
-    // A literal that came or went is a difference, whatever else was refused.
+    // A new or missing literal is a difference, even if a step was refused for another reason.
     let refusal = refusal.filter(|_| !witness::has_other_literals(&loaded));
     let verdict = match (refusal, witness::find(change, &loaded, &api)) {
         (Some(reason), _) => Classification::Unproven(reason),
@@ -75,7 +75,7 @@ fn proved(
         files: sources(change),
         steps,
     };
-    // Asked in full, from the sources on: what was found above is only a finding.
+    // Runs the full check from the sources; the result above is only a candidate.
     match check(change, &proof) {
         Ok(claims) => {
             ChangeJudgement { verdict: Classification::Proved(proof), level: Some(level), api, claims }

@@ -1,4 +1,4 @@
-//! Guesses at the steps of a proof, the likeliest first.
+//! Guesses the steps of a proof, the most likely first.
 
 use crate::change::ChangeSet;
 use crate::check::canon::is_name;
@@ -8,7 +8,7 @@ use crate::proof::{ProofSide, ProofStep};
 use crate::reason::UnprovenReason;
 use crate::symbol::{QuickMap, QuickSet, Sym};
 
-/// More names than these are not tried to be inlined.
+/// Maximum number of names to inline.
 const MANY: usize = 8;
 
 pub(crate) fn moves(change: &ChangeSet<'_>) -> Vec<ProofStep> {
@@ -18,8 +18,8 @@ pub(crate) fn moves(change: &ChangeSet<'_>) -> Vec<ProofStep> {
     moved.map(|(file, _)| ProofStep::Move { file }).collect()
 }
 
-/// What a refusal says about the change: that a step was there, and may not be taken. That there was no such step at all
-/// says nothing.
+/// Returns the reason that a refusal gives: a step exists but is not allowed. If there is no such step, the
+/// refusal says nothing.
 pub(crate) fn reason(refused: &ProofError) -> Option<UnprovenReason> {
     const EFFECTS: &[&str] =
         &["effect", "run before", "evaluated", "change meanwhile", "captured", "dropped", "type may count"];
@@ -34,7 +34,7 @@ pub(crate) fn reason(refused: &ProofError) -> Option<UnprovenReason> {
     }
 }
 
-/// Lists of steps to try, one after the other.
+/// Returns lists of steps to try in order.
 pub(crate) fn attempts(loaded: &LoadedTrees) -> Vec<Vec<ProofStep>> {
     let before = SideNameSet::collect(loaded, ProofSide::Before);
     let after = SideNameSet::collect(loaded, ProofSide::After);
@@ -54,25 +54,26 @@ pub(crate) fn attempts(loaded: &LoadedTrees) -> Vec<Vec<ProofStep>> {
             add(steps);
             continue;
         }
-        // What is left may have been renamed besides.
+        // The remaining names may have been renamed too.
         let before = SideNameSet::collect(&state, ProofSide::Before);
         let after = SideNameSet::collect(&state, ProofSide::After);
         let renames = pair(&state, &before.beyond(&after), &after.beyond(&before));
         add(done.iter().cloned().chain(renames).collect());
         add(done);
-        // In full, to hear why not.
+        // All steps, to get the reason of the refusal.
         add(steps);
     }
     attempts
 }
 
-/// A step for each declared name, those that others are declared in first.
+/// Returns a step for each declared name; names that contain other declarations come first.
 fn inlining(loaded: &LoadedTrees, names: &[&SideName], side: ProofSide) -> Vec<ProofStep> {
     let mut names: Vec<&&SideName> = names.iter().filter(|name| name.is_declared).collect();
     if names.len() > MANY {
         return Vec::new();
     }
-    // Of locals the last one first: it is used in the statement after it, and the one before it in its own.
+    // The last local comes first: it is used in the next statement, and its own statement uses the local
+    // before it.
     names.sort_by_key(|name| (!name.is_free, std::cmp::Reverse(name.at)));
     let step = |name: &&&SideName| ProofStep::Inline {
         side,
@@ -83,7 +84,7 @@ fn inlining(loaded: &LoadedTrees, names: &[&SideName], side: ProofSide) -> Vec<P
     names.iter().map(step).collect()
 }
 
-/// Those of the steps that can be taken one after the other, and where they lead.
+/// Returns the steps that can be applied in order, and the resulting trees.
 fn feasible(loaded: &LoadedTrees, steps: &[ProofStep]) -> (Vec<ProofStep>, LoadedTrees) {
     let mut state = loaded.clone();
     let mut done = Vec::new();
@@ -104,7 +105,7 @@ struct SideNameSet {
 }
 
 impl SideNameSet {
-    /// Those that the other side does not know.
+    /// Returns the names that the other side does not have.
     fn beyond(&self, other: &SideNameSet) -> Vec<&SideName> {
         self.list.iter().filter(|name| !other.known.contains(&name.sym)).collect()
     }
@@ -113,7 +114,7 @@ impl SideNameSet {
 struct SideName {
     sym: Sym,
     count: usize,
-    /// The first identifier of that name that declares something.
+    /// The first declaring identifier of that name.
     file: usize,
     at: usize,
     is_declared: bool,
@@ -155,7 +156,7 @@ impl SideNameSet {
     }
 }
 
-/// Names that went and names that came, if they match in number and in the order they appear in.
+/// Pairs removed and added names, if their numbers and order of appearance match.
 fn pair(loaded: &LoadedTrees, gone: &[&SideName], come: &[&SideName]) -> Vec<ProofStep> {
     let free = |names: &[&SideName]| -> Vec<(usize, Sym)> {
         names.iter().filter(|name| name.is_free).map(|name| (name.count, name.sym)).collect()

@@ -1,5 +1,5 @@
-//! The first place where both sides differ for sure: a unit of one name with two contents, or a public name that
-//! came or went.
+//! Finds the first certain difference: a unit with the same name but other content, or an added or removed
+//! public name.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -30,10 +30,10 @@ pub(crate) fn find(change: &ChangeSet<'_>, loaded: &LoadedTrees, api: &ApiChange
         }
         let (left, right) = (outline(before, &loaded.symbols), outline(after, &loaded.symbols));
         let (left_names, right_names) = (by_name(&left), by_name(&right));
-        // Innermost units last: the smallest one that differs says most.
+        // Inner units come last, because the smallest differing unit is the most precise.
         let mut found = None;
         for entry in &left {
-            // Only names that stand for one thing on each side can be compared.
+            // Only names that are unique on each side can be compared.
             let (Some([_]), Some([twin])) = (
                 left_names.get(entry.name.as_str()).map(Vec::as_slice),
                 right_names.get(entry.name.as_str()).map(Vec::as_slice),
@@ -78,7 +78,7 @@ pub(crate) fn find(change: &ChangeSet<'_>, loaded: &LoadedTrees, api: &ApiChange
     None
 }
 
-/// Whether one side has a literal that the other has not.
+/// Reports whether one side has a literal that the other side lacks.
 pub(crate) fn has_other_literals(loaded: &LoadedTrees) -> bool {
     let literals = |side: ProofSide| -> BTreeSet<Sym> {
         let trees = loaded.side(side).iter().flatten();
@@ -104,7 +104,7 @@ fn by_name(entries: &[UnitEntry]) -> HashMap<&str, Vec<&UnitEntry>> {
     found
 }
 
-/// The first nodes at which two trees part.
+/// Returns the first nodes at which two trees differ.
 fn differing(
     before: &SyntaxTree,
     mut old: NodeId,

@@ -1,14 +1,14 @@
-//! Where lines of a source say more than its tokens do.
+//! Sources in which line breaks carry meaning beyond the tokens.
 
 use crate::lang::Lang;
 
-/// Whether a source has ends of lines that its language sees and the parser does not, or the other way round.
+/// Reports whether language and parser disagree about line breaks in a source.
 pub(crate) fn has_hidden_lines(lang: Lang, text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_lone = |at: usize| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
     let has_lone = text.contains('\r') && (0..bytes.len()).any(is_lone);
     let has_other = lang.is_script() && text.contains(['\u{2028}', '\u{2029}']);
-    // Java reads these escapes before anything else: as ends of lines, quotes, backslashes, marks of comments.
+    // Java decodes these escapes first: as line breaks, quotes, backslashes or comment marks.
     let is_told = |escape: &str| {
         let code = escape.trim_start_matches('u').get(..4).unwrap_or_default();
         ["000a", "000d", "0022", "0027", "005c", "002a", "002f"]
@@ -18,7 +18,7 @@ pub(crate) fn has_hidden_lines(lang: Lang, text: &str) -> bool {
     has_lone || has_other || (lang == Lang::Java && text.split("\\u").skip(1).any(is_told))
 }
 
-/// Where imports of C begin, alone or among others.
+/// Returns the positions of imports of C, alone or in a group.
 pub(crate) fn c_imports(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let (mut at, mut group) = (0, None);
@@ -37,7 +37,7 @@ pub(crate) fn c_imports(text: &str) -> Vec<usize> {
     found
 }
 
-/// A member named `get`, `set` or `static` that nothing ends: it is a word before the next member.
+/// Reports whether a member named `get`, `set` or `static` has no end, so that it modifies the next member.
 pub(crate) fn is_open_member(source: &str, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
     matches!(kind, "field_definition" | "public_field_definition")
         && matches!(

@@ -1,6 +1,6 @@
-//! A syntax tree of our own, made once from tree-sitter's: comments gone, every token that can matter kept, literals
-//! as single leaves, sugar removed. Nodes are never changed: an edit makes new ones, so that sides and attempts can
-//! share what they have in common.
+//! Sprag's own syntax tree, built once from that of tree-sitter. It drops comments and sugar, keeps every
+//! token that can matter, and stores literals as single leaves. Nodes never change: an edit creates new ones,
+//! so that sides and attempts share common parts.
 
 mod lines;
 mod source;
@@ -12,7 +12,7 @@ pub(crate) use source::{build, parse, read};
 
 pub(crate) type NodeId = u32;
 
-/// Deeper trees are refused, so that walks may recurse.
+/// Maximum depth; deeper trees are refused, so that walks may recurse.
 pub(crate) const MAX_DEPTH: usize = 400;
 
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct SyntaxNode {
 pub(crate) struct SyntaxTree {
     pub lang: Lang,
     pub root: NodeId,
-    /// The tree without comments and with all of its sugar, as one hash.
+    /// Hash of the tree without comments, with all its sugar.
     pub plain: [u8; 32],
     grammar: &'static Grammar,
     nodes: Vec<SyntaxNode>,
@@ -84,7 +84,7 @@ impl SyntaxTree {
         self.nodes.len()
     }
 
-    /// The node with other children.
+    /// Returns a copy of the node with other children.
     pub(crate) fn with_kids(&mut self, id: NodeId, kids: &[NodeId]) -> NodeId {
         let mut node = self.node(id);
         node.kids_at = self.lists.len() as u32;
@@ -93,7 +93,7 @@ impl SyntaxTree {
         self.push(node)
     }
 
-    /// The node in another place of its parent.
+    /// Returns a copy of the node with the field of another node.
     pub(crate) fn with_field_of(&mut self, id: NodeId, place: NodeId) -> NodeId {
         let mut node = self.node(id);
         node.field = self.node(place).field;
@@ -131,7 +131,7 @@ impl SyntaxTree {
         self.push(node)
     }
 
-    /// A source without anything in it has a root all the same.
+    /// Creates a root for an empty source.
     fn root_if_empty(&mut self) {
         if self.nodes.is_empty() {
             self.root = self.push(SyntaxNode {
@@ -151,7 +151,7 @@ impl SyntaxTree {
         (self.nodes.len() - 1) as NodeId
     }
 
-    /// All nodes below, the node itself first, in source order.
+    /// Walks the node and all nodes below it in source order.
     pub(crate) fn walk(&self, id: NodeId) -> TreeWalk<'_> {
         TreeWalk { tree: self, stack: vec![id] }
     }

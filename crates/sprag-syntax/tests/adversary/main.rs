@@ -1,5 +1,6 @@
-//! Changes made up to look like refactorings, each with the reason why it is none. What is still proved among them
-//! is known by name in `adversary/open.txt`: nothing may be added to it, and what is refused now is taken out.
+//! Changes that look like refactorings but change behaviour, each with the reason. `adversary/open.txt` lists
+//! those that are still proved by mistake. The list must not grow, and an entry that is refused now must be
+//! removed.
 
 use std::collections::BTreeSet;
 

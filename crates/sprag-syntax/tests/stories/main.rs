@@ -1,5 +1,5 @@
-//! Stories of changes, in pairs of small sources: those below `kept/` must be proved, those below `changed/` must
-//! not be. Each is written by hand to meet one rule, and fails when that rule is taken out.
+//! Stories: pairs of small sources. Changes below `kept/` must be proved, changes below `changed/` must not.
+//! Each story tests one rule and fails without it.
 
 use sprag_syntax::{ChangeSet, ChangedFile, Classification, NodeBudget, check, classify};
 
@@ -108,7 +108,7 @@ fn what_keeps_behaviour_is_proved_and_the_proof_replays() {
     assert!(count >= 60, "{count} stories");
 }
 
-/// Sources may be broken, and what is told then is that nothing is told.
+/// A story with a syntax error would only be unproven and test nothing.
 #[test]
 fn both_sides_of_every_story_can_be_parsed() {
     for (path, text) in CHANGED.iter().chain(KEPT) {

@@ -1,5 +1,5 @@
-//! Inlining: what a declaration of one side stands for is put where it is used, and the declaration goes. Each form
-//! has its obligations; what meets none of them is refused.
+//! Inlining: replaces the uses of a declaration of one side by its value and removes the declaration. Each
+//! form has its own obligations; any other form is refused.
 
 mod constant;
 mod function;
@@ -39,14 +39,14 @@ pub(crate) fn apply(
             .find(|id| tree.is_leaf(*id) && tree.sym(*id) == sym && tree.node(*id).start as usize == at)
             .ok_or_else(|| escapes("no declaration there"))?;
         let edit = match scopes.of_leaf(id) {
-            _ if is_spoken_of(&seen, id) => Err("something is said about it"),
+            _ if is_spoken_of(&seen, id) => Err("an attribute or directive refers to it"),
             IdentifierUse::Local(binding) => variable::plan(&seen, id, binding),
             IdentifierUse::Free | IdentifierUse::Text if is_elsewhere => Err("another file names it"),
             IdentifierUse::Free | IdentifierUse::Text if is_spelled => Err("a text spells it"),
             IdentifierUse::Free | IdentifierUse::Text if asks_for_names(&seen, side) => {
                 Err("something asks for names")
             }
-            IdentifierUse::Free if is_global(&seen, id) => Err("it is everybody's"),
+            IdentifierUse::Free if is_global(&seen, id) => Err("it is global"),
             IdentifierUse::Free | IdentifierUse::Text => {
                 if function::is_function(&seen, id) {
                     function::plan(&seen, id)
@@ -64,7 +64,7 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// Whether an attribute, a directive or a decorator stands before the statement that declares something.
+/// Reports whether an attribute, a directive or a decorator precedes the declaring statement.
 fn is_spoken_of(seen: &NamedFile<'_>, name: NodeId) -> bool {
     let tree = seen.tree;
     let mut at = name;
@@ -76,7 +76,7 @@ fn is_spoken_of(seen: &NamedFile<'_>, name: NodeId) -> bool {
     place > 0 && matches!(tree.kind(siblings[place - 1]), "attribute_item" | "directive" | "decorator")
 }
 
-/// What declares something.
+/// Kinds of statements that declare something.
 const STATEMENTS: &[&str] = &[
     "lexical_declaration",
     "expression_statement",
@@ -91,8 +91,8 @@ const STATEMENTS: &[&str] = &[
     "method_definition",
 ];
 
-/// What sees or sets names of a module without naming them. A name that is new is known to nobody: only what lists
-/// them all would find it.
+/// Reports whether code reads or sets names of a module indirectly. For a new name only code that lists all
+/// names counts, because no other code knows it.
 fn asks_for_names(seen: &NamedFile<'_>, side: ProofSide) -> bool {
     let tree = seen.tree;
     let readers: &[&str] = match (tree.lang, side) {
@@ -115,7 +115,8 @@ fn asks_for_names(seen: &NamedFile<'_>, side: ProofSide) -> bool {
     })
 }
 
-/// What a script without imports and exports declares, other scripts of the page can see.
+/// Reports whether other scripts can see a name: a script without imports and exports shares its names with
+/// the page.
 fn is_global(seen: &NamedFile<'_>, name: NodeId) -> bool {
     let tree = seen.tree;
     let is_module = |item: NodeId| matches!(tree.kind(item), "import_statement" | "export_statement");
@@ -130,7 +131,8 @@ fn is_global(seen: &NamedFile<'_>, name: NodeId) -> bool {
         && !tree.walk(tree.root).any(names_module)
 }
 
-/// Whether a text below `id` spells a name: who reads the text may look it up.
+/// Reports whether a text below `id` contains the name as a word, because code may look up the name by that
+/// text.
 fn text_spells(seen: &NamedFile<'_>, id: NodeId, name: &str) -> bool {
     let tree = seen.tree;
     let is_text = |kind: &str| kind.contains("string") || matches!(kind, "interpolation" | "directive");
@@ -142,8 +144,8 @@ fn text_spells(seen: &NamedFile<'_>, id: NodeId, name: &str) -> bool {
     })
 }
 
-/// Places that take an expression for more than its value: what is called or looked up in there is bound to its object, a
-/// chain goes on, a text of its own is a directive.
+/// Reports whether a position gives an expression more meaning than its value. A call or lookup binds its
+/// object, an optional chain continues, and a lone text is a directive.
 fn is_special_place(seen: &NamedFile<'_>, place: NodeId, value: NodeId) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(place);
@@ -160,17 +162,17 @@ fn is_special_place(seen: &NamedFile<'_>, place: NodeId, value: NodeId) -> bool 
         || (is_script && goes_on && tree.walk(value).any(|id| tree.kind(id) == "optional_chain"))
 }
 
-/// What becomes of nodes: each is replaced by a list of others.
+/// An edit of a tree: replaces nodes by lists of other nodes.
 #[derive(Default)]
 pub(super) struct NodeEdit {
     instead: QuickMap<NodeId, Vec<Put>>,
 }
 
-/// Something that is put in a place.
+/// A replacement for a node.
 pub(super) enum Put {
-    /// A node with everything in it.
+    /// A node with all its children.
     Node(NodeId),
-    /// A copy of a node in which leaves are replaced: a function's body with its arguments.
+    /// A copy of a node with replaced leaves: the body of a function with its arguments.
     Filled(NodeId, QuickMap<NodeId, NodeId>),
 }
 
@@ -195,7 +197,7 @@ impl NodeEdit {
             for put in puts {
                 let new = match put {
                     Put::Node(node) => {
-                        // What is put may hold further places itself.
+                        // The inserted node may contain further replaced nodes.
                         let inner = if self.instead.contains_key(node) {
                             vec![*node]
                         } else {
@@ -225,7 +227,7 @@ impl NodeEdit {
     }
 }
 
-/// A copy of a tree, new through and through, with some leaves replaced.
+/// Copies a tree with some leaves replaced; all nodes of the copy are new.
 fn filled(tree: &mut SyntaxTree, id: NodeId, fill: &QuickMap<NodeId, NodeId>) -> NodeId {
     if let Some(with) = fill.get(&id) {
         let copy = filled(tree, *with, &QuickMap::default());
@@ -240,7 +242,7 @@ fn filled(tree: &mut SyntaxTree, id: NodeId, fill: &QuickMap<NodeId, NodeId>) ->
     tree.with_kids(id, &new)
 }
 
-/// A literal whose value cannot change.
+/// Reports whether an expression is a literal whose value cannot change.
 pub(super) fn is_literal(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     match tree.kind(id) {
@@ -270,7 +272,7 @@ pub(super) fn is_literal(seen: &NamedFile<'_>, id: NodeId) -> bool {
     }
 }
 
-/// Code that runs while the module is loaded, before `until`, and that could reach functions of this file.
+/// Reports whether code that runs while the module loads, before `until`, could call functions of this file.
 pub(super) fn runs_before(seen: &NamedFile<'_>, until: NodeId) -> bool {
     let tree = seen.tree;
     let own: Vec<_> = tree

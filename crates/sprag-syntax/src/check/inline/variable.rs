@@ -1,4 +1,4 @@
-//! A local that is used once, in the very next statement.
+//! Inlining of a local that is used once, in the next statement.
 
 use super::{NodeEdit, Put, is_special_place, text_spells};
 use crate::check::effects::{ExprEffect, effect, may_move_into};
@@ -62,7 +62,7 @@ pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId, binding: u32) -> Result<N
     Ok(edit)
 }
 
-/// Functions, as far as locals belong to them.
+/// Functions that can own locals.
 const FUNCTIONS: &[&str] = &[
     "function_definition",
     "function_declaration",
@@ -79,7 +79,7 @@ const FUNCTIONS: &[&str] = &[
     "lambda_expression",
 ];
 
-/// Whether a function ends with `next`, so that what its locals hold is dropped either way.
+/// Reports whether a function ends with `next`, so that its locals are dropped either way.
 fn is_last(seen: &NamedFile<'_>, function: NodeId, statement: NodeId, next: NodeId) -> bool {
     let tree = seen.tree;
     let ends = matches!(tree.kind(next), "return_statement" | "raise_statement");
@@ -87,7 +87,7 @@ fn is_last(seen: &NamedFile<'_>, function: NodeId, statement: NodeId, next: Node
     ends || (seen.parent(block) == function && tree.kids(block).last() == Some(&next))
 }
 
-/// Some places take an expression for more than its value.
+/// Checks that the position gives the expression no more meaning than its value.
 fn is_the_same_there(
     seen: &NamedFile<'_>,
     next: NodeId,
@@ -96,7 +96,7 @@ fn is_the_same_there(
 ) -> Result<(), &'static str> {
     let tree = seen.tree;
     let parent = seen.parent(place);
-    // What stands behind `?.` may not be evaluated at all.
+    // An expression after `?.` may not be evaluated at all.
     if tree.lang.is_script() && next != place {
         let mut below = place;
         while below != next {
@@ -114,13 +114,13 @@ fn is_the_same_there(
     let takes_address =
         matches!(tree.kind(parent), "unary_expression" | "selector_expression" | "slice_expression");
     if tree.lang == Lang::Go && is_variable && takes_address {
-        Err("a variable is no copy of itself")
+        Err("a variable is not a copy of itself")
     } else {
         Ok(())
     }
 }
 
-/// The statement that declares a local, and what it is declared to be.
+/// Returns the statement that declares a local, and the value.
 fn declaration(seen: &NamedFile<'_>, name: NodeId) -> Option<(NodeId, NodeId)> {
     let tree = seen.tree;
     let parent = seen.parent(name);
@@ -172,7 +172,7 @@ fn declaration(seen: &NamedFile<'_>, name: NodeId) -> Option<(NodeId, NodeId)> {
     }
 }
 
-/// A variable has a type of its own, which an expression in its place may not have.
+/// Checks the type: a variable has its own type, which an expression in its place may not have.
 fn typed(
     seen: &NamedFile<'_>,
     statement: NodeId,
@@ -208,7 +208,7 @@ fn typed(
             }
         }
         Lang::Rust => {
-            // What a statement makes on the way is dropped at its end; only a `return` ends at once as well.
+            // Temporaries of a statement are dropped at its end; only a `return` ends at the same time.
             let is_tail = next == place
                 && !tree.walk(value).any(|id| {
                     matches!(
@@ -222,7 +222,7 @@ fn typed(
                 });
             if is_returned || is_tail { Ok(()) } else { Err("values may be dropped at another time") }
         }
-        // A constant without a type takes that of its place.
+        // An untyped constant takes the type of its context.
         Lang::Go if moved == ExprEffect::Nothing && !is_returned => Err("its type may count"),
         Lang::Go => {
             if is_returned || (tree.kind(value) == "call_expression" || is_local_value(seen, value)) {
@@ -232,7 +232,7 @@ fn typed(
             }
         }
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx | Lang::Python => {
-            // A function takes the name of the variable it is given to.
+            // A function takes the name of its variable.
             let takes_name = matches!(
                 tree.kind(value),
                 "arrow_function" | "function_expression" | "class" | "generator_function"
@@ -242,7 +242,8 @@ fn typed(
     }
 }
 
-/// A local or a part of one has a type; a name from elsewhere may be a constant without.
+/// Reports whether a value is a local or a part of one, which has a type. A name from elsewhere may be an
+/// untyped constant.
 fn is_local_value(seen: &NamedFile<'_>, value: NodeId) -> bool {
     let is_path = matches!(seen.tree.kind(value), "identifier" | "selector_expression" | "index_expression");
     let first = seen.tree.walk(value).find(|id| seen.tree.is_leaf(*id));

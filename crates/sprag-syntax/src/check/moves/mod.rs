@@ -1,4 +1,4 @@
-//! A file may go by another path if nothing in it, and nothing about its name, says where it is.
+//! A file may move if neither its content nor its name depends on its path.
 
 mod neighbours;
 
@@ -77,7 +77,7 @@ pub(crate) fn check_paths(loaded: &LoadedTrees, file: usize) -> Result<(), Proof
     }
 }
 
-/// The name by which files that are not here would still look for a moved one.
+/// Returns the name by which files outside the change would still look for a moved file.
 pub(crate) fn claim(loaded: &LoadedTrees, file: usize) -> Option<String> {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return None };
     let lang = loaded.before[file].as_ref()?.lang;
@@ -85,8 +85,9 @@ pub(crate) fn claim(loaded: &LoadedTrees, file: usize) -> Option<String> {
     (before != after && !name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether a file is where it was, as far as its methods can tell. A lone method in a class that is not the file's is
-/// an excerpt: it went to the class that the other file is named after, and how it is called is up to that class.
+/// Reports whether a file kept its place, as far as its methods can tell. A lone method in a class without
+/// the name of the file is an excerpt. It moved to the class of the other file, which decides how the method
+/// is called.
 pub(crate) fn place(loaded: &LoadedTrees, file: usize) -> ItemPlacement {
     let (Some(before), Some(after)) = &loaded.paths[file] else { return ItemPlacement::Same };
     let stem = |path: &str| {
@@ -112,13 +113,13 @@ pub(crate) fn place(loaded: &LoadedTrees, file: usize) -> ItemPlacement {
     if stems[0] != stems[1] && are_excerpts { ItemPlacement::Other } else { ItemPlacement::Same }
 }
 
-/// A method that locks nothing and overrides nothing.
+/// Reports whether a method locks nothing.
 fn is_loose(tree: &SyntaxTree, method: NodeId) -> bool {
     let modifiers = tree.kids(method).iter().filter(|kid| tree.kind(**kid) == "modifiers");
     !modifiers.into_iter().any(|modifiers| tree.has_token(*modifiers, "synchronized"))
 }
 
-/// Whether something of a Go file runs before its program.
+/// Reports whether a Go file runs code before `main`.
 fn is_initialised(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     tree.named_kids(tree.root).any(|item| match tree.kind(item) {
         "function_declaration" => {
@@ -129,8 +130,8 @@ fn is_initialised(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     })
 }
 
-/// What the directories of a path say: those that decide what becomes of a file, and the rest of the path below one
-/// that gives files their names.
+/// Returns the meaningful parts of a path: directories that decide how a file is used, and the rest of the
+/// path below a directory that names files.
 fn places(path: &str) -> Vec<&str> {
     const SPOKEN: &[&str] = &[
         "test",
@@ -151,7 +152,8 @@ fn places(path: &str) -> Vec<&str> {
     ];
     const NAMING: &[&str] =
         &["pages", "routes", "migrations", "commands", "templatetags", "bin", "benches", "examples"];
-    // Who may import a package, and what a program is called; to other languages these are names like any other.
+    // In Go these decide who may import a package and what a program is called. In other languages they are
+    // ordinary names.
     const SPOKEN_IN_GO: &[&str] = &["internal"];
     const NAMING_IN_GO: &[&str] = &["cmd"];
     let is_go = path.ends_with(".go");
@@ -165,7 +167,7 @@ fn places(path: &str) -> Vec<&str> {
     }
 }
 
-/// What a Go file's name says of systems and tests.
+/// Returns the suffixes of a Go file name that select systems or tests.
 fn go_tail(name: &str) -> Vec<&str> {
     const KNOWN: &[&str] = &[
         "test",
@@ -242,7 +244,7 @@ fn has_public_type(tree: &SyntaxTree) -> bool {
     })
 }
 
-/// Relative imports, included files, and names for one's own place.
+/// Reports whether a file depends on its path: relative imports, included files, or names for its own path.
 fn says_where(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let mut above = tree.root;
     tree.walk(tree.root).any(|id| {
@@ -253,7 +255,7 @@ fn says_where(tree: &SyntaxTree, symbols: &Symbols) -> bool {
         }
         match tree.lang {
             Lang::Python => {
-                // Whether a module is the program is told by its start, not by its place.
+                // The start of the program decides whether a module is `__main__`, not its path.
                 let is_start = tree.kind(above) == "comparison_operator"
                     && tree.kids(above).iter().any(|part| symbols.text(tree.sym(*part)).contains("__main__"));
                 kind == "relative_import"
@@ -285,7 +287,8 @@ fn says_where(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     })
 }
 
-/// `include_str!`, `file!` and their like, called here or in the input of another macro.
+/// Reports whether a node calls `include_str!`, `file!` or the like, directly or in the input of another
+/// macro.
 fn is_place_macro(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     let is_one = |name: NodeId| {
         let macros = ["include", "include_str", "include_bytes", "module_path", "file"];
@@ -302,7 +305,7 @@ fn is_text(kind: &str) -> bool {
     kind.contains("string") || matches!(kind, "gap" | "template_substitution")
 }
 
-/// Whether a text is the path of a file, seen from this one.
+/// Reports whether a text is a relative path of a file.
 fn is_beside(text: &str) -> bool {
     const ENDINGS: &[&str] = &[
         "html", "htm", "css", "scss", "sass", "less", "svg", "png", "jpg", "json", "js", "mjs", "cjs", "jsx",

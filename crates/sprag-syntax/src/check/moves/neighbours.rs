@@ -1,4 +1,4 @@
-//! Who else in a change knows where a moved file was: importers that were left as they are find it no more.
+//! Finds other files of a change that still import a moved file from its old path.
 
 use crate::check::LoadedTrees;
 use crate::check::names::resolves;
@@ -7,7 +7,7 @@ use crate::proof::ProofSide;
 use crate::symbol::Symbols;
 use crate::tree::SyntaxTree;
 
-/// Whether another file still looks for `file` where it was.
+/// Reports whether another file still refers to `file` by its old path.
 pub(crate) fn know(loaded: &LoadedTrees, file: usize, before: &str, after: &str) -> bool {
     loaded.after.iter().enumerate().filter(|(number, _)| *number != file).any(|(number, tree)| {
         let (Some(tree), Some(path)) = (tree, loaded.path_of(ProofSide::After, number)) else { return false };
@@ -23,15 +23,15 @@ pub(crate) fn know(loaded: &LoadedTrees, file: usize, before: &str, after: &str)
                 let names = ["mod_item", "use_declaration", "scoped_identifier", "scoped_type_identifier"];
                 says(tree, &loaded.symbols, &names, module_name(before))
             }
-            // Files of one directory are one package.
+            // Files of one directory form one package.
             Lang::Go => directory(before) != directory(after) && directory(path) == directory(before),
-            // Java goes by the package that a file says it is in.
+            // Java uses the package that a file declares.
             Lang::Java => false,
         }
     })
 }
 
-/// What a file is called by those who import it. Files of Java say themselves what they are called.
+/// Returns the name by which importers refer to a file. Java files declare their names themselves.
 pub(crate) fn known_as(path: &str, lang: Lang) -> Option<&str> {
     match lang {
         Lang::Java => None,
@@ -46,7 +46,7 @@ fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// What importers call a file: its stem, or its directory where the file stands for that.
+/// Returns the module name of a file: its stem, or its directory if the file represents the directory.
 fn module_name(path: &str) -> &str {
     let base = path.rsplit('/').next().unwrap_or(path);
     match base.split('.').next().unwrap_or(base) {
@@ -61,11 +61,11 @@ fn imports_script(tree: &SyntaxTree, symbols: &Symbols, path: &str, wanted: &str
         .any(|id| resolves(path, symbols.text(tree.sym(id)).trim_matches(['\'', '"']), wanted))
 }
 
-/// Whether one of these kinds of nodes has a name in it.
+/// Reports whether a node of one of these kinds contains the name.
 fn says(tree: &SyntaxTree, symbols: &Symbols, kinds: &[&str], name: &str) -> bool {
     let Some(name) = symbols.find(name) else { return false };
     tree.walk(tree.root).filter(|id| kinds.contains(&tree.kind(*id))).any(|id| {
-        // A module's body is not its name.
+        // The body of a module is not its name.
         tree.kids(id)
             .iter()
             .filter(|kid| tree.field(**kid) != "body")

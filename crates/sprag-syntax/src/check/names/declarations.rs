@@ -1,4 +1,4 @@
-//! Declarations whose names may change: which they are, and which of them others see under their name.
+//! Declarations whose names may change, and their visibility to other files.
 
 use super::imports::takes_all;
 use super::reflection::RuntimeShape;
@@ -6,7 +6,7 @@ use super::{Declaration, Declares, IdentifierUse, NameVisibility, NamedFile};
 use crate::lang::Lang;
 use crate::tree::NodeId;
 
-/// What an identifier declares, if it is the name of a declaration; an error where that name is not ours to change.
+/// Returns the declaration that an identifier names, if any. Returns an error if the name must not change.
 pub(crate) fn declares(
     seen: &NamedFile<'_>,
     file: usize,
@@ -26,7 +26,7 @@ pub(crate) fn declares(
         (Lang::Rust, "function_item" | "const_item" | "static_item") => {
             attributes_allow(seen, node)?;
             match seen.enclosing(node, &["impl_item", "trait_item"]) {
-                // A function inside of a function is nobody else's.
+                // A nested function is visible only inside its function.
                 _ if seen.enclosing(node, &["block"]).is_some() => found(Declares::Top, None),
                 None => found(Declares::Top, None),
                 Some(owner) if tree.kind(owner) == "trait_item" || tree.child(owner, "trait").is_some() => {
@@ -70,7 +70,7 @@ pub(crate) fn declares(
             }
             let owner = seen.class_of(field);
             let class_is_plain = owner.is_some_and(|owner| !has_annotation(seen, owner));
-            // The names of an object's fields are what serialisers write.
+            // Serializers write the field names of an object.
             let is_own = has_modifier(seen, field, "private") && has_modifier(seen, field, "static");
             if is_own && !has_annotation(seen, field) && class_is_plain {
                 found(Declares::Field, owner)
@@ -89,13 +89,13 @@ pub(crate) fn declares(
     }
 }
 
-/// Who can use what the identifier `id` declares.
+/// Returns who can use the declaration that `id` names.
 pub(crate) fn reach(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
     let tree = seen.tree;
     let node = seen.parent(id);
     let is_hidden = match tree.lang {
         Lang::Rust => !tree.kids(node).iter().any(|kid| tree.kind(*kid) == "visibility_modifier"),
-        // A method with another name is part of other interfaces.
+        // A method with another name implements other interfaces.
         Lang::Go => tree.kind(node) != "method_declaration" && !seen.text(id).starts_with(char::is_uppercase),
         Lang::Java => [node, seen.parent(node)].iter().any(|part| has_modifier(seen, *part, "private")),
         Lang::Python => false,
@@ -111,8 +111,8 @@ pub(crate) fn reach(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
     if is_hidden { NameVisibility::File } else { NameVisibility::Tree }
 }
 
-/// Who could take what `id` newly declares for something else: modules of Rust in files of their own that take all there is,
-/// where so far the name may have come from elsewhere.
+/// Returns who could take the new declaration `id` for another one. These are Rust modules in separate files
+/// with a glob import, where the name may have come from elsewhere so far.
 pub(crate) fn reach_of_new(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
     let tree = seen.tree;
     let items = tree.kids(tree.root);
@@ -124,7 +124,7 @@ pub(crate) fn reach_of_new(seen: &NamedFile<'_>, id: NodeId) -> NameVisibility {
     if is_open { NameVisibility::Tree } else { NameVisibility::File }
 }
 
-/// Whether a module gives a name of its own away: in an `export`, or through an object that others are given.
+/// Reports whether a module exports a name, by `export` or through an exported object.
 fn is_exported(seen: &NamedFile<'_>, name: NodeId) -> bool {
     let tree = seen.tree;
     tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| {
@@ -142,7 +142,7 @@ fn shape(seen: &NamedFile<'_>, node: NodeId) -> RuntimeShape {
         tree.walk(value).any(|id| tree.kind(id).contains("function") || tree.kind(id).starts_with("class"))
     };
     match tree.kind(node) {
-        // A variable gives its name to a function or class without one.
+        // A variable gives its name to an anonymous function or class.
         "variable_declarator" if !tree.child(node, "value").is_some_and(holds_code) => RuntimeShape::Value,
         "interface_declaration" | "type_alias_declaration" => RuntimeShape::Erased,
         "class_definition" | "class_declaration" | "abstract_class_declaration" => RuntimeShape::Class,
@@ -190,7 +190,7 @@ fn script(
                 || tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
             let is_accessor = tree.has_token(node, "get") || tree.has_token(node, "set");
             let is_plain_class = is_private || !has_decorator(seen, owner);
-            // An interface knows nothing that is private; a base class may have a member of that name.
+            // An interface contains no private members; a base class may have a member of that name.
             let is_hidden = seen.text(id).starts_with('#');
             let is_extended =
                 tree.walk(owner).take_while(|part| tree.kind(*part) != "class_body").any(|part| {
@@ -207,7 +207,7 @@ fn script(
         }
         "public_field_definition" | "field_definition" => {
             let owner = seen.class_of(node);
-            // Only these are hidden from whatever lists the fields of an object.
+            // Only these fields are hidden from code that lists the fields of an object.
             let is_hidden = seen.text(id).starts_with('#');
             let is_decorated = tree.kids(node).iter().any(|kid| tree.kind(*kid) == "decorator");
             if is_hidden && !is_decorated {
@@ -261,7 +261,7 @@ fn python_function(
                 Err("a class further up may know it by that name")
             }
         }
-        // A local: its scope takes care of it.
+        // A local; its scope handles it.
         Some(_) => Ok(None),
     }
 }
@@ -272,14 +272,14 @@ fn java_method(seen: &NamedFile<'_>, file: usize, node: NodeId) -> Result<Option
     if has_annotation(seen, node) {
         return Err("an annotation may know it by that name");
     }
-    // Without a body it is written in another language.
+    // A native method is written in another language.
     if has_modifier(seen, node, "native") {
         return Err("it is linked by that name");
     }
     let has_supers = ["superclass", "interfaces"].iter().any(|field| tree.child(owner, field).is_some())
         || tree.kind(owner) != "class_declaration";
     let is_own = has_modifier(seen, node, "private") || has_modifier(seen, node, "static");
-    // A property of a bean is known by the names of its methods.
+    // Bean properties are found by the names of their methods.
     let name = tree.child(node, "name").map(|name| seen.text(name)).unwrap_or_default();
     let is_property = ["get", "set", "is"].iter().any(|prefix| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase()))
@@ -297,8 +297,8 @@ fn java_method(seen: &NamedFile<'_>, file: usize, node: NodeId) -> Result<Option
     }
 }
 
-/// Where a class marks what it overrides throughout, a method without the mark overrides nothing. One mark or two tell
-/// nothing of habits.
+/// Reports whether a class marks its overrides consistently. Then a method without `@Override` overrides
+/// nothing. One or two marks are not enough.
 fn marks_overrides(seen: &NamedFile<'_>, class: NodeId) -> bool {
     const HABIT: usize = 3;
     let tree = seen.tree;
@@ -315,7 +315,7 @@ fn marks_overrides(seen: &NamedFile<'_>, class: NodeId) -> bool {
     tree.named_kids(body).filter(is_marked).take(HABIT).count() == HABIT
 }
 
-/// `method(..)` of Java, without a receiver.
+/// Reports whether an identifier is a Java call `method(..)` without a receiver.
 pub(crate) fn is_java_call(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let parent = seen.parent(id);
     seen.tree.lang == Lang::Java
@@ -324,7 +324,7 @@ pub(crate) fn is_java_call(seen: &NamedFile<'_>, id: NodeId) -> bool {
         && seen.tree.child(parent, "object").is_none()
 }
 
-/// What a member is taken from, if the identifier is a member.
+/// Returns the receiver of a member, if the identifier is a member.
 pub(crate) fn receiver(seen: &NamedFile<'_>, id: NodeId) -> Option<NodeId> {
     let tree = seen.tree;
     let parent = seen.parent(id);
@@ -345,7 +345,7 @@ pub(crate) fn receiver(seen: &NamedFile<'_>, id: NodeId) -> Option<NodeId> {
     }
 }
 
-/// The name of the type that a Go method belongs to.
+/// Returns the name of the type that a Go method belongs to.
 pub(crate) fn go_type<'a>(seen: &'a NamedFile<'_>, method: NodeId) -> Option<&'a str> {
     let receiver = seen.tree.child(method, "receiver")?;
     seen.tree
@@ -354,7 +354,7 @@ pub(crate) fn go_type<'a>(seen: &'a NamedFile<'_>, method: NodeId) -> Option<&'a
         .map(|node| seen.text(node))
 }
 
-/// All methods of a type have one owner: the first of them.
+/// Returns the first method of a Go type, which counts as the owner of all its methods.
 fn first_method(seen: &NamedFile<'_>, method: NodeId) -> Option<NodeId> {
     let own = go_type(seen, method)?;
     let methods = seen
@@ -391,7 +391,7 @@ fn has_annotation(seen: &NamedFile<'_>, node: NodeId) -> bool {
     })
 }
 
-/// Attributes that read no names.
+/// Checks that all attributes are known to ignore names.
 fn attributes_allow(seen: &NamedFile<'_>, node: NodeId) -> Result<(), &'static str> {
     let tree = seen.tree;
     if let Some(around) = seen.enclosing(node, &["impl_item", "mod_item", "function_item"]) {

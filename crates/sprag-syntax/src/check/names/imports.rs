@@ -1,4 +1,4 @@
-//! Names that come from another file of the change: an import is ours if it leads to the file that declares the name.
+//! Imports from other files of the change: a use counts if its import leads to the declaring file.
 
 use super::{Declaration, LoadedTrees, NamedFile};
 use crate::lang::Lang;
@@ -13,18 +13,18 @@ const IMPORTS: &[&str] = &[
     "export_statement",
 ];
 
-/// `use module::*;` of Rust.
+/// Reports whether an item is a Rust glob import, `use module::*;`.
 pub(crate) fn takes_all(tree: &SyntaxTree, item: NodeId) -> bool {
     tree.kind(item) == "use_declaration" && tree.walk(item).any(|id| tree.kind(id) == "*")
 }
 
-/// Whether an identifier stands in an import, and not in a declaration that is exported.
+/// Reports whether an identifier stands in an import, and not in an exported declaration.
 pub(crate) fn is_import(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };
     seen.tree.kind(import) != "export_statement" || seen.enclosing(id, &["export_clause"]).is_some()
 }
 
-/// Whether the import that holds `id` takes it from the declaring file.
+/// Reports whether the import that contains `id` takes it from the declaring file.
 pub(crate) fn comes_from(loaded: &LoadedTrees, seen: &NamedFile<'_>, id: NodeId, of: &Declaration) -> bool {
     let Some(path) = loaded.path_before(of.file) else { return false };
     let Some(import) = seen.enclosing(id, IMPORTS) else { return false };
@@ -32,7 +32,7 @@ pub(crate) fn comes_from(loaded: &LoadedTrees, seen: &NamedFile<'_>, id: NodeId,
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             let source =
                 seen.tree.child(import, "source").map(|source| seen.text(source).trim_matches(['\'', '"']));
-            // What is exported again is meant for those who are not here.
+            // A re-export is for files outside the change.
             seen.tree.kind(import) == "import_statement"
                 && source.is_some_and(|source| resolves(seen.path, source, path))
         }
@@ -47,7 +47,7 @@ pub(crate) fn comes_from(loaded: &LoadedTrees, seen: &NamedFile<'_>, id: NodeId,
     }
 }
 
-/// Whether a file has imported the name from the declaring file.
+/// Reports whether a file imports the name from the declaring file.
 pub(crate) fn is_imported(loaded: &LoadedTrees, seen: &NamedFile<'_>, name: Sym, of: &Declaration) -> bool {
     let tree = seen.tree;
     // Files of one Go package see each other.
@@ -56,7 +56,7 @@ pub(crate) fn is_imported(loaded: &LoadedTrees, seen: &NamedFile<'_>, name: Sym,
             |path: &str| path.rsplit_once('/').map(|(directory, _)| directory.to_owned()).unwrap_or_default();
         let is_beside =
             loaded.path_before(of.file).is_some_and(|path| directory(path) == directory(seen.path));
-        // A test may stand beside a package and be none of it.
+        // A test in the same directory may belong to another package.
         let declaring = loaded.before.get(of.file).and_then(Option::as_deref);
         let package = |tree: &SyntaxTree| {
             tree.walk(tree.root).find(|id| tree.kind(*id) == "package_identifier").map(|id| tree.sym(id))
@@ -68,7 +68,8 @@ pub(crate) fn is_imported(loaded: &LoadedTrees, seen: &NamedFile<'_>, name: Sym,
     })
 }
 
-/// Whether what stands at the top of a file is its own: a script that imports and exports nothing is part of a page.
+/// Reports whether the top-level names of a file are its own: a script without imports and exports shares
+/// them with the page.
 pub(crate) fn is_module(seen: &NamedFile<'_>) -> bool {
     let tree = seen.tree;
     !tree.lang.is_script()
@@ -79,7 +80,7 @@ pub(crate) fn is_module(seen: &NamedFile<'_>) -> bool {
         })
 }
 
-/// Whether a file of the change has the declaring file as an object, and with it any name in it.
+/// Reports whether a file of the change imports the declaring file as an object, and with it all its names.
 pub(crate) fn is_taken_whole(loaded: &LoadedTrees, seen: &[Option<NamedFile<'_>>], of: &Declaration) -> bool {
     let Some(path) = loaded.path_before(of.file) else { return true };
     seen.iter().flatten().any(|seen| {
@@ -93,7 +94,7 @@ pub(crate) fn is_taken_whole(loaded: &LoadedTrees, seen: &[Option<NamedFile<'_>>
     })
 }
 
-/// Whether the import or export that a source stands in says which names it takes.
+/// Reports whether an import or export lists the names that it takes.
 fn takes_names(seen: &NamedFile<'_>, source: NodeId) -> bool {
     let statement = seen.parent(source);
     let is_import = matches!(seen.tree.kind(statement), "import_statement" | "export_statement");
@@ -104,7 +105,7 @@ fn takes_names(seen: &NamedFile<'_>, source: NodeId) -> bool {
     is_import && !takes_all
 }
 
-/// `./x` seen from a file, against the path of another.
+/// Reports whether the relative import `source` of the file `from` leads to `path`.
 pub(crate) fn resolves(from: &str, source: &str, path: &str) -> bool {
     if !source.starts_with('.') {
         return false;
@@ -128,7 +129,7 @@ pub(crate) fn resolves(from: &str, source: &str, path: &str) -> bool {
     stem == wanted || stem == format!("{wanted}/index") || path == wanted
 }
 
-/// `a.b.c` or `.c` against `.../a/b/c.py`.
+/// Reports whether the module name `a.b.c` or `.c` refers to the path `.../a/b/c.py`.
 fn python_module(seen: &NamedFile<'_>, module: NodeId, path: &str) -> bool {
     let tree = seen.tree;
     let words: Vec<&str> =

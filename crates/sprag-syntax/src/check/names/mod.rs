@@ -1,5 +1,6 @@
-//! The names obligation: a name that is seen beyond one function may be renamed only if every use of it is known to
-//! be ours, the new name was nobody's, and the old one is gone. Whatever is not understood is somebody else's.
+//! The names obligation: a name that is visible outside one function may be renamed under three conditions.
+//! Every use must refer to the declaration, the new name must be unused, and the old name must be gone. A use
+//! that the checker does not understand counts as foreign.
 
 mod declarations;
 mod imports;
@@ -20,14 +21,14 @@ use reflection::{Handed, RuntimeShape};
 pub(crate) use reflection::{has_classes, is_spelled, lists_modules};
 use strings::{is_predeclared, is_protocol, is_spoken};
 
-/// A file of the left side with what is known of its names.
+/// A file of the left side with the analysis of its names.
 pub(crate) struct NamedFile<'a> {
     pub tree: &'a SyntaxTree,
     pub symbols: &'a Symbols,
     pub scopes: &'a Scopes,
     pub parents: Vec<NodeId>,
     pub path: &'a str,
-    /// By binding: whether it is assigned again and a function inside can see it.
+    /// For each binding: whether it is reassigned and an inner function sees it.
     pub shared: OnceCell<Vec<bool>>,
 }
 
@@ -55,7 +56,7 @@ impl<'a> NamedFile<'a> {
         self.symbols.text(self.tree.sym(id))
     }
 
-    /// The class whose body a node stands in; an anonymous one counts.
+    /// Returns the class whose body contains a node; an anonymous class counts.
     pub(crate) fn class_of(&self, id: NodeId) -> Option<NodeId> {
         let mut at = id;
         while at != self.tree.root {
@@ -70,7 +71,7 @@ impl<'a> NamedFile<'a> {
         None
     }
 
-    /// The next node further out of one of these kinds.
+    /// Returns the nearest enclosing node of one of these kinds.
     pub(crate) fn enclosing(&self, id: NodeId, kinds: &[&str]) -> Option<NodeId> {
         let mut at = id;
         while at != self.tree.root {
@@ -95,15 +96,15 @@ pub(crate) const CLASSES: &[&str] = &[
     "record_declaration",
 ];
 
-/// More uses of a name are not looked at.
+/// Maximum number of uses of a name.
 const MANY: usize = 2000;
 
-/// Where a renamed name is declared.
+/// The declaration of a renamed name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Declaration {
     pub file: usize,
     pub kind: Declares,
-    /// The class it is a member of.
+    /// The class that it is a member of.
     pub owner: Option<NodeId>,
     pub shape: RuntimeShape,
 }
@@ -112,22 +113,22 @@ pub(crate) struct Declaration {
 pub(crate) enum Declares {
     /// A function, type or value of a module.
     Top,
-    /// A function of a class.
+    /// A method of a class.
     Method,
-    /// A value of a class.
+    /// A field of a class.
     Field,
 }
 
-/// Where something can be used by its name.
+/// The visibility of a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum NameVisibility {
-    /// In its own file; or whoever else used it would not compile.
+    /// Only in its own file; code elsewhere that uses it would not compile.
     File,
-    /// Anywhere in the tree that the change is made to.
+    /// Anywhere in the tree.
     Tree,
 }
 
-/// Accepts a rename of the left side and tells who could use what is renamed, or says why not.
+/// Accepts a rename of the left side and returns who could use the name, or refuses it with a reason.
 pub(crate) fn check_rename(
     loaded: &LoadedTrees,
     seen: &[Option<NamedFile<'_>>],
@@ -169,7 +170,7 @@ pub(crate) fn check_rename(
             }
         }
     }
-    // Beyond that looking at each would cost too much, and nobody renames so much at once.
+    // More uses would cost too much, and such a rename is unlikely.
     if seen.iter().flatten().map(|seen| occurrences(seen, from_sym).take(MANY).count()).sum::<usize>() >= MANY
     {
         return Err(escapes("it occurs too often"));
@@ -190,7 +191,7 @@ pub(crate) fn check_rename(
     }
     let declaration = declaration.ok_or_else(|| escapes("its declaration is not in the change"))?;
     if declaration.kind == Declares::Method && (is_protocol(from) || is_protocol(to)) {
-        return Err(escapes("whoever is given the object calls it by that name"));
+        return Err(escapes("code that receives the object calls it by that name"));
     }
     let is_global = |seen: &NamedFile<'_>| declaration.kind == Declares::Top && !imports::is_module(seen);
     if seen[declaration.file].as_ref().is_some_and(is_global) {
@@ -219,17 +220,17 @@ pub(crate) fn check_rename(
                         return Err(escapes("an element goes by its first letter"));
                     }
                 }
-                NameUse::Unknown => return Err(escapes("a use of it may be somebody else's")),
+                NameUse::Unknown => return Err(escapes("a use of it may refer to another declaration")),
             }
         }
     }
-    // Whatever is declared is declared for somebody.
+    // A declaration without a use is used outside the change.
     if uses == 0 {
-        return Err(escapes("whoever uses it is not in the change"));
+        return Err(escapes("the code that uses it is not in the change"));
     }
     let is_given = |seen: &NamedFile<'_>| reflection::is_given_away(seen, &declaration);
     if !is_hidden(from) && seen[declaration.file].as_ref().is_some_and(is_given) {
-        return Err(escapes("whoever is given the object may call it by that name"));
+        return Err(escapes("code that receives the object may call it by that name"));
     }
     if seen.iter().flatten().any(|seen| reflection::asks(seen, &declaration, handed)) {
         return Err(escapes("something asks for names"));
@@ -237,8 +238,8 @@ pub(crate) fn check_rename(
     Ok(reach)
 }
 
-/// Accepts that what is declared at a place of a file goes and tells who could have used it, or says who would miss it.
-/// What is new could not be asked for, but what lists all there is would have found it.
+/// Accepts the removal of the declaration at a position and returns who could have used it, or refuses it
+/// with a reason. A new name cannot be looked up, but code that lists all names would find it.
 pub(crate) fn check_vanishing(
     seen: &NamedFile<'_>,
     side: ProofSide,
@@ -275,7 +276,7 @@ pub(crate) fn check_vanishing(
     })
 }
 
-/// A member that only its class can name.
+/// Reports whether only its class can name a member.
 fn is_hidden(name: &str) -> bool {
     name.starts_with('#') || name.starts_with('_')
 }
@@ -284,7 +285,7 @@ fn is_capital(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
-/// `<Row/>` is a component, `<row/>` a part of the page.
+/// Reports whether an identifier is a JSX tag: `<Row/>` is a component, `<row/>` is an HTML element.
 fn is_element(seen: &NamedFile<'_>, id: NodeId) -> bool {
     seen.tree.kind(seen.parent(id)).starts_with("jsx_")
 }
@@ -295,19 +296,19 @@ fn occurrences<'a>(seen: &'a NamedFile<'_>, sym: Sym) -> impl Iterator<Item = No
         .filter(move |id| tree.is_leaf(*id) && tree.sym(*id) == sym && is_name(tree.kind(*id)))
 }
 
-/// Whether a file has the name from the declaring one.
+/// Whether a file imports the name from the declaring file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Imports {
     Ours,
     Others,
 }
 
-/// What an occurrence of a name is.
+/// The meaning of an occurrence of a name.
 enum NameUse {
     Declaration,
-    /// A use of what is declared.
+    /// A use of the declaration.
     Ours,
-    /// A local of the same name: another thing, which stays one.
+    /// A local of the same name, which stays separate.
     Another,
     Unknown,
 }
@@ -363,7 +364,7 @@ fn is_ours(
     };
     match of.kind {
         Declares::Top => is_bare && (here || imports == Imports::Ours),
-        // Java alone calls its own members by their bare name.
+        // Only Java uses its own members by their bare name.
         Declares::Method | Declares::Field => {
             is_bare
                 && here
@@ -374,19 +375,20 @@ fn is_ours(
     }
 }
 
-/// An embedded type of Go gives its name to a field.
+/// Reports whether an identifier is an embedded Go type, which gives its name to a field.
 fn is_embedded(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let field = seen.enclosing(id, &["field_declaration"]);
     seen.tree.lang == Lang::Go && field.is_some_and(|field| seen.tree.child(field, "name").is_none())
 }
 
-/// A call is of a method, anything else of a field.
+/// Reports whether a use fits the declaration: a call refers to a method, anything else to a field.
 fn is_kind_of_use(seen: &NamedFile<'_>, id: NodeId, of: &Declaration) -> bool {
     let is_call = declarations::is_java_call(seen, id);
     (of.kind == Declares::Method) == is_call
 }
 
-/// `self.x`, `this.x`, `Self::x` inside of the class itself, or through the class's name where it is static.
+/// Reports whether a receiver is the class itself: `self.x`, `this.x` or `Self::x` inside the class, or the
+/// name of the class for static members.
 fn is_own_receiver(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId, of: &Declaration) -> bool {
     let tree = seen.tree;
     let Some(owner) = of.owner else { return false };
@@ -411,7 +413,7 @@ fn is_own_receiver(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId, of: &Decl
     }
 }
 
-/// Whether `object` is the very object whose method of `class` is running.
+/// Reports whether `object` is the object whose method of `class` runs.
 pub(crate) fn is_own_object(seen: &NamedFile<'_>, id: NodeId, object: NodeId, class: NodeId) -> bool {
     let inside = seen.class_of(id) == Some(class);
     match seen.tree.lang {
@@ -420,7 +422,7 @@ pub(crate) fn is_own_object(seen: &NamedFile<'_>, id: NodeId, object: NodeId, cl
     }
 }
 
-/// A `function` inside of a method has a `this` of its own.
+/// Reports whether a node stands in a nested `function`, which has its own `this`.
 fn in_plain_function(seen: &NamedFile<'_>, id: NodeId, owner: NodeId) -> bool {
     let functions = [
         "function_expression",
@@ -458,7 +460,8 @@ fn is_go_receiver(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId) -> bool {
     }
 }
 
-/// `self` is whatever the method calls its first parameter.
+/// Reports whether the receiver is the first parameter of the method, which Python calls `self` by
+/// convention.
 fn is_first_parameter(seen: &NamedFile<'_>, id: NodeId, receiver: NodeId) -> bool {
     let Some(method) = seen.enclosing(id, &["function_definition"]) else { return false };
     let Some(parameters) = seen.tree.child(method, "parameters") else { return false };
@@ -476,7 +479,7 @@ impl NamedFile<'_> {
     }
 }
 
-/// Whether others may see what goes by this name, where the name itself says so.
+/// Reports whether a name makes its declaration public, in languages where the name decides.
 fn is_open(lang: Lang, name: &str) -> bool {
     match lang {
         Lang::Python => !name.starts_with('_'),

@@ -1,5 +1,5 @@
-//! Who may see what something is called: texts that spell it, code that looks things up by name or asks things for
-//! theirs, macros that are given its tokens.
+//! Code that can observe a name: texts that contain it, lookups by name, requests for the name of an object,
+//! and macros that receive its tokens.
 
 use super::{Declaration, Declares, IdentifierUse, LoadedTrees, NamedFile};
 use crate::lang::Lang;
@@ -7,7 +7,7 @@ use crate::symbol::Symbols;
 use crate::tree::sugar::is_std_macro;
 use crate::tree::{NodeId, SyntaxTree};
 
-/// Whether a text of the tree may be a use of the name.
+/// Reports whether a text of the tree may be a use of the name.
 pub(crate) fn is_spelled(tree: &SyntaxTree, symbols: &Symbols, name: &str) -> bool {
     tree.walk(tree.root).any(|id| is_text(tree.kind(id)) && spells(symbols.text(tree.sym(id)), name))
 }
@@ -17,14 +17,14 @@ fn is_text(kind: &str) -> bool {
         || matches!(kind, "template_string" | "jsx_text" | "directive" | "interpolation" | "gap" | "prologue")
 }
 
-/// Whether a function or class is only called, or also given to others, who may ask it for its name.
+/// Whether a function or class is only called, or also passed to other code, which may ask for its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handed {
     Never,
     On,
 }
 
-/// Whether a use gives the thing itself away.
+/// Reports whether a use passes on the function or class itself.
 pub(crate) fn is_handed(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     if tree.kind(id) == "type_identifier" {
@@ -37,10 +37,10 @@ pub(crate) fn is_handed(seen: &NamedFile<'_>, id: NodeId) -> bool {
     !is_called && tree.kind(parent) != "method_invocation" && !super::imports::is_import(seen, id)
 }
 
-/// Whether something in the file finds things by their names, or tells what they are called.
+/// Reports whether code in the file finds things by name or reads their names.
 pub(crate) fn asks(seen: &NamedFile<'_>, of: &Declaration, handed: Handed) -> bool {
     let tree = seen.tree;
-    // What is a type only is gone when the program runs.
+    // A pure type does not exist at run time.
     if of.shape == RuntimeShape::Erased {
         return false;
     }
@@ -54,7 +54,7 @@ pub(crate) fn asks(seen: &NamedFile<'_>, of: &Declaration, handed: Handed) -> bo
                 Lang::Rust => matches!(seen.text(id), "type_name" | "type_name_of_val"),
             }
         } else {
-            // A member by a computed name may be any of them.
+            // A member with a computed name may be any member.
             tree.lang.is_script()
                 && of.kind == Declares::Method
                 && tree.kind(id) == "subscript_expression"
@@ -67,7 +67,7 @@ pub(crate) fn asks(seen: &NamedFile<'_>, of: &Declaration, handed: Handed) -> bo
     })
 }
 
-/// Whether something in a file of Python may list what a module has, or set something in it that is not named.
+/// Reports whether a Python file may list the names of a module, or set one without naming it.
 pub(crate) fn lists_modules(seen: &NamedFile<'_>) -> bool {
     let tree = seen.tree;
     let in_function = |id: NodeId| seen.enclosing(id, &["function_definition", "lambda"]).is_some();
@@ -76,13 +76,13 @@ pub(crate) fn lists_modules(seen: &NamedFile<'_>) -> bool {
         |id: NodeId| seen.scopes.of_leaf(id) == IdentifierUse::Free && tree.field(id) != "attribute";
     let lists = |id: NodeId| match seen.text(id) {
         "globals" | "eval" | "exec" => is_free(id),
-        // The names of a function are not those of its module.
+        // Names of a function are not names of its module.
         "locals" => is_free(id) && !in_function(id),
         "vars" | "dir" => is_free(id) && !is_about_local(seen, id),
         "__dict__" | "__globals__" | "_getframe" | "currentframe" => true,
         _ => false,
     };
-    // Where modules are found as objects, a local may be one.
+    // Code that finds modules as objects may store one in a local.
     let finds_modules =
         |id: NodeId| matches!(seen.text(id), "modules" | "import_module" | "__import__" | "reload");
     let asks = |id: NodeId| {
@@ -91,20 +91,20 @@ pub(crate) fn lists_modules(seen: &NamedFile<'_>) -> bool {
     leaves().any(lists) || leaves().any(finds_modules) && leaves().any(asks)
 }
 
-/// `vars(x)` of a local.
+/// Reports whether the argument of `vars(x)` is a local.
 fn is_about_local(seen: &NamedFile<'_>, callee: NodeId) -> bool {
     let given = seen.tree.child(seen.parent(callee), "arguments");
     is_local(seen, given.and_then(|given| seen.tree.named_kids(given).next()))
 }
 
-/// The object of a local is not the module it stands in.
+/// Reports whether an object is a local, which is not the enclosing module.
 fn is_local(seen: &NamedFile<'_>, object: Option<NodeId>) -> bool {
     object.is_some_and(|object| {
         matches!(seen.scopes.of_leaf(object), IdentifierUse::Local(_) | IdentifierUse::Named(_))
     })
 }
 
-/// Whether something in the file makes a list of what there is of this kind.
+/// Reports whether code in the file lists declarations of this kind.
 pub(crate) fn lists(seen: &NamedFile<'_>, of: Declares) -> bool {
     let tree = seen.tree;
     let lists = |id: NodeId| {
@@ -138,7 +138,7 @@ pub(crate) fn lists(seen: &NamedFile<'_>, of: Declares) -> bool {
     tree.walk(tree.root).any(|id| tree.is_leaf(id) && lists(id))
 }
 
-/// Methods by which Java finds members; other libraries have such names, too.
+/// Reports whether Java finds members by a method of this name; other libraries use such names too.
 fn is_reflection(name: &str) -> bool {
     matches!(
         name,
@@ -158,7 +158,7 @@ fn is_reflection(name: &str) -> bool {
     )
 }
 
-/// Whether a file of Java has to do with classes as objects.
+/// Reports whether a Java file handles classes as objects.
 pub(crate) fn has_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     tree.walk(tree.root).any(|id| {
         if tree.is_leaf(id) {
@@ -172,14 +172,14 @@ pub(crate) fn has_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     })
 }
 
-/// What is left of a declaration when the program runs.
+/// The form of a declaration at run time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RuntimeShape {
     Function,
     Class,
-    /// Something that has no name of its own.
+    /// A value without its own name.
     Value,
-    /// A type only.
+    /// A pure type.
     Erased,
 }
 
@@ -195,7 +195,7 @@ fn python(seen: &NamedFile<'_>, id: NodeId, of: &Declaration, handed: Handed) ->
             let Some(arguments) = arguments else { return true };
             let mut given = tree.named_kids(arguments);
             let (object, name) = (given.next(), given.next());
-            // A text that is there is looked at by itself.
+            // A literal text is checked separately.
             let is_told = name.is_some_and(|name| tree.is_leaf(name) && tree.kind(name) == "string");
             let is_own = object.is_some_and(|object| matches!(seen.text_or_empty(object), "self" | "cls"));
             !(is_told || is_own && of.kind == Declares::Top)
@@ -224,7 +224,8 @@ fn script(seen: &NamedFile<'_>, id: NodeId, of: &Declaration, handed: Handed) ->
     }
 }
 
-/// Whether a class gives its own object to others, in a language that asks for no more than a name.
+/// Reports whether a class passes its own object to other code, in a language where a name is enough to call
+/// a method.
 pub(crate) fn is_given_away(seen: &NamedFile<'_>, of: &Declaration) -> bool {
     let tree = seen.tree;
     let Some(owner) = of.owner.filter(|_| tree.lang.is_script() || tree.lang == Lang::Python) else {
@@ -232,7 +233,7 @@ pub(crate) fn is_given_away(seen: &NamedFile<'_>, of: &Declaration) -> bool {
     };
     tree.walk(owner).any(|id| {
         let is_object = matches!(seen.text_or_empty(id), "this" | "self");
-        // Under another name it is an object like any other.
+        // After an assignment to another name the object can go anywhere.
         let is_value = matches!(tree.field(id), "right" | "value")
             && matches!(
                 tree.kind(seen.parent(id)),
@@ -242,7 +243,7 @@ pub(crate) fn is_given_away(seen: &NamedFile<'_>, of: &Declaration) -> bool {
     })
 }
 
-/// `__x` of a Python class is `_Class__x` to everybody else.
+/// Reports whether a Python source uses the name `__x` in its form outside the class, `_Class__x`.
 pub(crate) fn is_mangled(loaded: &LoadedTrees, name: &str) -> bool {
     let trees = loaded.before.iter().chain(&loaded.after).flatten();
     name.starts_with("__")
@@ -254,7 +255,7 @@ pub(crate) fn is_mangled(loaded: &LoadedTrees, name: &str) -> bool {
         })
 }
 
-/// Whether an occurrence is given to a macro that may make anything of it, its text included.
+/// Reports whether an occurrence is input of a macro that may use its text.
 pub(crate) fn is_macro_input(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     if tree.lang != Lang::Rust || tree.kind(seen.parent(id)) != "token_tree" {
@@ -265,7 +266,8 @@ pub(crate) fn is_macro_input(seen: &NamedFile<'_>, id: NodeId) -> bool {
     !name.is_some_and(|name| is_std_macro(seen.text_or_empty(name)))
 }
 
-/// Whether a name stands in a text as a word. Who reads the text may take it for the name.
+/// Reports whether a name occurs in a text as a word, because code that reads the text may use it as the
+/// name.
 fn spells(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     text.match_indices(name)

@@ -1,11 +1,11 @@
-//! Names that mean something of themselves: a language, a runtime, a framework or a tool calls what has them, so that
-//! nothing may take such a name or give it up.
+//! Names with a fixed meaning. A language, a runtime, a framework or a tool calls them, so a rename must
+//! neither introduce nor remove them.
 
 use crate::lang::Lang;
 
-/// Whether a name is called by others, whatever it belongs to.
+/// Reports whether outside code uses a name, regardless of its owner.
 pub(crate) fn is_spoken(name: &str) -> bool {
-    // `pytest_configure`, `on_message`, `do_GET`, `visit_Name`: hooks by their first word.
+    // `pytest_configure`, `on_message`, `do_GET`, `visit_Name`: hooks with a fixed prefix.
     const HOOKS: &[&str] = &["test_", "pytest_", "on_", "do_", "visit_", "handle_", "process_", "depart_"];
     const CAMEL_HOOKS: &[&str] =
         &["Test", "Benchmark", "Example", "Fuzz", "test", "setUp", "tearDown", "ng", "on", "do", "visit"];
@@ -18,19 +18,19 @@ pub(crate) fn is_spoken(name: &str) -> bool {
         })
 }
 
-/// Whether a method of that name is called by whoever is given its object.
+/// Reports whether code that receives an object calls its method of that name.
 pub(crate) fn is_protocol(name: &str) -> bool {
     is_one_of(METHODS, name)
 }
 
-/// Whether a language gives a meaning to a name that nothing declares.
+/// Reports whether a language predeclares a name.
 pub(crate) fn is_predeclared(lang: Lang, name: &str) -> bool {
     match lang {
         Lang::Go => is_one_of(GO, name),
         Lang::Python => is_one_of(PYTHON, name),
         Lang::Rust => is_one_of(RUST, name),
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => is_one_of(SCRIPT, name),
-        // Its methods hide nothing, and its types are not renamed.
+        // Java methods hide nothing, and the checker never renames Java types.
         Lang::Java => false,
     }
 }

@@ -1,5 +1,5 @@
-//! Where the order of declarations has no meaning. Such declarations are put in the order of their names; those of
-//! one name keep theirs, because the last of them may be the one that counts.
+//! Containers in which the order of declarations has no meaning. The canonical form sorts them by name.
+//! Declarations of the same name keep their order, because the last one may count.
 
 mod python;
 
@@ -12,8 +12,8 @@ use python::{
     makes_classes,
 };
 
-/// The children of a container in the order that stands for all equal ones, or `None` where order counts. `parent`
-/// is the kind of what the container is the body of.
+/// Returns the children of a container in canonical order, or `None` if their order matters. `parent` is the
+/// kind of the node whose body the container is.
 pub(crate) fn arrange(
     tree: &SyntaxTree,
     symbols: &Symbols,
@@ -31,7 +31,7 @@ pub(crate) fn arrange(
     let mut slots: Vec<OrderSlot> = Vec::new();
     let mut from = 0;
     for (at, kid) in kids.iter().enumerate() {
-        // What stands before a declaration and is about it goes with it.
+        // An attribute or directive before a declaration moves with it.
         let leads = matches!(tree.kind(*kid), "attribute_item" | "directive" | "decorator")
             && !says_whom(tree, symbols, *kid);
         if leads && at + 1 < kids.len() {
@@ -44,7 +44,7 @@ pub(crate) fn arrange(
     let mut order: Vec<&OrderSlot> = Vec::with_capacity(slots.len());
     match reach {
         DeclarationReach::Anywhere => {
-            // A directive is one only before everything else.
+            // A directive counts only before all other statements.
             let prologue = slots.iter().take_while(|slot| is_directive(tree, kids, slot)).count();
             let (prologue, slots) = slots.split_at(prologue);
             order.extend(prologue);
@@ -62,7 +62,7 @@ pub(crate) fn arrange(
                 let named: QuickSet<Sym> =
                     named.flat_map(|slot| evaluated(tree, kids[slot.kids.end - 1])).collect();
                 let is_tied = |slot: &&OrderSlot| is_known_to(tree, kids[slot.kids.end - 1], &named);
-                // Those of one name stay together.
+                // Declarations of one name stay together.
                 let tied: Vec<&String> =
                     run.iter().filter(is_tied).filter_map(|slot| slot.key.as_ref()).collect();
                 let is_free = |slot: &&OrderSlot| {
@@ -78,7 +78,7 @@ pub(crate) fn arrange(
     Some(order.into_iter().flat_map(|slot| kids[slot.kids.clone()].iter().copied()).collect())
 }
 
-/// What has no place of its own, sorted between what has one.
+/// Sorts each run of movable slots between the fixed ones.
 fn sorted_runs<'a>(slots: impl Iterator<Item = &'a OrderSlot>) -> Vec<&'a OrderSlot> {
     let mut order: Vec<&OrderSlot> = slots.collect();
     for run in order.chunk_by_mut(|left, right| left.key.is_some() && right.key.is_some()) {
@@ -87,7 +87,7 @@ fn sorted_runs<'a>(slots: impl Iterator<Item = &'a OrderSlot>) -> Vec<&'a OrderS
     order
 }
 
-/// `'use strict'` and its like.
+/// Reports whether a slot holds only directives such as `'use strict'`.
 fn is_directive(tree: &SyntaxTree, kids: &[NodeId], slot: &OrderSlot) -> bool {
     let is_text = |kid: &NodeId| {
         tree.kind(*kid) == "expression_statement"
@@ -96,9 +96,10 @@ fn is_directive(tree: &SyntaxTree, kids: &[NodeId], slot: &OrderSlot) -> bool {
     tree.lang.is_script() && kids[slot.kids.clone()].iter().all(|kid| is_text(kid) || tree.kind(*kid) == "{")
 }
 
-/// Methods of a class whose names are texts, numbers or computed: they may be another's name.
+/// Reports whether a class has methods whose names are texts, numbers or computed; such a name may equal
+/// another one.
 fn has_odd_members(tree: &SyntaxTree, body: NodeId) -> bool {
-    // A field is the object's own, whatever its class has under that name.
+    // A field belongs to the object, so it does not conflict with a member of the class.
     let is_field = |member: &NodeId| {
         tree.kind(*member).ends_with("field_definition") && !tree.has_token(*member, "accessor")
     };
@@ -110,21 +111,21 @@ fn has_odd_members(tree: &SyntaxTree, body: NodeId) -> bool {
 
 struct OrderSlot {
     kids: std::ops::Range<usize>,
-    /// `None`: its place counts.
+    /// `None` if the position matters.
     key: Option<String>,
 }
 
-/// How far a declaration may go.
+/// How far a declaration may move.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DeclarationReach {
     Anywhere,
-    /// Past its like only.
+    /// Only past declarations of the same kind.
     Run,
-    /// Also past what does not run them.
+    /// Also past statements that do not run the declarations.
     Past(ContainerKind),
 }
 
-/// What the declarations of a container are part of.
+/// The container of the declarations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ContainerKind {
     Module,
@@ -144,7 +145,7 @@ fn reach(lang: Lang, kind: &str, parent: &str) -> Option<DeclarationReach> {
         },
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => match kind {
             "program" | "class_body" => Some(DeclarationReach::Anywhere),
-            // Functions of a function's body are there from its beginning; those of other blocks need not be.
+            // Functions of a function body exist from its start; functions of other blocks may not.
             "statement_block" => {
                 let is_body = parent.starts_with("function")
                     || parent.starts_with("generator")
@@ -157,7 +158,7 @@ fn reach(lang: Lang, kind: &str, parent: &str) -> Option<DeclarationReach> {
     }
 }
 
-/// By what a declaration is sorted, if its place does not count.
+/// Returns the sort key of a declaration, or `None` if its position matters.
 fn key(
     tree: &SyntaxTree,
     symbols: &Symbols,
@@ -194,7 +195,7 @@ fn key(
         },
         Lang::Go => match kind {
             "directive" if says_whom(tree, symbols, id) => Some(spelled(tree, symbols, id, name_of)),
-            // Tests run in the order they stand in.
+            // Tests run in the order of the file.
             "function_declaration" => named(id).filter(|name| name != "_" && !is_test(name)),
             "method_declaration" => {
                 let receiver = tree.child(id, "receiver").map(|receiver| {
@@ -204,7 +205,7 @@ fn key(
                 Some(format!("{}.{}", receiver?, named(id)?))
             }
             "type_declaration" => Some(spelled(tree, symbols, id, name_of)),
-            // Packages are initialised in the order of their paths; a blank import is there for that alone.
+            // Go initializes packages in the order of their paths; a blank import exists only for that.
             "import_spec" => {
                 let is_blank = tree.child(id, "name").is_some_and(|name| symbols.text(tree.sym(name)) == "_");
                 (!is_blank && !has_lead).then(|| spelled(tree, symbols, id, name_of))
@@ -212,7 +213,7 @@ fn key(
             _ => None,
         },
         Lang::Java => match kind {
-            // Methods of one name are told apart by their parameters.
+            // Parameters distinguish methods of the same name.
             "method_declaration" | "constructor_declaration" => {
                 let parameters =
                     tree.child(id, "parameters").map(|list| spelled(tree, symbols, list, name_of));
@@ -245,7 +246,7 @@ fn key(
                                     | "@ override"
                             )
                     });
-                // A property may be taken up again by a later `@name.setter`.
+                // A later `@name.setter` may extend a property.
                 let inert =
                     tree.kind(definition) == "function_definition" && is_inert(tree, names, definition);
                 (harmless && inert).then(|| named(definition)).flatten().filter(|name| !is_mangled(name))
@@ -278,17 +279,17 @@ fn key(
     }
 }
 
-/// Whether a test runner finds a function by this name.
+/// Reports whether a test runner finds functions of this name.
 fn is_test(name: &str) -> bool {
     ["test", "Test", "Benchmark", "Example", "Fuzz"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// `//go:linkname` names what it is about, wherever it stands.
+/// Reports whether a directive names its target itself, as `//go:linkname` does.
 fn says_whom(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     tree.kind(id) == "directive" && symbols.text(tree.sym(id)).starts_with("//go:linkname ")
 }
 
-/// Whether something in the file lists what is declared, in the order of declaration.
+/// Reports whether code in the file lists declarations in their order.
 pub(crate) fn is_listed(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let listers: &[&str] = match tree.lang {
         Lang::Python => &[
@@ -334,7 +335,7 @@ pub(crate) fn is_listed(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     }
 }
 
-/// Whether something is said about a declaration that may see the order of what is in it.
+/// Reports whether an attribute or decorator may observe the order of the members of a declaration.
 pub(crate) fn is_overseen(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, leads: &[NodeId]) -> bool {
     let said = leads.iter().chain(tree.kids(id)).copied();
     match tree.lang {
@@ -358,7 +359,7 @@ pub(crate) fn is_overseen(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, lead
     }
 }
 
-/// Attributes and decorators that are known not to care.
+/// Reports whether an attribute or decorator is known to ignore order.
 pub(crate) fn is_quiet(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     let mut names = tree.walk(id).filter(|node| tree.is_leaf(*node) && tree.kind(*node) == "identifier");
     let Some(first) = names.next().map(|name| symbols.text(tree.sym(name))) else { return false };

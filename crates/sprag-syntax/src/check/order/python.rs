@@ -1,15 +1,16 @@
-//! What may change places in Python: functions past each other, and past what runs nothing that could see them.
+//! Movable declarations in Python: functions may pass each other, and statements that run nothing that could
+//! observe them.
 
 use super::ContainerKind;
 use crate::symbol::{QuickSet, Sym, Symbols};
 use crate::tree::{NodeId, SyntaxTree};
 
-/// Whether a function of Python may go past a statement that is none: one that gives a name to a literal runs nothing,
-/// and what a decorator runs does not see the class that is being made.
+/// Reports whether a Python function may move past a statement that is not a function. An assignment of a
+/// literal runs nothing, and code of a decorator does not see the unfinished class.
 pub(crate) fn is_passed(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, around: ContainerKind) -> bool {
     let assigns_literal = || {
         let [only] = tree.kids(id)[..] else { return false };
-        // `__name__` and its like are read by what follows.
+        // Later code reads `__name__` and the like.
         let is_name =
             |left: NodeId| tree.kind(left) == "identifier" && !symbols.text(tree.sym(left)).starts_with("__");
         let is_plain = tree.child(only, "left").is_some_and(is_name);
@@ -22,7 +23,7 @@ pub(crate) fn is_passed(tree: &SyntaxTree, symbols: &Symbols, id: NodeId, around
     around == ContainerKind::Class && wrapped_function(tree, id).is_some() || assigns_literal()
 }
 
-/// Literals, and collections of them.
+/// Reports whether a value consists of literals and collections of literals.
 fn is_data(tree: &SyntaxTree, value: NodeId) -> bool {
     tree.walk(value).all(|id| match tree.kind(id) {
         "string" => tree.is_leaf(id),
@@ -32,18 +33,18 @@ fn is_data(tree: &SyntaxTree, value: NodeId) -> bool {
     })
 }
 
-/// `_ignore_` and its like tell an enumeration what to make of what follows.
+/// Reports whether a name such as `_ignore_` controls how an enumeration treats its members.
 pub(crate) fn is_sunder(name: &str) -> bool {
     name.len() > 2 && name.starts_with('_') && name.ends_with('_') && !name.starts_with("__")
 }
 
-/// The function of Python below decorators.
+/// Returns the Python function below decorators.
 fn wrapped_function(tree: &SyntaxTree, id: NodeId) -> Option<NodeId> {
     let inner = tree.child(id, "definition").filter(|_| tree.kind(id) == "decorated_definition");
     inner.filter(|inner| tree.kind(*inner) == "function_definition")
 }
 
-/// The words of a statement that are read when it is run: of a function all but its body.
+/// Returns the names that a statement reads when it runs; the body of a function does not count.
 pub(crate) fn evaluated(tree: &SyntaxTree, id: NodeId) -> Vec<Sym> {
     let function = wrapped_function(tree, id).unwrap_or(id);
     let parts = tree.kids(id).iter().chain(tree.kids(function));
@@ -52,8 +53,8 @@ pub(crate) fn evaluated(tree: &SyntaxTree, id: NodeId) -> Vec<Sym> {
     leaves.map(|leaf| tree.sym(leaf)).collect()
 }
 
-/// Whether words that are read around a function are its name, or something is looked up to define it: what else runs
-/// there may have set that.
+/// Reports whether the surrounding code reads the name of a function, or the definition looks up a name.
+/// Other code there may have set that name.
 pub(crate) fn is_known_to(tree: &SyntaxTree, id: NodeId, words: &QuickSet<Sym>) -> bool {
     let function = wrapped_function(tree, id).unwrap_or(id);
     let name = tree.child(function, "name");
@@ -61,7 +62,7 @@ pub(crate) fn is_known_to(tree: &SyntaxTree, id: NodeId, words: &QuickSet<Sym>) 
         || !outer_parts(tree, function).into_iter().all(|part| is_data(tree, part))
 }
 
-/// Defaults and annotations of a function of Python, which are evaluated where it is defined.
+/// Returns the defaults and annotations of a Python function, which are evaluated at its definition.
 fn outer_parts(tree: &SyntaxTree, function: NodeId) -> Vec<NodeId> {
     let parameters = tree.child(function, "parameters").map(|list| tree.kids(list)).unwrap_or_default();
     let parts = parameters.iter().flat_map(|parameter| tree.kids(*parameter)).copied();
@@ -69,7 +70,7 @@ fn outer_parts(tree: &SyntaxTree, function: NodeId) -> Vec<NodeId> {
     parts.chain(tree.child(function, "return_type")).collect()
 }
 
-/// Whether defining a function evaluates nothing that could tell where it stands.
+/// Reports whether the definition of a function evaluates nothing that depends on its position.
 pub(crate) fn is_inert(tree: &SyntaxTree, names: &DefinedNames, id: NodeId) -> bool {
     let parts = outer_parts(tree, id).into_iter();
     let is_plain = parts.flat_map(|part| tree.walk(part)).all(|node| match tree.kind(node) {
@@ -82,7 +83,7 @@ pub(crate) fn is_inert(tree: &SyntaxTree, names: &DefinedNames, id: NodeId) -> b
         "identifier" => !names.defined.contains(&tree.sym(node)),
         _ => true,
     });
-    // Whatever a default looks up may count how often and when.
+    // A lookup in a default may run code that counts calls.
     let parameters = tree.child(id, "parameters").map(|list| tree.kids(list)).unwrap_or_default();
     let defaults = parameters.iter().filter_map(|parameter| tree.child(*parameter, "value"));
     let runs = |kind: &str| {
@@ -91,12 +92,12 @@ pub(crate) fn is_inert(tree: &SyntaxTree, names: &DefinedNames, id: NodeId) -> b
     is_plain && !defaults.flat_map(|value| tree.walk(value)).any(|node| runs(tree.kind(node)))
 }
 
-/// Names that are given where functions stand.
+/// Names that are defined next to functions.
 #[derive(Default)]
 pub(crate) struct DefinedNames {
-    /// By the definitions of their container.
+    /// Names that the container defines.
     defined: QuickSet<Sym>,
-    /// By the module itself, whatever it imports.
+    /// Names that the module defines itself, without imports.
     own: QuickSet<Sym>,
 }
 
@@ -112,7 +113,7 @@ impl DefinedNames {
         DefinedNames { defined: defined(tree, container), own }
     }
 
-    /// Whether a decorator is one of the module's own, whatever it sounds like.
+    /// Reports whether the module itself defines a decorator, which may shadow a known one.
     pub(super) fn has_own(&self, tree: &SyntaxTree, decorator: NodeId) -> bool {
         tree.walk(decorator).any(|leaf| tree.is_leaf(leaf) && self.own.contains(&tree.sym(leaf)))
     }
@@ -126,14 +127,14 @@ fn defined(tree: &SyntaxTree, container: NodeId) -> QuickSet<Sym> {
     statements.filter_map(|kid| tree.child(kid, "name").map(|name| tree.sym(name))).collect()
 }
 
-/// `__dict__` in `object.__dict__[key]`: what is looked up by its name is not listed.
+/// Returns the uses of `__dict__` in `object.__dict__[key]`, which look up one name and list nothing.
 pub(crate) fn looked_up(tree: &SyntaxTree) -> QuickSet<NodeId> {
     let subscripts = tree.walk(tree.root).filter(|id| tree.kind(*id) == "subscript");
     let members = subscripts.filter_map(|id| tree.child(id, "value"));
     members.filter_map(|member| tree.child(member, "attribute")).collect()
 }
 
-/// Whether a file has a class of classes, which is given what its classes declare.
+/// Reports whether a file has a metaclass, which receives the declarations of its classes.
 pub(crate) fn makes_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let classes = tree.walk(tree.root).filter(|id| tree.kind(*id) == "class_definition");
     let bases = classes.filter_map(|class| tree.child(class, "superclasses"));
@@ -141,7 +142,7 @@ pub(crate) fn makes_classes(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     names.any(|id| symbols.text(tree.sym(id)) == "type")
 }
 
-/// `_Class__x` is what a class calls its `__x`.
+/// Reports whether a name is private to a class: `__x`, or its mangled form `_Class__x`.
 pub(crate) fn is_mangled(name: &str) -> bool {
     let is_private = name.starts_with("__") && !name.ends_with("__");
     let is_spelled_out = name.starts_with('_') && !name.starts_with("__") && name[1..].contains("__");

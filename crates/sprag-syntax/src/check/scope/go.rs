@@ -1,5 +1,5 @@
-//! Names in Go: a declaration is seen from its end to the end of its block; `if`, `for`, `switch` and every case are
-//! blocks of their own.
+//! Scopes of Go: a declaration is visible from its end to the end of its block. `if`, `for`, `switch` and
+//! every case are separate blocks.
 
 use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::symbol::Sym;
@@ -23,7 +23,7 @@ impl ScopeWalk<'_> {
                     }
                 }
             }
-            // Parameters of a mere type bind nothing.
+            // Parameters of a type bind nothing.
             "function_type" | "interface_type" => {
                 self.push(ScopeKind::Block, id);
                 self.kids(id);
@@ -78,7 +78,7 @@ impl ScopeWalk<'_> {
                 }
             }
             "keyed_element" => {
-                // A field's name or a key that is a variable: the text counts.
+                // A field name, or a key that is a variable: the text counts.
                 for at in 0..self.tree.kids(id).len() {
                     let kid = self.tree.kids(id)[at];
                     let only = self.tree.kids(kid).first().copied();
@@ -102,7 +102,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// Names on the left of `:=`: new ones, unless this very block has them already.
+    /// Binds the names on the left of `:=`; a name that the same block already has keeps its binding.
     fn go_targets(&mut self, list: NodeId) {
         for at in 0..self.tree.kids(list).len() {
             let kid = self.tree.kids(list)[at];
@@ -112,7 +112,7 @@ impl ScopeWalk<'_> {
             }
             let sym = self.tree.sym(kid);
             let is_blank = self.symbols.text(sym) == "_";
-            // Parameters and the body of a function are one block in this respect.
+            // Parameters and the body of a function count as one block here.
             let known = self.scopes.last().and_then(|scope| scope.names.get(&sym).copied());
             let known = known.or_else(|| self.go_parameter(sym));
             match known {

@@ -1,5 +1,5 @@
-//! Names in Java: locals and parameters. Fields are free names here. A class inside of a method may inherit a field
-//! that hides a local, so that there the text of a local counts.
+//! Scopes of Java: locals and parameters. Fields are free names. A class inside a method may inherit a field
+//! that hides a local, so the text of a local counts there.
 
 use super::{IdentifierUse, NameReader, ScopeKind, ScopeWalk};
 use crate::tree::NodeId;
@@ -27,7 +27,7 @@ impl ScopeWalk<'_> {
                 let reader = self.java_reader(id);
                 self.under(reader, |walk| walk.kids_but_names(id));
             }
-            // The names of its parts are those of its methods, and are shown.
+            // Component names of a record are the names of its methods and are visible.
             "record_declaration" => self.under(NameReader::Somebody, |walk| walk.kids_but_names(id)),
             "class_body" | "enum_body" | "interface_body" => {
                 let is_inner = !self.scopes.is_empty();
@@ -181,7 +181,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// An annotation may ask for the names of parameters.
+    /// Returns whether an annotation may read the names of parameters.
     fn java_reader(&self, id: NodeId) -> NameReader {
         let modifiers = self.tree.kids(id).iter().filter(|kid| self.tree.kind(**kid) == "modifiers");
         let is_read = modifiers.flat_map(|modifiers| self.tree.kids(*modifiers)).any(|kid| {
@@ -212,7 +212,7 @@ impl ScopeWalk<'_> {
         if is_read { NameReader::Somebody } else { NameReader::Nobody }
     }
 
-    /// A name field declares or selects; it is never looked up.
+    /// Visits all children except names, which are declared or selected but never looked up.
     fn kids_but_names(&mut self, id: NodeId) {
         for at in 0..self.tree.kids(id).len() {
             let kid = self.tree.kids(id)[at];
@@ -230,8 +230,8 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// A pattern's variable is seen where the pattern has matched, which only flow tells: it is given to the whole
-    /// function, with its name.
+    /// Binds the variable of a pattern. Its visibility depends on control flow, so it belongs to the whole
+    /// function and its name counts.
     fn java_flow(&mut self, name: NodeId) {
         let depth = self.scopes.iter().rposition(|scope| scope.kind == ScopeKind::Function);
         match depth {
@@ -243,7 +243,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// The fields of a class inside of a method hide locals of the same name.
+    /// Hides locals that have the name of a field, in a class inside a method.
     fn java_fields(&mut self, body: NodeId) {
         let mut names = Vec::new();
         for member in

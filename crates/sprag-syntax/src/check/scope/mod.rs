@@ -1,7 +1,8 @@
-//! Which name is whose: every identifier of a tree is a local of some function, or free. Free names are compared by
-//! their text, locals by what they are bound to, so that a renamed local is no difference and a captured name is.
+//! Name resolution: each identifier of a tree is either a local of a function or free. The checker compares
+//! free names by text and locals by binding. So a renamed local makes no difference, but a captured name
+//! does.
 //!
-//! Where the meaning of an identifier is not known for sure, it is `Named`: bound, and its text counts too.
+//! An identifier whose meaning is not certain is `Named`: it has a binding, and its text counts too.
 
 mod go;
 mod java;
@@ -13,34 +14,34 @@ use crate::lang::Lang;
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
 use crate::tree::{NodeId, SyntaxTree};
 
-/// What an identifier is.
+/// The meaning of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdentifierUse {
-    /// Not an identifier in a place where names are looked up.
+    /// An identifier that is not looked up as a name.
     Text,
-    /// Looked up, and found in no function.
+    /// A looked-up name that no function declares.
     Free,
     Local(u32),
-    /// A local whose text counts here.
+    /// A local whose text counts at this use.
     Named(u32),
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding {
     pub name: Sym,
-    /// Its text counts wherever it is used.
+    /// Whether the text counts at every use.
     pub is_pinned: bool,
-    /// The identifier that declares it.
+    /// The declaring identifier.
     pub at: NodeId,
 }
 
-/// The answer for a whole tree.
+/// The resolution of a whole tree.
 pub(crate) struct Scopes {
     uses: Vec<IdentifierUse>,
     pub bindings: Vec<Binding>,
-    /// Where the outermost function or block with names of its own begins.
+    /// The outermost functions or blocks with their own names.
     regions: QuickSet<NodeId>,
-    /// How many scopes were asked for a name.
+    /// The number of scopes that lookups visited.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test counts the work"))]
     looks: usize,
 }
@@ -84,36 +85,36 @@ struct ScopeWalk<'a> {
     bindings: Vec<Binding>,
     scopes: Vec<LexicalScope>,
     regions: QuickSet<NodeId>,
-    /// What the alternatives of a Rust pattern have bound.
+    /// Bindings from the alternatives of a Rust pattern.
     alternatives: Option<QuickMap<Sym, u32>>,
-    /// Names of a Rust source that a pattern compares with and does not bind.
+    /// Constants of a Rust source, which a pattern compares with and does not bind.
     constants: QuickSet<Sym>,
     /// Macros that a Rust source defines.
     macros: QuickSet<Sym>,
-    /// Texts of a Python source that are no more than texts.
+    /// Python texts that are only texts.
     keys: QuickSet<NodeId>,
     reader: NameReader,
     called: ExposedLocals,
     looks: usize,
 }
 
-/// Whether something is given the names of locals: an attribute of Rust, an annotation of Java.
+/// Whether something reads the names of locals: an attribute in Rust, an annotation in Java.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameReader {
     Nobody,
     Somebody,
 }
 
-/// Functions and classes that are locals, as far as their own names may be shown by them.
+/// Local functions and classes that may expose their own names.
 #[derive(Default)]
 struct ExposedLocals {
     functions: QuickSet<u32>,
     classes: QuickSet<u32>,
-    /// Identifiers that are called, and not handed on.
+    /// Identifiers that are called and not passed on.
     callees: QuickSet<NodeId>,
-    /// `vars` and `dir` of Python that are asked about something else than the function they stand in.
+    /// Calls of Python's `vars` and `dir` with an argument, which do not list the enclosing function.
     elsewhere: QuickSet<NodeId>,
-    /// Locals that are handed on as values.
+    /// Locals that are passed on as values.
     handed: QuickSet<u32>,
     reads_name: bool,
     reads_class: bool,
@@ -126,9 +127,9 @@ struct LexicalScope {
     names: QuickMap<Sym, u32>,
     /// All bindings.
     all: Vec<u32>,
-    /// Names that are looked up further out, or that belong to a class: never locals.
+    /// Names that belong to an outer scope or to a class, and are never locals here.
     outside: QuickSet<Sym>,
-    /// Something here reads names as texts.
+    /// Whether code here reads names as texts.
     is_dynamic: bool,
 }
 
@@ -138,11 +139,11 @@ enum ScopeKind {
     Block,
     /// `var` and `def` stop here.
     Function,
-    /// Nothing further out is seen.
+    /// Code here sees no outer names.
     Item,
-    /// Names are attributes: seen in the body itself, not in its functions.
+    /// Names are attributes: visible in the body itself, but not in its functions.
     Class,
-    /// What is inherited may hide what is further out.
+    /// An inherited name may hide an outer one.
     Heir,
 }
 
@@ -154,7 +155,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// Pins what was found to be read by its name only at the end.
+    /// Pins bindings whose names turn out to be read.
     fn finish(&mut self) {
         if self.tree.lang == Lang::Python && python::reads_frames(self.tree, self.symbols) {
             self.bindings.iter_mut().for_each(|binding| binding.is_pinned = true);
@@ -198,7 +199,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// Whoever reads names further out reads them here, too.
+    /// Visits a node with this reader; an outer reader stays in effect.
     fn under(&mut self, reader: NameReader, visit: impl FnOnce(&mut Self)) {
         let outer = self.reader;
         if reader == NameReader::Somebody {
@@ -220,11 +221,11 @@ impl ScopeWalk<'_> {
     fn leaf(&mut self, id: NodeId) {
         match self.tree.kind(id) {
             "identifier" => self.reference(id),
-            // Types, packages and values of Go have one space of names.
+            // Types, packages and values of Go share one namespace.
             "type_identifier" | "package_identifier" if self.tree.lang == Lang::Go => self.reference(id),
             "string" | "string_content" if self.tree.lang == Lang::Python => self.python_text(id),
             "shorthand_property_identifier" | "shorthand_field_identifier" => self.named_reference(id),
-            // An assignment to a pattern; a declaration has bound it already.
+            // An assignment to a pattern; a declaration has already bound it.
             "shorthand_property_identifier_pattern" if self.uses[id as usize] == IdentifierUse::Text => {
                 self.named_reference(id);
             }
@@ -252,14 +253,14 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// Something here may read any local by its name.
+    /// Marks all scopes as dynamic, because code here may read any local by its name.
     fn all_are_read(&mut self) {
         for scope in &mut self.scopes {
             scope.is_dynamic = true;
         }
     }
 
-    /// A use of which the text counts.
+    /// Records a use whose text counts.
     fn named_reference(&mut self, id: NodeId) {
         self.uses[id as usize] = match self.lookup(self.tree.sym(id)) {
             Some((binding, _)) => IdentifierUse::Named(binding),
@@ -276,7 +277,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// The binding a name stands for, and whether its text counts.
+    /// Returns the binding of a name, and whether its text counts.
     fn lookup(&mut self, sym: Sym) -> Option<(u32, bool)> {
         let mut crossed_function = false;
         let mut crossed_heir = false;
@@ -316,7 +317,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// A new local in the innermost scope; outside of functions there are none.
+    /// Binds a new local in the innermost scope. Outside functions there are no locals.
     fn bind(&mut self, id: NodeId) -> Option<u32> {
         let depth = self.scopes.len().checked_sub(1)?;
         Some(self.bind_in(depth, id))
@@ -339,17 +340,17 @@ impl ScopeWalk<'_> {
         binding
     }
 
-    /// A local that another of its name may not stand beside: such a program is none.
+    /// Returns a local of the same name that makes this declaration invalid.
     fn twin(&self, depth: usize, name: Sym) -> Option<u32> {
         let here = &self.scopes[depth];
         match self.tree.lang {
-            // A block may hide what is further out, and in Rust even its own.
+            // A block may hide outer names; in Rust it may even hide its own.
             Lang::Rust | Lang::Python | Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
                 let has_parameters = matches!(here.kind, ScopeKind::Function | ScopeKind::Item);
                 here.names.get(&name).copied().filter(|_| has_parameters)
             }
             Lang::Go => here.names.get(&name).copied(),
-            // No local of Java hides another of its method.
+            // A Java local cannot hide another local of its method.
             Lang::Java => {
                 let around = self.scopes[..=depth].iter().rev();
                 around
@@ -366,12 +367,12 @@ impl ScopeWalk<'_> {
     }
 }
 
-/// Names of locals that mean something of themselves, or that are spelled in more than one way.
+/// Reports whether the text of a local name counts: it has a special meaning or several spellings.
 fn name_counts(lang: Lang, name: &str) -> bool {
     let is_known = match lang {
-        // Mangled inside of a class, and read by tools.
+        // Mangled inside a class, and read by tools.
         Lang::Python => name.starts_with("__"),
-        // Given by name to whoever asks for it; or a word of the language, here or in strict code.
+        // Passed by name to code that asks for it, or a reserved word, at least in strict code.
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             let reserved = "await yield let static eval arguments implements interface package private protected public \
                             enum undefined NaN Infinity async of";

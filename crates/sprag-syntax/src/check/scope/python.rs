@@ -1,5 +1,5 @@
-//! Names in Python: whatever a function assigns is its own, in all of its body. Parameters can be named by callers,
-//! so that their text counts. A class's names are attributes.
+//! Scopes of Python: a name that a function assigns is local in its whole body. Callers can name parameters,
+//! so their text counts. Names of a class are attributes.
 
 use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::symbol::{QuickSet, Sym, Symbols};
@@ -10,7 +10,7 @@ impl ScopeWalk<'_> {
         self.python_keys(id);
         match self.tree.kind(id) {
             "function_definition" => {
-                // Defaults and annotations are evaluated outside.
+                // Defaults and annotations are evaluated outside the function.
                 self.python_outside(id);
                 self.python_defined(id, Defines::Function);
                 self.push(ScopeKind::Function, id);
@@ -86,7 +86,7 @@ impl ScopeWalk<'_> {
                 self.fields(id, &["name", "value"]);
             }
             "import_statement" | "import_from_statement" | "future_import_statement" => {
-                // A local import binds the name it ends up with, and that name is the module's own.
+                // A local import binds its last name, which is also a name of the module, so its text counts.
                 let mut names = Vec::new();
                 self.python_targets(id, &mut names);
                 for name in names {
@@ -110,7 +110,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// `vars(x)` and `dir(x)` are about `x`.
+    /// Notes that `vars(x)` and `dir(x)` are about `x`.
     fn python_asked(&mut self, call: NodeId) {
         let tree = self.tree;
         let callee = tree.child(call, "function").filter(|callee| tree.is_leaf(*callee));
@@ -121,7 +121,8 @@ impl ScopeWalk<'_> {
         self.called.elsewhere.extend(asked);
     }
 
-    /// A function or class may tell its name; a class is known to its bases by it.
+    /// Records a local function or class, which may expose its name. A base class sees the names of its
+    /// classes.
     fn python_defined(&mut self, id: NodeId, defines: Defines) {
         let Some(name) = self.tree.child(id, "name") else { return };
         let IdentifierUse::Local(binding) = self.uses[name as usize] else { return };
@@ -140,7 +141,8 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// A word that is only compared, or that is a key or the name of an attribute, is not read for what it says.
+    /// Collects texts that are only compared, or are keys or attribute names. Their words are not names of
+    /// locals.
     pub(super) fn python_keys(&mut self, id: NodeId) {
         let tree = self.tree;
         let symbols = self.symbols;
@@ -166,7 +168,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// Texts are read as queries, formulas and templates, with locals in them.
+    /// Marks locals that occur in a text, because queries, formulas and templates may read them.
     pub(super) fn python_text(&mut self, id: NodeId) {
         if self.keys.contains(&id) {
             return;
@@ -209,7 +211,7 @@ impl ScopeWalk<'_> {
             };
             let is_starred = self.tree.kind(parameter).contains("splat");
             match name {
-                // `*args` and `**options` cannot be named by a caller.
+                // A caller cannot name `*args` and `**options`.
                 Some(name) if is_starred => {
                     self.bind(name);
                 }
@@ -278,7 +280,7 @@ impl ScopeWalk<'_> {
         self.pop();
     }
 
-    /// `global` and `nonlocal` names of a function; `true` for the latter.
+    /// Returns the `global` and `nonlocal` names of a function; `true` marks `nonlocal`.
     fn python_elsewhere(&self, body: NodeId) -> Vec<(Sym, bool)> {
         let mut found = Vec::new();
         let mut stack = vec![body];
@@ -295,7 +297,7 @@ impl ScopeWalk<'_> {
         found
     }
 
-    /// The identifiers that a body binds, not looking into functions and classes inside.
+    /// Collects the identifiers that a body binds, without inner functions and classes.
     fn python_targets(&self, body: NodeId, names: &mut Vec<NodeId>) {
         let mut stack = vec![body];
         while let Some(id) = stack.pop() {
@@ -306,7 +308,7 @@ impl ScopeWalk<'_> {
                 | "set_comprehension"
                 | "dictionary_comprehension"
                 | "generator_expression" => {
-                    // A walrus inside binds outside.
+                    // A walrus inside binds a name outside.
                     let walrus =
                         self.tree.walk(id).filter(|node| self.tree.kind(*node) == "named_expression");
                     names.extend(walrus.filter_map(|node| self.tree.child(node, "name")));
@@ -381,7 +383,7 @@ enum Defines {
     Class,
 }
 
-/// Decorators that ask for no name, or that replace it.
+/// Reports whether a decorator ignores the name of its function or replaces it.
 fn is_blind(tree: &SyntaxTree, symbols: &Symbols, decorator: NodeId) -> bool {
     let mut words = tree.walk(decorator).filter(|id| tree.kind(*id) == "identifier");
     let first = words.next().map(|id| symbols.text(tree.sym(id)));
@@ -391,7 +393,7 @@ fn is_blind(tree: &SyntaxTree, symbols: &Symbols, decorator: NodeId) -> bool {
     }
 }
 
-/// Whether a source looks at the frames of functions, and so at their locals.
+/// Reports whether a source inspects stack frames, and with them the locals of functions.
 pub(crate) fn reads_frames(tree: &SyntaxTree, symbols: &Symbols) -> bool {
     let names =
         "f_locals _getframe currentframe getinnerframes getouterframes co_varnames co_cellvars co_freevars";

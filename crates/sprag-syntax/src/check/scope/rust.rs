@@ -1,5 +1,5 @@
-//! Names in Rust: patterns bind, a `let` is seen from its end, items see nothing of the function around them. What a
-//! macro makes of an identifier is known for the usual ones only; elsewhere its text counts.
+//! Scopes of Rust: patterns bind names, a `let` is visible from its end, and items do not see the enclosing
+//! function. The checker knows the common macros; in any other macro the text of an identifier counts.
 
 use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::symbol::{QuickMap, QuickSet, Sym, Symbols};
@@ -103,7 +103,7 @@ impl ScopeWalk<'_> {
                         MacroTokens::Unknown
                     }
                     Some("matches") => MacroTokens::First,
-                    // These print the text of their argument.
+                    // These macros print the text of their argument.
                     Some("assert" | "debug_assert") | None => MacroTokens::Unknown,
                     Some(name) if is_std_macro(name) => MacroTokens::Expressions,
                     Some(_) => MacroTokens::Unknown,
@@ -115,7 +115,7 @@ impl ScopeWalk<'_> {
                     }
                 }
             }
-            // What it expands to may read a local of the function it stands in.
+            // The expansion may read a local of the enclosing function.
             "macro_definition" => {
                 for leaf in self.tree.walk(id).filter(|leaf| self.tree.kind(*leaf) == "identifier") {
                     if let Some((binding, _)) = self.lookup(self.tree.sym(leaf)) {
@@ -129,7 +129,7 @@ impl ScopeWalk<'_> {
             | "inner_attribute_item"
             | "visibility_modifier"
             | "extern_crate_declaration" => {
-                // `<T>::f` and `a::<T>::b` may hold types, never locals.
+                // `<T>::f` and `a::<T>::b` may contain types, but never locals.
             }
             _ => self.kids(id),
         }
@@ -143,7 +143,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// One pattern binds a name once; two of a name are no program.
+    /// Pins names that one pattern binds twice, which is not valid Rust.
     fn rust_pattern_done(&mut self, from: usize) {
         let mut seen: QuickMap<Sym, usize> = QuickMap::default();
         for at in from..self.bindings.len() {
@@ -162,7 +162,7 @@ impl ScopeWalk<'_> {
                 if is_constant {
                     self.uses[id as usize] = IdentifierUse::Free
                 } else {
-                    // One name of several alternatives is one local.
+                    // The same name in several alternatives is one local.
                     self.rust_bind(id)
                 }
             }
@@ -192,7 +192,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// `A(x) | B(x)` binds `x` once.
+    /// Binds a name; `A(x) | B(x)` binds `x` only once.
     fn rust_bind(&mut self, id: NodeId) {
         let name = self.tree.sym(id);
         let twin = self.alternatives.as_ref().and_then(|bound| bound.get(&name).copied());
@@ -247,7 +247,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// Whether the tokens before a bracket call a macro of which it is not known what it makes of its input.
+    /// Returns whether the tokens before a bracket call an unknown macro.
     fn called_in(&self, before: &[NodeId]) -> BracketOwner {
         let &[.., name, bang] = before else { return BracketOwner::Nothing };
         if self.tree.kind(bang) != "!" || self.tree.kind(name) != "identifier" {
@@ -259,7 +259,7 @@ impl ScopeWalk<'_> {
         if is_known { BracketOwner::Nothing } else { BracketOwner::Macro }
     }
 
-    /// `"{name}"` reads a local by its name.
+    /// Marks locals that a format string reads by name, such as `"{name}"`.
     fn captures(&mut self, id: NodeId) {
         let text = self.symbols.text(self.tree.sym(id)).to_owned();
         for part in text.split('{').skip(1) {
@@ -275,7 +275,7 @@ impl ScopeWalk<'_> {
     }
 }
 
-/// What a bracket among tokens belongs to.
+/// The owner of a bracket among tokens.
 enum BracketOwner {
     Nothing,
     Macro,
@@ -284,18 +284,18 @@ enum BracketOwner {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MacroTokens {
     Expressions,
-    /// An expression, and behind a comma something else.
+    /// An expression, and other tokens after a comma.
     First,
     Unknown,
 }
 
-/// Macros that the source defines itself, under whatever name.
+/// Returns the macros that the source defines.
 pub(crate) fn macros(tree: &SyntaxTree) -> QuickSet<Sym> {
     let own = tree.walk(tree.root).filter(|id| tree.kind(*id) == "macro_definition");
     own.filter_map(|id| tree.child(id, "name")).map(|name| tree.sym(name)).collect()
 }
 
-/// Names that may be constants: a pattern of that name compares. What is imported may be one.
+/// Returns names that may be constants, because a pattern of that name compares. An import may be a constant.
 pub(crate) fn constants(tree: &SyntaxTree) -> QuickSet<Sym> {
     let mut found = QuickSet::default();
     for id in tree.walk(tree.root) {
@@ -303,7 +303,7 @@ pub(crate) fn constants(tree: &SyntaxTree) -> QuickSet<Sym> {
             "const_item" | "static_item" => found.extend(tree.child(id, "name").map(|name| tree.sym(name))),
             "use_declaration" => {
                 let leaves: Vec<NodeId> = tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).collect();
-                // The last part of a path is what it brings.
+                // The last part of a path is the imported name.
                 let brought = leaves.windows(2).filter(|pair| tree.kind(pair[1]) != "::").map(|pair| pair[0]);
                 found.extend(
                     brought.filter(|leaf| tree.kind(*leaf) == "identifier").map(|leaf| tree.sym(leaf)),
@@ -315,7 +315,7 @@ pub(crate) fn constants(tree: &SyntaxTree) -> QuickSet<Sym> {
     found
 }
 
-/// Attributes that are given no names of parameters, or make nothing of them.
+/// Reports whether an attribute ignores the names of parameters.
 pub(crate) fn is_blind(tree: &SyntaxTree, symbols: &Symbols, attribute: NodeId) -> bool {
     let first = tree.walk(attribute).find(|id| tree.kind(*id) == "identifier");
     first.is_some_and(|first| {

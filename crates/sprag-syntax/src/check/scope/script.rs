@@ -1,10 +1,11 @@
-//! Names in JavaScript and TypeScript: `var`, functions and parameters belong to the function, `let`, `const` and
-//! classes to the block, all of them in the whole of it. Shorthand properties say a name and a key at once.
+//! Scopes of JavaScript and TypeScript: `var`, functions and parameters belong to the function; `let`,
+//! `const` and classes belong to the block. Each is visible in its whole scope. A shorthand property is a
+//! name and a key at once.
 
 use super::{IdentifierUse, ScopeKind, ScopeWalk};
 use crate::tree::NodeId;
 
-/// Functions are declared for the whole body at its top level only, `var` at every level.
+/// The level of hoisting: function declarations are hoisted at the top level of a body, `var` at every level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HoistLevel {
     Body,
@@ -34,7 +35,7 @@ impl ScopeWalk<'_> {
                     self.tree.child(id, "name").filter(|name| self.tree.kind(*name) == "identifier")
                     && !self.tree.kind(id).ends_with("_declaration")
                 {
-                    // Its own name is seen by `name` and in traces.
+                    // The property `name` and stack traces show its own name.
                     self.bind_pinned(name);
                 }
                 if let Some(parameters) = self.tree.child(id, "parameters") {
@@ -43,7 +44,7 @@ impl ScopeWalk<'_> {
                 if let Some(parameter) = self.tree.child(id, "parameter") {
                     self.script_pattern(parameter, Binds::Here);
                 }
-                // Defaults do not see what the body declares.
+                // Defaults do not see declarations of the body.
                 self.fields(id, &["parameters", "parameter", "return_type", "type_parameters"]);
                 if let Some(body) = self.tree.child(id, "body") {
                     self.script_hoist(body, HoistLevel::Body);
@@ -88,7 +89,7 @@ impl ScopeWalk<'_> {
                     self.script_pattern(parameter, Binds::Here);
                     self.visit(parameter);
                 }
-                // The block may not declare the parameter again.
+                // The block must not redeclare the parameter.
                 if let Some(body) = self.tree.child(id, "body") {
                     self.script_block(body);
                     self.kids(body);
@@ -111,7 +112,7 @@ impl ScopeWalk<'_> {
                 self.all_are_read();
                 self.kids(id);
             }
-            // All of it is declared for others.
+            // All its names are for other files.
             "ambient_declaration" => {
                 let from = self.bindings.len();
                 self.kids(id);
@@ -143,7 +144,7 @@ impl ScopeWalk<'_> {
                     }
                 }
             }
-            // Names of parameters in types bind nothing.
+            // Parameter names in types bind nothing.
             "function_type"
             | "constructor_type"
             | "call_signature"
@@ -175,7 +176,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// `var` and functions of a body, wherever in it they stand, but not in functions inside.
+    /// Binds the `var` and function declarations of a body at any depth, except in inner functions.
     fn script_hoist(&mut self, body: NodeId, level: HoistLevel) {
         if self.tree.is_leaf(body) {
             return;
@@ -215,7 +216,7 @@ impl ScopeWalk<'_> {
         }
     }
 
-    /// What a block itself declares.
+    /// Binds the declarations of a block itself.
     fn script_block(&mut self, block: NodeId) {
         if self.tree.kind(block) != "statement_block" && self.tree.kind(block) != "switch_body" {
             return;
@@ -235,7 +236,7 @@ impl ScopeWalk<'_> {
                     if let Some(name) = self.tree.child(kid, "name") {
                         self.script_bind(name, Binds::Once);
                         self.script_shown(name, Shows::Function);
-                        // Outside of strict code it is seen around its block, too.
+                        // Outside strict code the function is visible around its block too.
                         if is_inner && let IdentifierUse::Local(binding) = self.uses[name as usize] {
                             self.bindings[binding as usize].is_pinned = true;
                         }
@@ -254,7 +255,7 @@ impl ScopeWalk<'_> {
         for declarator in self.tree.kids(id).to_vec() {
             if let Some(name) = self.tree.child(declarator, "name") {
                 self.script_pattern(name, Binds::Once);
-                // A function without a name takes that of the variable it is given to.
+                // An anonymous function takes the name of its variable.
                 match self.tree.child(declarator, "value").map(|value| self.tree.kind(value)) {
                     Some("arrow_function" | "function_expression" | "generator_function") => {
                         self.script_shown(name, Shows::Function);
@@ -294,7 +295,7 @@ impl ScopeWalk<'_> {
                 }
             }
             "required_parameter" | "optional_parameter" => {
-                // A parameter with a modifier is a property too.
+                // A parameter with a modifier is also a property.
                 let is_property = self.tree.kids(id).iter().any(|kid| {
                     matches!(
                         self.tree.kind(*kid),
@@ -335,7 +336,7 @@ impl ScopeWalk<'_> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Binds {
-    /// Every time anew.
+    /// A new binding each time.
     Here,
     /// A second declaration in one scope is the same variable.
     Once,

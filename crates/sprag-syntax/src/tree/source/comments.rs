@@ -1,11 +1,11 @@
-//! What is written for readers, and what of it others read too: comments, documentation, directives.
+//! Comments, documentation and directives, and which of them count as code.
 
 use super::{Build, Docs};
 use crate::comment;
 use crate::lang::Lang;
 
 impl Build<'_> {
-    /// The first statement of a module, class or function, if it is only a string: documentation.
+    /// Reports whether a statement is a docstring: a lone string at the start of a module, class or function.
     pub(super) fn is_docstring(&self, node: &tree_sitter::Node<'_>, kind: &str, text: &str) -> bool {
         if self.tree.lang != Lang::Python || kind != "expression_statement" || node.child_count() != 1 {
             return false;
@@ -40,7 +40,7 @@ impl Build<'_> {
         is_first && owner
     }
 
-    /// A macro is given documentation as it is given everything else, and so is what derives help or a schema.
+    /// Reports whether a macro or a derive reads a doc comment.
     fn is_macro_input(&mut self, text: &str, end: usize) -> bool {
         let is_doc = ["///", "//!", "/**", "/*!"].iter().any(|mark| text.starts_with(mark));
         if self.tree.lang != Lang::Rust || !is_doc {
@@ -51,7 +51,7 @@ impl Build<'_> {
         is_token || self.docs() == Docs::Read || self.docs_ahead(end) == Docs::Read
     }
 
-    /// What becomes of documentation below the attributes that were read last.
+    /// Returns whether the last attributes read the documentation.
     pub(super) fn docs(&self) -> Docs {
         const MANY: usize = 64;
         let Some(frame) = self.frames.last().filter(|_| self.tree.lang == Lang::Rust) else {
@@ -67,7 +67,7 @@ impl Build<'_> {
         if reads { Docs::Read } else { frame.docs }
     }
 
-    /// The same for attributes that follow; a run of comments is looked through once.
+    /// Returns the same for following attributes; it reads a run of comments only once.
     fn docs_ahead(&mut self, end: usize) -> Docs {
         if let Some((_, docs)) = self.attributes.filter(|(until, _)| end <= *until) {
             return docs;
@@ -78,7 +78,7 @@ impl Build<'_> {
         docs
     }
 
-    /// The comment directly before `import "C"` is C.
+    /// Reports whether a comment directly precedes `import "C"`; then it is C code.
     fn is_preamble(&self, end: usize) -> bool {
         let Some(import) = self.preambles.iter().copied().find(|import| end <= *import) else { return false };
         let between = &self.text[end..import];
@@ -87,7 +87,7 @@ impl Build<'_> {
         lines < 2 && (rest.is_empty() || rest.starts_with("//") || rest.starts_with("/*"))
     }
 
-    /// Keeps of a comment what is none.
+    /// Keeps the parts of a comment that count as code.
     pub(super) fn comment(&mut self, text: &str, start: usize, end: usize) {
         let lang = self.tree.lang;
         let (before, behind) = (&self.text[..start], &self.text[end..]);
@@ -103,7 +103,7 @@ impl Build<'_> {
             || self.is_preamble(end)
             || self.is_macro_input(text, end);
         if is_directive {
-            // A constraint of old is one only with a blank line behind it.
+            // An old build constraint counts only if a blank line follows.
             let is_apart = text.contains("+build")
                 && behind.split('\n').nth(1).is_some_and(|line| line.trim().is_empty());
             let text = text.trim_end();
@@ -111,7 +111,7 @@ impl Build<'_> {
             let text = if is_apart { &marked } else { text };
             return self.leaf(self.tree.grammar.directive, 0, text, start, end);
         }
-        // A comment with the end of a line in it ends a line, and with it a `return`.
+        // A comment with a line break ends the line, and with it a `return`.
         let is_between = text.contains('\n')
             && (lang == Lang::Go || lang.is_script())
             && before.rsplit('\n').next().is_some_and(|line| !line.trim().is_empty())
@@ -121,7 +121,8 @@ impl Build<'_> {
         }
     }
 
-    /// `'use strict'`: a text among the first statements of a script or function.
+    /// Reports whether a statement is a directive such as `'use strict'`: a text among the first statements
+    /// of a script or function.
     pub(super) fn is_prologue(&self, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
         if !self.tree.lang.is_script() || kind != "expression_statement" {
             return false;

@@ -1,4 +1,4 @@
-//! From a source to a tree: what is kept of it and what is not.
+//! Builds a tree from a source.
 
 mod comments;
 
@@ -13,7 +13,7 @@ use crate::reason::UnprovenReason;
 use crate::symbol::{Sym, Symbols};
 use crate::tree::sugar;
 
-/// Reads a source; `left` is how many nodes may still be looked at.
+/// Reads a source; `left` is the remaining node budget.
 pub(crate) fn read(
     lang: Lang,
     bytes: &[u8],
@@ -24,14 +24,14 @@ pub(crate) fn read(
     build(lang, &parsed, symbols, left)
 }
 
-/// A source as tree-sitter sees it.
+/// A source with its tree-sitter tree.
 pub(crate) struct ParsedSource<'a> {
     text: &'a str,
     tree: tree_sitter::Tree,
 }
 
-/// Parses a source, with the help of another one that is nearly the same. Such help saves time; whether it gives the
-/// same tree is tree-sitter's promise, and no proof rests on it: the checker always parses anew.
+/// Parses a source, with a similar one to save time. No proof depends on tree-sitter giving the same tree,
+/// because the checker always parses from scratch.
 pub(crate) fn parse<'a>(
     lang: Lang,
     bytes: &'a [u8],
@@ -46,7 +46,7 @@ pub(crate) fn parse<'a>(
     if has_hidden_lines(lang, text) {
         return Err(UnprovenReason::ParseError);
     }
-    // A node has at least a byte on average, with room to spare: a source beyond that is not even parsed.
+    // A node takes at least one byte on average, so a source beyond this limit is not even parsed.
     if bytes.len() / 8 > left {
         return Err(UnprovenReason::TooLarge);
     }
@@ -62,7 +62,7 @@ pub(crate) fn parse<'a>(
     }
 }
 
-/// The other tree, told which stretch of its text became another.
+/// Returns the other tree with the changed range of its text marked.
 fn edited(like: &ParsedSource<'_>, text: &str) -> tree_sitter::Tree {
     let (old, new) = (like.text.as_bytes(), text.as_bytes());
     let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
@@ -119,11 +119,11 @@ struct Build<'a> {
     tree: SyntaxTree,
     frames: Vec<NodeFrame>,
     pending: Vec<NodeId>,
-    /// Where a Go source imports C.
+    /// The positions where a Go source imports C.
     preambles: Vec<usize>,
-    /// Where the last line ends of what an example prints.
+    /// The end of the last line of expected example output.
     output: Option<usize>,
-    /// Up to where attributes follow on a doc comment, and what they are.
+    /// The end of the attributes after a doc comment, and whether they read documentation.
     attributes: Option<(usize, Docs)>,
 }
 
@@ -133,28 +133,28 @@ struct NodeFrame {
     field: u16,
     start: usize,
     end: usize,
-    /// Where its children begin among the pending nodes.
+    /// The index of its first child among the pending nodes.
     from: usize,
-    /// The end of the last token read, to see what lies between tokens.
+    /// The end of the last token, to find text between tokens.
     seen: usize,
     gaps: Gaps,
     docs: Docs,
 }
 
-/// Whether something makes use of the documentation in a node.
+/// Whether something reads the documentation in a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Docs {
     Ignored,
     Read,
 }
 
-/// What lies between the tokens of a node.
+/// The meaning of text between the tokens of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gaps {
     Blank,
-    /// Inside of texts even blanks count.
+    /// In texts even blanks count.
     Text,
-    /// Between elements blanks count unless a line ends in them.
+    /// Between elements blanks count, unless they contain a line break.
     Markup,
 }
 
@@ -175,7 +175,7 @@ impl Build<'_> {
                 () if self.is_docstring(&node, kind, text) => self.seen(start, end),
                 () if self.is_prologue(&node, kind) => {
                     self.seen(start, end);
-                    // Its text is taken as it stands: an escape in it makes another text of it.
+                    // The text stays unchanged, because an escape makes it another directive.
                     let text = text.trim_end_matches([';', ' ', '\t', '\r', '\n']);
                     let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or(text);
                     self.plain_leaf(self.tree.grammar.prologue, text);
@@ -237,7 +237,7 @@ impl Build<'_> {
         }
     }
 
-    /// `false` when that was the root.
+    /// Closes the current node; returns `false` for the root.
     fn close(&mut self) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         let end = frame.end;
@@ -268,7 +268,7 @@ impl Build<'_> {
         true
     }
 
-    /// Notes that the source was read from `start` to `end`, and keeps what no token covers.
+    /// Records that the source was read from `start` to `end`, and keeps text that no token covers.
     fn seen(&mut self, start: usize, end: usize) {
         let Some(frame) = self.frames.last_mut() else { return };
         let from = frame.seen;
@@ -305,7 +305,7 @@ impl Build<'_> {
         self.add_leaf(kind_id, field, sym, start, end);
     }
 
-    /// Whether the text being read belongs to a raw string, where a backslash is only that.
+    /// Reports whether the current text belongs to a raw string, where a backslash has no special meaning.
     fn is_raw(&self) -> bool {
         let Some(frame) = self.frames.last() else { return false };
         self.pending.get(frame.from).is_some_and(|first| {
@@ -327,7 +327,7 @@ impl Build<'_> {
     }
 
     fn add_leaf(&mut self, kind: u16, field: u16, sym: Sym, start: usize, end: usize) {
-        // An empty text is still a leaf: it only has no token.
+        // An empty text is still a leaf, but it has no token.
         let sym = if sym == Sym::NONE { self.symbols.intern("\0") } else { sym };
         let node = SyntaxNode { kind, field, sym, start: start as u32, end: end as u32, kids_at: 0, kids: 0 };
         let id = self.tree.push(node);
@@ -345,7 +345,7 @@ fn gaps(kind: &str) -> Gaps {
     }
 }
 
-/// Literals without code inside are one leaf, with their quotes and all that is in them.
+/// Reports whether a literal becomes one leaf, because it contains no code.
 fn is_whole(lang: Lang, node: &tree_sitter::Node<'_>, kind: &str) -> bool {
     match kind {
         "string" | "template_string" | "template_literal_type" | "string_literal" => !has_kind(

@@ -1,5 +1,5 @@
-//! Sugar: what a formatter may write in one way or the other. A tree says by its structure what parentheses, commas
-//! and semicolons say in a source, so that these can go, with the exceptions that are listed where they apply.
+//! Sugar: notations that a formatter may choose freely. The structure of a tree already expresses
+//! parentheses, commas and semicolons, so they are removed. Exceptions are listed where they apply.
 
 mod rust;
 
@@ -8,8 +8,8 @@ use crate::symbol::Symbols;
 use crate::tree::{NodeId, SyntaxTree};
 pub(crate) use rust::{idle_blocks, idle_commas, is_std_macro};
 
-/// Removes the sugar among the children of a node that is about to be made. Gives the kind it is made with, `None`
-/// if it is not made at all.
+/// Removes the sugar among the children of a new node. Returns the kind of the node, or `None` if the node is
+/// dropped.
 pub(crate) fn settle(
     tree: &mut SyntaxTree,
     symbols: &mut Symbols,
@@ -47,7 +47,7 @@ fn unwrap_parentheses(tree: &mut SyntaxTree, parent: &str, kids: &mut [NodeId]) 
 
 fn may_unwrap(tree: &SyntaxTree, parent: &str, kid: NodeId, inner: NodeId) -> bool {
     match tree.lang {
-        // `(x.f)(y)` calls what is in a field, `x.f(y)` a method.
+        // `(x.f)(y)` calls the value of a field, `x.f(y)` calls a method.
         Lang::Rust => !(parent == "call_expression" && tree.kind(inner) == "field_expression"),
         Lang::JavaScript | Lang::TypeScript | Lang::Tsx => {
             let is_directive = parent == "expression_statement" && tree.kind(inner) == "string";
@@ -56,7 +56,7 @@ fn may_unwrap(tree: &SyntaxTree, parent: &str, kid: NodeId, inner: NodeId) -> bo
                 parent,
                 "member_expression" | "call_expression" | "subscript_expression" | "non_null_expression"
             ) && has_optional_chain(tree, inner);
-            // A parenthesised target gives its function no name.
+            // A parenthesized target gives its function no name.
             let is_target = matches!(parent, "assignment_expression" | "augmented_assignment_expression")
                 && tree.field(kid) == "left";
             !is_directive
@@ -87,10 +87,10 @@ fn has_optional_chain(tree: &SyntaxTree, mut id: NodeId) -> bool {
 
 fn python(tree: &mut SyntaxTree, kind: u16, _field: u16, name: &str, kids: &mut Vec<NodeId>) -> Option<u16> {
     match name {
-        // One kind for `a, b` and `(a, b)`; the kind tells a tuple of one from its element.
+        // One kind for `a, b` and `(a, b)`; the kind distinguishes a tuple of one element from the element.
         "tuple" | "expression_list" | "pattern_list" | "tuple_pattern" => {
             kids.retain(|kid| !matches!(tree.kind(*kid), "(" | ")"));
-            // The comma after the only one makes a tuple of it.
+            // A comma after a single element makes it a tuple.
             if kids.len() > 2 && kids.last().is_some_and(|last| tree.kind(*last) == ",") {
                 kids.pop();
             }
@@ -154,7 +154,7 @@ fn script(tree: &mut SyntaxTree, symbols: &mut Symbols, name: &str, kids: &mut V
     if name == "pair"
         && let Some(key) = kids.first().copied().filter(|key| tree.kind(*key) == "string")
     {
-        // `{"a": 1}` is `{a: 1}`.
+        // `{"a": 1}` equals `{a: 1}`.
         let text = symbols.text(tree.sym(key));
         let text = text.strip_prefix('\'').unwrap_or(text).to_owned();
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
@@ -167,7 +167,7 @@ fn script(tree: &mut SyntaxTree, symbols: &mut Symbols, name: &str, kids: &mut V
     }
 }
 
-/// `x => 1` as `(x) => 1`.
+/// Converts `x => 1` to `(x) => 1`.
 fn as_parameters(tree: &mut SyntaxTree, symbols: &mut Symbols, name: NodeId) -> NodeId {
     let inner = match tree.lang {
         Lang::JavaScript => tree.without_field(name),
@@ -220,8 +220,9 @@ fn java(tree: &mut SyntaxTree, name: &str, kids: &mut Vec<NodeId>) {
     }
 }
 
-/// `if (x) { y; }` as `if (x) y;`: the statement that stands for a block. A declaration keeps its block, which is its
-/// scope. Not done when a tree is made, because inlining changes how many statements a block has.
+/// Returns the lone statement of a block, so that `if (x) { y; }` equals `if (x) y;`. A declaration keeps its
+/// block, which is its scope. This happens after a tree is built, because inlining changes the number of
+/// statements in a block.
 pub(crate) fn lone_statement(tree: &SyntaxTree, parent: &str, block: NodeId) -> Option<NodeId> {
     let wanted = match tree.lang {
         Lang::Java => "block",
@@ -246,7 +247,7 @@ pub(crate) fn lone_statement(tree: &SyntaxTree, parent: &str, block: NodeId) -> 
     (kind.ends_with("_statement") && kind != "labeled_statement").then_some(only)
 }
 
-/// A comma before the closing bracket says nothing, unless it stands for a hole or makes a tuple.
+/// Removes a meaningless comma before the closing bracket. A comma for a hole or a tuple stays.
 fn drop_last_comma(tree: &SyntaxTree, kids: &mut Vec<NodeId>) {
     if last_comma(tree, kids).is_some() {
         kids.remove(kids.len() - 2);
@@ -260,7 +261,7 @@ fn last_comma(tree: &SyntaxTree, kids: &[NodeId]) -> Option<NodeId> {
     (closes && tree.kind(comma) == "," && is_element).then_some(comma)
 }
 
-/// Elements between commas in the order of their texts.
+/// Sorts the elements between commas by their texts.
 fn sort_elements(tree: &SyntaxTree, symbols: &Symbols, kids: &mut [NodeId]) {
     let key = |id: NodeId| -> String {
         tree.walk(id)

@@ -1,5 +1,5 @@
-//! Sugar of Rust: commas and blocks. What depends on the rest of a file is not left out when a tree is made, but told
-//! to whoever compares it.
+//! Sugar of Rust: commas and blocks. Sugar that depends on the rest of the file stays in the tree, and these
+//! functions report it to the comparison.
 
 use super::{drop_last_comma, last_comma, sort_elements};
 use crate::lang::Lang;
@@ -28,20 +28,20 @@ pub(crate) fn settle(tree: &mut SyntaxTree, symbols: &mut Symbols, name: &str, k
         "where_clause" | "match_arm" if kids.last().is_some_and(|last| tree.kind(*last) == ",") => {
             kids.pop();
         }
-        // What one `use` names is brought in together.
+        // All names of one `use` are imported together.
         "use_list" => {
             drop_last_comma(tree, kids);
             sort_elements(tree, symbols, kids);
         }
-        // `#[inline]` is a hint to the compiler and nothing else.
+        // `#[inline]` is only a hint to the compiler.
         "source_file" | "declaration_list" => kids.retain(|kid| !is_inline_hint(tree, symbols, *kid)),
         "closure_expression" => unwrap_body(tree, kids),
         _ => {}
     }
 }
 
-/// The commas that say nothing among the tokens of the standard library's macros, if the file has none of its own by
-/// that name. Not left out when a tree is made, because such a macro may be defined further down.
+/// Returns the meaningless commas in calls of standard macros that the file does not redefine. They stay in
+/// the tree, because the file may define such a macro further down.
 pub(crate) fn idle_commas(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<NodeId> {
     let mut idle = QuickSet::default();
     if tree.lang != Lang::Rust {
@@ -54,7 +54,7 @@ pub(crate) fn idle_commas(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<Node
             "use_declaration" => {
                 own.extend(tree.walk(id).filter(|leaf| tree.is_leaf(*leaf)).map(|leaf| tree.sym(leaf)));
             }
-            // Macros of anybody's come with it.
+            // This attribute imports unknown macros.
             "attribute_item" if tree.walk(id).any(|leaf| symbols.text(tree.sym(leaf)) == "macro_use") => {
                 return idle;
             }
@@ -73,7 +73,7 @@ pub(crate) fn idle_commas(tree: &SyntaxTree, symbols: &Symbols) -> QuickSet<Node
     idle
 }
 
-/// `Name { a, b, }` among the tokens of a macro that takes expressions.
+/// Collects the trailing commas of `Name { a, b, }` among the tokens of a macro that takes expressions.
 fn commas_of_structs(tree: &SyntaxTree, tokens: NodeId, idle: &mut QuickSet<NodeId>) {
     let tokens = tree.kids(tokens);
     for at in 0..tokens.len() {
@@ -85,7 +85,7 @@ fn commas_of_structs(tree: &SyntaxTree, tokens: NodeId, idle: &mut QuickSet<Node
         if before == "identifier" && inner.first().is_some_and(|open| tree.kind(*open) == "{") {
             idle.extend(last_comma(tree, inner));
         }
-        // Another macro may mean something else by its tokens.
+        // Another macro may give its tokens another meaning.
         if before != "!" {
             commas_of_structs(tree, tokens[at], idle);
         }
@@ -97,7 +97,7 @@ fn is_inline_hint(tree: &SyntaxTree, symbols: &Symbols, id: NodeId) -> bool {
     tree.kind(id) == "attribute_item" && leaves().eq(["#", "[", "inline", "]"])
 }
 
-/// Macros whose arguments are expressions and may end with a comma.
+/// Reports whether a macro takes expressions as arguments and allows a trailing comma.
 pub(crate) fn is_std_macro(name: &str) -> bool {
     matches!(
         name,
@@ -123,7 +123,7 @@ pub(crate) fn is_std_macro(name: &str) -> bool {
     )
 }
 
-/// `|x| { y }` as `|x| y`.
+/// Converts `|x| { y }` to `|x| y`.
 fn unwrap_body(tree: &mut SyntaxTree, kids: &mut [NodeId]) {
     let body = kids.iter_mut().find(|kid| tree.field(**kid) == "body");
     if let Some(body) = body
@@ -133,7 +133,7 @@ fn unwrap_body(tree: &mut SyntaxTree, kids: &mut [NodeId]) {
     }
 }
 
-/// The value of a block of Rust that is nothing but a value.
+/// Returns the value of a Rust block that consists of only a value.
 fn value_of(tree: &SyntaxTree, block: NodeId) -> Option<NodeId> {
     let &[open, only, close] = tree.kids(block) else { return None };
     let is_value = tree.kind(block) == "block"
@@ -146,8 +146,9 @@ fn value_of(tree: &SyntaxTree, block: NodeId) -> Option<NodeId> {
     is_value.then_some(only)
 }
 
-/// Arms `=> { x }` that are `=> x`, by their blocks. From the edition of 2024 on a block drops what its value borrowed
-/// from, which else lives to the end of the statement: so it is the same only where the statement ends with the match.
+/// Returns the blocks of arms `=> { x }` that equal `=> x`. Since edition 2024 a block drops temporaries that
+/// its value borrows from. Without the block they live to the end of the statement. So both are equal only if
+/// the statement ends with the match.
 pub(crate) fn idle_blocks(tree: &SyntaxTree) -> QuickMap<NodeId, NodeId> {
     let mut idle = QuickMap::default();
     let mut stack = vec![(tree.root, Ends::Later)];
@@ -178,20 +179,20 @@ pub(crate) fn idle_blocks(tree: &SyntaxTree) -> QuickMap<NodeId, NodeId> {
     idle
 }
 
-/// Where the statement ends that an expression is in.
+/// The end of the statement that contains an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ends {
     Here,
     Later,
 }
 
-/// Whether an expression of Rust may borrow from a value that it makes on the way.
+/// Reports whether a Rust expression may borrow from a temporary value.
 fn makes_temporaries(tree: &SyntaxTree, value: NodeId) -> bool {
     let is_made = |id: NodeId| {
         !matches!(tree.kind(id), "identifier" | "self" | "field_expression" | "scoped_identifier")
     };
     tree.walk(value).any(|id| match tree.kind(id) {
-        // A method borrows its object, a field is read in place.
+        // A method borrows its object; a field is read in place.
         "field_expression" | "reference_expression" => tree.child(id, "value").is_some_and(is_made),
         "index_expression" | "unary_expression" => tree.named_kids(id).any(is_made),
         "macro_invocation" | "await_expression" | "match_expression" | "if_expression" => true,

@@ -1,4 +1,4 @@
-//! A private constant that is a literal.
+//! Inlining of a private constant whose value is a literal.
 
 mod number;
 
@@ -17,7 +17,7 @@ pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'sta
         return Err("not a literal");
     }
     if tree.lang == Lang::Go && is_predeclared(seen.text(name)) {
-        return Err("its name means something everywhere");
+        return Err("its name has a global meaning");
     }
     let is_script = matches!(tree.lang, Lang::Python) || tree.lang.is_script();
     if is_script && runs_before(seen, statement) {
@@ -71,7 +71,7 @@ pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'sta
     Ok(edit)
 }
 
-/// The statement, its value, and whose type that has.
+/// Returns the declaring statement, its value and the source of its type.
 fn declaration<'a>(
     seen: &'a NamedFile<'_>,
     name: NodeId,
@@ -182,7 +182,7 @@ fn java_type(seen: &NamedFile<'_>, of: NodeId, value: NodeId) -> bool {
             && !literal.ends_with(['f', 'F']))
 }
 
-/// A plain read of the constant, and neither a target nor a pattern.
+/// Reports whether a use only reads the constant, and is neither a target nor a pattern.
 fn is_read(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
@@ -193,7 +193,7 @@ fn is_read(seen: &NamedFile<'_>, id: NodeId) -> bool {
             "binary_expression" | "comparison_operator" | "boolean_operator" | "binary_operator"
         );
     let in_token_tree = kind == "token_tree";
-    // A method of a text is the same method, whatever holds the text.
+    // A method of a text is the same method for a literal and for a constant.
     let is_receiver = matches!(tree.field(id), "object" | "value" | "operand")
         && matches!(kind, "member_expression" | "attribute" | "field_expression" | "method_invocation");
     let is_known = seen.scopes.of_leaf(id) == IdentifierUse::Free;
@@ -225,11 +225,12 @@ fn is_read(seen: &NamedFile<'_>, id: NodeId) -> bool {
                 | "selector_expression"
                 | "reference_expression"
         ) && !(kind == "keyword_argument" && tree.field(id) == "value");
-    // A macro sees what is written, not what it is worth.
+    // A macro sees the tokens, not their value.
     is_known && !is_target && !in_token_tree && (!is_strange || is_receiver)
 }
 
-/// `require(NAME)`: tools that gather modules read texts, and no names.
+/// Reports whether the constant is the argument of `require(NAME)` or the like. Bundlers read only literal
+/// texts there.
 fn is_module_name(seen: &NamedFile<'_>, id: NodeId) -> bool {
     let tree = seen.tree;
     let callee = tree.child(seen.parent(seen.parent(id)), "function");
@@ -239,7 +240,8 @@ fn is_module_name(seen: &NamedFile<'_>, id: NodeId) -> bool {
     })
 }
 
-/// `x is 1000` asks for one object, and a literal of its own is another.
+/// Reports whether `is` compares the constant. `x is 1000` compares objects, and another literal is another
+/// object.
 fn is_compared_by_identity(seen: &NamedFile<'_>, id: NodeId, value: NodeId) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
@@ -251,8 +253,8 @@ fn is_compared_by_identity(seen: &NamedFile<'_>, id: NodeId, value: NodeId) -> b
         && tree.walk(parent).any(|kid| asks(&kid))
 }
 
-/// Whether all types that are named as bases are known to bring no constants: interfaces of the language itself that the
-/// file imports by their names.
+/// Reports whether all named base types are known to have no constants. These are interfaces of the standard
+/// library that the file imports by name.
 fn has_no_fields(seen: &NamedFile<'_>, bases: NodeId) -> bool {
     const BARE: &[&str] =
         &["Serializable", "Comparator", "Callable", "Closeable", "Iterator", "Map", "List", "Set"];
@@ -271,8 +273,8 @@ fn has_no_fields(seen: &NamedFile<'_>, bases: NodeId) -> bool {
         && !tree.walk(bases).any(|id| tree.kind(id) == "scoped_type_identifier")
 }
 
-/// `mod tests { use super::*; .. }`, without items that a macro makes: what it names and does not declare is the outer
-/// module's, or is refused by the compiler.
+/// Reports whether a module is like `mod tests { use super::*; .. }` and no macro creates items in it. Then a
+/// name that it does not declare comes from the outer module, or the compiler rejects it.
 fn takes_all_of_outer(seen: &NamedFile<'_>, module: NodeId) -> bool {
     let tree = seen.tree;
     let Some(body) = tree.child(module, "body") else { return false };
@@ -284,8 +286,8 @@ fn takes_all_of_outer(seen: &NamedFile<'_>, module: NodeId) -> bool {
     tree.named_kids(body).any(is_glob) && !tree.named_kids(body).any(is_made)
 }
 
-/// Whether a use of the constant's name finds the constant: no class between them inherits another one, and no module
-/// of Rust hides it.
+/// Reports whether a use of the name refers to the constant: no class in between inherits another one, and no
+/// Rust module hides it.
 fn is_seen_there(seen: &NamedFile<'_>, statement: NodeId, id: NodeId) -> bool {
     let tree = seen.tree;
     let holder = seen.parent(statement);
@@ -294,7 +296,7 @@ fn is_seen_there(seen: &NamedFile<'_>, statement: NodeId, id: NodeId) -> bool {
         at = seen.parent(at);
         let hides = match tree.kind(at) {
             "mod_item" => !takes_all_of_outer(seen, at),
-            // What a block takes from elsewhere comes before what is around it.
+            // A glob import of a block takes precedence over names around the block.
             "block" => tree.kids(at).iter().any(|item| takes_all(tree, *item)),
             "class_declaration" | "enum_declaration" | "record_declaration" | "interface_declaration" => {
                 let bases = tree.kids(at).iter().filter(|kid| {
@@ -302,7 +304,7 @@ fn is_seen_there(seen: &NamedFile<'_>, statement: NodeId, id: NodeId) -> bool {
                 });
                 at != seen.parent(holder) && !bases.into_iter().all(|bases| has_no_fields(seen, *bases))
             }
-            // What an anonymous class inherits is not written beside it.
+            // The members that an anonymous class inherits are not visible in the file.
             "object_creation_expression" => {
                 tree.kids(at).iter().any(|kid| tree.kind(*kid) == "class_body" && *kid != holder)
             }

@@ -1,19 +1,19 @@
-//! The type of a constant of Rust. A text, a truth value and a number with a suffix have theirs wherever they stand; a
-//! bare number takes that of its place, which must then be known to be the constant's.
+//! The type of a Rust constant. A text, a boolean and a number with a suffix have the same type everywhere. A
+//! bare number takes the type of its context, which must be known to equal that of the constant.
 
 use crate::check::names::NamedFile;
 use crate::check::scope::IdentifierUse;
 use crate::tree::NodeId;
 
-/// Whose type a literal has.
+/// The source of the type of a literal.
 #[derive(Clone, Copy)]
 pub(crate) enum Typed<'a> {
     Itself,
-    /// That of its place, which must be this one.
+    /// The context decides; it must be this type.
     ByPlace(&'a str),
 }
 
-/// How a literal comes by the type that a constant is declared with, if it can have that type at all.
+/// Returns how a literal gets the declared type of a constant, or `None` if it cannot have that type.
 pub(crate) fn typed<'a>(seen: &'a NamedFile<'_>, of: NodeId, value: NodeId) -> Option<Typed<'a>> {
     const NUMBERS: &[&str] = &[
         "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64",
@@ -40,7 +40,7 @@ pub(crate) fn typed<'a>(seen: &'a NamedFile<'_>, of: NodeId, value: NodeId) -> O
     }
 }
 
-/// Whether a bare number has the type `of` in the place of `id`.
+/// Reports whether a bare number at the position of `id` has the type `of`.
 pub(crate) fn has_type(seen: &NamedFile<'_>, id: NodeId, of: &str) -> bool {
     let tree = seen.tree;
     let parent = seen.parent(id);
@@ -91,7 +91,7 @@ pub(crate) fn has_type(seen: &NamedFile<'_>, id: NodeId, of: &str) -> bool {
     }
 }
 
-/// The declaration of a name of this file that has no type parameters.
+/// Returns the declaration of a name in this file, if it has no type parameters.
 fn declared(seen: &NamedFile<'_>, name: NodeId, kind: &str) -> Option<NodeId> {
     let tree = seen.tree;
     if !tree.is_leaf(name)
@@ -117,7 +117,7 @@ fn field_type(seen: &NamedFile<'_>, of: NodeId, name: NodeId) -> Option<NodeId> 
     tree.child(fields.find(is_it)?, "type")
 }
 
-/// The type that an operand is declared with.
+/// Returns the declared type of an operand.
 fn type_of(seen: &NamedFile<'_>, id: NodeId) -> Option<NodeId> {
     let tree = seen.tree;
     match (tree.kind(id), seen.scopes.of_leaf(id)) {
@@ -135,7 +135,7 @@ fn type_of(seen: &NamedFile<'_>, id: NodeId) -> Option<NodeId> {
     }
 }
 
-/// How many of something there are is told by one type only.
+/// Reports whether a call returns a size, which always has the type `usize`.
 fn is_size(seen: &NamedFile<'_>, id: NodeId, of: &str) -> bool {
     let tree = seen.tree;
     let method = || {

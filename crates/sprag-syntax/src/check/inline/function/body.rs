@@ -1,4 +1,4 @@
-//! What the body of a function needs to mean the same where the function is called.
+//! Conditions under which the body of a function means the same at the call.
 
 use super::FunctionShape;
 use crate::check::effects::is_assigned;
@@ -9,7 +9,7 @@ use crate::lang::Lang;
 use crate::symbol::QuickSet;
 use crate::tree::NodeId;
 
-/// What would mean something else in another function.
+/// Checks that nothing in the body would mean something else in another function.
 pub(crate) fn check_body(
     seen: &NamedFile<'_>,
     body: NodeId,
@@ -47,7 +47,7 @@ pub(crate) fn check_body(
                 | "import_statement"
                 | "import_from_statement"
         );
-        // `f"{x}"` is as good as any expression; `f"{x=}"` is one leaf and prints itself.
+        // `f"{x}"` is an ordinary expression; `f"{x=}"` is one leaf and prints its source.
         let is_bound = is_bound || (tree.kind(id) == "interpolation" && tree.is_leaf(id));
         let is_directive =
             tree.kind(id) == "expression_statement" && tree.named_kids(id).all(|kid| tree.is_leaf(kid));
@@ -63,9 +63,9 @@ pub(crate) fn check_body(
         if is_directive || is_mangled || is_tag {
             return Err("its body means something else elsewhere");
         }
-        // In a method of the same class it is the same object.
+        // In a method of the same class `this` is the same object.
         let is_bound = is_bound && !(tree.kind(id) == "this" && owner.is_some());
-        // Of an object it is its class, alone the one around.
+        // As an attribute it is the class of that object; alone it is the enclosing class.
         let is_cell = tree.is_leaf(id) && seen.text(id) == "__class__" && tree.field(id) != "attribute";
         let is_named = tree.is_leaf(id)
             && matches!(
@@ -79,7 +79,7 @@ pub(crate) fn check_body(
                     | "await"
                     | "async"
                     | "yield"
-                    // These look at who called.
+                    // These functions inspect the caller.
                     | "inspect"
                     | "stacklevel"
                     | "_getframe"
@@ -102,7 +102,7 @@ pub(crate) fn check_body(
     Ok(())
 }
 
-/// What the place of a call would make of a body.
+/// Checks that the body means the same at the position of the call.
 pub(crate) fn check_place(
     seen: &NamedFile<'_>,
     call: NodeId,
@@ -123,7 +123,7 @@ pub(crate) fn check_place(
     ];
     let tree = seen.tree;
     let scope = seen.enclosing(call, SCOPES);
-    // Names of a class's body are looked up in the class first.
+    // Python looks up names in a class body in the class first.
     if scope.is_some_and(|scope| tree.kind(scope) == "class_definition") {
         return Err("a name may be captured by a class");
     }
@@ -134,7 +134,7 @@ pub(crate) fn check_place(
     if scope.is_none() && binds && !matches!(shape, FunctionShape::Value(_)) {
         return Err("its names would be the module's");
     }
-    // What locals hold is dropped when a function of Python ends.
+    // Python drops the values of locals when their function ends.
     if tree.lang == Lang::Python && binds && matches!(shape, FunctionShape::Statements) {
         return Err("its values would be dropped later");
     }
@@ -146,7 +146,7 @@ pub(crate) fn check_place(
     }
 }
 
-/// Names of the body must mean at the call what they mean in the function; those that are `given` take others.
+/// Checks that names in the body mean the same at the call. The names in `given` are replaced.
 pub(crate) fn check_names(
     seen: &NamedFile<'_>,
     call: NodeId,
@@ -177,9 +177,10 @@ pub(crate) fn check_names(
     }
 }
 
-/// `const a = f()` of a body that ends with `return b`, its own `const b`: what the body calls `b` is `a` afterwards.
+/// A call `const a = f()` of a function whose body ends with `return b`, where `b` is its own `const`. After
+/// inlining, `b` becomes `a`.
 pub(super) struct ReturnedCall {
-    /// The declaration in the caller, which the body takes the place of.
+    /// The declaration in the caller that the body replaces.
     pub statement: NodeId,
     pub name: NodeId,
     pub local: u32,
@@ -206,7 +207,7 @@ pub(crate) fn given(seen: &NamedFile<'_>, call: NodeId, body: NodeId) -> Result<
         && value == call
         && is_same_kind
         && tree.kind(seen.parent(statement)) == "statement_block";
-    // While the body runs, nobody may ask for what is being declared, and nothing may take its name for a text.
+    // While the body runs, nothing may read the new constant, and nothing may read its name as text.
     let asks = tree.walk(tree.root).filter(|id| tree.is_leaf(*id)).any(|id| match seen.scopes.of_leaf(id) {
         IdentifierUse::Local(binding) | IdentifierUse::Named(binding) if binding == outer => {
             tree.node(id).start < tree.node(statement).start
@@ -219,7 +220,7 @@ pub(crate) fn given(seen: &NamedFile<'_>, call: NodeId, body: NodeId) -> Result<
     if is_shape && !asks { Ok(ReturnedCall { statement, name, local }) } else { Err(NO) }
 }
 
-/// The lone declaration of a local of a script, and its value.
+/// Returns the declaration of a single local in a script, and its value.
 fn declared(seen: &NamedFile<'_>, name: NodeId) -> Option<(NodeId, NodeId)> {
     let tree = seen.tree;
     let declarator = seen.parent(name);

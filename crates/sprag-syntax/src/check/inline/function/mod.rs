@@ -1,4 +1,4 @@
-//! A private function that is only called: its body takes the place of the calls.
+//! Inlining of a private function that is only called: its body replaces the calls.
 
 mod body;
 
@@ -12,7 +12,7 @@ use crate::symbol::QuickMap;
 use crate::tree::NodeId;
 use body::{check_body, check_names, check_place, given};
 
-/// More calls are not looked at.
+/// Maximum number of calls to inline.
 const MANY: usize = 64;
 
 pub(crate) fn is_function(seen: &NamedFile<'_>, name: NodeId) -> bool {
@@ -33,7 +33,7 @@ pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'sta
         return Err("something may run before it");
     }
     let mut parameters = parameters(seen, function)?;
-    // A method of Python is given its object first.
+    // The first parameter of a Python method is its object.
     let receiver = match (tree.lang, owner) {
         (Lang::Python, Some(_)) if parameters.is_empty() => return Err("a method without an object"),
         (Lang::Python, Some(_)) => Some(parameters.remove(0)),
@@ -82,7 +82,7 @@ pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'sta
                 body.pop();
                 edit.put(given.statement, body);
             }
-            // Returning from the function is returning from the caller.
+            // A return from the function becomes a return from the caller.
             (FunctionShape::Returns, None) => edit.put(statement, statements(&fill)),
             (FunctionShape::Statements, _) if tree.kind(statement) == "expression_statement" && is_alone => {
                 if !is_listed && tree.named_kids(body).count() != 1 {
@@ -104,7 +104,7 @@ pub(crate) fn plan(seen: &NamedFile<'_>, name: NodeId) -> Result<NodeEdit, &'sta
     Ok(edit)
 }
 
-/// The class of a private method, `None` for a private function of a module.
+/// Returns the class of a private method, or `None` for a private function of a module.
 fn owner(seen: &NamedFile<'_>, name: NodeId, function: NodeId) -> Result<Option<NodeId>, &'static str> {
     let tree = seen.tree;
     let holder = seen.parent(function);
@@ -114,7 +114,7 @@ fn owner(seen: &NamedFile<'_>, name: NodeId, function: NodeId) -> Result<Option<
             let class = seen.parent(holder);
             let is_heir = tree.child(class, "superclasses").is_some();
             match tree.kind(class) {
-                // A class may inherit a method of that name, and call it.
+                // The class may inherit and call a method of that name.
                 "class_definition" if is_heir => Err("it may override another"),
                 "class_definition" if is_watched(seen, class) => Err("something sees all of the class"),
                 "class_definition" => Ok(Some(class)),
@@ -141,7 +141,7 @@ fn owner(seen: &NamedFile<'_>, name: NodeId, function: NodeId) -> Result<Option<
     }
 }
 
-/// Whether a decorator that we do not know is given the class.
+/// Reports whether an unknown decorator receives the class.
 fn is_watched(seen: &NamedFile<'_>, class: NodeId) -> bool {
     let tree = seen.tree;
     let around = tree.kids(seen.parent(class)).iter().take_while(|kid| **kid != class);
@@ -149,7 +149,7 @@ fn is_watched(seen: &NamedFile<'_>, class: NodeId) -> bool {
     said.into_iter().any(|kid| tree.kind(kid) == "decorator" && !is_quiet(tree, seen.symbols, kid))
 }
 
-/// The call that `id` names the function of, and the object it is called on.
+/// Returns the call whose function `id` names, and the object that it is called on.
 fn called(
     seen: &NamedFile<'_>,
     id: NodeId,
@@ -182,8 +182,8 @@ fn called(
     }
 }
 
-/// Whether `self` or `this` is the object of the class. `self` is a name like any other and may be given anew; `this` is the
-/// class itself in what is static, and something else in a function of its own.
+/// Reports whether `self` or `this` is the object of the class. `self` is an ordinary name and may be
+/// reassigned. `this` is the class in static code, and another object in a nested function.
 fn is_this_object(seen: &NamedFile<'_>, object: NodeId, class: NodeId) -> bool {
     const HOMES: &[&str] = &[
         "method_definition",
@@ -212,11 +212,11 @@ fn is_this_object(seen: &NamedFile<'_>, object: NodeId, class: NodeId) -> bool {
 
 #[derive(Clone, Copy)]
 enum FunctionShape {
-    /// Nothing but a `return` of this.
+    /// Only a `return` of this value.
     Value(NodeId),
-    /// Statements, none of which returns.
+    /// Statements without a return.
     Statements,
-    /// Statements of which the last one returns, and others may.
+    /// Statements that end with a return; others may return too.
     Returns,
 }
 
@@ -263,7 +263,7 @@ fn parameters(seen: &NamedFile<'_>, function: NodeId) -> Result<Vec<u32>, &'stat
     Ok(found)
 }
 
-/// Each use of a parameter with the argument it stands for.
+/// Maps each use of a parameter to its argument.
 fn arguments(
     seen: &NamedFile<'_>,
     call: NodeId,
