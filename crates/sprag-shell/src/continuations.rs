@@ -1,8 +1,8 @@
-//! Lines that go on. A shell removes a backslash and the line break behind it before it reads anything, also
-//! between `$` and `(` or within a name. The parser keeps the text, so that places stay true; a text with
-//! such a break inside a word is read a second time with its lines joined.
+//! Line continuations. A shell removes a backslash with its line break before it reads anything, even between
+//! `$` and `(` or inside a name. The parser keeps the text, so that positions stay valid. A text with such a
+//! break inside a word is read a second time with its lines joined.
 
-/// Returns the text with its lines joined, if a line goes on without a blank in front of the backslash.
+/// Returns the text with its lines joined, if a continuation stands inside a word.
 pub(crate) fn join(text: &str) -> Option<String> {
     let breaks: Vec<usize> =
         text.match_indices("\\\n").map(|(at, _)| at).filter(|at| is_odd(text, *at)).collect();
@@ -21,7 +21,7 @@ pub(crate) fn join(text: &str) -> Option<String> {
     Some(joined)
 }
 
-/// Reports whether no backslash escapes the one at this place.
+/// Reports whether the backslash at this position is not escaped by another one.
 fn is_odd(text: &str, at: usize) -> bool {
     text.as_bytes()[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
 }

@@ -1,7 +1,7 @@
-//! What a command line would really do: every simple command that could run, with its words as far
-//! as they can be known, and what cannot be known as a value. Policy looks at this, never at text.
+//! Finds every simple command that a command line could run, with its words as far as they can be known.
+//! Unknown parts are values too. The policy judges this result, never the text.
 //!
-//! Total and bounded in work: any text is answered, and what goes beyond the bounds is a doubt.
+//! The analysis accepts any text, and its work is bounded. Everything beyond the limits is a doubt.
 
 mod carriers;
 mod continuations;
@@ -18,17 +18,17 @@ use sprag_base::text::Text;
 
 use crate::expand::unknown;
 
-/// What is known about the place a command line is started in.
+/// The known environment in which a command line starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellStart {
-    /// Without it, places are told relative to the start: `.`.
+    /// The working directory; without it, paths are relative to the start: `.`.
     pub cwd: Option<String>,
-    /// Without it, home is the symbolic `~`.
+    /// The home directory; without it, home is the symbolic `~`.
     pub home: Option<String>,
 }
 
 impl Script {
-    /// Reads any text. Everything unknown or beyond the bounds of work becomes a doubt.
+    /// Reads any text. Everything unknown or beyond the limits of work becomes a doubt.
     pub fn parse(text: &str, start: &ShellStart) -> Script {
         let mut script = eval::Evaluator::new(start).walk(text).script;
         if let Some(joined) = continuations::join(text) {
@@ -37,7 +37,7 @@ impl Script {
         script
     }
 
-    /// Adds the findings of another reading of the same text. Its places are not those of the text.
+    /// Adds the findings of another reading of the same text, whose spans do not fit this text.
     fn absorb(&mut self, other: Script, length: usize) {
         let places: Vec<usize> =
             other.commands.into_iter().map(|command| self.place(command, length)).collect();
@@ -63,7 +63,7 @@ impl Script {
         }
     }
 
-    /// Returns the place of a command among the known ones, where it is added if it is new.
+    /// Returns the position of a command in the list and adds a new command.
     fn place(&mut self, command: Command, length: usize) -> usize {
         let known = self.commands.iter().position(|known| is_same(known, &command));
         known.unwrap_or_else(|| {
@@ -73,7 +73,7 @@ impl Script {
     }
 }
 
-/// Reports whether two commands differ at most in their places.
+/// Reports whether two commands differ at most in their spans.
 fn is_same(one: &Command, other: &Command) -> bool {
     *one == Command { span: one.span, ..other.clone() }
 }
@@ -81,36 +81,36 @@ fn is_same(one: &Command, other: &Command) -> bool {
 /// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// Every simple command that is reachable, in the order of the text.
+    /// Every reachable simple command, in the order of the text.
     pub commands: Vec<Command>,
-    /// The carriers themselves as they were written (`sudo -u x rm y`, `git -C d push`), for rules
-    /// about a carrier: what such a command does is in `commands`.
+    /// The carriers as written (`sudo -u x rm y`, `git -C d push`), for rules about a carrier. The commands
+    /// that they run are in `commands`.
     pub wrappers: Vec<Command>,
-    /// Paths written and read by redirections and by programs known to do so.
+    /// Paths that redirections and known programs write and read.
     pub writes: Vec<PathUse>,
     pub reads: Vec<PathUse>,
     pub doubts: Vec<Doubt>,
 }
 
-/// One simple command, with everything around it unwrapped.
+/// One simple command without its carriers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Command {
-    /// The effective words: carriers (`sudo`, `env`, `timeout` ...) and their options are gone.
+    /// The effective words, without carriers (`sudo`, `env`, `timeout` ...) and their options.
     pub argv: Vec<Word>,
-    /// Assignments in front of it, by name.
+    /// Assignments in front of the command, by name.
     pub assigns: Vec<(String, Word)>,
     pub stdin: StdinSource,
     pub cwd: WorkingDir,
-    /// What it was unwrapped from, outermost first.
+    /// The carriers of the command, outermost first.
     pub via: Vec<Carrier>,
-    /// The machine it runs on, if not this one.
+    /// The machine that the command runs on, if not this one.
     pub host: Host,
-    /// Where it stands in the whole text.
+    /// The byte range of the command in the whole text.
     pub span: (usize, usize),
 }
 
 impl Command {
-    /// The program by its base name, if it is known.
+    /// Returns the base name of the program, if it is known.
     pub fn program(&self) -> Option<&str> {
         match self.argv.first() {
             Some(Word::Known(word)) => Some(unknown::base_name(word)),
@@ -125,12 +125,12 @@ pub enum Word {
     Known(String),
     /// Known parts around holes (`None`): a variable, a substitution, a glob.
     Partly(Vec<Option<String>>),
-    /// Any number of unknown words, none included.
+    /// Any number of unknown words, including none.
     Many,
 }
 
 impl Word {
-    /// As text in which `hole` stands for what is not known.
+    /// Returns the word as text, with `hole` for unknown parts.
     pub fn text(&self, hole: char) -> String {
         match self {
             Word::Known(text) => text.clone(),
@@ -142,10 +142,10 @@ impl Word {
     }
 }
 
-/// Where a command's input comes from.
+/// The source of a command's input.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StdinSource {
-    /// Whatever the shell has.
+    /// The input of the shell.
     Inherited,
     Text(String),
     File(Word),
@@ -153,10 +153,10 @@ pub enum StdinSource {
     Unknown,
 }
 
-/// Where a command runs, as far as `cd` and the like tell.
+/// The working directory of a command, as far as `cd` and the like show.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WorkingDir {
-    /// Relative to where the shell was started, or absolute.
+    /// Relative to the start directory of the shell, or absolute.
     At(String),
     Unknown,
 }
@@ -167,12 +167,12 @@ pub enum Host {
     Other(String),
 }
 
-/// What a command was found in.
+/// The carrier in which a command was found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Carrier {
     /// A program that runs another: `sudo`, `env`, `xargs`, `find -exec` ...
     Program(String),
-    /// Text handed to a shell: `bash -c`, `eval`, a heredoc.
+    /// Text for a shell: `bash -c`, `eval`, a heredoc.
     Shell(String),
     /// Code of another language: `python -c`.
     Interpreter(String),
@@ -193,18 +193,18 @@ pub struct PathUse {
     pub command: Option<usize>,
 }
 
-/// What could not be known.
+/// A part of the command line that cannot be known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     pub kind: DoubtKind,
-    /// What it is about, for people.
+    /// A description for people.
     pub about: Text<120>,
-    /// Index into `Script::commands`, if it belongs to one.
+    /// Index into `Script::commands`, if the doubt belongs to a command.
     pub command: Option<usize>,
 }
 
 impl Doubt {
-    /// Returns the doubt that stands for all that found no room.
+    /// Returns the doubt that stands for all doubts beyond the limit.
     fn too_many() -> Doubt {
         Doubt { kind: DoubtKind::Limit, about: Text::new("too many doubts"), command: None }
     }
@@ -214,12 +214,12 @@ impl Doubt {
 pub enum DoubtKind {
     /// The program or its code is known only at run time (`$X`, `curl … | sh`).
     Dynamic,
-    /// The text is no valid shell.
+    /// The text is not valid shell code.
     Parse,
-    /// Beyond the bounds of work.
+    /// The text exceeds the limits of work.
     Limit,
-    /// A character that looks like another or like none.
+    /// A character that looks like another one or is invisible.
     OddChar,
-    /// A script file or a target of a build tool, which is not looked into.
+    /// A script file or a target of a build tool, which Sprag does not read.
     Opaque,
 }

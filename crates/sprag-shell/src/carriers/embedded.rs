@@ -1,6 +1,5 @@
-//! Programs with a purpose of their own that also run a command they are given: as the value of an
-//! option, as a command of an editor or debugger, as a statement of a database client. The program
-//! itself stays what it is; the command is told beside it.
+//! Programs that also run a command that they are given: as the value of an option, as a command of an editor
+//! or debugger, or as a statement of a database client. The script lists both the program and that command.
 
 use crate::eval::{Evaluator, StdinText};
 use crate::expand::{escapes, unknown};
@@ -75,7 +74,7 @@ const ROWS: &[EmbeddedRow] = &[
 ];
 
 impl Evaluator {
-    /// The commands inside a program that has just been added as `command`.
+    /// Walks the commands inside a program that was just added as `command`.
     pub(crate) fn embedded(&mut self, name: &str, words: &[String], command: Option<usize>) {
         match name {
             "sed" | "gsed" => self.sed_code(words, command),
@@ -143,7 +142,7 @@ impl Evaluator {
         }
     }
 
-    /// Shell text that a program runs.
+    /// Walks shell text that a program runs.
     fn by_program(&mut self, name: &str, code: &str) {
         self.via.push(Carrier::Program(name.to_owned()));
         self.input_unknown(|walk| walk.shell_text(name, code, Vec::new()));
@@ -157,7 +156,7 @@ impl Evaluator {
         }
     }
 
-    /// `EXEC:`, `SYSTEM:` and `SHELL:` addresses; options follow behind commas.
+    /// Walks the `EXEC:`, `SYSTEM:` and `SHELL:` addresses; options follow after commas.
     fn socat(&mut self, words: &[String]) {
         for word in &words[1..] {
             let Some((kind, rest)) = word.split_once(':') else { continue };
@@ -193,7 +192,7 @@ impl Evaluator {
         }
     }
 
-    /// One command of the line editors: `!x`, `r !x`, `w !x`, `call system('x')`, `lua …`.
+    /// Walks one command of a line editor: `!x`, `r !x`, `w !x`, `call system('x')`, `lua …`.
     fn ex_command(&mut self, name: &str, line: &str) {
         let mut line = line.trim_start_matches([' ', '\t', ':', '%', '$', '.', ',']);
         line = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ',');
@@ -263,7 +262,7 @@ impl Evaluator {
             letters: "oOsSkKxdpcn",
             long: &["-ex", "-iex", "--ex", "--eval-command", "-eval-command", "--one-line", "--source", "-x"],
         };
-        // Behind `--args` is the program, which runs when it is told to.
+        // After `--args` comes the program, which runs only on request.
         let end = words.iter().position(|word| matches!(word.as_str(), "--args" | "-args"));
         let own = &words[..end.unwrap_or(words.len())];
         let (split, _) = options::anywhere(own, 1, &OPTIONS);
@@ -300,7 +299,7 @@ impl Evaluator {
         }
     }
 
-    /// `.shell x` and `.system x`; `.once |x` and `.output |x` print into a command.
+    /// Walks `.shell x` and `.system x`, and `.once |x` and `.output |x`, which print into a command.
     fn dot_command(&mut self, name: &str, line: &str) {
         let Some((verb, rest)) = line.trim_start().split_once(' ') else { return };
         let rest = rest.trim();
@@ -315,7 +314,7 @@ impl Evaluator {
         }
     }
 
-    /// `\! x`, `system x`, `copy … program 'x'`.
+    /// Walks `\! x`, `system x` and `copy … program 'x'`.
     fn statement_code(&mut self, name: &str, text: &str) {
         if let Some((_, code)) = text.split_once("\\!") {
             self.by_program(name, code);
@@ -343,7 +342,7 @@ impl Evaluator {
             if let Some(at) = line.find(CALL) {
                 match quoted(&line[at + CALL.len()..]) {
                     Some(code) => walk.by_program(name, &code),
-                    None => walk.doubt(DoubtKind::Dynamic, "what osascript runs is known only at run time"),
+                    None => walk.doubt(DoubtKind::Dynamic, "code for osascript is known only at run time"),
                 }
             }
         };
@@ -353,7 +352,7 @@ impl Evaluator {
         self.lines_of_input(name, said);
     }
 
-    /// `spawn x`, `exec x`, `system x` of Tcl.
+    /// Walks `spawn x`, `exec x` and `system x` of Tcl.
     fn tcl(&mut self, name: &str, words: &[String]) {
         const OPTIONS: ProgramOptions = ProgramOptions { letters: "cf", long: &[] };
         let split = options::leading(words, 1, &OPTIONS);
@@ -389,14 +388,14 @@ fn values<'s>(split: &'s Split, names: &'s [&str]) -> impl Iterator<Item = &'s s
         .filter_map(|given| given.value.as_deref())
 }
 
-/// The command in a setting of ssh, if there is one.
+/// Returns the command in a setting of ssh, if there is one.
 pub(crate) fn ssh_setting(setting: &str) -> Option<&str> {
     let (key, code) = setting.split_once(['=', ' '])?;
     let keys = ["proxycommand", "localcommand", "knownhostscommand"];
     keys.contains(&key.trim().to_ascii_lowercase().as_str()).then_some(code)
 }
 
-/// The text in quotes at the start, with its escapes read.
+/// Returns the quoted text at the start, with its escapes decoded.
 fn quoted(text: &str) -> Option<String> {
     let text = text.trim_start();
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
@@ -415,7 +414,7 @@ fn quoted(text: &str) -> Option<String> {
     Some(unknown::without_marks(&escapes::decode(&out, escapes::EscapeDialect::Format).0))
 }
 
-/// `enter:execute(x)`, `ctrl-d:reload:x`.
+/// Returns the commands in `enter:execute(x)` or `ctrl-d:reload:x`.
 fn bind_commands(bind: &str) -> Vec<String> {
     let mut found = Vec::new();
     for action in ["execute", "execute-silent", "reload", "become", "preview", "transform"] {

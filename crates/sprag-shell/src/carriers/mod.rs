@@ -1,5 +1,6 @@
-//! Programs that run another program: one row each, saying how to step over what is theirs. What
-//! stays is the inner command; the carrier itself is only told.
+//! Carriers: programs that run another program. The table has one row per carrier, which describes its own
+//! options and operands. The evaluator adds the inner command to the commands and the carrier to the
+//! wrappers.
 
 mod embedded;
 mod remote;
@@ -16,18 +17,18 @@ use super::expand::unknown;
 use super::paths::options::{self, ProgramOptions};
 use super::{Carrier, DoubtKind};
 
-/// What became of one command line.
+/// The result of unwrapping one command line.
 pub(crate) enum Unwrapped {
-    /// It runs this; the directory is given if the carrier changes it.
+    /// The carrier runs this command; `enter` is set if the carrier changes the directory.
     Inner { words: Vec<String>, assigns: Vec<(String, String)>, enter: Option<String> },
-    /// All it does has been walked.
+    /// The evaluator has walked everything that the command runs.
     Done,
-    /// It is no carrier.
+    /// The command is not a carrier.
     Plain,
 }
 
 impl Evaluator {
-    /// One carrier off the front of a command.
+    /// Removes one carrier from the front of a command.
     pub(super) fn unwrapped(
         &mut self,
         name: &str,
@@ -38,7 +39,7 @@ impl Evaluator {
             return step;
         }
         let Some(row) = row(name, words) else { return Unwrapped::Plain };
-        // They write a file of their own as well.
+        // These programs also write a file.
         if matches!(name, "strace" | "ltrace" | "time" | "gtime" | "perf" | "script") {
             self.paths(name, words, None);
         }
@@ -84,7 +85,7 @@ impl Evaluator {
             return Unwrapped::Done;
         }
         let inner = words.get(at..).unwrap_or_default();
-        // `--` between the carrier's operands and the command: `direnv exec . -- x`.
+        // `--` between the operands of the carrier and the command: `direnv exec . -- x`.
         let inner = if at > split.operands || !row.verbs.is_empty() {
             inner.strip_prefix(&["--".to_owned()]).unwrap_or(inner)
         } else {
@@ -108,7 +109,7 @@ impl Evaluator {
         }
         if row.joined {
             self.wrapper(words, assigns);
-            // Each operand of `hyperfine` is a command of its own.
+            // Each operand of `hyperfine` is a separate command.
             let text = inner.join(if name == "hyperfine" { "\n" } else { " " });
             self.shell_text(name, &text, Vec::new());
             return Unwrapped::Done;
@@ -117,7 +118,7 @@ impl Evaluator {
         Unwrapped::Inner { words: inner.to_vec(), assigns: inner_assigns, enter }
     }
 
-    /// Carriers that need more than a row.
+    /// Handles carriers that need more than a row.
     fn by_name(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> Option<Unwrapped> {
         match name {
             "env" | "genv" => Some(self.env(words, assigns)),
@@ -178,7 +179,7 @@ impl Evaluator {
             _ if words.len() > 1 && !words[0].contains('/') && any_assignment(&words[0]).is_some() => {
                 Some(Unwrapped::Inner { words: words[1..].to_vec(), assigns: Vec::new(), enter: None })
             }
-            // Git's own programs, by the names they have in its directory.
+            // Git's own programs, by their names in its directory.
             _ if name.strip_prefix("git-").is_some_and(super::carriers::settings::is_git_builtin) => {
                 let verb = name.strip_prefix("git-").unwrap_or(name);
                 let mut inner = vec!["git".to_owned(), verb.to_owned()];
@@ -196,8 +197,8 @@ impl Evaluator {
         }
     }
 
-    /// `sudo --us root rm`: the start of a long option is taken for the whole of it, with its value. Another
-    /// option may begin alike, so this is in doubt.
+    /// Completes abbreviated long options such as `sudo --us root rm`, together with their value. Another
+    /// option may start with the same letters, so this adds a doubt.
     fn spelled_out(&mut self, words: &[String], options: &ProgramOptions) -> Vec<String> {
         let mut words = words.to_vec();
         let mut at = 1;
@@ -219,7 +220,7 @@ impl Evaluator {
         let mut split = options::leading(words, 1, &OPTIONS);
         let mut at = split.operands;
         let mut inner_assigns = Vec::new();
-        // A lone `-` is `-i`; some look for options behind assignments, too.
+        // A lone `-` means `-i`; some versions accept options after assignments too.
         while let Some(word) = words.get(at) {
             match any_assignment(word) {
                 Some(assign) => inner_assigns.push(assign),
@@ -237,7 +238,7 @@ impl Evaluator {
         let mut inner: Vec<String> = Vec::new();
         if let Some(text) = split.value(&["-S", "--split-string"]) {
             self.wrapper(words, assigns);
-            // It splits like a shell, without substitutions.
+            // It splits words like a shell, without substitutions.
             let quoted = text.replace("\\_", " ").replace('`', "\\`").replace("$(", "\\$(");
             for word in split_words(&quoted) {
                 inner.extend(self.fields(&word));
@@ -274,7 +275,7 @@ impl Evaluator {
         }
     }
 
-    /// `gh alias set NAME EXPANSION`: it is used later, perhaps by this very text.
+    /// Walks the expansion in `gh alias set NAME EXPANSION`, because the same text may use the alias later.
     fn gh_alias(&mut self, words: &[String]) {
         let (split, operands) = options::anywhere(words, 3, &opts("", &[]));
         let Some(text) = operands.get(1).cloned() else { return };
@@ -285,12 +286,12 @@ impl Evaluator {
         }
     }
 
-    /// Whether there is something to read that this text knows of.
+    /// Reports whether standard input comes from this text.
     fn is_fed(&self) -> bool {
         !matches!(self.input, super::eval::StdinText::Inherited)
     }
 
-    /// `nix develop -c x`, `nix shell p -c x`; what follows `nix run p --` are arguments of `p`.
+    /// Unwraps `nix develop -c x` and `nix shell p -c x`. Words after `nix run p --` are arguments of `p`.
     fn nix(&mut self, words: &[String], _assigns: &[(String, String)]) -> Unwrapped {
         match words.iter().position(|word| matches!(word.as_str(), "-c" | "--command")) {
             Some(at) if at + 1 < words.len() => {
@@ -300,7 +301,7 @@ impl Evaluator {
         }
     }
 
-    /// What stands behind the first of these words, with `program` in front.
+    /// Returns the words after the first of these marks, with `program` in front.
     fn after(&mut self, marks: &[&str], program: &[&str], words: &[String]) -> Option<Unwrapped> {
         let at = words.iter().position(|word| marks.contains(&word.as_str()))?;
         let mut inner: Vec<String> = program.iter().map(|word| (*word).to_owned()).collect();
@@ -308,7 +309,8 @@ impl Evaluator {
         (!inner.is_empty()).then(|| Unwrapped::Inner { words: inner, assigns: Vec::new(), enter: None })
     }
 
-    /// A shell of another language: what is simple in it reads like ours, the rest is not known.
+    /// Handles a shell of another language. Its code is a doubt; simple code reads like that of a POSIX
+    /// shell.
     fn other_shell(
         &mut self,
         name: &str,
@@ -329,7 +331,7 @@ impl Evaluator {
         Some(Unwrapped::Done)
     }
 
-    /// The last word is shell text, if `verb` is among the words.
+    /// Walks the last word as shell text, if `verb` is among the words.
     fn last_as_code(
         &mut self,
         verb: &str,
@@ -343,7 +345,7 @@ impl Evaluator {
         Some(Unwrapped::Done)
     }
 
-    /// `start-stop-daemon --start --exec x -- a b`.
+    /// Unwraps `start-stop-daemon --start --exec x -- a b`.
     fn started(&mut self, words: &[String]) -> Option<Unwrapped> {
         const OPTIONS: ProgramOptions =
             opts("xapnucgrkdR", &["--exec", "--startas", "--pidfile", "--user", "--chuid"]);
@@ -354,7 +356,7 @@ impl Evaluator {
         Some(Unwrapped::Inner { words: inner, assigns: Vec::new(), enter: None })
     }
 
-    /// `cargo watch -s 'x'`, `-x 'test'`, `-- x`.
+    /// Walks `cargo watch -s 'x'`, `-x 'test'` and `-- x`.
     fn cargo_watch(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<Unwrapped> {
         const OPTIONS: ProgramOptions =
             opts("sxwidCN", &["--shell", "--exec", "--watch", "--ignore", "--delay"]);
@@ -382,7 +384,7 @@ impl Evaluator {
         Some(Unwrapped::Done)
     }
 
-    /// Shell text handed to another shell by `by`.
+    /// Walks shell text that `by` passes to another shell.
     pub(super) fn shell_text(&mut self, by: &str, text: &str, arguments: Vec<String>) {
         if !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) {
             if !unknown::is_known(text) {
@@ -398,7 +400,7 @@ impl Evaluator {
     }
 }
 
-/// `bwrap`: options with up to three values, then the command.
+/// Unwraps `bwrap`: options with up to three values, then the command.
 fn bubblewrap(words: &[String]) -> Unwrapped {
     let mut at = 1;
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
@@ -421,13 +423,13 @@ fn bubblewrap(words: &[String]) -> Unwrapped {
     }
 }
 
-/// `NAME=value`, as `env` takes it: any name will do.
+/// Reads `NAME=value` like `env`, which accepts any name.
 fn any_assignment(word: &str) -> Option<(String, String)> {
     let (name, value) = word.split_once('=')?;
     (!name.is_empty() && !name.starts_with('-')).then(|| (name.to_owned(), value.to_owned()))
 }
 
-/// `NAME=value`.
+/// Reads `NAME=value` with a valid shell name.
 pub(crate) fn assignment(word: &str) -> Option<(String, String)> {
     let (name, value) = word.split_once('=')?;
     let valid = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -435,7 +437,7 @@ pub(crate) fn assignment(word: &str) -> Option<(String, String)> {
     valid.then(|| (name.to_owned(), value.to_owned()))
 }
 
-/// Raw words of a text between blanks, quotes respected.
+/// Splits a text into raw words at blanks and respects quotes.
 pub(crate) fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! Carriers to another machine, container or terminal: the inner command has a host of its own.
+//! Carriers to another machine, container or terminal. The inner command runs on another host.
 
 use super::Unwrapped;
 use crate::eval::{Evaluator, StdinText};
@@ -110,7 +110,7 @@ impl Evaluator {
     pub(super) fn ssh(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Unwrapped {
         let mut split = options::leading(words, 1, &SSH);
         let Some(host) = words.get(split.operands).cloned() else { return Unwrapped::Plain };
-        // Options may stand behind the host, too.
+        // Options may follow the host too.
         let after = options::leading(words, split.operands + 1, &SSH);
         split.given.extend(after.given);
         let inner = words[after.operands..].join(" ");
@@ -136,7 +136,7 @@ impl Evaluator {
         Unwrapped::Done
     }
 
-    /// `docker exec`, `docker run`, and the same below `compose`.
+    /// Handles `docker exec`, `docker run`, and the same below `compose`.
     pub(super) fn container(
         &mut self,
         name: &str,
@@ -161,7 +161,7 @@ impl Evaluator {
         self.inside(name, &target, inner, words, assigns)
     }
 
-    /// Runs the words inside a container or machine; `None` if there are none.
+    /// Runs the words inside a container or machine; returns `None` if there are none.
     fn inside(
         &mut self,
         name: &str,
@@ -196,13 +196,13 @@ impl Evaluator {
         let rest = &words[split.operands + 1..];
         let inner = match rest.iter().position(|word| word == "--") {
             Some(end) => rest[end + 1..].to_vec(),
-            // The old way, without dashes.
+            // The old form, without dashes.
             None => rest[options::leading(rest, 0, &KUBECTL).operands..].to_vec(),
         };
         self.inside(name, &target, inner, words, assigns)
     }
 
-    /// Containers, virtual machines and devices: `lxc exec c -- x`, `machinectl shell c x`.
+    /// Handles containers, virtual machines and devices: `lxc exec c -- x`, `machinectl shell c x`.
     pub(super) fn machine(
         &mut self,
         name: &str,
@@ -226,7 +226,7 @@ impl Evaluator {
                 "--cd",
             ],
         };
-        // Verbs, and whether the name of the machine stands behind them.
+        // Verbs, and whether the name of the machine follows them.
         let (verbs, named): (&[&str], bool) = match name {
             "lxc" | "incus" | "multipass" => (&["exec"], true),
             "limactl" | "machinectl" => (&["shell"], true),
@@ -250,7 +250,7 @@ impl Evaluator {
         if named {
             target = words.get(at)?.clone();
             at += 1;
-            // What follows the application is its own.
+            // Words after the application are its arguments.
             if name != "flatpak" {
                 at = options::leading(words, at, table).operands;
             }
@@ -261,10 +261,10 @@ impl Evaluator {
             None => rest.to_vec(),
         };
         if name == "flatpak" {
-            // Without a program of its own the words are only its arguments.
+            // Without a given program the words are only arguments of the application.
             inner.insert(0, split.value(&["--command"])?.to_owned());
         }
-        // Some hand one text to a shell.
+        // Some programs pass one text to a shell.
         if let [code] = inner.as_slice()
             && code.contains(' ')
         {
@@ -280,7 +280,7 @@ impl Evaluator {
         const OPTIONS: ProgramOptions = ProgramOptions { letters: "cefLlnpSstxyFNT", long: &[] };
         let mut at = options::leading(words, 1, &ProgramOptions { letters: "cfLST", long: &[] }).operands;
         let mut found = false;
-        // Commands of tmux are apart by `;`.
+        // `;` separates the commands of tmux.
         while let Some(verb) = words.get(at).map(String::as_str) {
             let end =
                 words[at..].iter().position(|word| word == ";").map_or(words.len(), |length| at + length);
@@ -357,7 +357,7 @@ impl Evaluator {
         Some(Unwrapped::Done)
     }
 
-    /// Runs `inner` on another host, where files and places of this one mean nothing.
+    /// Runs `inner` on another host, where local files and directories do not apply.
     fn elsewhere(&mut self, host: &str, inner: impl FnOnce(&mut Evaluator)) {
         let shown = if unknown::is_known(host) { host.to_owned() } else { "?".to_owned() };
         let host = std::mem::replace(&mut self.host, Host::Other(shown));

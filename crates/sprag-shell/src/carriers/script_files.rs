@@ -1,11 +1,12 @@
-//! Programs whose code is in a file: looked into if the text at hand wrote it, a doubt otherwise.
+//! Programs whose code is in a file. The evaluator walks a file that the same text wrote; any other file is a
+//! doubt.
 
 use crate::DoubtKind;
 use crate::eval::Evaluator;
 use crate::expand::unknown;
 
 impl Evaluator {
-    /// A script or target that runs code nobody has seen.
+    /// Adds a doubt for a script or build target that runs unread code.
     pub(crate) fn opaque(&mut self, name: &str, words: &[String], command: usize) {
         let path = words[0].as_str();
         if path.contains('/') && unknown::is_known(path) {
@@ -15,7 +16,7 @@ impl Evaluator {
                 {
                     self.doubt_of(
                         DoubtKind::Dynamic,
-                        &format!("what {path} is, is known only at run time"),
+                        &format!("the content of {path} is known only at run time"),
                         Some(command),
                     );
                     return;
@@ -34,7 +35,7 @@ impl Evaluator {
             return;
         }
         let verb = words.get(1).map_or("", String::as_str);
-        // Asked what there is, these run nothing.
+        // With these options the programs only list targets and run nothing.
         let lists = ["-l", "--list", "--list-sessions", "--summary", "-T", "--version", "--help", "-h"];
         if words.iter().skip(1).any(|word| lists.contains(&word.as_str())) && words.len() <= 3 {
             return;
@@ -42,7 +43,7 @@ impl Evaluator {
         let targets = match name {
             "just" | "task" | "rake" | "mage" | "invoke" | "nox" | "tox" | "gradle" | "gradlew" | "mvn"
             | "mvnw" | "ant" | "bazel" | "ninja" | "scons" | "meson" | "sbt" | "earthly" | "dagger" => true,
-            // Languages nobody looks into.
+            // Languages that the evaluator does not read.
             "groovy" | "scala" | "ghc" | "runghc" | "guile" | "racket" | "clojure" | "clj" | "bb"
             | "raku" | "octave" | "janet" | "swift" | "kotlin" | "java" | "erl" | "sbcl" | "clisp"
             | "ocaml" | "nim" | "jshell" | "dotnet-script" | "wolframscript" | "maxima" | "gnuplot" => {
@@ -68,7 +69,7 @@ impl Evaluator {
         }
     }
 
-    /// A program this text wrote itself, by its first line.
+    /// Walks a program that this text wrote, with the interpreter of its first line.
     fn written_program(&mut self, text: &str, words: &[String]) {
         let first = text.lines().next().unwrap_or_default();
         let interpreter = first.strip_prefix("#!").and_then(|line| {

@@ -4,7 +4,7 @@ use crate::eval::Evaluator;
 use crate::expand::unknown;
 use crate::{Carrier, DoubtKind};
 
-/// Variables that hold a command for the program that finds them.
+/// Variables whose value is a command for the program that reads them.
 const CODE: &[&str] = &[
     "GIT_SSH_COMMAND",
     "GIT_SSH",
@@ -42,10 +42,10 @@ const CODE: &[&str] = &[
     "CXX",
 ];
 
-/// Stands among the calls while such a command is walked; no program has that name.
+/// Marks a configured command in `calls` while it is walked; no program has this name.
 const CONFIGURED: &str = "\0configured";
 
-/// Variables that name a file of code.
+/// Variables that name a file with code.
 const FILES: &[&str] = &[
     "BASH_ENV",
     "ENV",
@@ -59,7 +59,7 @@ const FILES: &[&str] = &[
 ];
 
 impl Evaluator {
-    /// Commands in the variables a program is started with.
+    /// Walks the commands in the variables that a program starts with.
     pub(crate) fn configured(&mut self, name: &str, assigns: &[(String, String)]) {
         let mut found: Vec<(String, String)> = assigns.to_vec();
         let asks = matches!(
@@ -76,7 +76,7 @@ impl Evaluator {
                 | "sudoedit"
                 | "kubectl"
         );
-        // A pager that starts a program which has a pager: each is looked at once.
+        // A pager may start a program that has a pager; the evaluator walks each only once.
         let outer = self.calls.iter().any(|call| call == CONFIGURED);
         if asks && !outer {
             let exported = self.state.variables.iter().filter(|(variable, value)| {
@@ -118,7 +118,7 @@ impl Evaluator {
             } else if variable == "PS4" {
                 self.reference(value);
             } else if variable == "PATH" {
-                // Another program of the same name may be first.
+                // A program of the same name may come first in `PATH`.
                 self.doubt(DoubtKind::Opaque, &format!("PATH={value}"));
             } else if variable == "GIT_CONFIG_PARAMETERS" {
                 self.doubt(DoubtKind::Dynamic, "GIT_CONFIG_PARAMETERS");
@@ -127,7 +127,7 @@ impl Evaluator {
         self.calls.pop();
     }
 
-    /// A setting of git, as far as its value is code.
+    /// Walks the value of a git setting, if it is code.
     pub(super) fn git_setting(&mut self, key: &str, value: &str) {
         let last = key.rsplit('.').next().unwrap_or(key);
         let code = match key {
@@ -142,7 +142,7 @@ impl Evaluator {
             | "uploadpack.packobjectshook"
             | "interactive.difffilter"
             | "core.alternaterefscommand" => true,
-            // A program, unless it only switches the builtin one.
+            // A program, unless the value only switches the builtin monitor.
             "core.fsmonitor" => !matches!(value, "true" | "false" | "0" | "1" | ""),
             "core.hookspath" => {
                 if !matches!(value, "" | "/dev/null") {
@@ -179,7 +179,7 @@ impl Evaluator {
     }
 }
 
-/// Subcommands of git, which no alias can replace.
+/// Reports whether a verb is a builtin of git, which no alias can replace.
 pub(crate) fn is_git_builtin(verb: &str) -> bool {
     const BUILTINS: &[&str] = &[
         "add",

@@ -1,5 +1,5 @@
-//! Sinks where text becomes shell code: shells, `eval`, `source`, `trap`, `mapfile -C`, `at`, cron
-//! and makefiles from standard input.
+//! Programs that run text as shell code: shells, `eval`, `source`, `trap`, `mapfile -C`, `at`, cron, and
+//! makefiles on standard input.
 
 use super::Unwrapped;
 use crate::eval::state::Variable;
@@ -10,10 +10,10 @@ use crate::{Carrier, DoubtKind};
 
 type Assignments = [(String, String)];
 
-/// Calls of the shell within one makefile.
+/// Maximum number of shell calls in one makefile.
 const SHELL_CALLS: usize = 64;
 
-/// Traps that wait at one time.
+/// Maximum number of pending traps.
 const TRAPS: usize = 64;
 
 pub(crate) fn is_shell(name: &str) -> bool {
@@ -39,7 +39,7 @@ impl Evaluator {
     pub(super) fn shell(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Unwrapped {
         const OPTIONS: ProgramOptions =
             ProgramOptions { letters: "oO", long: &["--rcfile", "--init-file", "--init-command"] };
-        // `+x` turns an option off; `-c` stands anywhere in a cluster and takes no value itself.
+        // `+x` turns an option off; `-c` may stand anywhere in a cluster and takes no value itself.
         let mut at = 1;
         let mut given = Vec::new();
         while let Some(word) = words.get(at) {
@@ -99,7 +99,7 @@ impl Evaluator {
         Unwrapped::Done
     }
 
-    /// A shell that reads its commands from standard input.
+    /// Walks a shell that reads its commands from standard input.
     pub(super) fn stdin_code(
         &mut self,
         name: &str,
@@ -112,7 +112,7 @@ impl Evaluator {
                 self.leaf(words, assigns);
             }
             StdinText::Text(text) => {
-                // A program in front whose output is not known: the shell itself is what is seen.
+                // The output of the program in front is unknown, so the script lists the shell itself.
                 if text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) {
                     self.wrapper(words, assigns);
                 } else {
@@ -120,7 +120,7 @@ impl Evaluator {
                     if !unknown::is_known(&text) {
                         self.doubt_of(
                             DoubtKind::Dynamic,
-                            &format!("what {name} reads is known only at run time"),
+                            &format!("the input of {name} is known only at run time"),
                             command,
                         );
                     }
@@ -141,7 +141,7 @@ impl Evaluator {
         arguments: Vec<String>,
     ) {
         match self.file(path).map(str::to_owned) {
-            // A script that runs itself does nothing new.
+            // A script that runs itself adds nothing new.
             Some(_) if self.calls.iter().any(|call| call == path) => self.wrapper(words, assigns),
             Some(text) => {
                 self.wrapper(words, assigns);
@@ -153,7 +153,7 @@ impl Evaluator {
                     let command = self.leaf(words, assigns);
                     self.doubt_of(
                         DoubtKind::Dynamic,
-                        &format!("what {name} reads is known only at run time"),
+                        &format!("the input of {name} is known only at run time"),
                         command,
                     );
                 }
@@ -179,7 +179,7 @@ impl Evaluator {
         Unwrapped::Done
     }
 
-    /// Code that runs in this very shell; what it sets is not followed.
+    /// Walks code that runs in the current shell. Values that the code changes are unknown afterwards.
     fn code_here(&mut self, by: &str, text: &str) {
         if !text.contains(|c: char| !unknown::is_hole(c) && !c.is_whitespace()) {
             if !unknown::is_known(text) {
@@ -230,7 +230,7 @@ impl Evaluator {
         match words.get(from) {
             Some(text) if words.len() > from + 1 && !matches!(text.as_str(), "-" | "-l" | "-p" | "") => {
                 self.wrapper(words, assigns);
-                // It runs when the text at hand has ended, with what is known then.
+                // It runs at the end of the current text, with the state of that moment.
                 let text = text.clone();
                 if !unknown::is_known(&text) && !text.contains(|c: char| !unknown::is_hole(c)) {
                     self.doubt(DoubtKind::Dynamic, "code for trap is known only at run time");
@@ -271,7 +271,7 @@ impl Evaluator {
         Unwrapped::Done
     }
 
-    /// `at`, `batch` and `crontab` run what they read.
+    /// Walks the input of `at`, `batch` and `crontab`, which run it.
     pub(super) fn schedule(&mut self, name: &str, words: &[String], assigns: &Assignments) -> Unwrapped {
         const OPTIONS: ProgramOptions = ProgramOptions { letters: "fqtu", long: &[] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
@@ -305,7 +305,7 @@ impl Evaluator {
         Unwrapped::Done
     }
 
-    /// `m h d m w command`, or `@daily command`.
+    /// Walks `m h d m w command` or `@daily command`.
     fn cron_line(&mut self, line: &str) {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') || super::assignment(line).is_some() {
@@ -320,7 +320,7 @@ impl Evaluator {
         self.shell_text("crontab", rest, Vec::new());
     }
 
-    /// A makefile given as text; a target of a file is not looked into.
+    /// Walks a makefile that is given as text. Targets of a makefile on disk are a doubt.
     pub(super) fn make(&mut self, words: &[String], assigns: &Assignments) -> Unwrapped {
         const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "CfIjloW",
@@ -352,7 +352,7 @@ impl Evaluator {
             self.shell_text("make", code, Vec::new());
         }
         let read = text.clone();
-        // Each is looked for to its end, which costs quadratic time: nobody writes that many.
+        // The search for the end of each call takes quadratic time, so their number is limited.
         if read.matches("$(shell ").count() > SHELL_CALLS {
             self.doubt_of(DoubtKind::Limit, "too many calls of the shell in a makefile", command);
         }

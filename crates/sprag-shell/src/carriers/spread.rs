@@ -1,5 +1,5 @@
-//! Carriers that add words of their own to the inner command: `xargs`, `parallel`, `find`, `fd`,
-//! `watch`. Literal input is bound; otherwise the added words are unknown.
+//! Carriers that add words to the inner command: `xargs`, `parallel`, `find`, `fd`, `watch`. Literal input is
+//! filled in; other added words are unknown.
 
 use super::Unwrapped;
 use crate::Carrier;
@@ -7,7 +7,7 @@ use crate::eval::{Evaluator, StdinText, TEXT};
 use crate::expand::unknown::{self, HOLE, MANY};
 use crate::paths::options::{self, ProgramOptions};
 
-/// Literal input items that are bound.
+/// Maximum number of literal input items.
 const ITEMS: usize = 16;
 
 type Assignments = [(String, String)];
@@ -53,7 +53,7 @@ impl Evaluator {
                 }
                 (Some(mark), None) => {
                     let hole = HOLE.to_string();
-                    // A whole word from elsewhere may be an option as well.
+                    // A whole unknown word may also be an option.
                     let filled = |word: &String| {
                         if *word == mark { MANY.to_string() } else { put(word, &mark, &hole) }
                     };
@@ -67,7 +67,8 @@ impl Evaluator {
                     }
                 }
                 (None, items) => {
-                    // What a shell gets word by word is meant line by line: both are looked at.
+                    // A shell gets word by word what is meant line by line; the evaluator walks both
+                    // readings.
                     if is_shell_code(inner)
                         && let Some(lines) = &lines
                     {
@@ -78,7 +79,7 @@ impl Evaluator {
                         }
                     }
                     let mut run = inner.to_vec();
-                    // With `-n 1` each item is a command of its own; together they are as telling.
+                    // With `-n 1` each item is a separate command; one command with all items shows the same.
                     run.extend(items.unwrap_or_else(|| vec![MANY.to_string()]));
                     walk.run(run, Vec::new());
                 }
@@ -152,7 +153,7 @@ impl Evaluator {
         if split.has(&["--pipe", "--pipe-part", "--spreadstdin"]) {
             return Unwrapped::Inner { words: command.to_vec(), assigns: Vec::new(), enter: None };
         }
-        // Several sources: the n-th word of each turn is `{n}`; the first of each tells enough.
+        // With several sources `{n}` is the n-th word of each turn; the first word of each source is enough.
         let lists: Vec<&[String]> = sources.split(|word| word.starts_with(":::")).skip(1).collect();
         let command: &[String] = &if lists.len() > 1 {
             items.truncate(1);
@@ -236,7 +237,7 @@ impl Evaluator {
                             run.push(put(word, "{}", below.first().map_or("", String::as_str)));
                         }
                     }
-                    // All files of a place deleted one by one is the place deleted.
+                    // Deleting all files of a directory one by one deletes the directory.
                     let deletes = inner
                         .first()
                         .is_some_and(|name| matches!(unknown::base_name(name), "rm" | "grm" | "unlink"));
@@ -283,7 +284,7 @@ impl Evaluator {
         };
         let Some(at) = words.iter().position(option) else { return Unwrapped::Plain };
         self.leaf(&words[..at], assigns);
-        // `--exec=rm` holds the first word.
+        // `--exec=rm` contains the first word.
         let attached = words[at].split_once('=').map(|(_, program)| program.to_owned());
         let end =
             words[at + 1..].iter().position(|word| word == ";").map_or(words.len(), |length| at + 1 + length);
@@ -321,13 +322,13 @@ impl Evaluator {
     }
 }
 
-/// A shell with `-c`, around words that are to come.
+/// Reports whether words start a shell with `-c`, which the added words follow.
 fn is_shell_code(words: &[String]) -> bool {
     words.first().is_some_and(|name| super::shells::is_shell(unknown::base_name(name)))
         && words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains('c'))
 }
 
-/// `word` with `item` for each `mark`; unknown if that would be very long.
+/// Replaces each `mark` in `word` by `item`; returns a hole if the result would be very long.
 fn put(word: &str, mark: &str, item: &str) -> String {
     if mark.is_empty() || word.matches(mark).count().saturating_mul(item.len()) > TEXT {
         return HOLE.to_string();
@@ -335,21 +336,20 @@ fn put(word: &str, mark: &str, item: &str) -> String {
     word.replace(mark, item)
 }
 
-/// A template of `parallel` with its item.
+/// Fills the item into a template of `parallel`.
 fn filled(template: &str, item: &str) -> String {
     ["{}", "{.}", "{/}", "{1}"].iter().fold(template.to_owned(), |text, mark| put(&text, mark, item))
 }
 
-/// Which files an action of `find` is for.
+/// The files that an action of `find` applies to.
 struct FindAction {
-    /// Most files are left out.
+    /// Whether most files are excluded.
     narrowed: bool,
-    /// Their paths, as far as they are known.
+    /// Their paths, as far as known.
     below: Vec<String>,
 }
 
-/// What the words of an expression before an action choose: those behind the last `-o` that is not
-/// closed in by parentheses.
+/// Returns the files that the words before an action select: those after the last `-o` outside parentheses.
 fn chosen(before: &[String], roots: &[String]) -> FindAction {
     let mut depth = 0_usize;
     let mut from = before.len();
@@ -368,12 +368,12 @@ fn chosen(before: &[String], roots: &[String]) -> FindAction {
     let mut whole = true;
     for (at, word) in words.iter().enumerate() {
         let negated = at > 0 && matches!(words[at - 1].as_str(), "!" | "-not");
-        // A name is no test, whatever it looks like.
+        // The value of a test is not a test itself.
         let value = at > 0 && is_test(&words[at - 1]) && words[at - 1] != "-empty";
         if matches!(word.as_str(), "-o" | "-or" | ",") && !value {
             others += 1;
         }
-        // `-name '*'` leaves nothing out.
+        // `-name '*'` excludes nothing.
         let all = words.get(at + 1).is_some_and(|value| matches!(value.as_str(), "*" | "**"));
         if !is_test(word) || value || negated || all {
             continue;
@@ -395,7 +395,7 @@ fn chosen(before: &[String], roots: &[String]) -> FindAction {
     FindAction { narrowed, below: below.collect() }
 }
 
-/// A test of `find` that leaves most files out; kinds and depths do not.
+/// Reports whether a test of `find` excludes most files; tests of type and depth do not.
 fn is_test(word: &str) -> bool {
     matches!(
         word,

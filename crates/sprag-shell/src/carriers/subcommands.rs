@@ -1,5 +1,5 @@
-//! Programs with subcommands: options in front of a subcommand say where and how, not what, so they
-//! are dropped from the effective words. Git's own code carriers are here as well.
+//! Programs with subcommands. Options before a subcommand say where and how it runs, so they are removed from
+//! the effective words. Code that git itself runs is handled here too.
 
 use super::settings;
 use crate::eval::Evaluator;
@@ -10,9 +10,9 @@ use crate::{Carrier, carriers};
 struct SubcommandRow {
     names: &'static [&'static str],
     options: ProgramOptions,
-    /// How many words make up the subcommand: `git push`, `gh issue close`.
+    /// The number of words in the subcommand: `git push`, `gh issue close`.
     verbs: usize,
-    /// Options whose value is where it runs.
+    /// Options whose value is the working directory.
     enter: &'static [&'static str],
 }
 
@@ -171,7 +171,7 @@ const ROWS: &[SubcommandRow] = &[
     row(&["sprag"], 1, "", &["--config", "--repo"]),
 ];
 
-/// Options without a value that mean the same before and behind a verb.
+/// Options without a value that mean the same before and after a verb.
 const GLOBAL: &[&str] = &[
     "--debug",
     "--verbose",
@@ -186,7 +186,8 @@ const GLOBAL: &[&str] = &[
 ];
 
 impl Evaluator {
-    /// The words without global options; `None` if there are none, or it is no such program.
+    /// Returns the words without global options, or `None` if there are none or the program has no
+    /// subcommands.
     pub(crate) fn subcommand(&mut self, name: &str, words: &[String]) -> Option<Vec<String>> {
         let row = ROWS.iter().find(|row| row.names.contains(&name))?;
         // `bun -e CODE` has no verb.
@@ -201,20 +202,19 @@ impl Evaluator {
             while name == "cargo" && words.get(at).is_some_and(|word| word.starts_with('+')) {
                 at += 1;
             }
-            // Of docker's verbs only `compose` has options before the next one.
+            // In docker only `compose` has options before the next verb.
             let docker = matches!(name, "docker" | "podman" | "nerdctl") && short.len() > 1;
             let compose = matches!(name, "docker-compose" | "podman-compose") && short.len() > 1;
             if docker && short[1] != "compose" || compose {
                 break;
             }
             let split = options::leading(words, at, &row.options);
-            // Options behind the last word are arguments of a subcommand; a question about the
-            // program itself is all there is.
+            // Options after the last word are arguments of a subcommand. Without a subcommand they concern
+            // the program itself.
             if split.operands >= words.len() {
                 break;
             }
-            // Behind the first verb an option that is not global belongs to it, and so may the word
-            // that follows.
+            // After the first verb a non-global option belongs to the verb, and so may the next word.
             let global = |given: &options::FoundOption| {
                 let letter = given.name.strip_prefix('-').filter(|name| name.chars().count() == 1);
                 row.options.long.contains(&given.name.as_str())
@@ -253,7 +253,7 @@ impl Evaluator {
                 (key.to_ascii_lowercase(), value.to_owned())
             })
             .collect();
-        // `--config-env=KEY=NAME`: the value is that of a variable.
+        // `--config-env=KEY=NAME`: the value comes from a variable.
         for setting in given.iter().filter(|option| option.name == "--config-env") {
             if let Some((key, name)) = setting.value.as_deref().and_then(|setting| setting.split_once('=')) {
                 let value = self.state.value(name).map_or_else(|| unknown::HOLE.to_string(), str::to_owned);
@@ -265,7 +265,7 @@ impl Evaluator {
         }
         settings.splice(0..0, self.git_variables());
         settings.splice(0..0, self.git_settings.iter().cloned());
-        // An alias may name another one; a builtin cannot be one.
+        // An alias may name another alias, but cannot replace a builtin.
         for _ in 0..4 {
             let Some(verb) = short.get(1).filter(|verb| !settings::is_git_builtin(verb)) else { break };
             let key = format!("alias.{}", verb.to_ascii_lowercase());
@@ -288,7 +288,7 @@ impl Evaluator {
         self.git_code(short);
     }
 
-    /// Settings in `GIT_CONFIG_KEY_0`, `GIT_CONFIG_VALUE_0` and so on.
+    /// Returns the settings in `GIT_CONFIG_KEY_0`, `GIT_CONFIG_VALUE_0` and so on.
     fn git_variables(&self) -> Vec<(String, String)> {
         let variables = &self.state.variables;
         let first = |name: &str| variables.get(name).and_then(|variable| variable.values.first()).cloned();
@@ -302,7 +302,7 @@ impl Evaluator {
             .collect()
     }
 
-    /// Subcommands that run what they are given.
+    /// Walks subcommands that run code that they are given.
     fn git_code(&mut self, words: &[String]) {
         let verb = words.get(1).map_or("", String::as_str);
         let rest = words.get(2..).unwrap_or_default();
@@ -315,7 +315,7 @@ impl Evaluator {
                     self.shell_text("git", &code.join(" "), Vec::new());
                 }
             }
-            // An alias that is set is used later, perhaps by this very text.
+            // The same text may use a newly set alias later.
             "config" => {
                 let words: Vec<&String> = rest.iter().filter(|word| !word.starts_with('-')).collect();
                 if let [key, value, ..] = words.as_slice()

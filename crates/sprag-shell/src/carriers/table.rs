@@ -1,4 +1,4 @@
-//! The table of carriers: how to step over what is a carrier's own.
+//! The table of carriers: the options and operands of each.
 
 use crate::paths::options::{self, ProgramOptions};
 
@@ -6,24 +6,24 @@ use crate::paths::options::{self, ProgramOptions};
 #[derive(Clone, Copy)]
 pub(super) struct CarrierRow {
     names: &'static [&'static str],
-    /// One of these words must come first (`uv run`); none if empty.
+    /// One of these words must come first (`uv run`); any word if empty.
     pub(super) verbs: &'static [&'static str],
     pub(super) options: ProgramOptions,
-    /// Words between its options and the inner command: `timeout 5 …`.
+    /// The number of words between its options and the inner command: `timeout 5 …`.
     pub(super) operands: usize,
-    /// `NAME=value` may stand before the inner command.
+    /// Whether `NAME=value` may precede the inner command.
     pub(super) assigns: bool,
     /// Options whose value is shell text.
     pub(super) code: &'static [&'static str],
-    /// Options with which it runs nothing.
+    /// Options with which the carrier runs nothing.
     pub(super) inert: &'static [&'static str],
-    /// Options whose value is where the inner command runs.
+    /// Options whose value is the directory of the inner command.
     pub(super) enter: &'static [&'static str],
-    /// The inner words are joined and given to a shell.
+    /// Whether the inner words are joined and passed to a shell.
     pub(super) joined: bool,
 }
 
-/// More operands than there ever are: only the options hold commands.
+/// More operands than any command has: only the options contain commands.
 const ONLY_OPTIONS: usize = 99;
 
 const ROW: CarrierRow = CarrierRow {
@@ -416,7 +416,7 @@ const ROWS: &[CarrierRow] = &[
     },
 ];
 
-/// The row of a program, by its name and verb.
+/// Returns the row of a program, by its name and verb.
 pub(crate) fn row(name: &str, words: &[String]) -> Option<&'static CarrierRow> {
     ROWS.iter().find(|row| {
         row.names.contains(&name)

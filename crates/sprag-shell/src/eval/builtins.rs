@@ -1,4 +1,4 @@
-//! Builtins that change what the shell knows: place, variables, arguments, aliases.
+//! Builtins that change the state of the shell: directory, variables, arguments, aliases.
 
 use super::state::Variable;
 use super::{Evaluator, StdinText};
@@ -6,13 +6,13 @@ use crate::expand::unknown::{self, HOLE, MANY};
 use crate::paths::options::{self, ProgramOptions};
 use crate::{DoubtKind, carriers};
 
-/// Builtins whose words are assignments.
+/// Reports whether the words of a builtin are assignments.
 pub(crate) fn declares(name: &str) -> bool {
     matches!(name, "export" | "declare" | "typeset" | "local" | "readonly")
 }
 
 impl Evaluator {
-    /// Applies a builtin; false if it is none that matters.
+    /// Applies a builtin; returns false for other commands.
     pub(super) fn builtin(&mut self, name: &str, words: &[String]) -> bool {
         let operands = || words[1..].iter().skip_while(|word| word.starts_with('-') && word.len() > 1);
         self.evaluates(name, words);
@@ -50,7 +50,7 @@ impl Evaluator {
             "read" => {
                 const OPTIONS: ProgramOptions = ProgramOptions { letters: "adinNptu", long: &[] };
                 let split = options::leading(words, 1, &OPTIONS);
-                // `read -d ''` takes all there is.
+                // `read -d ''` takes the whole input.
                 let line = if split.has(&["-n", "-N", "-u", "-t"]) {
                     None
                 } else if let Some(end) = split.value(&["-d"]) {
@@ -131,7 +131,7 @@ impl Evaluator {
         true
     }
 
-    /// The next line of known input, which is then gone.
+    /// Takes the next line of known input.
     fn input_line(&mut self) -> Option<String> {
         let StdinText::Text(text) = &mut self.input else { return None };
         if !unknown::is_known(text) || text.is_empty() {
@@ -143,7 +143,7 @@ impl Evaluator {
         Some(line.trim_end_matches('\n').to_owned())
     }
 
-    /// `read a b`: the last name takes what is left.
+    /// Assigns a line to the names of `read a b`; the last name takes the rest.
     fn read(&mut self, names: &[String], line: Option<String>) {
         let (Some(line), Some(separators)) = (line, self.separators()) else {
             for name in names {
@@ -159,7 +159,7 @@ impl Evaluator {
         self.state.set("REPLY", line);
     }
 
-    /// `IFS`, if it is known.
+    /// Returns `IFS`, if it is known.
     fn separators(&self) -> Option<String> {
         match self.state.variables.get("IFS") {
             None => Some(" \t\n".to_owned()),
@@ -174,7 +174,7 @@ impl Evaluator {
         for word in words[1..].iter().filter(|word| !word.starts_with('-')) {
             let name = match carriers::assignment(word) {
                 Some((name, value)) => {
-                    // Assignments written as such are in place already; this is for quoted ones.
+                    // Plain assignments are already applied; this handles quoted ones.
                     if !self.state.variables.get(&name).is_some_and(|variable| variable.array) {
                         self.state.set(&name, if named { HOLE.to_string() } else { value });
                     }
@@ -184,7 +184,7 @@ impl Evaluator {
                 None => continue,
             };
             if name == "PATH" && word.contains('=') {
-                // Another program of the same name may be first.
+                // A program of the same name may come first in `PATH`.
                 self.doubt(DoubtKind::Opaque, word);
             }
             if exports {
@@ -193,7 +193,7 @@ impl Evaluator {
         }
     }
 
-    /// `set -- a b`.
+    /// Applies `set -- a b`.
     fn set_arguments(&mut self, words: &[String]) {
         let mut at = 1;
         while let Some(word) = words.get(at) {
@@ -214,7 +214,7 @@ impl Evaluator {
     }
 }
 
-/// The words `read` takes from a line; the last of them is what is left.
+/// Splits a line into the words that `read` assigns; the last word takes the rest.
 fn split_line(line: &str, separators: &str, most: usize) -> Vec<String> {
     let separates = |c: char| separators.contains(c);
     let blank = |c: char| separates(c) && matches!(c, ' ' | '\t' | '\n');

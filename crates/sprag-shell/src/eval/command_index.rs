@@ -1,5 +1,5 @@
-//! Finds a command that was added before. Loops and calls walk the same commands again and again, and a
-//! search through the list would take quadratic time.
+//! An index of the added commands. Loops and calls walk the same commands repeatedly, and a linear search
+//! would take quadratic time.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,12 +9,12 @@ use crate::Command;
 #[derive(Default)]
 pub(super) struct CommandIndex {
     places: BTreeMap<u64, Vec<usize>>,
-    /// Commands of the list that are in the index.
+    /// The number of commands that are in the index.
     indexed: usize,
 }
 
 impl CommandIndex {
-    /// Returns the place of an equal command; `commands` only grows between calls.
+    /// Returns the position of an equal command; `commands` only grows between calls.
     pub(super) fn find(&mut self, commands: &[Command], command: &Command) -> Option<usize> {
         for (at, known) in commands.iter().enumerate().skip(self.indexed) {
             self.places.entry(digest(known)).or_default().push(at);

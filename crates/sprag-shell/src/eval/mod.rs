@@ -1,5 +1,5 @@
-//! The walk over a text: what is known at the point it has reached, and what it has found. Everything
-//! that bounds the work is counted here.
+//! The evaluator: walks a text, tracks the state of the shell and collects commands, paths and doubts. It
+//! also counts all limits of work.
 
 pub(crate) mod builtins;
 mod command_index;
@@ -23,21 +23,21 @@ use super::parse::{self, ParseFault};
 use super::{Carrier, Command, Doubt, DoubtKind, Host, Script, ShellStart, Word, WorkingDir};
 
 pub(crate) const TEXT: usize = 64 * 1024;
-/// Texts within texts: `bash -c`, `$( )`, functions.
+/// Maximum depth of texts within texts: `bash -c`, `$( )`, functions.
 pub(crate) const TEXTS: usize = 10;
-/// Nesting of statements and texts together; bounds the stack.
+/// Maximum depth of statements and texts together; bounds the stack.
 pub(crate) const LEVELS: usize = 40;
 const COMMANDS: usize = 4096;
-/// Steps of work for one text: a straight walk takes a few of them for each command, so loops and calls
-/// have room, but what multiplies comes to an end.
+/// Maximum number of steps for one text. A straight walk takes a few steps for each command. So loops and
+/// calls have room, but work that multiplies ends.
 const MAX_STEPS: usize = 65_536;
 const BASE_STEPS: usize = 1024;
 const STEPS_PER_BYTE: usize = 16;
 const DOUBTS: usize = 64;
-/// A loop over more literal words than this is walked once, with its variable unknown.
+/// A loop over more literal words is walked once, with an unknown variable.
 pub(crate) const TURNS: usize = 16;
 
-/// Where the input of the statement at hand comes from; texts may have holes.
+/// The input of the current statement; texts may have holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StdinText {
     Inherited,
@@ -45,11 +45,11 @@ pub(crate) enum StdinText {
     File(String),
 }
 
-/// What the statements at hand print.
+/// The output of the current statements.
 #[derive(Debug, Default)]
 pub(super) struct PrintedText {
     pub(super) text: String,
-    /// Something may or may not have been printed.
+    /// Whether it is uncertain that something was printed.
     pub(super) vague: bool,
 }
 
@@ -61,15 +61,15 @@ pub(crate) struct Evaluator {
     pub(super) via: Vec<Carrier>,
     pub(super) host: Host,
     pub(super) span: (usize, usize),
-    /// Bodies of the functions being called.
+    /// Bodies of the functions that are being called.
     pub(super) running: Vec<Rc<CommandNode>>,
-    /// Aliases and script files being run.
+    /// Aliases and script files that are running.
     pub(super) calls: Vec<String>,
-    /// Files this text wrote, by whole path.
+    /// Files that this text wrote, by absolute path.
     pub(super) files: BTreeMap<String, String>,
-    /// What runs at the end of the text at hand.
+    /// Code that runs at the end of the current text.
     pub(super) traps: Vec<String>,
-    /// Settings of git that this text has stored.
+    /// Git settings that this text stored.
     pub(super) git_settings: Vec<(String, String)>,
     /// The whole text, which spans point into.
     whole: Option<Rc<ParsedText>>,
@@ -77,16 +77,16 @@ pub(crate) struct Evaluator {
     pub(super) level: usize,
     steps: usize,
     max_steps: usize,
-    /// Function bodies and texts that were walked since half of the steps were spent.
+    /// Function bodies and texts that were walked in the second half of the steps.
     walked: BTreeSet<u64>,
     command_index: CommandIndex,
-    /// How many branches and loops deep, since the output at hand was opened.
+    /// The number of enclosing branches and loops in the current output.
     pub(super) branches: usize,
-    /// The same statement may be walked more than once.
+    /// Whether the same statement may be walked more than once.
     pub(super) repeats: bool,
-    /// How many pipes and background jobs are around.
+    /// The number of enclosing pipes and background jobs.
     pub(super) pipes: usize,
-    /// Descriptors the shell has picked.
+    /// The number of descriptors that the shell allocated.
     pub(super) descriptors: usize,
 }
 
@@ -132,7 +132,7 @@ impl Evaluator {
         }
         let cleaned;
         if text.contains(|c| c == '\0' || unknown::is_hole(c)) {
-            self.doubt(DoubtKind::OddChar, "a character that no command has");
+            self.doubt(DoubtKind::OddChar, "a null or private-use character");
             cleaned = unknown::without_marks(text).replace('\0', "");
             text = &cleaned;
         }
@@ -142,7 +142,7 @@ impl Evaluator {
         self
     }
 
-    /// Counts work; false when there has been enough of it.
+    /// Counts one step; returns false when the limit is reached.
     pub(super) fn step(&mut self) -> bool {
         self.steps += 1;
         if self.steps <= self.max_steps {
@@ -162,8 +162,8 @@ impl Evaluator {
         is_thrifty
     }
 
-    /// Reports whether the evaluator may walk this code. In the second half of the steps the answer is yes
-    /// only once for each text.
+    /// Reports whether the evaluator may walk this code. In the second half of the steps each text is walked
+    /// only once.
     pub(super) fn may_walk(&mut self, code: &str) -> bool {
         if !self.is_thrifty() {
             return true;
@@ -178,7 +178,7 @@ impl Evaluator {
         false
     }
 
-    /// The steps that were taken, and the most that may be.
+    /// Returns the number of steps taken and the maximum.
     #[cfg(test)]
     pub(crate) fn steps_taken(&self) -> (usize, usize) {
         (self.steps, self.max_steps)
@@ -200,19 +200,19 @@ impl Evaluator {
         if doubts.len() > DOUBTS || doubts.contains(&doubt) {
             return;
         }
-        // A doubt that finds no room counts as well: nothing passes behind a list of harmless ones.
+        // A doubt beyond the limit counts as well, so that a list of harmless doubts cannot hide it.
         let has_room = doubts.len() < DOUBTS;
         doubts.push(if has_room { doubt } else { Doubt::too_many() });
     }
 
-    /// Returns a copy of the state, and counts the work.
+    /// Returns a copy of the state and counts the work.
     pub(super) fn fork(&mut self) -> ShellState {
         let state = &self.state;
         self.steps += (state.variables.len() + state.functions.len() + state.aliases.len()) / 16;
         state.clone()
     }
 
-    /// Adds a command and tells its place in the list.
+    /// Adds a command and returns its position in the list.
     pub(super) fn command(&mut self, command: Command) -> Option<usize> {
         if self.repeats
             && let Some(same) = self.command_index.find(&self.script.commands, &command)
@@ -238,7 +238,7 @@ impl Evaluator {
         }
     }
 
-    /// Copies of words and input are work, too.
+    /// Counts the work of copying words and input.
     pub(super) fn count_words(&mut self, words: &[String]) {
         let input = match &self.input {
             StdinText::Text(text) => text.len(),
@@ -268,7 +268,7 @@ impl Evaluator {
         }
     }
 
-    /// What the statements at hand print goes here.
+    /// Adds text to the current output.
     pub(super) fn print(&mut self, text: &str) {
         let vague = self.branches > 0;
         if let Some(output) = self.outputs.last_mut() {
@@ -281,14 +281,14 @@ impl Evaluator {
         }
     }
 
-    /// A program whose output nobody knows.
+    /// Adds unknown text to the current output.
     pub(super) fn print_unknown(&mut self) {
         let mut line = String::from(HOLE);
         line.push('\n');
         self.print(&line);
     }
 
-    /// What `inner` prints.
+    /// Returns the output of `inner`.
     pub(super) fn captured(&mut self, inner: impl FnOnce(&mut Evaluator)) -> PrintedText {
         self.outputs.push(PrintedText::default());
         let branches = std::mem::take(&mut self.branches);
@@ -297,14 +297,14 @@ impl Evaluator {
         self.outputs.pop().unwrap_or_default()
     }
 
-    /// Walks code in a text of its own: with `carrier` around it, in a copy of the state.
+    /// Walks code as a separate text, inside `carrier` and on a copy of the state.
     pub(super) fn inner_text(&mut self, text: &str, carrier: Carrier) {
         let state = self.fork();
         self.same_shell_text(text, carrier);
         self.state = state;
     }
 
-    /// Walks code in the state at hand: `eval`, `source`, an alias.
+    /// Walks code in the current state: `eval`, `source`, an alias.
     pub(super) fn same_shell_text(&mut self, text: &str, carrier: Carrier) {
         if text.trim().is_empty() {
             return;
@@ -342,14 +342,14 @@ impl Evaluator {
         self.texts -= 1;
     }
 
-    /// Notes the place of a command, if it stands in the whole text.
+    /// Sets the span of a command, if the command stands in the whole text.
     pub(super) fn locate(&mut self, code: &Rc<ParsedText>, span: Span) {
         if self.whole.as_ref().is_some_and(|whole| Rc::ptr_eq(whole, code)) {
             self.span = (span.start as usize, span.end as usize);
         }
     }
 
-    /// A path as seen from here; `None` if either is not known.
+    /// Returns a path relative to the current directory, or `None` if either is unknown.
     pub(super) fn whole_path(&self, path: &str) -> Option<String> {
         if !unknown::is_known(path) {
             return None;
@@ -365,7 +365,7 @@ impl Evaluator {
     }
 }
 
-/// A word for a list of path uses.
+/// Returns the word for a list of path uses.
 pub(crate) fn path_word(path: &str) -> Word {
     unknown::word(path)
 }

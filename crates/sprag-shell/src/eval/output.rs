@@ -1,5 +1,5 @@
-//! What programs print, where it can be worked out: `echo`, `printf`, `cat`, `tee`, and decoders of
-//! literal text. Anything else prints what nobody knows.
+//! The output of programs, where it can be computed: `echo`, `printf`, `cat`, `tee`, and decoders of literal
+//! text. Any other output is unknown.
 
 use sprag_base::base64;
 
@@ -8,11 +8,11 @@ use crate::expand::escapes::{self, EscapeDialect};
 use crate::expand::unknown::{self, HOLE, NUMBER};
 use crate::paths::options::{self, ProgramOptions};
 
-/// `None` if the text is not of its kind.
+/// Decodes a text; returns `None` if the text has another format.
 type Decoder = fn(&str) -> Option<Vec<u8>>;
 
 impl Evaluator {
-    /// Prints what the program prints.
+    /// Adds the output of a program.
     pub(super) fn output(&mut self, name: &str, words: &[String]) {
         match self.printed(name, words) {
             Some(text) if text.len() <= TEXT => self.print(&text),
@@ -20,7 +20,7 @@ impl Evaluator {
         }
     }
 
-    /// What is known of a file is known of its copy.
+    /// Copies the known content of a file to its copy.
     fn copied(&mut self, name: &str, arguments: &[String]) {
         let (from, to) = if name == "dd" {
             let value = |key: &str| arguments.iter().find_map(|word| word.strip_prefix(key));
@@ -56,7 +56,7 @@ impl Evaluator {
                 let from = usize::from(arguments.first().is_some_and(|word| word == "--"));
                 printf(arguments.get(from)?, &arguments[from + 1..])
             }
-            // A path that ends in the name: by that programs are known.
+            // A path that ends with the name, because programs are identified by their base name.
             "which" | "type" | "command" => {
                 let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
                 let asks = name == "which"
@@ -71,7 +71,7 @@ impl Evaluator {
             {
                 Some(format!("{NUMBER}\n"))
             }
-            // Of one file it tells no name.
+            // For a single file it prints no name.
             "grep" | "egrep"
                 if arguments.len() <= 3 && arguments.first().is_some_and(|word| word == "-c") =>
             {
@@ -85,8 +85,8 @@ impl Evaluator {
                 Some(format!("{NUMBER}\n"))
             }
             "cat" | "tac" => self.cat(arguments),
-            // A new place of nobody's: what is deleted in it was made by this very text. Its name is
-            // not known, but where it is and that it is no other is.
+            // A new directory that only this text uses, so deleting in it is safe. Its exact name is unknown,
+            // but it lies in `/tmp` and is unique.
             "mktemp" if arguments.iter().all(|word| !word.starts_with("-p") && !word.contains('/')) => {
                 Some("/tmp/tmp.XXXXXXXXXX\n".to_owned())
             }
@@ -171,7 +171,7 @@ impl Evaluator {
         Some(unknown::without_marks(&escapes::text_of(decoder(&text)?)))
     }
 
-    /// `tr` with plain sets and ranges, `tr -d`.
+    /// Computes `tr` with plain sets and ranges, and `tr -d`.
     fn translated(&mut self, arguments: &[String]) -> Option<String> {
         const OPTIONS: ProgramOptions = ProgramOptions { letters: "", long: &[] };
         let split = options::leading(arguments, 0, &OPTIONS);
@@ -197,7 +197,7 @@ impl Evaluator {
     }
 }
 
-/// The characters of a set of `tr`; classes are not worked out.
+/// Returns the characters of a set of `tr`; classes are not supported.
 fn set(text: &str) -> Option<Vec<char>> {
     if text.contains("[:") || !unknown::is_known(text) {
         return None;
@@ -255,7 +255,7 @@ fn echo(arguments: &[String]) -> String {
     text
 }
 
-/// `None` if a directive is not known.
+/// Computes `printf`; returns `None` for an unknown directive.
 pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
     let format = escapes::decode(format, EscapeDialect::Format).0;
     let mut out = String::new();
@@ -299,7 +299,7 @@ pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
                 _ => return None,
             }
         }
-        // The format is used again while there are arguments that it takes.
+        // `printf` repeats the format while arguments remain.
         if rest.len() == 0 || rest.len() == before || out.len() > TEXT {
             return Some(out);
         }

@@ -1,5 +1,5 @@
-//! Redirections: where input comes from, where output goes, and the paths that are read and
-//! written by them. What a text writes to a file is remembered, because it may run it later.
+//! Redirections: sources of input, targets of output, and the paths that they read and write. The evaluator
+//! keeps the content of written files, because the same text may run them later.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::parse::ast::{
 };
 use crate::{Carrier, PathUse};
 
-/// Where standard output goes instead.
+/// The target of redirected standard output.
 enum OutputSink<'a> {
     File {
         path: String,
@@ -19,7 +19,7 @@ enum OutputSink<'a> {
     },
     /// `> >(…)`.
     Process(&'a List),
-    /// Another descriptor, closed, or nowhere.
+    /// Another descriptor, a closed one, or nowhere.
     Gone,
 }
 
@@ -52,7 +52,7 @@ impl Evaluator {
         self.input = outer;
     }
 
-    /// `{name}< file`: the shell picks a descriptor and sets the name to it.
+    /// Applies `{name}< file`: the shell allocates a descriptor and stores it in the variable.
     fn named_descriptor(&mut self, code: &Rc<ParsedText>, name: &str, redirect: &Redirect) {
         self.descriptors += 1;
         let descriptor = 9 + self.descriptors;
@@ -66,7 +66,7 @@ impl Evaluator {
         self.state.set(name, descriptor.to_string());
     }
 
-    /// `exec` without a command: its redirections stay.
+    /// Applies the redirections of `exec` without a command, which stay in effect.
     pub(super) fn redirect_for_good(&mut self, code: &Rc<ParsedText>, redirects: &[Redirect]) {
         for redirect in redirects {
             if let Some(sink) = self.redirect(code, redirect) {
@@ -115,7 +115,7 @@ impl Evaluator {
         }
     }
 
-    /// What is in a file, if this text wrote it.
+    /// Returns the content of a file, if this text wrote it.
     pub(crate) fn file(&self, path: &str) -> Option<&str> {
         if matches!(path, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
             return match &self.input {
@@ -131,7 +131,7 @@ impl Evaluator {
         self.script.writes.push(path);
     }
 
-    /// A path written by the command that was added last.
+    /// Records a path that the last added command writes.
     pub(crate) fn writes_now(&mut self, path: &str, by: &str) {
         let mut path = self.path_use(path, by);
         path.command = self.script.commands.len().checked_sub(1);
@@ -150,7 +150,7 @@ impl Evaluator {
             path: super::path_word(path),
             cwd: self.place(),
             by: by.to_owned(),
-            // The command it belongs to is the next one to be added.
+            // The path belongs to the next command that is added.
             command: Some(self.script.commands.len()),
         }
     }
@@ -195,7 +195,7 @@ impl Evaluator {
         }
     }
 
-    /// What another descriptor is opened on can be read by its path.
+    /// Sets the input of a descriptor; other descriptors than 0 are readable by their path.
     fn set_input(&mut self, fd: Option<u32>, input: StdinText) {
         match (fd.unwrap_or(0), input) {
             (0, input) => self.input = input,
@@ -266,7 +266,7 @@ impl Evaluator {
                 let to = self.in_one(raw, Quoting::Bare);
                 let digits = to.strip_suffix('-').unwrap_or(&to);
                 if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                    // `>&1` changes nothing; another descriptor takes the output away.
+                    // `>&1` changes nothing; another descriptor diverts the output.
                     return (is_stdout && to != "1").then_some(OutputSink::Gone);
                 }
                 self.writes(&to, ">");

@@ -1,5 +1,4 @@
-//! One simple command: its words expanded, its carriers taken off one by one, and what stays added
-//! to the script.
+//! One simple command: expands its words, removes its carriers one by one, and adds the rest to the script.
 
 use std::rc::Rc;
 
@@ -10,9 +9,9 @@ use crate::expand::unknown::{self, HOLE};
 use crate::parse::ast::{AssignedValue, Assignment, List, ParsedText, ProcessDirection, Redirect, WordNode};
 use crate::{Carrier, DoubtKind};
 
-/// Carriers around one command.
+/// Maximum number of carriers around one command.
 const LAYERS: usize = 32;
-/// Calls within calls, each of which takes stack.
+/// Maximum depth of nested calls, each of which takes stack.
 const LEVELS: usize = 60;
 
 impl Evaluator {
@@ -35,7 +34,7 @@ impl Evaluator {
                 }
                 WordNode::Plain(word) => words.extend(self.fields(code.word(*word))),
                 WordNode::Assignment(assignment, _) if declares => {
-                    // All words are worked out before any of them is set.
+                    // All words are expanded before any variable is set.
                     let (name, variable) = self.assigned(code, assignment);
                     words.push(format!("{name}={}", variable.values.first().map_or("", String::as_str)));
                     declared.push((name, variable));
@@ -92,7 +91,7 @@ impl Evaluator {
         }
     }
 
-    /// The words of the first word, which names the program.
+    /// Expands the first word, which names the program.
     fn named_program(&mut self, raw: &str) -> Vec<String> {
         let (mut fields, globs) = self.fields_and_globs(raw);
         if globs
@@ -101,14 +100,14 @@ impl Evaluator {
         {
             *first = unglobbed(first);
         }
-        // A program whose name is worked out is told as such: nobody has read that name.
+        // A computed program name also counts as a wrapper, because it was not visible in the text.
         if raw.contains("$(") || raw.contains('`') {
             self.wrapper(&[raw.to_owned()], &[]);
         }
         fields
     }
 
-    /// `<(…)` and `>(…)` as a word.
+    /// Returns the path for `<(…)` or `>(…)` as a word.
     fn process<'a>(
         &mut self,
         code: &Rc<ParsedText>,
@@ -125,7 +124,7 @@ impl Evaluator {
             }
             ProcessDirection::Write => {
                 let path = self.pipe_path(HOLE.to_string());
-                // What is written there goes on to another program.
+                // Data written there goes to another program.
                 self.writes(&path, ">(");
                 sinks.push((path.clone(), list));
                 path
@@ -197,7 +196,7 @@ impl Evaluator {
         if let Some(value) = set.filter(|_| !variable.values.is_empty()) {
             self.shell_variable(&name, index, &value);
         }
-        // A value that doubles with each line must end somewhere.
+        // A value that doubles with each line must be limited.
         if variable.values.iter().map(String::len).sum::<usize>() > TEXT {
             self.doubt(DoubtKind::Limit, &format!("{name} of more than 64 KiB"));
             variable.values = vec![HOLE.to_string()];
@@ -205,7 +204,7 @@ impl Evaluator {
         (name, variable)
     }
 
-    /// Runs a command whose words are known as far as they can be.
+    /// Runs a command with expanded words.
     pub(crate) fn run(&mut self, words: Vec<String>, assigns: Vec<(String, String)>) {
         if self.level >= LEVELS {
             self.doubt(DoubtKind::Limit, "carriers nested too deep");
@@ -232,7 +231,7 @@ impl Evaluator {
             if !self.step() {
                 return;
             }
-            // Behind a carrier a pattern has become a name as well: `sudo /bin/r?`.
+            // After a carrier, a glob can name the program too: `sudo /bin/r?`.
             if let Some(first) = words.first_mut()
                 && first.contains(['*', '?', '['])
                 && !matches!(first.as_str(), "[" | "[[")
@@ -284,12 +283,12 @@ impl Evaluator {
         self.doubt(DoubtKind::Limit, "too many carriers around one command");
     }
 
-    /// A function or an alias of that name; true if the call has been walked. The name may be a
-    /// program as well, so the command itself is told, too.
+    /// Walks the call of a function or alias of that name; returns true if there is one. The name may also be
+    /// a program, so the command itself is added too.
     fn named(&mut self, words: &[String], assigns: &[(String, String)]) -> bool {
         let name = words[0].as_str();
         if self.state.functions.contains_key(name) {
-            // A call of itself takes the machine down only if it does not wait for the inner one.
+            // A recursive call is a fork bomb only if it does not wait for the inner call.
             let own = Carrier::Function(name.to_owned());
             let waits = self.pipes == 0 && self.via.contains(&own);
             let via = self.via.clone();
@@ -315,18 +314,18 @@ impl Evaluator {
         true
     }
 
-    /// Adds a command as it stands.
+    /// Adds a command without further unwrapping.
     pub(crate) fn leaf(&mut self, words: &[String], assigns: &[(String, String)]) -> Option<usize> {
         self.count_words(words);
         let command = self.as_command(words, assigns);
         self.command(command)
     }
 
-    /// A program that is no carrier.
+    /// Runs a program that is not a carrier.
     fn program(&mut self, name: &str, words: Vec<String>, assigns: &[(String, String)]) {
         let cwd = self.state.cwd.clone();
         if self.builtin(name, &words) {
-            // A command runs where it finds itself, even if that is to move elsewhere.
+            // `cd` counts at the directory before the change.
             let moved = std::mem::replace(&mut self.state.cwd, cwd);
             self.leaf(&words, assigns);
             self.state.cwd = moved;
@@ -337,7 +336,7 @@ impl Evaluator {
         if name == "git" {
             one_case(&mut given);
         }
-        // What `env` sets counts like what the shell sets.
+        // Variables set by `env` count like variables of the shell.
         let set = assigns.iter().filter(|(variable, _)| name == "git" && variable.starts_with("GIT_CONFIG_"));
         let set: Vec<&(String, String)> = set.collect();
         let outer: Vec<Option<Variable>> =
@@ -360,7 +359,7 @@ impl Evaluator {
                 None => self.state.variables.remove(variable),
             };
         }
-        // `uv run -` and `uv run x.py` are Python.
+        // `uv run -` and `uv run x.py` run Python.
         let python = name == "-" || name.ends_with(".py");
         if python && matches!(self.via.last(), Some(Carrier::Program(by)) if by == "uv") {
             let mut code = vec!["python".to_owned()];
@@ -385,7 +384,7 @@ impl Evaluator {
     }
 }
 
-/// What a shell would put in place of `*`, `?` and `[…]` is not known.
+/// Replaces `*`, `?` and `[…]` by holes, because the shell expands them at run time.
 fn unglobbed(word: &str) -> String {
     let mut known = String::with_capacity(word.len());
     let mut rest = word.chars();
@@ -403,7 +402,8 @@ fn unglobbed(word: &str) -> String {
     known
 }
 
-/// The name a program is known by. Some file systems do not tell `GIT` from `git`.
+/// Returns the name of a program in lower case, because some file systems treat `GIT` and `git` as the same
+/// name.
 fn program_name(path: &str) -> String {
     let base = unknown::base_name(path);
     if !base.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b'.') || base == "R" {
@@ -413,7 +413,8 @@ fn program_name(path: &str) -> String {
     lower.strip_suffix(".exe").map(str::to_owned).unwrap_or(lower)
 }
 
-/// Git does not tell `core.hooksPath` from `CORE.HOOKSPATH`; rules know it by one name.
+/// Normalizes the case of git keys: git treats `core.hooksPath` and `CORE.HOOKSPATH` as the same key, but
+/// rules match one spelling.
 fn one_case(words: &mut [String]) {
     const KEYS: &[&str] = &["core.hooksPath", "core.excludesFile", "include.path"];
     let config = words.iter().take(8).any(|word| word == "config");

@@ -1,6 +1,5 @@
-//! What a shell knows at one point of the text: variables, functions, aliases, arguments, place.
-//! A subshell and a branch work on a copy, so this is cheap to clone while it is empty, as it
-//! mostly is.
+//! The state of a shell at one point of the text: variables, functions, aliases, arguments, directory.
+//! Subshells and branches work on a copy. A copy is cheap while the state is empty, which is the usual case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -9,18 +8,18 @@ use crate::expand::unknown::{HOLE, MANY, NUMBER, is_number};
 use crate::parse::ast::{CommandNode, ParsedText};
 use crate::{ShellStart, WorkingDir};
 
-/// The longest path that can be used.
+/// Maximum length of a usable path.
 const LONGEST: usize = 4096;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Variable {
-    /// One value, or the elements of an array; any of them may have holes.
+    /// One value, or the elements of an array; each may have holes.
     pub(crate) values: Vec<String>,
     pub(crate) array: bool,
     pub(crate) exported: bool,
 }
 
-/// A function's body and the text it was read from.
+/// The body of a function and the text that defines it.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(super) code: Rc<ParsedText>,
@@ -36,7 +35,7 @@ pub(crate) struct ShellState {
     pub(crate) name: String,
     /// `$1 $2 …`; `None` while unknown.
     pub(crate) arguments: Option<Vec<String>>,
-    /// `None` is somewhere unknown.
+    /// The working directory; `None` if unknown.
     pub(crate) cwd: Option<String>,
     pub(super) previous: Option<String>,
     pub(super) pushed: Vec<Option<String>>,
@@ -52,7 +51,7 @@ impl ShellState {
             functions: BTreeMap::new(),
             aliases: BTreeMap::new(),
             name: HOLE.to_string(),
-            // Only our own calls have arguments; a command line handed to a shell has none.
+            // Only calls inside the text have arguments; a command line given to a shell has none.
             arguments: Some(Vec::new()),
             cwd: Some(start.cwd.clone().unwrap_or_else(|| ".".to_owned())),
             previous: None,
@@ -88,7 +87,7 @@ impl ShellState {
         variable.exported = true;
     }
 
-    /// One value by name; `None` if this text has not set it, so that only the environment knows.
+    /// Returns the value of a variable, or `None` if only the environment knows it.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         match self.variables.get(name) {
             Some(variable) => Some(variable.values.first().map_or("", String::as_str)),
@@ -99,8 +98,8 @@ impl ShellState {
         }
     }
 
-    /// What a program started here finds: exported variables, no functions unless exported, which
-    /// is taken to be so.
+    /// Returns the state that a child process sees: exported variables, and all functions, which are assumed
+    /// to be exported.
     pub(crate) fn for_child(&self) -> ShellState {
         let mut child = self.clone();
         child.variables.retain(|_, variable| variable.exported);
@@ -109,13 +108,13 @@ impl ShellState {
         child
     }
 
-    /// After code that may or may not have run, or has run any number of times: what it changed is
-    /// unknown. Functions and aliases stay, because they may be there.
+    /// Merges states after code that may have run any number of times: changed values become unknown.
+    /// Functions and aliases stay, because they may exist.
     pub(crate) fn blur(&mut self, before: &ShellState) {
         for (name, variable) in &mut self.variables {
             let old = before.variables.get(name);
             if old != Some(variable) {
-                // What counts up in a loop stays a number.
+                // A counter of a loop stays a number.
                 let numbers = |variable: &Variable| {
                     !variable.array && variable.values.iter().all(|value| is_number(value))
                 };
@@ -123,7 +122,7 @@ impl ShellState {
                     _ if !numbers(variable) => HOLE,
                     Some(old) if numbers(old) => NUMBER,
                     Some(_) => HOLE,
-                    // A number, or what the environment has.
+                    // A number, or the value of the environment.
                     None => MANY,
                 };
                 variable.values = vec![mark.to_string()];
@@ -145,7 +144,7 @@ impl ShellState {
         }
     }
 
-    /// After code that was not walked: nothing is known but names, functions and aliases.
+    /// Makes all values unknown after code that was not walked; names, functions and aliases stay.
     pub(super) fn forget(&mut self) {
         for variable in self.variables.values_mut() {
             variable.values = vec![HOLE.to_string()];
@@ -161,17 +160,17 @@ impl ShellState {
         self.variables != before.variables || self.cwd != before.cwd || self.arguments != before.arguments
     }
 
-    /// `cd` to a word that may have holes.
+    /// Applies `cd` to a word that may have holes.
     pub(crate) fn change_dir(&mut self, to: &str) {
         let old = self.cwd.take();
         self.cwd = if crate::expand::unknown::is_known(to) { join(old.as_deref(), to) } else { None };
-        // No system has a longer path: where that leads is not known.
+        // No system allows a longer path, so the directory is unknown.
         self.cwd.take_if(|cwd| cwd.len() > LONGEST);
         self.previous = old;
     }
 }
 
-/// `path` as seen from `cwd`, with `.` and `..` resolved as text.
+/// Joins `path` to `cwd` and resolves `.` and `..` as text.
 pub(crate) fn join(cwd: Option<&str>, path: &str) -> Option<String> {
     let rooted = path.starts_with('/') || path == "~" || path.starts_with("~/");
     let whole = if rooted { path.to_owned() } else { format!("{}/{path}", cwd?) };

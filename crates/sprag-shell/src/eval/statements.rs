@@ -1,5 +1,5 @@
-//! Statements: lists, pipes, branches, loops, functions. Conditions are not evaluated; what a branch
-//! or a loop may have changed is unknown behind it.
+//! Statements: lists, pipes, branches, loops, functions. The evaluator does not evaluate conditions. After a
+//! branch or loop, values that it may have changed are unknown.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ impl Evaluator {
         for (and_or, terminator) in &list.items {
             match terminator {
                 Terminator::Sequence => self.and_or(code, and_or),
-                // In the background it runs in a shell of its own.
+                // A background job runs in its own subshell.
                 Terminator::Background => {
                     let state = self.fork();
                     self.pipes += 1;
@@ -34,8 +34,8 @@ impl Evaluator {
             return;
         }
         let before = self.fork();
-        // `a && b` prints what both print if it runs; a text built that way is worth reading, so
-        // only `||` makes it vague.
+        // `a && b` usually prints the output of both, and such a text is worth reading. So only `||` makes
+        // the output uncertain.
         for (connector, pipeline) in &list.rest {
             match connector {
                 Connector::And => self.pipeline(code, pipeline),
@@ -62,7 +62,7 @@ impl Evaluator {
         let input = self.input.clone();
         self.pipes += 1;
         for (at, command) in pipeline.commands.iter().enumerate() {
-            // Each part runs in a shell of its own.
+            // Each part runs in its own subshell.
             let state = self.fork();
             if at == last {
                 self.statement(code, command);
@@ -95,7 +95,7 @@ impl Evaluator {
 
     fn define(&mut self, code: &Rc<ParsedText>, name: Span, body: &Rc<CommandNode>) {
         let name = code.word(name).to_owned();
-        // It is called for every name that is no command.
+        // The shell calls this function for every unknown command.
         let called = matches!(name.as_str(), "command_not_found_handle" | "command_not_found_handler");
         let function = Function { code: Rc::clone(code), body: Rc::clone(body) };
         self.state.functions.insert(name.clone(), function);
@@ -106,7 +106,7 @@ impl Evaluator {
 
     fn compound(&mut self, code: &Rc<ParsedText>, form: &CommandForm) {
         match form {
-            // These have places and redirections of their own.
+            // These handle their own spans and redirections.
             CommandForm::Simple { .. } | CommandForm::Function { .. } => {}
             CommandForm::Arithmetic(inner) => {
                 self.computed(code.word(*inner));
@@ -160,7 +160,7 @@ impl Evaluator {
         self.state = state;
     }
 
-    /// Any of these may run: each starts from the same state, and what any of them changed is
+    /// Walks alternative branches: each starts from the same state, and values that any branch changed are
     /// unknown afterwards.
     fn branched<'a>(&mut self, code: &Rc<ParsedText>, branches: impl Iterator<Item = &'a List>) {
         self.branches += 1;
@@ -183,7 +183,7 @@ impl Evaluator {
         self.branches -= 1;
     }
 
-    /// `while read`: one turn for each line of known input. False if that is not all there is to it.
+    /// Walks `while read` once for each line of known input. Returns false if the loop may do more than that.
     fn over_input(&mut self, turn: impl Fn(&mut Evaluator)) -> bool {
         let known = |input: &StdinText| match input {
             StdinText::Text(text) if unknown::is_known(text) && text.lines().count() <= TURNS => {
@@ -204,7 +204,7 @@ impl Evaluator {
             turn(self);
             match known(&self.input) {
                 Some(rest) if rest < left => left = rest,
-                // Nothing was read: the turns are of another kind.
+                // The turn read nothing, so the loop does not consume its input.
                 _ => {
                     whole = false;
                     break;
@@ -217,12 +217,13 @@ impl Evaluator {
         whole
     }
 
-    /// Any number of turns: a second one starts from what the first one may have changed.
+    /// Walks a loop with any number of turns: a second turn starts from values that the first one may have
+    /// changed.
     fn looped(&mut self, turn: impl Fn(&mut Evaluator)) {
         self.branches += 1;
         let is_thrifty = self.is_thrifty();
         if is_thrifty {
-            // One turn from a state that any number of turns may have left.
+            // One turn, from a state in which all changed values are unknown.
             self.state.forget();
         }
         let before = self.fork();
@@ -293,8 +294,7 @@ impl Evaluator {
         }
     }
 
-    /// A call of a function: its body with the arguments bound. A call within a call of the same
-    /// function is only told, not followed.
+    /// Walks the body of a function with its arguments. A recursive call is not walked again.
     pub(crate) fn function(&mut self, name: &str, arguments: Vec<String>) {
         let Some(function) = self.state.functions.get(name).cloned() else { return };
         if self.running.iter().any(|body| Rc::ptr_eq(body, &function.body)) {

@@ -1,18 +1,18 @@
-//! Text that the shell itself takes for code: arithmetic goes on to evaluate the values of the
-//! variables it finds, and a subscript runs the substitutions in it, wherever the text came from.
+//! Text that the shell itself evaluates as code. Arithmetic evaluates the values of its variables, and a
+//! subscript runs its substitutions, no matter where the text comes from.
 
 use super::unknown::{self, HOLE};
 use crate::eval::Evaluator;
 use crate::{Carrier, DoubtKind};
 
-/// Variables that name variables.
+/// Maximum length of a chain of variables that name variables.
 const CHAIN: usize = 4;
-/// Names looked up for one expression.
+/// Maximum number of names looked up for one expression.
 const NAMES: usize = 64;
 
 impl Evaluator {
-    /// An arithmetic expression as it is written: what stands in it runs, and so does what stands in the
-    /// values of its variables.
+    /// Walks an arithmetic expression as written. Its substitutions run, and those in the values of its
+    /// variables run too.
     pub(crate) fn computed(&mut self, raw: &str) {
         if raw.contains(['$', '`', '<', '>']) {
             let value = self.in_one(raw, super::Quoting::Bare);
@@ -47,7 +47,7 @@ impl Evaluator {
         }
     }
 
-    /// What a value holds that comes from elsewhere, nobody has seen: a number as a rule.
+    /// Adds a doubt for a value from elsewhere, which is usually a number but was not checked.
     fn unseen(&mut self, name: &str) {
         self.doubt(DoubtKind::Opaque, &format!("the shell evaluates the value of {name}"));
     }
@@ -56,7 +56,7 @@ impl Evaluator {
         self.state.variables.get(name).is_some_and(|variable| variable.array)
     }
 
-    /// One side of a comparison of numbers.
+    /// Walks one side of a numeric comparison.
     pub(crate) fn compared(&mut self, raw: &str) {
         let value = self.single(raw);
         self.reference(&value);
@@ -70,8 +70,8 @@ impl Evaluator {
         }
     }
 
-    /// A name that may have a subscript, or the value of an expression, after expansion: its
-    /// substitutions were quoted, and run all the same.
+    /// Walks a name with a subscript, or the value of an expression, after expansion. Its substitutions run
+    /// although they were quoted.
     pub(crate) fn reference(&mut self, text: &str) {
         if !is_code(text) {
             return;
@@ -80,7 +80,7 @@ impl Evaluator {
         self.doubt(DoubtKind::Dynamic, &format!("the shell evaluates {text}"));
     }
 
-    /// A text whose substitutions run.
+    /// Walks the substitutions of a text, which run.
     pub(super) fn run_in_place(&mut self, text: &str) {
         if self.level < crate::eval::LEVELS && self.step() {
             self.level += 1;
@@ -91,7 +91,7 @@ impl Evaluator {
         }
     }
 
-    /// Builtins whose words are names or expressions.
+    /// Handles builtins whose words are names or expressions.
     pub(crate) fn evaluates(&mut self, name: &str, words: &[String]) {
         let operands = || words[1..].iter().filter(|word| !word.starts_with('-')).cloned();
         match name {
@@ -154,7 +154,7 @@ impl Evaluator {
         }
     }
 
-    /// A variable that changes what the shell runs.
+    /// Handles a variable that changes what the shell runs.
     pub(crate) fn shell_variable(&mut self, name: &str, index: Option<&str>, value: &str) {
         if self.state.integers.contains(name) {
             self.computed(value);
@@ -165,7 +165,7 @@ impl Evaluator {
                 let index = index.trim_matches(['\'', '"']).to_owned();
                 self.renamed(&index, value);
             }
-            // Traced commands are shown behind it.
+            // The shell prints it before each traced command.
             ("PS4", None) => self.reference(value),
             ("PS0" | "PS1" | "PS2", None) => self.run_in_place(value),
             _ => {}
@@ -181,12 +181,12 @@ impl Evaluator {
     }
 }
 
-/// Whether a text runs something when it is evaluated.
+/// Reports whether evaluating a text runs something.
 fn is_code(text: &str) -> bool {
     text.contains("$(") || text.contains('`') || text.contains('[') && unknown::is_open(text)
 }
 
-/// The names in an expression.
+/// Returns the names in an expression.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'))

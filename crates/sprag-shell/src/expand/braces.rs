@@ -1,14 +1,14 @@
-//! Brace expansion of one raw word: `{a,b}`, `{1..3}`, nested, before anything else is expanded.
+//! Brace expansion of one raw word, before all other expansions: `{a,b}`, `{1..3}`, also nested.
 
 use crate::parse::scan::{self, Nesting};
 
-/// A word becomes at most this many.
+/// Maximum number of words that one word may become.
 const MOST: usize = 256;
 
-/// The words `raw` becomes; `None` if it would be too many.
+/// Returns the words that `raw` expands to, or `None` if there are too many.
 pub(crate) fn expand(raw: &str) -> Option<Vec<String>> {
     let mut done = Vec::new();
-    // Words still to be looked at, and how much of each is settled.
+    // Words that are not finished, and how much of each is.
     let mut open = vec![(raw.to_owned(), 0)];
     let mut work = 0;
     while let Some((word, from)) = open.pop() {
@@ -26,7 +26,7 @@ pub(crate) fn expand(raw: &str) -> Option<Vec<String>> {
             next.push_str(head);
             next.push_str(alternative);
             next.push_str(tail);
-            // Alternatives may hold groups of their own; an alternative of a sequence does not.
+            // Alternatives may contain groups; elements of a sequence do not.
             open.push((next, group.start));
             if open.len() > MOST {
                 return None;
@@ -59,7 +59,7 @@ fn first_group(word: &str, from: usize) -> Option<BraceGroup> {
     None
 }
 
-/// The place behind the quoted or plain character at `at`.
+/// Returns the position after the quoted or plain character at `at`.
 fn skip(word: &str, at: usize) -> usize {
     let bytes = word.as_bytes();
     let end = match bytes[at] {
@@ -144,7 +144,7 @@ fn sequence(inner: &str) -> Option<Vec<String>> {
         Some((a, b)) => (i64::from(u32::from(a)), i64::from(u32::from(b))),
         None => (first.parse::<i64>().ok()?, last.parse::<i64>().ok()?),
     };
-    // One more than the most is enough to know that it is too many.
+    // One more than the maximum is enough to detect too many.
     let count = (from.abs_diff(to) / step).min(MOST as u64) + 1;
     let padded = [first, last].iter().any(|n| n.trim_start_matches('-').starts_with('0') && n.len() > 1);
     let width = if padded { first.len().max(last.len()) } else { 0 };

@@ -1,17 +1,17 @@
 //! Backslash escapes of `$'…'`, `echo -e` and `printf`.
 
-/// Which of the dialects, which differ in octal numbers and in `\c`.
+/// The dialect of escapes; dialects differ in octal numbers and in `\c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EscapeDialect {
     /// `$'…'`: `\'`, `\nnn`, `\cX`.
     Ansi,
-    /// `echo -e`, `%b`: `\0nnn`, `\c` ends the output.
+    /// `echo -e`, `%b`: `\0nnn`; `\c` ends the output.
     Echo,
     /// A format of `printf`: `\nnn`.
     Format,
 }
 
-/// The text, and whether `\c` ended it.
+/// Decodes a text; also returns whether `\c` ended it.
 pub(crate) fn decode(text: &str, dialect: EscapeDialect) -> (String, bool) {
     if !text.contains('\\') {
         return (text.to_owned(), false);
@@ -63,7 +63,7 @@ pub(crate) fn decode(text: &str, dialect: EscapeDialect) -> (String, bool) {
                 out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
             }
             b'0'..=b'7' => {
-                // `echo` wants a leading zero before up to three digits, but takes it without.
+                // `echo` expects a zero before up to three digits, but also accepts digits without it.
                 let most = if dialect == EscapeDialect::Echo && kind == b'0' { 4 } else { 3 };
                 let (value, length) = number(&bytes[at - 1..], 8, most);
                 at += length - 1;
@@ -90,7 +90,7 @@ fn number(bytes: &[u8], radix: u32, most: usize) -> (u32, usize) {
     (value, length)
 }
 
-/// Text of computed bytes, which must not bring our own marks with it.
+/// Converts computed bytes to text.
 pub(crate) fn text_of(bytes: Vec<u8>) -> String {
     match String::from_utf8(bytes) {
         Ok(text) => text,

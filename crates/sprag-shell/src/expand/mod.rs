@@ -1,5 +1,5 @@
-//! From a raw word of the text to the words a program would be given: quotes, braces, `~`,
-//! variables and substitutions. Substitutions are walked on the way, because they run.
+//! Expands a raw word of the text to the words that a program receives: quotes, braces, `~`, variables and
+//! substitutions. It also walks the substitutions, because they run.
 
 mod arithmetic;
 mod braces;
@@ -14,29 +14,29 @@ use super::parse::lookahead;
 use super::parse::scan::{self, Nesting};
 use super::{Carrier, DoubtKind};
 
-/// Words that one word becomes, as with `$@`.
+/// Maximum number of words that one word may become, for example by `$@`.
 const WORDS: usize = 4096;
 
-/// What quoting the text at hand stands in.
+/// The quoting around the current text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quoting {
     Bare,
     /// Double quotes.
     Double,
-    /// A heredoc body, where quotes are plain characters.
+    /// The body of a heredoc, where quotes are plain characters.
     Document,
 }
 
-/// Words being put together.
+/// The words that an expansion builds.
 pub(crate) struct WordFields {
     done: Vec<String>,
     word: String,
-    /// There is a word even if it is empty.
+    /// Whether there is a word even if it is empty.
     begun: bool,
-    /// Something in the word was quoted or literal, so a hole in it is part of one word.
+    /// Whether a part of the word was quoted or literal, so that a hole belongs to one word.
     solid: bool,
     splits: bool,
-    /// `IFS`, if this text has set it.
+    /// `IFS`, if this text set it.
     separators: Option<String>,
     pub(super) globs: bool,
 }
@@ -60,7 +60,7 @@ impl WordFields {
         self.solid = true;
     }
 
-    /// The value of an expansion.
+    /// Adds the value of an expansion.
     pub(super) fn value(&mut self, text: &str, quoting: Quoting) {
         if quoting != Quoting::Bare || !self.splits {
             self.word.extend(text.chars().map(|c| if c == MANY { HOLE } else { c }));
@@ -90,7 +90,7 @@ impl WordFields {
         }
     }
 
-    /// Several words at once: `"$@"`.
+    /// Adds several words at once: `"$@"`.
     pub(super) fn words(&mut self, words: &[String], quoting: Quoting) {
         for (at, word) in words.iter().enumerate() {
             if at > 0 {
@@ -119,7 +119,7 @@ impl WordFields {
         }
         let mut word = std::mem::take(&mut self.word);
         if !self.solid && !word.is_empty() {
-            // Nothing but unknown text that was not quoted: any number of words.
+            // Only unquoted unknown text: any number of words.
             word = MANY.to_string();
         }
         self.done.push(word);
@@ -129,12 +129,12 @@ impl WordFields {
 }
 
 impl Evaluator {
-    /// The words one raw word becomes.
+    /// Returns the words that one raw word expands to.
     pub(super) fn fields(&mut self, raw: &str) -> Vec<String> {
         self.fields_and_globs(raw).0
     }
 
-    /// The words, and whether a glob is among them.
+    /// Returns the words, and whether one of them has a glob.
     pub(super) fn fields_and_globs(&mut self, raw: &str) -> (Vec<String>, bool) {
         self.count(raw.len() / 64);
         if is_plain(raw) {
@@ -179,7 +179,7 @@ impl Evaluator {
         (fields.done, fields.globs)
     }
 
-    /// One word that is not split: an assignment, a redirection target, a here string.
+    /// Expands a word that is not split: an assignment, a redirection target, a here string.
     pub(super) fn single(&mut self, raw: &str) -> String {
         if is_plain(raw) {
             return raw.to_owned();
@@ -259,10 +259,10 @@ impl Evaluator {
         }
     }
 
-    /// Expands what stands at `at`; returns the place behind it.
+    /// Expands the construct at `at`; returns the position after it.
     fn special(&mut self, raw: &str, at: usize, quoting: Quoting, fields: &mut WordFields) -> usize {
         let bytes = raw.as_bytes();
-        // Each nested part is scanned to its end: that is work.
+        // Scanning each nested part to its end is work, so it counts.
         self.count((raw.len() - at) / 64);
         if !self.step() || fields.is_too_long() {
             self.doubt(DoubtKind::Limit, "a word of more than 64 KiB");
@@ -279,7 +279,7 @@ impl Evaluator {
             b'"' => {
                 let end = scan::end_of(raw, at + 1, Nesting::Quotes).unwrap_or(raw.len() + 1);
                 let inner = &raw[at + 1..(end - 1).min(raw.len())];
-                // `"$@"` without arguments is no word, other quotes are one even if empty.
+                // `"$@"` without arguments gives no word; other quotes are a word even if empty.
                 if !matches!(inner, "$@" | "${@}") && !inner.ends_with("[@]}") {
                     fields.literal("");
                 }
@@ -377,23 +377,23 @@ impl Evaluator {
     fn arithmetic(&mut self, inner: &str, quoting: Quoting, fields: &mut WordFields) {
         self.computed(inner);
         let number = inner.trim();
-        // Only a plain number is worked out.
+        // Only a plain number is computed.
         if !number.is_empty() && number.len() < 18 && number.bytes().all(|byte| byte.is_ascii_digit()) {
             fields.value(number, quoting);
         } else {
-            // A number is one word, whatever it is.
+            // A number is always one word.
             fields.value(NUMBER.encode_utf8(&mut [0; 4]), Quoting::Double);
         }
     }
 
-    /// The value of `$(text)`.
+    /// Returns the value of `$(text)`.
     fn substitution(&mut self, text: &str) -> String {
         let mut value = self.substituted(text);
         value.truncate(value.trim_end_matches('\n').len());
         value
     }
 
-    /// What `text` prints in a subshell; a hole unless it is known for certain.
+    /// Returns the output of `text` in a subshell, or a hole unless it is certain.
     fn substituted(&mut self, text: &str) -> String {
         let input = self.input.clone();
         let output = self.captured(|walk| walk.inner_text(text, Carrier::Substitution));
@@ -407,7 +407,7 @@ impl Evaluator {
         self.input = input;
     }
 
-    /// A path like `/dev/fd/63` that stands for the output of a process.
+    /// Returns a path such as `/dev/fd/63` for the output of a process.
     pub(super) fn pipe_path(&mut self, text: String) -> String {
         let path = format!("/dev/fd/{}", 63 + self.files.len());
         self.files.insert(path.clone(), text);
@@ -415,7 +415,7 @@ impl Evaluator {
     }
 }
 
-/// Nothing in it means anything to the shell.
+/// Reports whether nothing in a word is special to the shell.
 fn is_plain(raw: &str) -> bool {
     !raw.bytes().any(|byte| {
         matches!(
@@ -425,8 +425,8 @@ fn is_plain(raw: &str) -> bool {
     })
 }
 
-/// `~` and `~/` at the start of a word, or after `=` or `:` as in `--dir=~/x`. Another user's home
-/// is left as it is.
+/// Reports whether `~` or `~/` stands at the start of a word, or after `=` or `:` as in `--dir=~/x`. The home
+/// of another user stays unexpanded.
 fn starts_home(raw: &str, at: usize, fields: &WordFields) -> bool {
     let first = at == 0 && !fields.begun || raw[..at].ends_with(['=', ':']);
     first && (raw.len() == at + 1 || raw[at + 1..].starts_with(['/', ':']))
@@ -451,7 +451,8 @@ fn backslash(raw: &str, at: usize, quoting: Quoting, fields: &mut WordFields) ->
     end
 }
 
-/// Within backticks a backslash protects `$`, a backtick and itself, and in double quotes also `"`.
+/// Removes the escapes inside backticks: a backslash escapes `$`, a backtick and itself, and in double quotes
+/// also `"`.
 fn unescape_ticks(inner: &str, quoting: Quoting) -> String {
     let mut out = String::with_capacity(inner.len());
     let mut chars = inner.chars().peekable();

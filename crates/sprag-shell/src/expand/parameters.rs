@@ -1,16 +1,16 @@
-//! `$name` and `${…}`: what is known of a variable, with the operators that change it.
+//! `$name` and `${…}`: the known value of a variable, and the operators that change it.
 
 use super::unknown::{self, HOLE, MANY, NUMBER};
 use super::{Quoting, WordFields};
 use crate::eval::Evaluator;
 
-/// What is known of a parameter.
+/// The known value of a parameter.
 enum ParameterValue {
     Known(String),
     /// `"$@"`, `${a[@]}`.
     List(Vec<String>),
     Unset,
-    /// Only the environment knows.
+    /// Only the environment knows the value.
     Unknown,
 }
 
@@ -90,7 +90,7 @@ impl Evaluator {
                 return ParameterValue::Known(self.state.name.clone());
             }
             let Some(arguments) = arguments else { return ParameterValue::Unknown };
-            // Behind unknown words nothing has a known number.
+            // After unknown words the position of an argument is unknown.
             if arguments.iter().take(number).any(|word| word.contains(MANY)) {
                 return ParameterValue::Unknown;
             }
@@ -108,7 +108,7 @@ impl Evaluator {
                 }
                 _ => ParameterValue::Unknown,
             },
-            // Numbers and flags of this very process.
+            // Numbers and flags of the current process.
             "?" | "$" | "!" => ParameterValue::Known(NUMBER.to_string()),
             "-" | "_" => ParameterValue::Known(HOLE.to_string()),
             "IFS" if !self.state.variables.contains_key("IFS") => ParameterValue::Known(" \t\n".to_owned()),
@@ -166,7 +166,7 @@ impl Evaluator {
         match kind {
             '-' | '=' => {
                 if missing == Some(false) {
-                    // The other value is not used, but what it would run is still reached.
+                    // The other value is not used, but its substitutions are still walked.
                     self.reach(word);
                     self.give(found, name, quoting, fields);
                     return;
@@ -203,7 +203,7 @@ impl Evaluator {
                 if kind == ':' {
                     self.computed(word);
                 }
-                // A value shown as a prompt is expanded once more.
+                // `@P` expands the value a second time, as a prompt.
                 if operator == "@P" {
                     match &found {
                         ParameterValue::Known(value) if unknown::is_known(value) => {
@@ -245,7 +245,7 @@ fn is_parameter(name: &str) -> bool {
     !plain.is_empty() && plain.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '*'))
 }
 
-/// The name, with an index if it has one, and the operator behind it.
+/// Splits into the name with its index, and the operator.
 fn split_name(inner: &str) -> (&str, &str) {
     let first = inner.chars().next().unwrap_or(' ');
     let mut end = if first.is_ascii_alphabetic() || first == '_' {
@@ -263,7 +263,7 @@ fn split_name(inner: &str) -> (&str, &str) {
     inner.split_at(end)
 }
 
-/// The value after `#`, `%`, `/`, `^`, `,` or `:offset:length`; `None` if it is not worked out.
+/// Returns the value after `#`, `%`, `/`, `^`, `,` or `:offset:length`, or `None` if it cannot be computed.
 fn changed(value: &str, operator: &str, pattern: &str) -> Option<String> {
     if let Some(rest) = operator.strip_prefix(':') {
         let mut parts = rest.splitn(2, ':');
@@ -313,7 +313,7 @@ fn changed(value: &str, operator: &str, pattern: &str) -> Option<String> {
     if let Some(rest) = operator.strip_prefix('/') {
         let (all, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
         let (find, put) = rest.split_once('/').unwrap_or((rest, ""));
-        // Only plain text on both sides; a glob here is not worked out.
+        // Only plain text on both sides; globs are not supported here.
         if find.is_empty()
             || [find, put]
                 .iter()
@@ -329,7 +329,7 @@ fn changed(value: &str, operator: &str, pattern: &str) -> Option<String> {
     None
 }
 
-/// `*` and `?` only; anything else stands for itself.
+/// Matches a pattern with only `*` and `?`; all other characters are literal.
 fn glob(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();

@@ -1,6 +1,6 @@
-//! Unknown text inside known text. While a command line is read, words and texts are plain strings
-//! in which three private characters stand for what is not known: so a half-known text can be split,
-//! joined, piped and parsed again like any other, and only the result tells words from holes.
+//! Unknown text inside known text. During evaluation, words and texts are plain strings in which three
+//! private characters mark unknown parts. So a partly known text can be split, joined, piped and parsed like
+//! any other. Only the result distinguishes words from holes.
 
 use crate::Word;
 
@@ -8,20 +8,20 @@ use crate::Word;
 pub(crate) const HOLE: char = '\u{E000}';
 /// Any number of unknown words; always a whole word.
 pub(crate) const MANY: char = '\u{E001}';
-/// An unknown number: one word, of digits.
+/// An unknown number: one word of digits.
 pub(crate) const NUMBER: char = '\u{E002}';
 
 pub(crate) fn is_hole(c: char) -> bool {
     matches!(c, HOLE | MANY | NUMBER)
 }
 
-/// Whether a text is a number, known or not.
+/// Reports whether a text is a number, known or unknown.
 pub(crate) fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.chars().all(|c| c.is_ascii_digit() || c == NUMBER)
 }
 
-/// Whether there may be anything in it.
+/// Reports whether a text contains a part that may be anything.
 pub(crate) fn is_open(text: &str) -> bool {
     text.contains([HOLE, MANY])
 }
@@ -30,7 +30,7 @@ pub(crate) fn is_known(text: &str) -> bool {
     !text.contains(is_hole)
 }
 
-/// The last part of a path, which is how programs are known.
+/// Returns the last part of a path, which identifies a program.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -62,17 +62,17 @@ pub(crate) fn word(text: &str) -> Word {
     Word::Partly(parts)
 }
 
-/// Foreign text must not bring our own marks with it.
+/// Replaces private marks in foreign text, so that it cannot fake a hole.
 pub(crate) fn without_marks(text: &str) -> String {
     text.chars().map(|c| if is_hole(c) { '\u{FFFD}' } else { c }).collect()
 }
 
-/// A character that looks like a space, like nothing or like another letter.
+/// Reports whether a character looks like a space, like nothing or like another letter.
 pub(crate) fn is_odd(c: char) -> bool {
     matches!(c,
         '\u{A0}' | '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{1680}' | '\u{180E}'
         | '\u{2000}'..='\u{200F}' | '\u{2028}'..='\u{202F}' | '\u{205F}'..='\u{206F}'
         | '\u{3000}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFFD}'
-        // Greek, Cyrillic and full-width letters pass for Latin ones.
+        // Greek, Cyrillic and full-width letters look like Latin ones.
         | '\u{370}'..='\u{52F}' | '\u{FF01}'..='\u{FF5E}')
 }

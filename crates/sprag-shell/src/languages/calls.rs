@@ -1,19 +1,19 @@
-//! Calls found in code of other languages, with their literal arguments: texts, lists, one level of
-//! constants. An argument that is not literal is a hole.
+//! Calls in code of other languages, with their literal arguments: texts, lists, one level of constants. Any
+//! other argument is a hole.
 
 use super::lexer::{CodeToken, Language};
 use super::sinks::{self, CallSink};
 use crate::eval::output;
 use crate::expand::unknown::{self, HOLE};
 
-/// What a call comes to.
+/// The action of a call.
 pub(crate) enum CallAction {
     Shell(String),
     Words(Vec<String>),
     Code(String),
-    /// A file that is written.
+    /// Writes a file.
     Write(String),
-    /// The name of a call with an unknown argument.
+    /// A call with this name and an unknown argument.
     Unknown(String),
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Argument {
     List(Vec<String>),
 }
 
-/// What the code runs, in its order.
+/// Returns the actions of the code in order.
 pub(crate) fn actions(tokens: &[CodeToken], language: Language, code: &str) -> Vec<CallAction> {
     let reader = CallReader { constants: constants(tokens), lists: lists(tokens), tokens, language };
     let aliases = aliases(tokens, language);
@@ -72,7 +72,7 @@ pub(crate) fn actions(tokens: &[CodeToken], language: Language, code: &str) -> V
     actions
 }
 
-/// `from os import system as s`, `const {execSync: s} = …`: the other name and the known one.
+/// Returns aliases with the known name: `from os import system as s`, `const {execSync: s} = …`.
 fn aliases(tokens: &[CodeToken], language: Language) -> Vec<(String, String)> {
     let mut aliases = Vec::new();
     for window in tokens.windows(3) {
@@ -88,7 +88,7 @@ fn aliases(tokens: &[CodeToken], language: Language) -> Vec<(String, String)> {
     aliases
 }
 
-/// `name = ["a", "b"]`.
+/// Returns the lists assigned as `name = ["a", "b"]`.
 fn lists(tokens: &[CodeToken]) -> Vec<(String, Vec<String>)> {
     let reader = CallReader { constants: Vec::new(), lists: Vec::new(), tokens, language: Language::Python };
     let mut lists = Vec::new();
@@ -102,7 +102,7 @@ fn lists(tokens: &[CodeToken]) -> Vec<(String, Vec<String>)> {
     lists
 }
 
-/// `name = "text"`, once.
+/// Returns the texts assigned as `name = "text"`; a name that is set twice becomes a hole.
 fn constants(tokens: &[CodeToken]) -> Vec<(String, String)> {
     let mut constants: Vec<(String, String)> = Vec::new();
     for (at, window) in tokens.windows(3).enumerate() {
@@ -111,7 +111,7 @@ fn constants(tokens: &[CodeToken]) -> Vec<(String, String)> {
             CallReader { constants: Vec::new(), lists: Vec::new(), tokens, language: Language::Python };
         let Some(Argument::Text(value)) = reader.argument(at + 2).0 else { continue };
         match constants.iter_mut().find(|(known, _)| known == name) {
-            // Set twice: it is not known which.
+            // Set twice, so the value is unknown.
             Some(known) => known.1 = HOLE.to_string(),
             None => constants.push((name.clone(), value)),
         }
@@ -131,11 +131,11 @@ impl CallReader<'_> {
         self.tokens.get(at) == Some(&CodeToken::Mark(mark))
     }
 
-    /// The call whose name stands at `at`.
+    /// Returns the action of the call whose name stands at `at`.
     fn call(&self, at: usize, name: &str, sink: CallSink) -> Option<CallAction> {
         let parens = self.is_mark(at + 1, '(');
         if !parens {
-            // Perl and Ruby call without parentheses; elsewhere it is only mentioned.
+            // Perl and Ruby call without parentheses; in other languages this is only a mention.
             let bare = matches!(self.language, Language::Perl | Language::Ruby | Language::Lua)
                 && matches!(
                     self.tokens.get(at + 1),
@@ -145,7 +145,7 @@ impl CallReader<'_> {
                 return None;
             }
         }
-        // A definition is no call.
+        // A definition is not a call.
         if matches!(self.tokens.get(at.wrapping_sub(1)), Some(CodeToken::Name(word)) if matches!(word.as_str(), "def" | "function" | "sub" | "import" | "class"))
         {
             return None;
@@ -168,7 +168,7 @@ impl CallReader<'_> {
                 _ => unknown(),
             },
             CallSink::Write => match arguments.first() {
-                // `Path("x").write_text(…)`: what it is called on.
+                // `Path("x").write_text(…)` writes its receiver.
                 _ if name.starts_with("write_") => {
                     Some(CallAction::Write(self.receiver(at).unwrap_or_else(|| HOLE.to_string())))
                 }
@@ -181,7 +181,7 @@ impl CallReader<'_> {
                 let paths = match arguments.first() {
                     Some(Argument::Text(path)) => vec![path.clone()],
                     Some(Argument::List(paths)) => paths.clone(),
-                    // `Path("x").unlink()`: what it is called on.
+                    // `Path("x").unlink()` deletes its receiver.
                     None => vec![self.receiver(at).unwrap_or_else(|| HOLE.to_string())],
                 };
                 words.extend(paths);
@@ -195,7 +195,7 @@ impl CallReader<'_> {
                     Some(Argument::List(words)) => words.clone(),
                     _ => rest.iter().map(one).collect(),
                 };
-                // The first of them is only what the program calls itself.
+                // The first word is only the name under which the program runs.
                 let program = one(program);
                 match words.first_mut() {
                     Some(first) => *first = program,
@@ -206,7 +206,7 @@ impl CallReader<'_> {
             CallSink::Command => match arguments.as_slice() {
                 [] => unknown(),
                 [Argument::List(words), ..] => Some(CallAction::Words(words.clone())),
-                // `proc_open("x y", [], $pipes)`: the list is none of words.
+                // `proc_open("x y", [], $pipes)`: the list does not contain words.
                 [Argument::Text(text), Argument::List(_), ..] if self.language == Language::Php => {
                     Some(CallAction::Shell(text.clone()))
                 }
@@ -231,7 +231,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// The last text before the dot in front of a call.
+    /// Returns the last text before the dot in front of a call.
     fn receiver(&self, at: usize) -> Option<String> {
         let before = self.tokens.get(at.checked_sub(3)?..at)?;
         match before {
@@ -243,7 +243,7 @@ impl CallReader<'_> {
         }
     }
 
-    /// `name: [...]` within the brackets that open at `at`.
+    /// Returns the list in `name: [...]` within the brackets that open at `at`.
     fn member_list(&self, at: usize, name: &str) -> Option<Vec<String>> {
         let inner = self.tokens.get(at..self.skip(at))?;
         let found = inner.windows(3).position(
@@ -266,7 +266,7 @@ impl CallReader<'_> {
         arguments
     }
 
-    /// One argument and where it ends; keywords and blocks are none.
+    /// Returns one argument and its end; keyword arguments and blocks give `None`.
     fn argument(&self, from: usize) -> (Option<Argument>, usize) {
         let mut text = String::new();
         let mut list: Option<Vec<String>> = None;
@@ -362,7 +362,7 @@ impl CallReader<'_> {
         (argument, at)
     }
 
-    /// A constant, or a call that hands its literal on.
+    /// Returns the value of a constant, or of a call that returns its literal argument.
     fn value(&self, name: &str, at: usize) -> Option<(String, usize)> {
         if let Some((_, value)) = self.constants.iter().find(|(known, _)| known == name) {
             return Some((value.clone(), at + 1));
@@ -384,7 +384,7 @@ impl CallReader<'_> {
         Some((text, end))
     }
 
-    /// The elements of a list that starts at `from`, and the place behind it.
+    /// Returns the elements of the list that starts at `from`, and the position after it.
     fn list(&self, from: usize) -> (Vec<String>, usize) {
         let mut words = Vec::new();
         let mut word = String::new();
@@ -429,7 +429,7 @@ impl CallReader<'_> {
         (words, (at + 1).min(self.tokens.len()))
     }
 
-    /// The place behind the bracket at `at`.
+    /// Returns the position after the bracket at `at`.
     pub(super) fn skip(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for (offset, token) in self.tokens[at..].iter().enumerate() {

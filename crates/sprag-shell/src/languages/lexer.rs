@@ -1,5 +1,5 @@
-//! Code of other languages as names, literal texts and marks: enough to see which literal reaches
-//! a call, without parsing any of the languages.
+//! Splits code of other languages into names, literal texts and marks. This is enough to see which literal
+//! reaches a call, without parsing the languages.
 
 use crate::expand::escapes::{self, EscapeDialect};
 use crate::expand::unknown::{self, HOLE};
@@ -27,10 +27,10 @@ pub(crate) enum CodeToken {
     Mark(char),
 }
 
-/// More tokens than this are not looked at.
+/// Maximum number of tokens.
 const MOST: usize = 4096;
 
-/// The tokens, and whether that is all of them.
+/// Returns the tokens, and whether they are complete.
 pub(crate) fn tokens(code: &str, language: Language) -> (Vec<CodeToken>, bool) {
     let mut lexer = Lexer { code, at: 0, language, out: Vec::new() };
     while lexer.at < code.len() && lexer.out.len() < MOST {
@@ -103,7 +103,7 @@ impl Lexer<'_> {
         self.out.push(CodeToken::Mark(c));
     }
 
-    /// Whether a `/` here starts a pattern rather than divides.
+    /// Reports whether a `/` here starts a regular expression instead of a division.
     fn expects_value(&self) -> bool {
         match self.out.last() {
             None => true,
@@ -184,7 +184,7 @@ impl Lexer<'_> {
             }
             "qw" => self.words(&text),
             "s" | "tr" | "y" => {
-                // The second half; with the flag `e` it is code of its own.
+                // The second half; with the flag `e` it is code.
                 let close = closing(open);
                 let start = self.at;
                 let half = if close == open {
@@ -209,7 +209,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Text from the delimiter at hand to its end.
+    /// Returns the text from the current delimiter to its end.
     fn delimited(&mut self, open: char) -> Option<String> {
         let close = closing(open);
         let rest = self.rest();
@@ -243,7 +243,7 @@ impl Lexer<'_> {
         self.out.push(CodeToken::Mark(']'));
     }
 
-    /// `%x(…)`, `%w[…]`, `%q{…}` of Ruby.
+    /// Reads `%x(…)`, `%w[…]` and `%q{…}` of Ruby.
     fn percent(&mut self) {
         let rest = self.rest();
         let mut chars = rest.chars().skip(1);
@@ -329,7 +329,7 @@ fn closing(open: char) -> char {
     }
 }
 
-/// Every `open…close` becomes a hole.
+/// Replaces every `open…close` by a hole.
 fn holes(text: &str, open: &str, close: char) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -345,7 +345,7 @@ fn holes(text: &str, open: &str, close: char) -> String {
     out
 }
 
-/// Variables within a text become holes.
+/// Replaces variables within a text by holes.
 fn interpolated(text: &str, language: Language) -> String {
     match language {
         Language::Ruby => holes(text, "#{", '}'),

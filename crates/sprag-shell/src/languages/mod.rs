@@ -1,5 +1,5 @@
-//! Code of other languages: which literal texts reach a call that starts a program or deletes
-//! files. A call with an unknown argument is a doubt; code without such calls runs nothing.
+//! Code of other languages: finds literal texts that reach a call that starts a program or deletes files. A
+//! call with an unknown argument is a doubt; code without such calls runs nothing.
 
 mod calls;
 mod lexer;
@@ -24,14 +24,14 @@ fn language(name: &str) -> Option<Language> {
         "php" => Language::Php,
         "awk" | "gawk" | "mawk" | "nawk" => Language::Awk,
         "lua" | "luajit" | "texlua" => Language::Lua,
-        // Near enough: the same quotes, comments and backticks.
+        // Close enough: the same quotes, comments and backticks.
         "julia" | "elixir" | "iex" | "crystal" => Language::Ruby,
         "rscript" | "R" | "littler" => Language::R,
         _ => return None,
     })
 }
 
-/// Where an interpreter's code comes from.
+/// The source of an interpreter's code.
 enum CodeSource {
     Text(String),
     File(String),
@@ -39,7 +39,7 @@ enum CodeSource {
 }
 
 impl Evaluator {
-    /// Walks an interpreter; false if it is none.
+    /// Walks an interpreter; returns false for other programs.
     pub(super) fn interpreted(&mut self, name: &str, words: &[String], assigns: &[(String, String)]) -> bool {
         let Some(language) = language(name) else { return false };
         let code = self.code_of(language, name, words);
@@ -65,7 +65,7 @@ impl Evaluator {
                 {
                     self.doubt_of(
                         DoubtKind::Dynamic,
-                        &format!("what {name} reads is known only at run time"),
+                        &format!("the input of {name} is known only at run time"),
                         command,
                     );
                 }
@@ -107,7 +107,7 @@ impl Evaluator {
             Language::Awk => &["-e", "--source"],
         };
         let mut split = options::leading(words, 1, &table);
-        // The code ends the options of Python: what follows is its arguments.
+        // In Python the code ends the options; its arguments follow.
         let mut operands = words.get(split.operands..).unwrap_or_default();
         if name == "deno" || name == "bun" {
             match operands.first().map(String::as_str) {
@@ -134,7 +134,7 @@ impl Evaluator {
         if !texts.is_empty() {
             return CodeSource::Text(texts.join("\n"));
         }
-        // Its statements are operands and values of `-s`.
+        // The statements of `timeit` are operands and values of `-s`.
         if language == Language::Python && split.value(&["-m"]) == Some("timeit") {
             return CodeSource::Text(operands.join("\n"));
         }
@@ -147,7 +147,7 @@ impl Evaluator {
             return match split.value(&["-f", "--file"]) {
                 Some(path) => CodeSource::File(path.to_owned()),
                 None => operands.first().map_or(CodeSource::None, |text| {
-                    // What `-v` sets is a constant of the code.
+                    // Values of `-v` are constants of the code.
                     let set = split
                         .given
                         .iter()
@@ -172,7 +172,7 @@ impl Evaluator {
         }
     }
 
-    /// Walks what the code runs.
+    /// Walks the commands that the code runs.
     pub(super) fn interpreter_code(&mut self, name: &str, code: &str) {
         let Some(language) = language(name) else { return };
         let mut pending = vec![code.to_owned()];
@@ -197,7 +197,7 @@ impl Evaluator {
                     CallAction::Code(text) => pending.push(text),
                     CallAction::Write(path) => self.writes_now(&path, name),
                     CallAction::Unknown(call) => {
-                        // `system($0)` runs the lines it is given.
+                        // `system($0)` runs the lines of the input.
                         if language == Language::Awk
                             && let Some(text) = self.input_text()
                         {
@@ -205,7 +205,7 @@ impl Evaluator {
                         }
                         self.doubt(
                             DoubtKind::Dynamic,
-                            &format!("what {call} of {name} runs is known only at run time"),
+                            &format!("the command of {call} in {name} is known only at run time"),
                         );
                     }
                 }

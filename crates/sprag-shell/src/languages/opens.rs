@@ -1,20 +1,19 @@
-//! Files and pipes that languages open in a way of their own: `print | "cmd"` of awk, `open` of Perl
-//! and Python.
+//! Language-specific ways to open files and pipes: `print | "cmd"` of awk, `open` of Perl and Python.
 
 use super::calls::{CallAction, CallReader, one};
 use super::lexer::CodeToken;
 use crate::expand::unknown::{self, HOLE};
 
 impl CallReader<'_> {
-    /// `print "x" | "cmd"` and `"cmd" | getline`.
+    /// Returns the action of `print "x" | "cmd"` or `"cmd" | getline`.
     pub(super) fn awk_pipe(&self, at: usize) -> Option<CallAction> {
         if self.is_mark(at + 1, '|') || self.is_mark(at.wrapping_sub(1), '|') {
             return None;
         }
-        // `|&` of gawk talks both ways.
+        // `|&` of gawk works in both directions.
         let target = if self.is_mark(at + 1, '&') { at + 2 } else { at + 1 };
         if let Some(CodeToken::Text(command)) = self.tokens.get(target) {
-            // What is printed into a shell is code.
+            // Text printed into a shell is code.
             let printed = match self.tokens.get(at.wrapping_sub(1)) {
                 Some(CodeToken::Text(text))
                     if crate::carriers::shells::is_shell(unknown::base_name(command)) =>
@@ -37,12 +36,12 @@ impl CallReader<'_> {
         }
     }
 
-    /// `open("x", "w")`; without a mode it reads.
+    /// Returns the action of `open("x", "w")`; without a mode it reads.
     pub(super) fn python_open(&self, at: usize) -> Option<CallAction> {
         if !self.is_mark(at + 1, '(') {
             return None;
         }
-        // `mode="w"` is a keyword, which is no argument of ours.
+        // `mode="w"` is a keyword argument, which `arguments` leaves out.
         let end = self.skip(at + 1);
         let inner = self.tokens.get(at + 2..end)?;
         let keyword = inner.windows(3).find_map(|window| match window {
@@ -57,7 +56,7 @@ impl CallReader<'_> {
             .then(|| CallAction::Write(arguments.first().map_or_else(|| HOLE.to_string(), one)))
     }
 
-    /// `open(F, "cmd |")`, `open(F, "-|", "cmd")`.
+    /// Returns the action of `open(F, "cmd |")` or `open(F, "-|", "cmd")`.
     pub(super) fn perl_open(&self, at: usize) -> Option<CallAction> {
         let arguments = self.arguments(if self.is_mark(at + 1, '(') { at + 2 } else { at + 1 });
         let texts: Vec<String> = arguments.iter().skip(1).map(one).collect();

@@ -1,22 +1,22 @@
-//! Scripts of `sed`, as far as they matter: `e` and the flag `e` of `s` run commands, `w` writes
-//! files. Everything else only has to be stepped over; what cannot be is a doubt.
+//! Scripts of `sed`: `e` and the flag `e` of `s` run commands, `w` writes files. All other commands are
+//! skipped; a script that cannot be read is a doubt.
 
 use crate::eval::{Evaluator, StdinText};
 use crate::expand::unknown::{self, HOLE};
 use crate::paths::options::{self, ProgramOptions};
 use crate::{Carrier, DoubtKind};
 
-/// What a script does beside editing.
+/// The effects of a script besides editing.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Effects {
-    /// Commands; `None` is whatever text is being edited.
+    /// Commands that the script runs; `None` stands for the edited text.
     runs: Vec<Option<String>>,
     writes: Vec<String>,
     reads: Vec<String>,
 }
 
 impl Evaluator {
-    /// The paths of `sed`. `-i.bak` takes its value attached, so it is no letter of the table; with
+    /// Records the paths of `sed`. `-i.bak` has an attached value, so `i` is not a letter of the table. With
     /// `-e` the first operand is a file.
     pub(crate) fn sed(&mut self, words: &[String]) {
         let (scripts, files, in_place) = arguments(words);
@@ -35,11 +35,11 @@ impl Evaluator {
         }
     }
 
-    /// The commands of a script; `command` is `sed` itself.
+    /// Walks the commands of a script; `command` is `sed` itself.
     pub(crate) fn sed_code(&mut self, words: &[String], command: Option<usize>) {
         let (scripts, files, _) = arguments(words);
         let Some(effects) = effects(&scripts.join("\n")) else {
-            self.doubt_of(DoubtKind::Opaque, "a script of sed that is not understood", command);
+            self.doubt_of(DoubtKind::Opaque, "a sed script that cannot be read", command);
             return;
         };
         let file = options::anywhere(words, 1, &OPTIONS).0.value(&["-f", "--file"]).map(str::to_owned);
@@ -71,7 +71,7 @@ impl Evaluator {
 const OPTIONS: ProgramOptions =
     ProgramOptions { letters: "efl", long: &["--expression", "--file", "--line-length"] };
 
-/// Scripts, files, and whether the files are changed.
+/// Returns the scripts, the files, and whether `sed` changes the files.
 fn arguments(words: &[String]) -> (Vec<String>, Vec<String>, bool) {
     let mut plain = Vec::new();
     let mut in_place = false;
@@ -96,7 +96,7 @@ fn arguments(words: &[String]) -> (Vec<String>, Vec<String>, bool) {
         .filter(|given| given.may_be(&["-e", "--expression"]))
         .filter_map(|given| given.value.clone())
         .collect();
-    // The macOS form has an empty suffix of its own.
+    // The macOS form has a separate empty suffix.
     let mut operands = operands.strip_prefix(&[String::new()]).unwrap_or(&operands);
     if scripts.is_empty()
         && !split.may_have(&["-f", "--file"])
@@ -112,7 +112,7 @@ fn is_stream(path: &str) -> bool {
     matches!(path, "/dev/stdout" | "/dev/stderr" | "/dev/stdin")
 }
 
-/// `None` if the script is not understood.
+/// Returns the effects of a script, or `None` if it cannot be read.
 fn effects(script: &str) -> Option<Effects> {
     let mut reader = SedReader { rest: script };
     let mut effects = Effects::default();
@@ -173,14 +173,14 @@ impl<'s> SedReader<'s> {
         self.rest = self.rest.trim_start_matches(skipped);
     }
 
-    /// What is left of the line.
+    /// Takes the rest of the line.
     fn line(&mut self) -> &'s str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
         line.trim()
     }
 
-    /// Text of `a`, `i`, `c`: to the end of a line that does not end in a backslash.
+    /// Skips the text of `a`, `i` and `c`, up to a line that does not end in a backslash.
     fn text(&mut self) {
         loop {
             let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
@@ -196,13 +196,13 @@ impl<'s> SedReader<'s> {
         self.rest = &self.rest[end..];
     }
 
-    /// Nothing but blanks may stand behind a command.
+    /// Checks that only blanks follow a command.
     fn end(&mut self) -> Option<()> {
         self.skip(|c| matches!(c, ' ' | '\t'));
         matches!(self.peek(), None | Some(';' | '\n' | '}' | '#')).then_some(())
     }
 
-    /// Up to the next delimiter that is not escaped and not in brackets.
+    /// Takes the text up to the next delimiter that is neither escaped nor in brackets.
     fn until(&mut self, delimiter: char) -> Option<&'s str> {
         let whole = self.rest;
         let mut escaped = false;
@@ -266,7 +266,7 @@ impl<'s> SedReader<'s> {
     }
 }
 
-/// A replacement, with what was found as a hole.
+/// Returns the replacement with holes for the matched text.
 fn replaced(replacement: &str) -> String {
     let mut out = String::new();
     let mut chars = replacement.chars();

@@ -2,16 +2,16 @@
 
 use super::lexer::Language;
 
-/// What a call does with its arguments.
+/// The effect of a call on its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallSink {
-    /// A text for the shell, a list of words, or words one by one.
+    /// Runs a text for the shell, a list of words, or separate words.
     Command,
-    /// The program first, then all of its words.
+    /// Runs the program in the first argument with the following words.
     Exec,
-    /// As `Exec`, behind a mode.
+    /// Like `Exec`, after a mode.
     Spawn,
-    /// Deletes files, or trees.
+    /// Deletes files, or directory trees.
     Remove { tree: bool },
     /// Runs code of the same language.
     Code,
@@ -21,8 +21,8 @@ pub(crate) enum CallSink {
     Copy,
 }
 
-/// The calls of one language; `with` is a word that must be in the code, because the name alone
-/// says too little.
+/// The calls of one language; `with` lists words of which one must occur in the code, because the name alone
+/// is ambiguous.
 struct SinkRow {
     language: Language,
     names: &'static [&'static str],
@@ -179,7 +179,7 @@ const ROWS: &[SinkRow] = &[
     row(Language::Lua, CallSink::Code, &[], &["load", "loadstring", "dostring"]),
 ];
 
-/// The call of that name, if the code is of a kind where it means that.
+/// Returns the sink of that name, if the code contains a required word.
 pub(crate) fn find(language: Language, name: &str, code: &str) -> Option<CallSink> {
     let row = ROWS.iter().find(|row| {
         row.language == language
@@ -189,7 +189,7 @@ pub(crate) fn find(language: Language, name: &str, code: &str) -> Option<CallSin
     row.map(|row| row.sink)
 }
 
-/// The call of that name, whatever the code is.
+/// Returns the sink of that name for any code.
 pub(crate) fn by_name(language: Language, name: &str) -> Option<CallSink> {
     ROWS.iter().find(|row| row.language == language && row.names.contains(&name)).map(|row| row.sink)
 }

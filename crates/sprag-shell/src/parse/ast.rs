@@ -1,8 +1,8 @@
-//! The syntax tree of a shell text. Words stay raw ranges of the text: the expansion cuts them.
+//! The syntax tree of a shell text. Words stay raw ranges of the text; the expansion splits them.
 
 use std::rc::Rc;
 
-/// A range of bytes of the parsed text.
+/// A byte range of the parsed text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: u32,
@@ -24,7 +24,7 @@ impl Span {
     }
 }
 
-/// A text with its tree. Functions share it, because they outlive the text they were read from.
+/// A text with its tree. Functions share it, because they outlive the text that defines them.
 #[derive(Debug)]
 pub(crate) struct ParsedText {
     pub(crate) text: Box<str>,
@@ -38,7 +38,7 @@ impl ParsedText {
     }
 }
 
-/// Commands one after the other.
+/// Commands in sequence.
 #[derive(Debug, Default)]
 pub(crate) struct List {
     pub(crate) items: Vec<(AndOr, Terminator)>,
@@ -62,7 +62,7 @@ pub(crate) enum Connector {
     Or,
 }
 
-/// Commands joined by `|`. `!` and `time` in front change nothing that the model knows.
+/// Commands joined by `|`. A leading `!` or `time` makes no difference to the model.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) commands: Vec<CommandNode>,
@@ -89,7 +89,7 @@ pub(crate) enum CommandForm {
         condition: List,
         body: List,
     },
-    /// `for` and `select`; without words it takes the arguments.
+    /// `for` and `select`; without words they use the arguments.
     For {
         name: Span,
         words: Option<Vec<Span>>,
@@ -115,7 +115,7 @@ pub(crate) enum CommandForm {
 #[derive(Debug)]
 pub(crate) enum WordNode {
     Plain(Span),
-    /// A word behind the name that has the form of an assignment.
+    /// A word after the program name that has the form of an assignment.
     Assignment(Box<Assignment>, Span),
     Process(ProcessDirection, List),
 }
@@ -138,7 +138,7 @@ pub(crate) struct Assignment {
 #[derive(Debug)]
 pub(crate) enum AssignedValue {
     Scalar(Span),
-    /// Keys, if they are written, and words.
+    /// Words, with their keys if there are any.
     Array(Vec<(Option<Span>, Span)>),
 }
 
@@ -200,6 +200,6 @@ pub(crate) enum RedirectTarget {
 pub(crate) struct Heredoc {
     pub(crate) body: Span,
     pub(crate) has_tabs_removed: bool,
-    /// A quoted delimiter keeps the body from expansion.
+    /// Whether a quoted delimiter prevents expansion of the body.
     pub(crate) is_literal: bool,
 }

@@ -1,9 +1,9 @@
-//! The bounds of one parse. Nesting bounds the stack, commands bound memory; the length of a text bounds
-//! the rest, because no form is read twice.
+//! The limits of one parse. Nesting bounds the stack, commands bound the memory. The length of the text
+//! bounds the rest, because nothing is parsed twice.
 
 use super::ParseFault;
 
-/// Simple commands of one text.
+/// Maximum number of simple commands of one text.
 pub(crate) const COMMANDS: usize = 4096;
 
 pub(super) struct ParseBudget {

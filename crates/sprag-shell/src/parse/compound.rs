@@ -79,7 +79,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `do … done`.
+    /// Reads `do … done`.
     fn do_group(&mut self) -> Parse<List> {
         self.expect_keyword("do")?;
         let body = self.commands()?;
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Ok(body)
     }
 
-    /// The body of `for`, which may stand in braces.
+    /// Reads the body of `for`, which may be in braces.
     fn for_body(&mut self) -> Parse<List> {
         self.takes_operator(Operator::Semicolon);
         self.lexer.skip_newlines();
@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The conditions of `[[ ]]`, without the operators between them.
+    /// Reads the conditions of `[[ ]]`, without the operators between them.
     fn test(&mut self) -> Parse<Vec<TestTerm>> {
         let mut terms = Vec::new();
         let mut depth = 0usize;
@@ -216,7 +216,7 @@ impl Parser<'_> {
     }
 }
 
-/// `-f` and the like; `-a` and `-o` with two sides are not of `[[ ]]`.
+/// Reports whether a word is a unary test such as `-f`; `[[ ]]` has no binary `-a` and `-o`.
 fn is_unary(word: &str) -> bool {
     matches!(word.as_bytes(), [b'-', letter] if b"abcdefghknoprstuvwxzGLNORS".contains(letter))
 }

@@ -1,22 +1,25 @@
-//! Where the body of a heredoc ends. A wrong end turns data into code, so there is one reading of it.
+//! Finds the end of a heredoc body. A wrong end would turn data into code, so this is the only
+//! implementation.
 
-/// How a heredoc ends.
+/// The conditions for the end of a heredoc.
 pub(super) struct HeredocEnd<'t> {
     pub(super) delimiter: &'t [u8],
     pub(super) has_tabs_removed: bool,
-    /// A quoted delimiter: a backslash at the end of a line is data.
+    /// Whether the delimiter is quoted; then a backslash at the end of a line is data.
     pub(super) is_literal: bool,
-    /// Within a substitution a line that starts with the delimiter and closes a parenthesis ends it, too.
+    /// Whether a line that starts with the delimiter and closes a parenthesis ends the heredoc too, as in a
+    /// substitution.
     pub(super) may_close: bool,
 }
 
-/// Where the body of a heredoc ends, and where the text goes on.
+/// The end of a heredoc body, and the position where the text continues.
 pub(super) struct HeredocPlaces {
     pub(super) body: usize,
     pub(super) next: usize,
 }
 
-/// Finds the end of the heredoc whose body starts at `at`; without a delimiter, that is the end of the text.
+/// Finds the end of the heredoc whose body starts at `at`. Without a delimiter line it is the end of the
+/// text.
 pub(super) fn find_end(text: &[u8], at: usize, end: &HeredocEnd<'_>) -> HeredocPlaces {
     let mut at = at.min(text.len());
     let mut joined = Vec::new();
@@ -42,7 +45,7 @@ pub(super) fn find_end(text: &[u8], at: usize, end: &HeredocEnd<'_>) -> HeredocP
         if line == end.delimiter {
             return HeredocPlaces { body, next: at };
         }
-        // The parenthesis behind the last line of a substitution is cut off already.
+        // The parenthesis after the last line of a substitution is already cut off.
         let is_last = next > text.len();
         if let Some(rest) = line.strip_prefix(end.delimiter)
             && (is_last || (end.may_close && rest.contains(&b')')))
@@ -66,7 +69,7 @@ fn is_escaped_in_quotes(byte: Option<&u8>) -> bool {
     byte.is_some_and(|byte| b"$`\"\\\n".contains(byte))
 }
 
-/// Reports whether a delimiter has a `$'..'` or `$".."`, which shells read differently.
+/// Reports whether a delimiter contains `$'..'` or `$".."`, which shells read differently.
 pub(super) fn has_dollar_quotes(word: &[u8]) -> bool {
     word.windows(2).any(|pair| matches!(pair, b"$'" | b"$\""))
 }

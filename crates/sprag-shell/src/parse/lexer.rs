@@ -1,11 +1,12 @@
-//! Reads words, operators and heredocs at a place of the text. What a word holds is only measured.
+//! Reads words, operators and heredocs at a position of the text. It finds the end of a word but does not
+//! interpret its content.
 
 use super::ast::{Heredoc, Span};
 use super::heredoc::{self, HeredocEnd};
 use super::scan::{self, Nesting};
 use super::{ParseFault, lookahead};
 
-/// Bytes of a subscript in front of `=`.
+/// Maximum length of a subscript before `=`, in bytes.
 const MAX_SUBSCRIPT: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +37,14 @@ pub(super) struct Lexer<'t> {
     pub(super) at: usize,
     pub(super) heredocs: Vec<Heredoc>,
     pending: Vec<PendingHeredoc>,
-    /// Process substitutions around the place.
+    /// The number of enclosing process substitutions.
     substitutions: usize,
 }
 
 /// Heredocs that wait for a line break outside a process substitution.
 pub(super) struct OuterHeredocs(Vec<PendingHeredoc>);
 
-/// The treatment of tabs in front of the lines of a heredoc.
+/// The treatment of leading tabs in a heredoc.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeredocTabs {
     Kept,
@@ -66,7 +67,7 @@ impl<'t> Lexer<'t> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// The next place that is not within a line continuation.
+    /// Returns the next position outside a line continuation.
     pub(super) fn after(&self, at: usize) -> usize {
         let mut next = at + 1;
         while self.byte(next) == b'\\' && self.byte(next + 1) == b'\n' {
@@ -87,7 +88,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Skips blanks and line breaks, and the bodies of heredocs behind a line break.
+    /// Skips blanks and line breaks, and the bodies of heredocs after a line break.
     pub(super) fn skip_newlines(&mut self) {
         self.skip_blanks();
         while self.byte(self.at) == b'\n' {
@@ -102,7 +103,7 @@ impl<'t> Lexer<'t> {
         at + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
     }
 
-    /// The operator at this place and the place behind it.
+    /// Returns the operator at the current position and the position after it.
     pub(super) fn operator(&self) -> (Operator, usize) {
         let at = self.at;
         let second = self.after(at);
@@ -133,7 +134,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The place behind the unquoted word `expected`, if it stands here.
+    /// Returns the position after the unquoted word `expected`, if it stands here.
     pub(super) fn end_of_keyword(&self, expected: &str) -> Option<usize> {
         let mut at = self.at;
         let mut end = at;
@@ -151,19 +152,19 @@ impl<'t> Lexer<'t> {
         self.at >= self.bytes.len() || is_break(self.byte(self.at))
     }
 
-    /// Whether `<(` or `>(` stands here.
+    /// Reports whether `<(` or `>(` stands here.
     pub(super) fn is_process(&self) -> bool {
         matches!(self.byte(self.at), b'<' | b'>') && self.byte(self.at + 1) == b'('
     }
 
-    /// Takes the word that stands here.
+    /// Takes the word at the current position.
     pub(super) fn word(&mut self) -> Result<Span, ParseFault> {
         let start = self.at;
         self.at = self.word_end(start, Groups::Patterns)?;
         self.taken(start)
     }
 
-    /// Takes the regular expression behind `=~`, in which parentheses and `|` are plain characters.
+    /// Takes the regular expression after `=~`, in which parentheses and `|` are plain characters.
     pub(super) fn regex(&mut self) -> Result<Span, ParseFault> {
         let start = self.at;
         self.at = self.word_end(start, Groups::Regex)?;
@@ -174,7 +175,7 @@ impl<'t> Lexer<'t> {
         if self.at == start { Err(ParseFault::Syntax) } else { Ok(Span::new(start, self.at)) }
     }
 
-    /// The place behind the word that goes on at `at`.
+    /// Returns the position after the word that continues at `at`.
     pub(super) fn word_end(&self, at: usize, groups: Groups) -> Result<usize, ParseFault> {
         let mut at = at;
         while let Some(&byte) = self.bytes.get(at) {
@@ -212,7 +213,7 @@ impl<'t> Lexer<'t> {
         Ok(at)
     }
 
-    /// The place behind double quotes; most of them hold nothing that nests.
+    /// Returns the position after double quotes; most of them contain nothing nested.
     fn end_of_quotes(&self, at: usize) -> Option<usize> {
         let rest = self.bytes.get(at..)?;
         let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | b'$' | b'`'))?;
@@ -244,14 +245,14 @@ impl<'t> Lexer<'t> {
         (self.byte(at) == b'=').then_some(AssignmentHead { name, index, is_append, value: at + 1 })
     }
 
-    /// The place behind the subscript whose bracket stands at `at`. The search is bounded: a bracket that is
-    /// not closed would be searched for again and again.
+    /// Returns the position after the subscript whose bracket stands at `at`. The search is bounded, because
+    /// it would be repeated for an unclosed bracket.
     pub(super) fn end_of_subscript(&self, at: usize) -> Option<usize> {
         let bound = self.bytes.len().min(at + MAX_SUBSCRIPT);
         scan::end_of_bytes(&self.bytes[..bound], at + 1, Nesting::Brackets)
     }
 
-    /// Takes the delimiter of a heredoc; its body follows behind the next line break.
+    /// Takes the delimiter of a heredoc; the body follows the next line break.
     pub(super) fn take_delimiter(&mut self, tabs: HeredocTabs) -> Result<usize, ParseFault> {
         let word = self.word()?.of(self.text).as_bytes();
         if heredoc::has_dollar_quotes(word) {
@@ -283,7 +284,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Enters a process substitution, whose line breaks end none of the heredocs around it.
+    /// Enters a process substitution, whose line breaks do not end the heredocs around it.
     pub(super) fn enter_substitution(&mut self) -> OuterHeredocs {
         self.substitutions += 1;
         OuterHeredocs(std::mem::take(&mut self.pending))
@@ -295,7 +296,7 @@ impl<'t> Lexer<'t> {
         self.pending.extend(inner);
     }
 
-    /// Ends the text: a heredoc without an end has no body left.
+    /// Ends the text; a heredoc without an end has no body left.
     pub(super) fn finish(mut self) -> Vec<Heredoc> {
         self.at = self.bytes.len();
         self.read_heredocs();
@@ -303,7 +304,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// Which parentheses belong to a word.
+/// The parentheses that belong to a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Groups {
     /// `@( )` and the like.
@@ -311,21 +312,21 @@ pub(super) enum Groups {
     Regex,
 }
 
-/// `name=`, `name+=`, `name[index]=`.
+/// The head of an assignment: `name=`, `name+=`, `name[index]=`.
 pub(super) struct AssignmentHead {
     pub(super) name: Span,
     pub(super) index: Option<Span>,
     pub(super) is_append: bool,
-    /// Where the value starts.
+    /// The position of the value.
     pub(super) value: usize,
 }
 
-/// Characters that end an unquoted word.
+/// Reports whether a character ends an unquoted word.
 pub(super) fn is_break(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>')
 }
 
-/// Most characters of a word mean nothing.
+/// Reports whether a character is plain, which is the most common case.
 fn is_literal(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' | b'=' | b':' | b',')
 }

@@ -1,14 +1,15 @@
-//! Decides what an opening means by the text behind it.
+//! Decides the meaning of an opening bracket by the text after it.
 
-/// Bytes that are searched for the end of `(( ))`: nothing is longer in practice.
+/// Maximum number of bytes searched for the end of `(( ))`; real ones are shorter.
 const MAX_ARITHMETIC: usize = 512;
 
-/// Reports whether the parenthesis at `at`, which follows another one, makes it `(( ))`.
+/// Reports whether the parenthesis at `at`, which follows another one, starts `(( ))`.
 pub(crate) fn is_arithmetic(text: &[u8], at: usize) -> bool {
     is_arithmetic_within(text, at, &mut { MAX_ARITHMETIC })
 }
 
-/// Takes the bytes that it reads from `left`; without any left, there is no arithmetic.
+/// Reports the same within a budget: it subtracts the bytes that it reads from `left` and returns false when
+/// none are left.
 pub(super) fn is_arithmetic_within(text: &[u8], at: usize, left: &mut usize) -> bool {
     if text.get(at) != Some(&b'(') {
         return false;
@@ -37,7 +38,7 @@ pub(super) fn is_arithmetic_within(text: &[u8], at: usize, left: &mut usize) -> 
     false
 }
 
-/// Reports whether `${text` goes on with an operator whose operand is a pattern.
+/// Reports whether `${text` continues with an operator whose operand is a pattern.
 pub(super) fn takes_pattern(text: &[u8]) -> bool {
     let name = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_!@*".contains(byte)).count();
     let mut rest = &text[name.min(text.len())..];

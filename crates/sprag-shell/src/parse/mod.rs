@@ -1,5 +1,5 @@
-//! From text to syntax tree. A text that is no valid shell, or nests too deep, is split into its simple
-//! commands, which is a doubt.
+//! Parses a text to a syntax tree. A text that is not valid shell code, or nests too deep, is split into its
+//! simple commands, and that is a doubt.
 
 pub(crate) mod ast;
 mod budget;
@@ -13,16 +13,16 @@ pub(crate) mod scan;
 
 use self::ast::ParsedText;
 
-/// Why a text has no tree of its own.
+/// The reason why a text has no proper tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ParseFault {
-    /// The text is no shell.
+    /// The text is not valid shell code.
     Syntax,
-    /// It nests too deep or holds too many commands.
+    /// The text nests too deep or has too many commands.
     Budget,
 }
 
-/// Reads `text`, which may nest `levels` levels.
+/// Reads `text`, which may nest `levels` levels deep.
 pub(crate) fn read(text: &str, levels: usize) -> (ParsedText, Option<ParseFault>) {
     match parser::parse(text, levels) {
         Ok(parsed) => (parsed, None),

@@ -1,5 +1,5 @@
-//! Recursive descent from text to tree. A form that nests asks the budget first, so the stack is bounded;
-//! no form is read twice, so the work is linear.
+//! A recursive descent parser. Each nested form takes from the budget first, which bounds the stack. Nothing
+//! is parsed twice, so the work is linear.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use super::lexer::{AssignmentHead, Groups, HeredocTabs, Lexer, Operator, is_name
 
 pub(super) type Parse<T> = Result<T, ParseFault>;
 
-/// Reads a text that is valid shell and nests at most `levels` levels.
+/// Parses a text that is valid shell code and nests at most `levels` levels deep.
 pub(super) fn parse(text: &str, levels: usize) -> Parse<ParsedText> {
     let mut parser = Parser { lexer: Lexer::new(text), budget: ParseBudget::new(levels) };
     let list = parser.list()?;
@@ -26,10 +26,10 @@ pub(super) fn parse(text: &str, levels: usize) -> Parse<ParsedText> {
 /// Words that end a list of commands.
 const LIST_ENDS: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}"];
 
-/// Reserved words that start no command.
+/// Reserved words that cannot start a command.
 const MISPLACED: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}", "in", "]]"];
 
-/// Stands for a number that is too large for a descriptor.
+/// A number that is too large for a descriptor.
 const NO_DESCRIPTOR: u32 = u32::MAX;
 
 pub(super) struct Parser<'t> {
@@ -69,7 +69,7 @@ impl Parser<'_> {
         if self.takes_operator(expected) { Ok(()) } else { Err(ParseFault::Syntax) }
     }
 
-    /// Reads commands up to a word or operator that only ends a list.
+    /// Reads commands up to a word or operator that ends a list.
     pub(super) fn list(&mut self) -> Parse<List> {
         let mut items = Vec::new();
         loop {
@@ -100,7 +100,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A list that may not be empty.
+    /// Reads a list that must not be empty.
     pub(super) fn commands(&mut self) -> Parse<List> {
         let list = self.list()?;
         if list.items.is_empty() { Err(ParseFault::Syntax) } else { Ok(list) }
@@ -122,7 +122,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Leaves the place at the operator behind the pipeline.
+    /// Reads a pipeline and stops at the operator after it.
     fn pipeline(&mut self) -> Parse<Pipeline> {
         let mut is_prefixed = false;
         loop {
@@ -171,7 +171,7 @@ impl Parser<'_> {
         self.simple()
     }
 
-    /// Adds the redirections behind a compound command.
+    /// Adds the redirections after a compound command.
     fn redirected(&mut self, start: usize, form: CommandForm) -> Parse<CommandNode> {
         let mut redirects = Vec::new();
         let mut end = self.lexer.at;
@@ -225,7 +225,7 @@ impl Parser<'_> {
                 continue;
             }
             if words.is_empty() && !assignments.is_empty() && self.lexer.end_of_keyword("!").is_some() {
-                // Shells do not agree on `x=1 ! command`.
+                // Shells disagree about `x=1 ! command`.
                 return Err(ParseFault::Syntax);
             }
             if self.lexer.is_process() {
@@ -279,7 +279,7 @@ impl Parser<'_> {
         Ok(Assignment { name: head.name, index: head.index, is_append: head.is_append, value })
     }
 
-    /// The elements of an array up to its parenthesis.
+    /// Reads the elements of an array up to its parenthesis.
     fn elements(&mut self) -> Parse<Vec<(Option<Span>, Span)>> {
         let mut elements = Vec::new();
         loop {
@@ -300,7 +300,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads `<( )` or `>( )`; with more of a word behind it, it stays raw text.
+    /// Reads `<( )` or `>( )`; if the word continues after it, it stays raw text.
     fn process(&mut self) -> Parse<RedirectTarget> {
         let start = self.lexer.at;
         let direction = match self.lexer.byte(start) {
@@ -325,7 +325,7 @@ impl Parser<'_> {
         self.redirect_head().is_some()
     }
 
-    /// The descriptor in front of a redirection and the place of its operator.
+    /// Returns the descriptor before a redirection and the position of the operator.
     fn redirect_head(&self) -> Option<(Descriptor, usize)> {
         let lexer = &self.lexer;
         let start = lexer.at;

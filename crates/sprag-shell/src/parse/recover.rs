@@ -1,6 +1,5 @@
-//! What can be read of a text that is no valid shell, or too deep to be parsed: simple commands
-//! between operators, with quotes, substitutions and heredocs respected. It sees more commands than
-//! there are rather than fewer.
+//! Splits a text that is not valid shell code, or nests too deep, into simple commands between operators. It
+//! respects quotes, substitutions and heredocs. It finds too many commands rather than too few.
 
 use super::ast::{
     AndOr, AssignedValue, Assignment, CommandForm, CommandNode, Descriptor, Heredoc, List, ParsedText,
@@ -12,7 +11,7 @@ use super::lexer::{is_break, is_name};
 use super::lookahead;
 use super::scan::{self, Nesting};
 
-/// How often the text may be scanned for the end of something that has none.
+/// Maximum number of scans of the text for missing ends.
 const SCANS: usize = 4;
 
 /// Words that only frame commands.
@@ -21,7 +20,7 @@ const KEYWORDS: &[&str] = &[
     "esac", "in",
 ];
 
-/// Reads the text as one flat list; a pipe stays a pipe, so that what is piped into a shell is seen.
+/// Reads the text as one flat list; pipes stay pipes, so that data piped into a shell is visible.
 pub(super) fn split(text: &str) -> ParsedText {
     let mut splitter = Splitter {
         text,
@@ -48,12 +47,12 @@ struct PendingHeredoc {
 struct Splitter<'t> {
     text: &'t str,
     at: usize,
-    /// Bytes that may still be scanned for ends.
+    /// The number of bytes that may still be scanned for ends.
     left: usize,
     commands: usize,
     words: Vec<Span>,
     redirects: Vec<Redirect>,
-    /// Where the command at hand starts.
+    /// The start of the current command.
     start: Option<usize>,
     pipe: Vec<CommandNode>,
     list: List,
@@ -199,8 +198,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// Takes the word that stands here; an unclosed quote ends at the end of its line, so that what follows
-    /// is still seen.
+    /// Takes the word at the current position. An unclosed quote ends at the end of its line, so that later
+    /// commands stay visible.
     fn word(&mut self) -> Span {
         let start = self.at;
         while self.at < self.text.len()
@@ -234,8 +233,8 @@ impl Splitter<'_> {
         Span::new(start, self.at)
     }
 
-    /// Measures within bounds, because each search for an end that is missing reads the whole rest of the text.
-    /// Beyond them a quote is a plain character: that shows more commands rather than fewer.
+    /// Finds an end within limits, because each search for a missing end reads the whole rest of the text.
+    /// Beyond the limits a quote is a plain character, which shows too many commands rather than too few.
     fn measured(&mut self, at: usize, end_of: impl Fn(&str, usize) -> Option<usize>) -> Option<usize> {
         let rest = self.text.len().saturating_sub(at);
         if self.left < rest {

@@ -1,17 +1,17 @@
-//! Finds where quotes, substitutions and heredocs end. The parser measures words with it, the expansion
-//! cuts them with it, so both see the same parts. It keeps its own stack: no input makes it recurse.
+//! Finds the ends of quotes, substitutions and heredocs. The parser and the expansion both use it, so they
+//! see the same parts. It has its own stack, so no input makes it recurse.
 
 use super::heredoc::{self, HeredocEnd};
 use super::lookahead::{is_arithmetic_within, takes_pattern};
 
-/// What a scan starts inside of, just after the opening characters.
+/// The construct in which a scan starts, directly after its opening characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nesting {
     /// `$( )`, `<( )`, `( )`.
     Parens,
     /// `${ }`.
     Braces,
-    /// `${ }` within double quotes, where shells do not agree on apostrophes.
+    /// `${ }` within double quotes, where shells disagree about apostrophes.
     QuotedBraces,
     /// `$[ ]`.
     Brackets,
@@ -32,21 +32,21 @@ struct PendingHeredoc {
 #[derive(Clone, Copy)]
 struct ScanFrame {
     inside: Nesting,
-    /// A word of the outer frame, behind which no keyword can stand.
+    /// Whether it is part of a word of the outer frame, after which no keyword can stand.
     is_word: bool,
-    /// Open compound commands.
+    /// The number of open compound commands.
     keywords: usize,
-    /// Open `case` commands, whose patterns end with a parenthesis.
+    /// The number of open `case` commands, whose patterns end with a parenthesis.
     cases: usize,
     in_test: bool,
-    /// A parameter expansion that takes a pattern, in which quotes count.
+    /// Whether a parameter expansion takes a pattern, in which quotes count.
     has_pattern: bool,
     at_command: bool,
-    /// The next word may be the name of a function or coprocess.
+    /// Whether the next word may be the name of a function or coprocess.
     naming: bool,
 }
 
-/// The place just behind the end of what starts at `at`.
+/// Returns the position after the end of the construct that starts at `at`.
 pub(crate) fn end_of(text: &str, at: usize, inside: Nesting) -> Option<usize> {
     end_of_bytes(text.as_bytes(), at, inside)
 }
@@ -55,12 +55,12 @@ pub(super) fn end_of_bytes(text: &[u8], at: usize, inside: Nesting) -> Option<us
     NestingScan::new(text, at, inside).run()
 }
 
-/// The place behind a single-quoted text that starts at `at`.
+/// Returns the position after a single-quoted text that starts at `at`.
 pub(crate) fn end_of_single(text: &str, at: usize) -> Option<usize> {
     text.get(at..)?.find('\'').map(|length| at + length + 1)
 }
 
-/// The place behind a `$'…'` text that starts at `at`.
+/// Returns the position after a `$'…'` text that starts at `at`.
 pub(crate) fn end_of_ansi(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = at;
@@ -79,7 +79,7 @@ struct NestingScan<'t> {
     at: usize,
     stack: Vec<ScanFrame>,
     heredocs: Vec<PendingHeredoc>,
-    /// Bytes that may still be read ahead.
+    /// The number of bytes that may still be read ahead.
     left: usize,
 }
 
@@ -120,7 +120,7 @@ impl<'t> NestingScan<'t> {
         }
     }
 
-    /// Runs to the end of the first frame, or to the end of the text: then there is no end.
+    /// Runs to the end of the first frame; returns `None` at the end of the text.
     fn run(&mut self) -> Option<usize> {
         while self.at < self.text.len() {
             let frame = *self.stack.last()?;
@@ -142,7 +142,7 @@ impl<'t> NestingScan<'t> {
 
     fn pop(&mut self) {
         let is_word = self.stack.pop().is_none_or(|frame| frame.is_word);
-        // Behind `f()` and `( … )` a keyword may stand.
+        // After `f()` and `( … )` a keyword may stand.
         if let Some(outer) = self.stack.last_mut() {
             outer.at_command = !is_word;
         }
@@ -215,8 +215,8 @@ impl<'t> NestingScan<'t> {
         }
     }
 
-    /// bash takes this apostrophe for a quote, other shells take it for a plain character. Where that leads to
-    /// different ends, there is none.
+    /// Skips an apostrophe that bash reads as a quote and other shells read as a plain character. If the
+    /// readings lead to different ends, there is no end.
     fn apostrophe(&mut self) {
         let rest = &self.text[self.at + 1..];
         let next = rest.iter().position(|byte| matches!(byte, b'\'' | b'}' | b'"' | b'\\' | b'$' | b'`'));
@@ -290,7 +290,7 @@ impl<'t> NestingScan<'t> {
         if self.stack.last().is_some_and(|frame| frame.in_test) && byte != b';' {
             return;
         }
-        // `&>` is a redirection, whose word is no command.
+        // `&>` is a redirection; the word after it is not a command.
         if byte == b'&' && self.peek(0) == b'>' {
             return;
         }
@@ -322,7 +322,7 @@ impl<'t> NestingScan<'t> {
         if !matches!(self.peek(0), b'\n' | b';' | b'(' | b')' | b'#' | 0) {
             self.word();
         }
-        // A leading redirection leaves the command still to come.
+        // After a leading redirection the command is still to come.
         if at_command { self.expect_command() } else { self.expect_argument() }
     }
 
@@ -364,7 +364,7 @@ impl<'t> NestingScan<'t> {
         }
     }
 
-    /// One unquoted, quoted or mixed word of code.
+    /// Reads one unquoted, quoted or mixed word of code.
     fn word(&mut self) {
         let start = self.at;
         let depth = self.stack.len();
@@ -406,7 +406,7 @@ impl<'t> NestingScan<'t> {
                 _ => self.at += 1,
             }
             if self.stack.len() > depth {
-                // The rest of the word is read when the inner part has ended.
+                // The rest of the word is read after the inner part.
                 if let Some(frame) = self.stack.get_mut(depth - 1) {
                     frame.at_command = false;
                 }
@@ -424,13 +424,13 @@ impl<'t> NestingScan<'t> {
             }
         }
         if !(plain && self.keyword(text)) {
-            // An assignment in front leaves the command still to come; for keywords that makes no
-            // difference, because none may follow it.
+            // After an assignment the command is still to come. For keywords this makes no difference,
+            // because none may follow it.
             self.expect_argument();
         }
     }
 
-    /// Counts a reserved word; true if a command follows it.
+    /// Counts a reserved word; returns true if a command follows it.
     fn keyword(&mut self, word: &[u8]) -> bool {
         let Some(frame) = self.stack.last_mut() else { return false };
         if frame.in_test {

@@ -1,5 +1,5 @@
-//! Paths that programs read and write, by a table of what their operands mean. Only what is plain
-//! from the words is told: a program not listed may still do either.
+//! Paths that programs read and write, from a table of their operands. It reports only certain uses; a
+//! program that is not listed may still read or write.
 
 pub mod options;
 mod read_only;
@@ -10,7 +10,7 @@ use super::eval::Evaluator;
 use super::expand::unknown;
 use super::paths::options::ProgramOptions;
 
-/// Which operands.
+/// A selection of operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OperandRange {
     None,
@@ -26,13 +26,13 @@ struct PathRow {
     options: ProgramOptions,
     reads: OperandRange,
     writes: OperandRange,
-    /// Options whose value is written.
+    /// Options whose value is a written path.
     writes_at: &'static [&'static str],
-    /// Options whose value is read.
+    /// Options whose value is a read path.
     reads_at: &'static [&'static str],
-    /// Only if one of these is given are operands written.
+    /// If not empty, operands are written only with one of these options.
     only_with: &'static [&'static str],
-    /// With one of these they are only read.
+    /// With one of these options, operands are only read.
     not_with: &'static [&'static str],
 }
 
@@ -66,7 +66,7 @@ const ROWS: &[PathRow] = &[
             &["--target-directory", "--suffix"],
         )
     },
-    // What is moved away is gone from where it was.
+    // Moving a file also removes it from its old path.
     PathRow {
         writes_at: &["-t", "--target-directory"],
         ..row(
@@ -437,7 +437,7 @@ const ROWS: &[PathRow] = &[
 ];
 
 impl Evaluator {
-    /// Tells the paths of a program that has just been added as `command`.
+    /// Records the paths of a program that was just added as `command`.
     pub(super) fn paths(&mut self, name: &str, words: &[String], command: Option<usize>) {
         let (reads, writes) = (self.script.reads.len(), self.script.writes.len());
         match name {
@@ -455,7 +455,7 @@ impl Evaluator {
         for path in uses {
             path.command = command;
         }
-        // A loop tells the same use again.
+        // A loop reports the same use again.
         if self.repeats {
             distinct(&mut self.script.reads, reads);
             distinct(&mut self.script.writes, writes);
@@ -469,7 +469,7 @@ impl Evaluator {
         for path in split.may_values(row.reads_at) {
             self.reads(&path, name);
         }
-        // With the target as an option, all operands are sources.
+        // If the target is given as an option, all operands are sources.
         let (reads, writes) = match row.writes {
             OperandRange::Last if !targets.is_empty() => (OperandRange::All, OperandRange::None),
             writes => (row.reads, writes),
@@ -512,7 +512,7 @@ impl Evaluator {
             }
         }
         for path in targets {
-            // What comes from elsewhere may be run by the same text, unseen.
+            // The same text may run the downloaded file unread.
             if matches!(name, "curl" | "wget" | "aria2c" | "axel" | "fetch" | "http" | "https" | "xh" | "xhs")
             {
                 self.write_file(&path, &unknown::HOLE.to_string());
@@ -535,7 +535,7 @@ impl Evaluator {
     }
 }
 
-/// Drops uses from `from` on that are told already.
+/// Removes uses from `from` on that are already listed.
 fn distinct(uses: &mut Vec<PathUse>, from: usize) {
     let mut at = from;
     while at < uses.len() {

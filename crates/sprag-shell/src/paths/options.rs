@@ -1,18 +1,18 @@
-//! Stepping over the options of a program, by a description of which of them take a value.
+//! Separates the options of a program from its operands, from a description of the options that take a value.
 
 use crate::expand::unknown;
 
 /// The options of one program, as far as they matter for finding its operands.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProgramOptions {
-    /// Letters whose option takes a value: `-u x`, `-ux`.
+    /// Letters of options that take a value: `-u x`, `-ux`.
     pub letters: &'static str,
-    /// Long options that take a value in the next word, with their dashes; single-dash words
-    /// (`-chdir`) are listed likewise.
+    /// Long options that take a value in the next word, with their dashes; words with one dash (`-chdir`) are
+    /// listed too.
     pub long: &'static [&'static str],
 }
 
-/// One option as found: its name with dashes, and its value.
+/// One found option: its name with dashes, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundOption {
     pub name: String,
@@ -20,22 +20,22 @@ pub struct FoundOption {
 }
 
 impl FoundOption {
-    /// Whether it is one of these or the start of a long one, which most programs take for the whole.
-    /// Which other options fit the same start is not known here, so this may be one too many.
+    /// Reports whether the option is one of these, or an abbreviation of a long one. Other options may have
+    /// the same abbreviation, so the answer may be wrong.
     pub(crate) fn may_be(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.name == *name || abbreviates(&self.name, name))
     }
 }
 
-/// Whether `word` is the start of a long option.
+/// Reports whether `word` abbreviates a long option.
 pub(crate) fn abbreviates(word: &str, long: &str) -> bool {
     word.len() > 2 && word.starts_with("--") && long.starts_with(word)
 }
 
-/// Options until the first operand.
+/// Options before the first operand.
 pub struct Split {
     pub given: Vec<FoundOption>,
-    /// Where the operands begin.
+    /// The index of the first operand.
     pub operands: usize,
 }
 
@@ -48,7 +48,8 @@ impl Split {
         self.given.iter().any(|given| names.contains(&given.name.as_str()))
     }
 
-    /// The same with abbreviations, where one too many does no harm.
+    /// Reports whether one of these options may be given, abbreviations included. Use it where a false match
+    /// does no harm.
     pub(crate) fn may_have(&self, names: &[&str]) -> bool {
         self.given.iter().any(|given| given.may_be(names))
     }
@@ -62,7 +63,7 @@ impl Split {
     }
 }
 
-/// Options from word `from` on, up to the first operand or `--`.
+/// Reads the options from word `from` on, up to the first operand or `--`.
 pub fn leading(words: &[String], from: usize, options: &ProgramOptions) -> Split {
     let mut given = Vec::new();
     let mut at = from;
@@ -71,7 +72,7 @@ pub fn leading(words: &[String], from: usize, options: &ProgramOptions) -> Split
             at += 1;
             break;
         }
-        // A word that begins with a hole may be anything: it ends the options.
+        // A word that starts with a hole may be anything, so it ends the options.
         if !word.starts_with('-') || word == "-" {
             break;
         }
@@ -80,7 +81,7 @@ pub fn leading(words: &[String], from: usize, options: &ProgramOptions) -> Split
     Split { given, operands: at.min(words.len()) }
 }
 
-/// All options, wherever they stand, and all operands.
+/// Returns all options at any position, and all operands.
 pub fn anywhere(words: &[String], from: usize, options: &ProgramOptions) -> (Split, Vec<String>) {
     let mut given = Vec::new();
     let mut operands = Vec::new();
@@ -100,7 +101,7 @@ pub fn anywhere(words: &[String], from: usize, options: &ProgramOptions) -> (Spl
     (Split { given, operands: words.len() }, operands)
 }
 
-/// Reads the option at `at`; returns how many further words it takes.
+/// Reads the option at `at`; returns the number of further words that it takes.
 fn option(words: &[String], at: usize, options: &ProgramOptions, given: &mut Vec<FoundOption>) -> usize {
     let word = words[at].as_str();
     let (name, value) = match word.split_once('=') {
@@ -109,8 +110,8 @@ fn option(words: &[String], at: usize, options: &ProgramOptions, given: &mut Vec
     };
     if word.starts_with("--") || options.long.contains(&name) {
         let takes = value.is_none() && options.long.contains(&name);
-        // What an abbreviation stands for is a guess: its value is told, and the word stays an operand.
-        // `curl --head -o f` is no start of `--header`.
+        // The meaning of an abbreviation is a guess. So its value is reported, and the word stays an operand
+        // too. For example `curl --head -o f` does not mean `--header`.
         let may_take = value.is_none() && options.long.iter().any(|long| abbreviates(name, long));
         let value = if takes || may_take { words.get(at + 1).cloned() } else { value };
         given.push(FoundOption { name: name.to_owned(), value });

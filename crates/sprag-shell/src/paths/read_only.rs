@@ -1,9 +1,9 @@
-//! Whether a command line only looks. What is not known to only look may change something.
+//! Decides whether a command line only reads. A command that is not known to only read may change something.
 
 use super::options::{self, ProgramOptions};
 use crate::{Command, Script, Word};
 
-/// Programs that print what is there, whatever they are told; the exceptions are in `changes`.
+/// Programs that only print, with any options; `changes` has the exceptions.
 const LOOKS: &[&str] = &[
     "cd", "pwd", "ls", "tree", "cat", "head", "tail", "nl", "tac", "wc", "stat", "file", "du", "df", "which",
     "type", "date", "echo", "printf", "true", "false", "test", "[", "grep", "egrep", "fgrep", "rg", "cut",
@@ -16,7 +16,7 @@ const GIT: &[&str] =
     &["status", "log", "diff", "show", "blame", "grep", "ls-files", "rev-parse", "describe", "shortlog"];
 
 impl Script {
-    /// Everything it would run is known, and known to leave things as they are.
+    /// Reports whether all commands are known and only read.
     pub fn only_looks(&self) -> bool {
         let is_nothing = |path: &Word| matches!(path, Word::Known(path) if path == "/dev/null");
         self.doubts.is_empty()
@@ -34,7 +34,7 @@ fn only_looks(command: &Command) -> bool {
             Word::Partly(_) | Word::Many => None,
         })
         .collect();
-    // A word nobody knows may be an option that writes.
+    // An unknown word may be an option that writes.
     let Some(program) = command.program() else {
         return command.argv.is_empty();
     };
@@ -49,7 +49,7 @@ fn only_looks(command: &Command) -> bool {
     }
 }
 
-/// Whether such a program writes after all, or runs another, by what it is told.
+/// Reports whether the options make such a program write or run another program.
 fn changes(program: &str, words: &[&str]) -> bool {
     const SORT: ProgramOptions = ProgramOptions { letters: "okStT", long: &[] };
     const FD: ProgramOptions = ProgramOptions { letters: "xXdEteSocj", long: &[] };
@@ -59,7 +59,7 @@ fn changes(program: &str, words: &[&str]) -> bool {
     match program {
         "sort" => given(&SORT).may_have(&["-o", "--output", "--compress-program"]),
         "fd" => given(&FD).may_have(&["-x", "-X", "--exec", "--exec-batch"]),
-        // With `-R` it leaves a page in every directory.
+        // With `-R` it writes a page in every directory.
         "tree" => has(&["-o", "-R"]),
         "diff" => has(&["--output"]),
         "file" => has(&["-C", "--compile"]),
@@ -68,7 +68,7 @@ fn changes(program: &str, words: &[&str]) -> bool {
             FIND.contains(&word.as_str()) || word.starts_with("-exec") || word.starts_with("-fprint")
         }),
         "git" => given(&ProgramOptions::default()).given.iter().any(|given| {
-            // `--text` is an option of its own.
+            // `--text` is a separate option.
             let is_odd = given.name != "--text"
                 && given.may_be(&["--output", "--ext-diff", "--textconv", "--open-files-in-pager"]);
             is_odd || given.name == "-O" && words.get(1).is_some_and(|verb| verb == "grep")

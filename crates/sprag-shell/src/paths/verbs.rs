@@ -1,11 +1,11 @@
-//! Paths of programs that no row tells: what their words mean depends on a verb, or follows rules of
-//! their own.
+//! Paths of programs that the table cannot describe: the meaning of their words depends on a verb, or follows
+//! special rules.
 
 use super::options::{self, ProgramOptions};
 use crate::eval::Evaluator;
 use crate::expand::unknown;
 
-/// What is written, not what is looked for: `-b` and `-s` take no value here.
+/// Options of written paths; `-b` and `-s` take no value here.
 const OUTPUT: ProgramOptions = ProgramOptions { letters: "o", long: &["--output", "--output-directory"] };
 
 impl Evaluator {
@@ -34,7 +34,7 @@ impl Evaluator {
                 "--index-file",
             ],
         };
-        // The old style leaves out the dash: `tar xzf a.tar`.
+        // The old style omits the dash: `tar xzf a.tar`.
         let mut dashed = words.to_vec();
         if let Some(first) = dashed.get_mut(1)
             && !first.starts_with('-')
@@ -68,7 +68,7 @@ impl Evaluator {
         }
     }
 
-    /// What is written though nobody names it.
+    /// Records written paths that no word names.
     pub(super) fn unnamed(&mut self, name: &str, words: &[String]) {
         match name {
             "unzip" => self.unzip(words),
@@ -78,7 +78,7 @@ impl Evaluator {
         self.by_row(name, words);
     }
 
-    /// Without a place of its own it unpacks where it is.
+    /// Records the target of `unzip`; without an option it unpacks to the current directory.
     fn unzip(&mut self, words: &[String]) {
         const OPTIONS: ProgramOptions = ProgramOptions { letters: "dxP", long: &[] };
         let (split, operands) = options::anywhere(words, 1, &OPTIONS);
@@ -95,7 +95,7 @@ impl Evaluator {
         }
     }
 
-    /// Without a name it keeps the one of the address.
+    /// Records the file that `wget` writes; without an option its name comes from the URL.
     fn wget(&mut self, words: &[String]) {
         const OPTIONS: ProgramOptions = ProgramOptions {
             letters: "OPoaUeBtTwQi",
@@ -117,7 +117,7 @@ impl Evaluator {
         }
     }
 
-    /// `docker cp CONTAINER:PATH PATH`.
+    /// Records the target of `docker cp CONTAINER:PATH PATH`.
     pub(super) fn container_copy(&mut self, name: &str, words: &[String]) {
         let is_copy = words.get(1).is_some_and(|word| word == "cp");
         if let Some(path) = words.last().filter(|path| is_copy && !path.contains(':')) {
@@ -125,7 +125,8 @@ impl Evaluator {
         }
     }
 
-    /// Letters of one word take the words that follow, each one: `tree -Lo 2 f`.
+    /// Records the output of `tree`. Each letter of one word takes one of the following words:
+    /// `tree -Lo 2 f`.
     pub(super) fn tree(&mut self, words: &[String]) {
         let is_output =
             |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('o');
@@ -167,7 +168,7 @@ impl Evaluator {
         let (split, operands) = options::anywhere(words, 2, &OPTIONS);
         let dashes = words.iter().position(|word| word == "--");
         let written: Vec<String> = match verb {
-            // Of the index alone nothing is written.
+            // These change only the index, not the worktree.
             "restore" if split.has(&["--staged", "-S"]) && !split.may_have(&["--worktree", "-W"]) => {
                 Vec::new()
             }
@@ -175,7 +176,7 @@ impl Evaluator {
             "restore" | "rm" | "mv" | "apply-to" => operands,
             "checkout" => match dashes {
                 Some(at) => words[at + 1..].to_vec(),
-                // Without dashes only words that look like paths are taken for such.
+                // Without dashes only words that look like paths count as paths.
                 None => operands
                     .into_iter()
                     .filter(|word| word == "." || word.starts_with("./") || word.starts_with(":/"))
@@ -189,7 +190,7 @@ impl Evaluator {
                     Some(unknown::base_name(address).trim_end_matches(".git").to_owned())
                 });
                 let place = place.as_ref();
-                // Hooks come with a template.
+                // A template can contain hooks.
                 if split.may_have(&["--template"]) {
                     written.push(format!("{}/.git/hooks", place.map_or(".", String::as_str)));
                 }
@@ -214,7 +215,7 @@ impl Evaluator {
     }
 }
 
-/// The file that `git config -f FILE` sets something in.
+/// Returns the file that `git config -f FILE` changes.
 fn config_file(words: &[String]) -> Vec<String> {
     const OPTIONS: ProgramOptions = ProgramOptions { letters: "f", long: &["--file"] };
     let (split, operands) = options::anywhere(words, 2, &OPTIONS);

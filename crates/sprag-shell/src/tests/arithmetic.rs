@@ -1,8 +1,8 @@
-//! Text that becomes code without looking like it.
+//! Tests of text that becomes code without looking like code.
 
 use super::*;
 
-/// Each of these runs `x y`.
+/// Each of these texts runs `x y`.
 #[test]
 fn a_value_that_is_evaluated_runs() {
     for text in [
@@ -68,7 +68,7 @@ fn plain_arithmetic_is_no_doubt() {
     }
 }
 
-/// A value from elsewhere is a number as a rule, but nobody has seen it.
+/// A value from elsewhere is usually a number, but it was not checked.
 #[test]
 fn what_is_evaluated_unseen_is_told() {
     for text in [

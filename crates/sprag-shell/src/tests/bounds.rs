@@ -1,17 +1,17 @@
-//! Texts whose walk multiplies: it ends after a number of steps, and no command is missed.
+//! Tests of texts whose walk multiplies: it ends after a limited number of steps and misses no command.
 
 use super::*;
 use crate::eval::Evaluator;
 
-/// The text, the steps of its walk, and the most that it may take.
+/// Returns the script of a text, the steps of its walk and the maximum.
 fn walk(text: &str) -> (Script, usize, usize) {
     let walked = Evaluator::new(&ShellStart::default()).walk(text);
     let (steps, most) = walked.steps_taken();
     (walked.script, steps, most)
 }
 
-/// `levels` forms around a command; `open` and `close` get the number of the level for `N` and the one
-/// below it for `M`.
+/// Nests `levels` forms around a command. In `open` and `close`, `N` becomes the level and `M` the level
+/// below.
 fn nested(levels: usize, open: &str, inner: &str, close: &str) -> String {
     let numbered = |text: &str, level: usize| {
         text.replace('N', &level.to_string()).replace('M', &level.saturating_sub(1).to_string())

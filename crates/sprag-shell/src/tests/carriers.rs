@@ -1,4 +1,4 @@
-//! Every row of the tables of carriers, and the paths programs use.
+//! Tests of every row in the tables of carriers, and of the paths that programs use.
 
 use super::*;
 use crate::{Carrier, Host};
@@ -40,7 +40,7 @@ fn forms_of_one_command() {
     assert_eq!(parse("/usr/local/bin/gh issue close 1").commands[0].program(), Some("gh"));
 }
 
-/// Carriers that keep the inner command as it is; `@@` is its place.
+/// Carriers that keep the inner command unchanged; `@@` marks its position.
 const CARRIERS: &[&str] = &[
     "env @@",
     "env -i A=1 @@",
@@ -327,7 +327,7 @@ fn paths_are_told() {
     }
 }
 
-/// What a program prints that nobody looks into is code nobody knows, once a shell gets it.
+/// Unread output of a program becomes unknown code when a shell reads it.
 #[test]
 fn what_is_printed_unseen_is_code_unseen() {
     for text in [
@@ -407,7 +407,7 @@ fn files_that_options_name_are_written() {
         ("python3 -c 'import os; os.rename(\"a\", \"f\")'", "f"),
         ("python3 -c 'open(\"f\", \"w\").write(\"x\")'", "f"),
         ("node -e 'require(\"fs\").renameSync(\"a\", \"f\")'", "f"),
-        // Any start of a long option will do for most programs.
+        // Most programs accept any abbreviation of a long option.
         ("sort -m --outp=f x", "f"),
         ("sort --o f x", "f"),
         ("cp --target-dir=f x", "f"),

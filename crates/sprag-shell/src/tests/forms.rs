@@ -1,4 +1,4 @@
-//! Programs that run a command beside or instead of their own business. `@@` is its place.
+//! Tests of programs that run a command besides or instead of their own work. `@@` marks its position.
 
 use super::*;
 
@@ -281,7 +281,7 @@ fn a_command_is_found_in_every_form() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// The same text where nothing runs it.
+/// The same text in positions where nothing runs it.
 const PROSE: &[&str] = &[
     "parallel --dry-run @@ ::: a",
     "echo '@@' | sed 's/a/e/'",

@@ -1,12 +1,12 @@
-//! Texts in which a reader who takes quotes, continuations or delimiters lightly misses a command that bash
-//! runs. `@@` is its place. It is found, or the text is doubtful.
+//! Texts with a command that bash runs but a careless reader of quotes, continuations or delimiters misses.
+//! `@@` marks its position. Sprag must find it or report a doubt.
 
 use super::*;
 
 const X: &str = "gh issue close 1";
 
 const HIDDEN: &[&str] = &[
-    // A parenthesis that is quoted ends no `(( ))`, and `) )` is the end of two subshells.
+    // A quoted parenthesis does not end `(( ))`, and `) )` ends two subshells.
     "((@@ ; : \\)) )",
     "((@@; echo \"a))\") )",
     "((@@; echo 'a))') )",
@@ -35,7 +35,7 @@ const HIDDEN: &[&str] = &[
     // Within a substitution a line that only starts with the delimiter ends a heredoc.
     "git commit -m \"$(cat <<'EOF'\nmsg\nEOF @@)\nEOF\n)\"",
     "cat <(cat <<'E'\nE @@)\nE\n)",
-    // Delimiters lose their quotes as the shell takes them off.
+    // The shell removes the quotes of delimiters.
     "cat <<\"a\\b\"\na\\b\n@@\nab",
     "cat <<\"\\E\"\n\\E\n@@\nE",
     "cat <<$'E'\nE\n@@\n$E",

@@ -1,10 +1,10 @@
-//! What holds for any text.
+//! Properties that hold for any text.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Pieces of shell, put together without sense.
+/// Returns pieces of shell code for random texts.
 fn piece() -> impl Strategy<Value = String> {
     let pieces = [
         "a",
@@ -131,7 +131,7 @@ proptest! {
             text = JOINTS[joint].replace('L', &text).replace('R', word);
         }
         let script = parse(&text);
-        // A `case` in some substitutions cannot be read: that is told, and is no silence.
+        // A `case` in some substitutions cannot be parsed, which adds a doubt.
         if script.doubts.iter().any(|doubt| doubt.kind == DoubtKind::Parse) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ proptest! {
     }
 }
 
-/// `X` as it is, `Q` as one quoted word.
+/// Layers around a text: `X` is the text itself, `Q` is the text as one quoted word.
 const LAYERS: &[&str] = &[
     "bash -c Q",
     "eval Q",

@@ -1,4 +1,4 @@
-//! Commands against what they run, and the laws that hold for any text.
+//! Tests of the commands that a text runs, and of properties that hold for any text.
 
 mod arithmetic;
 mod bounds;
@@ -10,7 +10,7 @@ mod words;
 
 use super::{Command, DoubtKind, Script, ShellStart, Word};
 
-/// A hole is shown as `?`, unknown words as `?*`.
+/// Shows a hole as `?` and unknown words as `?*`.
 fn shown(word: &Word) -> String {
     match word {
         Word::Known(text) => text.clone(),
@@ -19,7 +19,7 @@ fn shown(word: &Word) -> String {
     }
 }
 
-/// Words that could be mistaken for two are shown in quotes.
+/// Shows a command; words with blanks are quoted.
 fn line(command: &Command) -> String {
     let words = command.argv.iter().map(|word| {
         let text = shown(word);
@@ -43,7 +43,7 @@ fn kinds(text: &str) -> Vec<DoubtKind> {
     kinds
 }
 
-/// Each command text with the commands it runs, apart by ` | `.
+/// Checks for each text the commands that it runs, separated by ` | `.
 fn check(cases: &[(&str, &str)]) {
     let mut wrong = String::new();
     for (text, expected) in cases {

@@ -1,4 +1,4 @@
-//! Words, variables, flow and what is data.
+//! Tests of words, variables, control flow and data.
 
 use super::*;
 use crate::{StdinSource, WorkingDir};

@@ -9,9 +9,9 @@ use brush_parser::{Parser, ParserOptions};
 
 use crate::own::{joined, squeezed, without_blanks, without_tabs};
 
-/// `None` if brush does not take the text for shell.
+/// Returns `None` if brush rejects the text.
 pub(crate) fn flat(text: &str) -> Option<Vec<String>> {
-    // It panics on some broken texts.
+    // brush panics on some broken texts.
     let parse = || Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program().ok();
     let program = std::panic::catch_unwind(parse).ok().flatten()?;
     let mut tree = Flattened { chars: text.chars().collect(), out: Vec::new() };
@@ -73,7 +73,7 @@ impl Flattened {
                 Item::Word(_) | Item::ProcessSubstitution(..) => {}
             }
         }
-        // brush takes the name of a descriptor for a word.
+        // brush reads the name of a descriptor as a word.
         let mut named = None;
         if let Some(name) = &simple.word_or_name {
             named = self.descriptor(name);
@@ -106,7 +106,7 @@ impl Flattened {
         }
     }
 
-    /// `{name}` directly in front of a redirection.
+    /// Returns `{name}` directly before a redirection.
     fn descriptor(&self, word: &Word) -> Option<String> {
         let name = word.value.strip_prefix('{')?.strip_suffix('}')?;
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -1,6 +1,7 @@
-//! Shell texts from a seed: nested forms, words with quotes and substitutions, heredocs, and broken texts.
+//! Generates shell texts from a seed: nested forms, words with quotes and substitutions, heredocs, and broken
+//! texts.
 
-/// A generator of numbers; the same seed gives the same texts on every machine.
+/// A random number generator; the same seed gives the same texts on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -72,7 +73,7 @@ const BREAKS: &[&str] = &[
     "((", "))", "<", ">", "<<E", "\n", ";", "&", "in", "case", "[[", "]]", "$((", "!", "function",
 ];
 
-/// Whole forms.
+/// Generates a valid text.
 pub(crate) fn text(random: &mut Random) -> String {
     let mut pending = Vec::new();
     let mut text = list(random, 2, &mut pending);
@@ -80,7 +81,7 @@ pub(crate) fn text(random: &mut Random) -> String {
     text
 }
 
-/// A text with a piece put in or its end cut off, which may be valid all the same.
+/// Generates a text with an inserted piece or a missing end; it may still be valid.
 pub(crate) fn broken_text(random: &mut Random) -> String {
     let mut text = text(random);
     if text.len() > 1 {
@@ -112,7 +113,7 @@ fn list(random: &mut Random, depth: usize, pending: &mut Vec<String>) -> String 
     text
 }
 
-/// Ends the line and writes the bodies that wait for its end.
+/// Ends the line and writes the pending heredoc bodies.
 fn heredocs(text: &mut String, pending: &mut Vec<String>) {
     text.push('\n');
     for body in pending.drain(..) {

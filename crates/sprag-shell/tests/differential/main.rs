@@ -1,5 +1,6 @@
-//! Sprag's parser against brush-parser: both trees hold the same simple commands, words and redirections.
-//! Differences are allowed only in forms that brush reads wrongly; each is listed with its reason.
+//! Compares Sprag's parser with brush-parser: both trees must have the same simple commands, words and
+//! redirections. Differences are allowed only in forms that brush reads wrongly; each is listed with its
+//! reason.
 
 mod brush;
 mod generator;
@@ -124,20 +125,21 @@ fn has_odd_parameter(text: &str) -> bool {
     text.match_indices("${").any(|(at, _)| !usual.iter().any(|rest| text[at + 2..].starts_with(rest)))
 }
 
-/// The reason why the two readings of a text may differ.
+/// Returns the reason why the two readings of a text may differ.
 fn reason(text: &str) -> Option<&'static str> {
     BRUSH_ERRORS.iter().find(|error| (error.applies)(text)).map(|error| error.reason)
 }
 
-/// Whether both parsers have to agree on what is no shell.
+/// Whether both parsers must agree on texts that are not valid shell code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rejection {
     Compared,
-    /// Broken texts are compared where both accept them; bash decided about the rest while this was written.
+    /// Broken texts are compared only if both parsers accept them; the other cases were checked with bash by
+    /// hand.
     Ignored,
 }
 
-/// The difference between the two readings, if there is one.
+/// Returns the difference between the two readings, if there is one.
 fn difference(text: &str, rejection: Rejection) -> Option<String> {
     let (mut ours, mut theirs) = (own::flat(text), brush::flat(text));
     // brush writes `|&` as `2>&1 |`.
@@ -165,7 +167,7 @@ fn check(rejection: Rejection, texts: impl Iterator<Item = String>) {
     );
 }
 
-/// brush recurses into whatever nests.
+/// Runs work on a large stack, because brush recurses into nested forms.
 fn on_a_large_stack<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     std::thread::Builder::new()
         .stack_size(256 << 20)
@@ -210,7 +212,7 @@ fn stories_are_read_alike() {
     check(Rejection::Compared, commands);
 }
 
-/// The labelled commands are no part of this repository.
+/// The labelled commands are not part of this repository.
 #[test]
 fn labelled_commands_are_read_alike() {
     let lines = files(&workspace().join("../shared/data/policy"));

@@ -6,7 +6,7 @@ use crate::parse::ast::{
     Redirect, RedirectKind, RedirectTarget, Span, TestTerm, WordNode,
 };
 
-/// `None` if the text is no shell.
+/// Returns `None` if the text is not valid shell code.
 pub(crate) fn flat(text: &str) -> Option<Vec<String>> {
     let (parsed, fault) = parse::read(text, 40);
     if fault.is_some() {
@@ -17,7 +17,7 @@ pub(crate) fn flat(text: &str) -> Option<Vec<String>> {
     Some(out)
 }
 
-/// Line continuations are no part of a word.
+/// Removes line continuations, which are not part of a word.
 pub(crate) fn joined(word: &str) -> String {
     word.replace("\\\n", "")
 }
@@ -101,7 +101,7 @@ fn command(code: &ParsedText, node: &CommandNode, out: &mut Vec<String>) {
     }
 }
 
-/// brush keeps the raw text of an array in another form.
+/// Removes blanks from arrays, whose raw text brush keeps in another form.
 pub(crate) fn squeezed(word: &str) -> String {
     if word.contains("=(") { without_blanks(word) } else { word.to_owned() }
 }
