@@ -1,5 +1,5 @@
-//! What an agent is told of the intent it has chosen. All of it is a repository's own words: capped, on
-//! one line each, and unable to end the block they stand in.
+//! The block of text that shows an agent its chosen intent. Its text comes from the repository: each part is
+//! capped, on one line and escaped, so that no part can close the block.
 
 use sprag_base::text::{Text, one_line};
 
@@ -8,17 +8,17 @@ use super::{CriterionProof, Intent, IntentOrigin, IntentStatus, Ownership};
 /// The whole block.
 pub type IntentContext = Text<6000>;
 
-/// Parts of one list, and characters of one part.
+/// At most this many items of one list, and characters of one item.
 const PARTS: usize = 20;
 const PART: usize = 240;
 
-/// What is known around an intent.
+/// Facts about an intent that its file does not hold.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntentSurroundings {
     pub status: IntentStatus,
-    /// What was done for it, the newest first.
+    /// Changes made for the intent, the newest first.
     pub recent: Vec<Earlier>,
-    /// Other sessions that are at work on it or on files of it.
+    /// Other sessions that work on the intent or on its files.
     pub others: Vec<String>,
 }
 
@@ -29,6 +29,7 @@ pub struct Earlier {
     pub what: String,
 }
 
+/// Renders the block.
 pub fn context(intent: &Intent, around: &IntentSurroundings) -> IntentContext {
     let scope = match &intent.owned {
         Ownership::Nothing => vec!["nothing".to_owned()],
@@ -51,10 +52,10 @@ pub fn context(intent: &Intent, around: &IntentSurroundings) -> IntentContext {
     out.push_str(&list("recent_trace", recent));
     out.push_str(&list("overlapping_sessions", around.others.iter().cloned()));
     if intent.origin == IntentOrigin::Orchestration && intent.owned == Ownership::Everything {
-        out.push_str(&line("warning", "it names no scope: everything may be changed"));
+        out.push_str(&line("warning", "no scope given: every file may change"));
     }
     const END: &str = "</intent_context>";
-    // The block is closed, whatever had to be left out.
+    // The closing tag stays, even if the text is cut.
     let room = 6000 - END.len() - 1;
     if out.chars().count() > room {
         out = out.chars().take(room - 2).collect();
@@ -80,7 +81,7 @@ fn list(name: &str, items: impl Iterator<Item = String>) -> String {
     out
 }
 
-/// On one line, short, and without marks of ours.
+/// Puts a text on one line, escapes it and cuts it.
 fn fit(text: &str) -> String {
     let text = one_line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     Text::<PART>::new(text).to_string()

@@ -1,4 +1,5 @@
-//! `.intentignore`: intents whose every change wants a person's word. One id a line, `#` starts a comment.
+//! `.intentignore`: intents for which a person must approve every change. One id per line; `#` starts a
+//! comment.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Why a change is made, and where it may be made.
+//! Intents: why a change is made, and where it may be made.
 
 mod context;
 mod ignore;
@@ -23,7 +23,7 @@ pub use served::{LinkState, Linked, ServedLink, link_state, links};
 pub use set::{Holder, IntentFileError, IntentFiles, IntentSet, ScopeFacts, ScopedPath};
 pub use status::{IntentHistories, IntentHistory};
 
-/// What an agent says of the changes it is about to make. It is kept beside what is found out of them.
+/// The class of change that an agent announces. Sprag keeps it beside the class that it finds itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeclaredClass {
     #[serde(rename = "AST_REFACTOR")]
@@ -48,16 +48,16 @@ impl DeclaredClass {
     }
 }
 
-/// The intent a session serves.
+/// The intent that a session works for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SelectedIntent {
     pub id: Text<64>,
-    /// What the intent meant when it was chosen.
+    /// The fingerprint of the intent at the time of the choice.
     pub fingerprint: Text<64>,
     pub class: DeclaredClass,
 }
 
-/// How far an intent has come. A file tells where it starts, the records where it is.
+/// The progress of an intent. Its file gives the first status, the records give the current one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum IntentStatus {
@@ -90,17 +90,17 @@ pub struct Intent {
     pub id: Text<64>,
     pub name: Text<200>,
     pub constraints: Vec<Text<500>>,
-    /// Where it starts; where it is by now is in the records.
+    /// The status at the start. The records give the current one.
     pub status: IntentStatus,
     pub owned: Ownership,
     pub criteria: Vec<Criterion>,
     pub sharing: IntentSharing,
-    /// Of everything above but the status: the same fingerprint is the same meaning.
+    /// A hash of all fields above except the status. Equal fingerprints mean equal intents.
     pub fingerprint: Text<64>,
     pub origin: IntentOrigin,
-    /// Where in its file, from 1.
+    /// The line in the file, from 1.
     pub line: u32,
-    /// Keys that mean nothing to us, as JSON.
+    /// Keys that Sprag does not know, as JSON.
     pub rest: String,
 }
 
@@ -113,7 +113,7 @@ pub enum IntentSharing {
     Exclusive,
 }
 
-/// Which file an intent is from, the one that wins first.
+/// The file that an intent comes from. The file that wins is listed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IntentOrigin {
@@ -124,7 +124,7 @@ pub enum IntentOrigin {
 impl IntentOrigin {
     pub const ALL: [IntentOrigin; 2] = [IntentOrigin::Sprag, IntentOrigin::Orchestration];
 
-    /// Relative to the worktree.
+    /// Returns the path of the file, relative to the worktree.
     pub fn path(self) -> &'static str {
         match self {
             IntentOrigin::Sprag => ".sprag/intents.yaml",
@@ -133,28 +133,28 @@ impl IntentOrigin {
     }
 }
 
-/// When an intent is reached.
+/// One condition for a finished intent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// By which it is named: its own id, or its place in the list.
+    /// The name of the criterion: its id, or its position in the list.
     pub key: Text<64>,
     pub text: Text<500>,
     pub proof: CriterionProof,
-    /// Of its text: a person's word counts for what was read.
+    /// A digest of the text. The approval of a person counts only for the text that the person read.
     pub digest: Digest,
 }
 
-/// What shows that a criterion is met.
+/// The evidence that a criterion is met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CriterionProof {
-    /// A command that succeeds.
+    /// A command that must succeed.
     Check(String),
-    /// A person's word.
+    /// The approval of a person.
     Word,
 }
 
-/// An entry as it is written, nothing cut: what its meaning is made from.
+/// An entry of the file, uncut. Sprag computes the fingerprint from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntentDraft {
     pub id: String,
@@ -188,7 +188,8 @@ impl IntentDraft {
             owned: match (self.owned, origin) {
                 (Some(globs), _) => Ownership::Globs(globs),
                 (None, IntentOrigin::Sprag) => Ownership::Nothing,
-                // Who wrote that file knew nothing of us, and meant what its own tools make of it.
+                // The author of that file did not write it for Sprag; its own tools put no limit on such an
+                // intent.
                 (None, IntentOrigin::Orchestration) => Ownership::Everything,
             },
             sharing: self.sharing,
@@ -199,7 +200,7 @@ impl IntentDraft {
         }
     }
 
-    /// The SHA-256 of canonical JSON: members in order of their names, no blanks.
+    /// Returns the SHA-256 of canonical JSON: members sorted by name, no blanks.
     fn fingerprint(&self) -> String {
         let criterion = |criterion: &DraftCriterion| match (&criterion.id, &criterion.check) {
             (None, None) => json!(criterion.text),
@@ -238,7 +239,8 @@ impl DraftCriterion {
     }
 }
 
-/// Written member by member: another crate may ask the JSON library to keep the order of a file.
+/// Writes JSON with sorted members. Sprag cannot rely on the JSON library for the order: another crate may
+/// enable the feature that keeps the order of the source.
 fn canonical(value: &Value) -> String {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Where the changes of an intent may be made: patterns in their order, of which the last that fits decides.
+//! The files that an intent may change: patterns in order, of which the last matching one decides.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,30 +9,30 @@ use sprag_base::glob::{BadGlob, CaseFolding, Glob};
 pub enum Ownership {
     Nothing,
     Everything,
-    /// Each as it is written; one that starts with `!` takes away.
+    /// Patterns as written. A pattern that starts with `!` excludes paths.
     Globs(Vec<String>),
 }
 
-/// How much of the world a write to a path may change.
+/// The part of the file tree that a write to a path may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteReach {
-    /// The path itself.
+    /// Only the path.
     Path,
-    /// Whatever is below it, too.
+    /// The path and everything below it.
     Tree,
-    /// It becomes a directory, which is no change by itself.
+    /// The path becomes a directory. A new directory alone does not count as a change.
     Directory,
-    /// What a pattern of the shell stands for.
+    /// The paths that a shell pattern matches.
     Wild,
-    /// It is there, and no file: nothing is to be written into it.
+    /// The path exists and is not a regular file. Writes into it are never allowed.
     Special,
 }
 
-/// What git keeps for itself is nobody's to own.
+/// The directory of git. No intent can own it.
 const GIT: &str = ".git";
 
 impl Ownership {
-    /// One pattern, with or without its mark.
+    /// Checks one pattern, with or without `!`.
     pub fn check(glob: &str) -> Result<(), BadGlob> {
         Glob::parse(glob.strip_prefix('!').unwrap_or(glob)).map(drop)
     }
@@ -44,7 +44,7 @@ impl Ownership {
         }
     }
 
-    /// Whether a path may be changed: relative to the repository, without `.` and `..`.
+    /// Reports whether a path may be changed. The path is relative to the repository, without `.` and `..`.
     pub fn holds(&self, path: &str, reach: WriteReach, folding: CaseFolding) -> bool {
         let first = path.split('/').next().unwrap_or_default();
         if first.eq_ignore_ascii_case(GIT) {
@@ -70,7 +70,7 @@ struct OwnedPattern {
     glob: Glob,
 }
 
-/// Patterns were looked at when their file was read; one that is bad after all adds nothing.
+/// Parses patterns. The reader of the file has checked them already, so this function skips a bad one.
 fn read(globs: &[String]) -> Vec<OwnedPattern> {
     let part = |text: &String| {
         let (adds, text) = text.strip_prefix('!').map_or((true, text.as_str()), |rest| (false, rest));
@@ -83,7 +83,8 @@ fn fits(parts: &[OwnedPattern], path: &str, folding: CaseFolding) -> bool {
     parts.iter().rev().find(|part| part.glob.fits(path, folding)).is_some_and(|part| part.adds)
 }
 
-/// Of a whole directory: something takes all of it, and nothing after that could take any of it away.
+/// Reports whether a whole directory is owned: one pattern adds all of it, and no later pattern excludes a
+/// part of it.
 fn fits_tree(parts: &[OwnedPattern], dir: &str, folding: CaseFolding) -> bool {
     for part in parts.iter().rev() {
         if part.adds && part.glob.fits_tree(dir, folding) {
@@ -93,12 +94,13 @@ fn fits_tree(parts: &[OwnedPattern], dir: &str, folding: CaseFolding) -> bool {
             return false;
         }
     }
-    // A pattern that names just this may still do, if it is no directory at all.
+    // A pattern that matches only `dir` does not cover the paths below it.
     false
 }
 
-/// All that a pattern of the shell could stand for: what is below the directories it names, or just what one
-/// of ours takes, where nothing is taken away and no `?` is taken for a star.
+/// Reports whether every path that a shell pattern could match is owned. Either the intent owns all of the
+/// directory before the first wildcard, or one pattern of the intent matches the shell pattern as text. The
+/// second way needs patterns without `!` and `?`.
 fn fits_wild(globs: &[String], path: &str, folding: CaseFolding) -> bool {
     let dirs = path.split('/').take_while(|name| !name.contains(WILD));
     let dir = dirs.collect::<Vec<_>>().join("/");
@@ -107,5 +109,5 @@ fn fits_wild(globs: &[String], path: &str, folding: CaseFolding) -> bool {
     fits_tree(&parts, &dir, folding) || is_plain && fits(&parts, path, folding)
 }
 
-/// Characters that a shell takes for more than themselves.
+/// Characters with a special meaning in a shell pattern.
 pub const WILD: [char; 3] = ['*', '?', '['];

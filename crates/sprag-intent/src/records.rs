@@ -1,4 +1,4 @@
-//! The records of an intent's life.
+//! The records of intents.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +12,14 @@ use super::SelectedIntent;
 records! {
     /// Records of the intents.
     pub enum IntentRecord {
-        /// A session works for it from now on.
+        /// A session starts to work for the intent.
         Selected(SelectedIntent) = "intent.selected",
         Done(FinishedIntent) = "intent.done",
-        /// A person opened it again.
+        /// A person reopened the intent.
         Reopened(ReopenedIntent) = "intent.reopened",
-        /// A person accepted what was done for it.
+        /// A person accepted the work for the intent.
         Accepted(AcceptedIntent) = "intent.accepted",
-        /// A person let it own more.
+        /// A person extended the scope of the intent.
         Expanded(ExpandedIntent) = "intent.expanded",
         /// A command changed files that no intent owns.
         Strayed(StrayedFiles) = "intent.strayed",
@@ -40,10 +40,10 @@ pub struct ReopenedIntent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceptedIntent {
     pub id: Text<64>,
-    /// Criteria that count as met.
+    /// Criteria that the person accepted as met.
     #[serde(default)]
     pub met: Vec<Digest>,
-    /// The meaning that everything before it counts for; none where only criteria were accepted.
+    /// The fingerprint that all earlier work counts for. `None`: the person accepted only criteria.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Text<64>>,
 }
@@ -59,7 +59,7 @@ pub struct ExpandedIntent {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrayedFiles {
-    /// The intent that the session works for, or nothing.
+    /// The intent that the session works for, or an empty text.
     pub id: Text<64>,
     pub paths: Vec<Text<200>>,
 }
@@ -84,7 +84,7 @@ impl IntentRecord {
                 format!("`{}`", self.kind())
             }
             IntentRecord::Strayed(strayed) => {
-                format!("a command changed what no intent owns: {}", quoted_list(&strayed.paths))
+                format!("a command changed files that no intent owns: {}", quoted_list(&strayed.paths))
             }
         })
     }

@@ -1,4 +1,4 @@
-//! Whether what was done for an intent still counts for it.
+//! Reports whether the work for an intent still counts for its current text.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use sprag_base::text::Text;
 use super::set::IntentSet;
 use super::status::IntentHistories;
 
-/// A record of a change names the intent it served, and what that meant then.
+/// A link from the record of a change to its intent, with the fingerprint of the intent at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedLink {
     pub intent: Text<64>,
@@ -19,13 +19,13 @@ pub struct ServedLink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkState {
-    /// Nothing was done for it.
+    /// No change was made for the intent.
     Uncovered,
-    /// Something was, and it means what it meant then.
+    /// Changes were made, and the intent is unchanged since then.
     Covered,
-    /// It has come to mean something else since, and nobody has said that this is all right.
+    /// The intent changed after the work, and no person accepted the work for the new text.
     Suspect,
-    /// There is no such intent any more.
+    /// The intent no longer exists.
     Orphaned,
 }
 
@@ -40,7 +40,7 @@ impl LinkState {
     }
 }
 
-/// An intent with what its links come to.
+/// An intent, and the worst state of its links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linked {
     pub intent: Text<64>,
@@ -48,7 +48,7 @@ pub struct Linked {
     pub links: usize,
 }
 
-/// Of one link.
+/// Returns the state of one link.
 pub fn link_state(intents: &IntentSet, standings: &IntentHistories, link: &ServedLink) -> LinkState {
     match intents.find(link.intent.as_str()) {
         None => LinkState::Orphaned,
@@ -65,7 +65,7 @@ pub fn link_state(intents: &IntentSet, standings: &IntentHistories, link: &Serve
     }
 }
 
-/// Of every intent, those that are gone last: one suspect link makes it suspect.
+/// Returns the state of every intent, deleted intents last. One suspect link makes an intent suspect.
 pub fn links<'a>(
     intents: &IntentSet,
     standings: &IntentHistories,

@@ -1,4 +1,4 @@
-//! All intents of a repository, from several files, and what is known around them.
+//! The intents of a repository, merged from several files, and the facts around them.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ use super::ownership::WriteReach;
 use super::status::IntentHistories;
 use super::{Intent, IntentOrigin, IntentStatus};
 
-/// The intents of a repository, those of the file that wins first.
+/// The intents of a repository. Intents of the winning file stand first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IntentSet(Vec<Intent>);
 
 impl IntentSet {
-    /// On equal ids the file that comes first wins.
+    /// Merges the files. On equal ids the earlier file wins.
     pub fn new(files: impl IntoIterator<Item = Vec<Intent>>) -> IntentSet {
         let mut all: Vec<Intent> = Vec::new();
         for intents in files {
@@ -45,7 +45,7 @@ impl IntentSet {
         self.0.iter().find(|intent| intent.id.as_str() == id)
     }
 
-    /// Ids like this one, the nearest first.
+    /// Returns up to three intents with the most similar ids, the nearest first.
     pub fn nearest(&self, id: &str) -> Vec<&Intent> {
         let wanted = id.to_ascii_lowercase();
         let mut near: Vec<(usize, &Intent)> = self
@@ -57,7 +57,7 @@ impl IntentSet {
         near.into_iter().map(|(_, intent)| intent).take(3).collect()
     }
 
-    /// Open intents that own all of these paths; those that own the most of them, where none does.
+    /// Returns up to three open intents that own the most of these paths.
     pub fn owning<'a>(
         &'a self,
         paths: &[String],
@@ -78,7 +78,7 @@ impl IntentSet {
     }
 }
 
-/// Letters to change, within the bounds of an id.
+/// Counts the letters to change between two ids.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<u8>, Vec<u8>) = (one.bytes().take(64).collect(), other.bytes().take(64).collect());
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -94,7 +94,7 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// What is wrong with a file of intents, and where.
+/// An error in a file of intents, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntentFileError {
     pub origin: IntentOrigin,
@@ -109,21 +109,21 @@ impl std::fmt::Display for IntentFileError {
     }
 }
 
-/// What came of reading the files.
+/// The result of reading the files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IntentFiles {
     Good(IntentSet),
-    /// At least one.
+    /// At least one error.
     Bad(Vec<IntentFileError>),
 }
 
-/// Another session that is at work on an intent.
+/// Another session that works on an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     pub session: SessionId,
     pub intent: Text<64>,
     pub since: Option<Timestamp>,
-    /// The worktree it works in.
+    /// The worktree of that session.
     pub root: String,
 }
 
@@ -131,10 +131,10 @@ pub struct Holder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopedPath {
     pub named: String,
-    /// Absolute, once as it is named and once with links followed.
+    /// The absolute path, as named and with links resolved.
     pub paths: [String; 2],
     pub reach: WriteReach,
-    /// The tool or program that would.
+    /// The tool or program that would change the path.
     pub by: String,
 }
 
@@ -143,18 +143,19 @@ pub struct ScopedPath {
 pub struct ScopeFacts {
     pub read: IntentFiles,
     pub standings: IntentHistories,
-    /// Looked for only where it matters: at a choice, and for an intent that is one session's at a time.
+    /// Other sessions. The host looks for them only at a choice and for an exclusive intent.
     pub holders: Vec<Holder>,
     pub ignored: IgnoredIntents,
     pub folding: CaseFolding,
-    /// The worktree, as it is named and with links followed.
+    /// The worktree, as named and with links resolved.
     pub roots: [String; 2],
-    /// Where scratch files may go, in all their spellings.
+    /// Directories for scratch files, in all their spellings.
     pub temp: Vec<String>,
-    /// What the call would change, as far as it names it.
+    /// The paths that the call would change, as far as the call names them.
     pub targets: Vec<ScopedPath>,
-    /// What it names that should tell more, and does not.
+    /// Parts of the call that hide which paths it changes.
     pub unknown: Vec<Text<120>>,
-    /// What calls that nobody could read beforehand have changed; looked for at a stop.
+    /// Files changed by calls that Sprag could not analyse before they ran. The host looks for them at a
+    /// stop.
     pub strays: Option<Vec<String>>,
 }

@@ -1,4 +1,4 @@
-//! What became of intents: a fold of the records about them.
+//! The history of each intent: a fold of its records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use sprag_base::text::Text;
 
 use super::{Criterion, CriterionProof, Intent, IntentRecord, IntentStatus};
 
-/// By the id of the intent.
+/// The histories by intent id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IntentHistories {
     of: BTreeMap<String, IntentHistory>,
@@ -19,16 +19,16 @@ pub struct IntentHistories {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct IntentHistory {
-    /// `None`: nothing has happened yet, and the file tells.
+    /// `None`: no record exists yet, so the status in the file counts.
     status: Option<IntentStatus>,
-    /// Every meaning that was accepted for all that went before it.
+    /// Every fingerprint that a person accepted for all earlier work.
     accepted: BTreeSet<Text<64>>,
-    /// What an older meaning was taken over into.
+    /// From an old fingerprint to the one that a person accepted in its place.
     #[serde(default)]
     carried: BTreeMap<Text<64>, Text<64>>,
-    /// Meanings under which it was chosen.
+    /// Fingerprints under which sessions chose the intent.
     seen: BTreeSet<Text<64>>,
-    /// Criteria that a person has called met, by their text.
+    /// Criteria that a person accepted, by the digest of their text.
     met: BTreeSet<Digest>,
 }
 
@@ -37,7 +37,7 @@ impl IntentHistories {
         self.of.get(intent.id.as_str()).and_then(|standing| standing.status).unwrap_or(intent.status)
     }
 
-    /// Criteria that only a person can call met, and that nobody has.
+    /// Returns the criteria that need the approval of a person and do not have it.
     pub fn unmet<'a>(&self, intent: &'a Intent) -> Vec<&'a Criterion> {
         let standing = self.of.get(intent.id.as_str());
         let is_met =
@@ -49,14 +49,14 @@ impl IntentHistories {
             .collect()
     }
 
-    /// Whether what was done under one meaning of an intent counts for what it means now.
+    /// Reports whether work under one fingerprint of an intent counts for its current fingerprint.
     pub fn carries(&self, id: &str, fingerprint: &str, now: &str) -> bool {
         if fingerprint == now {
             return true;
         }
         let Some(standing) = self.of.get(id) else { return false };
         let mut at = Text::from(fingerprint);
-        // Each step leads to a meaning that was accepted later, so there are no more than are kept.
+        // Each step leads to a fingerprint that was accepted later, so the number of entries bounds the loop.
         for _ in 0..=standing.carried.len() {
             match standing.carried.get(&at) {
                 Some(next) if next.as_str() == now => return true,
@@ -72,7 +72,7 @@ impl IntentHistory {
     fn carry(&mut self, from: &Text<64>, to: &Text<64>) {
         if from != to {
             self.carried.insert(from.clone(), to.clone());
-            // Back to an earlier meaning: it leads nowhere else any more.
+            // After a return to an earlier fingerprint, that one leads no further.
             self.carried.remove(to);
         }
     }

@@ -63,13 +63,13 @@ fn the_last_pattern_that_fits_decides() {
     let holds = |path: &str, reach: WriteReach| owned.holds(path, reach, CaseFolding::Exact);
     assert!(holds("src/a.rs", WriteReach::Path) && holds("src/gen/keep.rs", WriteReach::Path));
     assert!(!holds("src/gen/b.rs", WriteReach::Path) && !holds("docs/a.md", WriteReach::Path));
-    // Of a whole directory nothing may be taken away.
+    // A whole directory is owned only if no pattern excludes a part of it.
     assert!(
         holds("src/lib", WriteReach::Tree)
             && !holds("src", WriteReach::Tree)
             && !holds("src/gen", WriteReach::Tree)
     );
-    // A directory on the way to what is owned may be made.
+    // A directory above an owned path may be created.
     assert!(holds("src", WriteReach::Directory) && holds("src/new", WriteReach::Directory));
     assert!(!holds("docs", WriteReach::Directory));
     assert!(!Ownership::Nothing.holds("a", WriteReach::Path, CaseFolding::Exact));
@@ -80,7 +80,7 @@ fn the_last_pattern_that_fits_decides() {
     );
 }
 
-/// What a pattern means, said as plainly as possible and in no time bound.
+/// Matches a pattern in the simplest way, without a bound on time.
 fn plainly(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, None) => true,
@@ -119,13 +119,15 @@ proptest! {
         let glob = Glob::parse(&pattern.join("/")).unwrap();
         let fits = glob.fits(&names.join("/"), CaseFolding::Exact);
         prop_assert_eq!(fits, plainly(&pattern, &names));
-        // Where a whole directory fits, all that is below it does; where something below fits, something could.
+        // If the pattern matches a whole directory, it matches every path below. If it matches a path, it may
+        // match below the directory.
         let dir = names[..names.len() - 1].join("/");
         prop_assert!(fits || !glob.fits_tree(&dir, CaseFolding::Exact));
         prop_assert!(!fits || glob.may_fit_below(&dir, CaseFolding::Exact));
     }
 
-    /// A path that fits both is a path they share; one of them that is a path fits the other or shares nothing.
+    /// A path that matches both patterns is a path that they share. If one pattern is a plain path, it
+    /// matches the other or they share nothing.
     #[test]
     fn patterns_meet_where_a_path_fits_both(
         one in proptest::collection::vec("[ab]|[ab*?]{1,3}|\\*\\*", 1..5),
