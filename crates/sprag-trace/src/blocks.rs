@@ -1,6 +1,5 @@
-//! Which lines of a file are new and which are gone, as blocks. The comparison is bounded by work, not by
-//! time: where two texts are too different to be compared in detail, the lines between what they are known
-//! to share count as replaced.
+//! Computes the new and the deleted lines of a file as blocks. A limit on work, not on time, bounds the
+//! comparison: lines that it cannot compare in detail count as replaced.
 
 use std::collections::HashMap;
 use std::ops;
@@ -9,28 +8,28 @@ use sprag_base::sha256::Sha256Sum;
 
 use super::{LineRange, RANGES};
 
-/// Lines with their line feeds; the last one may have none.
+/// Splits bytes into lines with their line feeds. The last line may lack one.
 pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|&byte| byte == b'\n').collect()
 }
 
-/// A place at which two texts differ, by lines from zero on.
+/// A place where two texts differ, in lines counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineHunk {
     pub old: ops::Range<usize>,
     pub new: ops::Range<usize>,
 }
 
-/// What a change comes to.
+/// The blocks of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
     pub ranges: Vec<LineRange>,
     pub deleted: Vec<LineRange>,
-    /// There are more than a record holds.
+    /// The change has more blocks than a record holds.
     pub is_cut: bool,
 }
 
-/// The blocks by which two texts differ.
+/// Returns the blocks in which two texts differ.
 pub fn between(before: &[u8], after: &[u8]) -> Blocks {
     let (old, new) = (lines(before), lines(after));
     let hunks = diff(&old, &new);
@@ -43,7 +42,7 @@ pub fn between(before: &[u8], after: &[u8]) -> Blocks {
     }
 }
 
-/// The block that these lines are. `None`: there are none.
+/// Returns the block of these lines, or `None` for an empty span.
 pub fn block(lines: &[&[u8]], span: ops::Range<usize>) -> Option<LineRange> {
     let within = lines.get(span.clone()).filter(|within| !within.is_empty())?;
     Some(LineRange {
@@ -54,22 +53,22 @@ pub fn block(lines: &[&[u8]], span: ops::Range<usize>) -> Option<LineRange> {
     })
 }
 
-/// All of a file that has no lines, as one block.
+/// Returns a whole file without lines as one block.
 pub fn whole(bytes: &[u8]) -> LineRange {
     LineRange { start: 1, end: 1, content_hash: Sha256Sum::hash_bytes(bytes), contributor: None }
 }
 
-/// Whether bytes have no lines that anybody would read.
+/// Reports whether the bytes look binary: a NUL byte near the start.
 pub fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8_000).any(|&byte| byte == 0)
 }
 
-/// Differences that are told apart between two lines that both sides have.
+/// The limit on edits between two lines that both sides share.
 const EDITS: usize = 256;
-/// Steps of all of it, beyond which what is left counts as replaced.
+/// The limit on steps in total. After it, the rest counts as replaced.
 const WORK: usize = 20_000_000;
 
-/// Where two lists of lines differ, in order; neighbours are one.
+/// Returns the places where two lists of lines differ, in order. Adjacent differences form one hunk.
 pub fn diff<'a>(old: &[&'a [u8]], new: &[&'a [u8]]) -> Vec<LineHunk> {
     let mut names: HashMap<&[u8], u32> = HashMap::with_capacity(old.len());
     let mut name = |line: &&'a [u8]| {
@@ -91,7 +90,7 @@ pub fn diff<'a>(old: &[&'a [u8]], new: &[&'a [u8]]) -> Vec<LineHunk> {
     between_same(&same, old.len(), new.len())
 }
 
-/// A run of lines that both sides have.
+/// Equal lines on both sides: old start, new start, count.
 type Same = (usize, usize, usize);
 
 fn between_same(same: &[Same], old: usize, new: usize) -> Vec<LineHunk> {
@@ -116,7 +115,7 @@ struct LineCount {
 struct Search<'a> {
     old: &'a [u32],
     new: &'a [u32],
-    /// How often each line is in the part that is looked at, and where.
+    /// The count and position of each line in the part under comparison.
     counts: Vec<LineCount>,
     work: usize,
     same: Vec<Same>,
@@ -146,7 +145,7 @@ impl Search<'_> {
         }
     }
 
-    /// Without what both sides begin and end with.
+    /// Removes the lines that both sides start and end with.
     fn trimmed(
         &mut self,
         mut old: ops::Range<usize>,
@@ -170,7 +169,7 @@ impl Search<'_> {
         (old, new)
     }
 
-    /// Lines that are on each side once, as many as are in the same order.
+    /// Returns lines that occur once on each side, as many as have the same order.
     fn anchors(&mut self, old: &ops::Range<usize>, new: &ops::Range<usize>) -> Vec<(usize, usize)> {
         for &line in &self.old[old.clone()] {
             self.counts[line as usize].old += 1;
@@ -191,11 +190,11 @@ impl Search<'_> {
         rising(&pairs)
     }
 
-    /// The fewest edits between two parts, if they are few; else nothing is the same.
+    /// Finds the fewest edits between two parts. With too many edits, it finds no equal lines.
     fn compare(&mut self, old: ops::Range<usize>, new: ops::Range<usize>) {
         let (a, b) = (&self.old[old.clone()], &self.new[new.clone()]);
         let most = EDITS.min(a.len() + b.len());
-        // For each count of edits, how far along `a` each diagonal is.
+        // For each number of edits, the position in `a` on each diagonal.
         let mut fronts: Vec<Vec<usize>> = Vec::new();
         let width = 2 * most + 1;
         let mut front = vec![0; width + 2];
@@ -247,7 +246,7 @@ impl Search<'_> {
                     (px, px.wrapping_add_signed(-(k - 1)))
                 }
             };
-            // Where the run of same lines begins, behind the edit.
+            // The start of the equal lines after the edit.
             let (sx, sy) = match (edits, down) {
                 (0, _) => (0, 0),
                 (_, true) => (px, py + 1),
@@ -261,7 +260,7 @@ impl Search<'_> {
     }
 }
 
-/// The longest part of these pairs in which the second ones rise too.
+/// Returns the longest subsequence of these pairs in which the second numbers rise too.
 fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
@@ -303,8 +302,7 @@ mod tests {
     }
 
     proptest! {
-        /// Taking the old lines away and putting the new ones in gives the new text: the blocks are
-        /// exactly what changed.
+        /// Replacing the old lines with the new lines gives the new text, so the blocks are exact.
         #[test]
         fn blocks_are_what_changed((before, after) in texts()) {
             let (old, new) = (lines(&before), lines(&after));
@@ -334,7 +332,7 @@ mod tests {
             between(&before, &after);
         }
 
-        /// Wherever a block is moved to, its hash is the same.
+        /// A block keeps its hash at any position.
         #[test]
         fn a_block_is_known_wherever_it_is(above in "[a-z\n]{0,40}", block in "([a-z]{1,8}\n){3,9}") {
             let above = format!("{above}\n");

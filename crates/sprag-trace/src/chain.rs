@@ -1,9 +1,8 @@
-//! The chain: every line of a book holds the hash of the line before it, so that nobody takes one out,
-//! changes one or swaps two without its being seen. What is cut off at the end is seen by whoever knows
-//! the last line.
+//! Chains of trace records: every line holds the hash of the line before. So a reader detects a removed,
+//! changed or swapped line. A reader that knows the last line also detects a cut at the end.
 //!
-//! A clone has two books. What is provisional is one; what is final is another, because that one is also
-//! copied into a file that is committed, line by line, and has to hold together there on its own.
+//! A clone has two chains, one for provisional and one for final records. The final chain is separate because
+//! Sprag also copies it into a committed file, where it must be complete without the other lines.
 
 use sprag_base::record::Record;
 use sprag_base::sha256::Sha256Sum;
@@ -35,7 +34,7 @@ impl ChainName {
     }
 }
 
-/// The last line of a book.
+/// The hash of the last line of each chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainHeads {
     provisional: Option<Sha256Sum>,
@@ -57,7 +56,7 @@ impl ChainHeads {
         }
     }
 
-    /// Puts a record behind what there is, and gives back its line. What is no trace is left as it is.
+    /// Appends a record to its chain and returns its line. A record of another kind stays unchanged.
     pub fn link(&mut self, record: &mut Record) -> Vec<u8> {
         let Some(book) = ChainName::from_kind(&record.kind) else {
             return record.line();
@@ -68,7 +67,7 @@ impl ChainHeads {
         line
     }
 
-    /// Takes note of a line that stands already.
+    /// Moves the head of the chain past an existing line.
     pub fn pass(&mut self, line: &[u8], record: &Record) {
         if let Some(book) = ChainName::from_kind(&record.kind) {
             self.set(book, Some(sum_of(line)));
@@ -76,30 +75,30 @@ impl ChainHeads {
     }
 }
 
-/// The hash by which the next line knows this one: of all its bytes but the line feed.
+/// Returns the hash that the next line stores: over all bytes except the line feed.
 pub fn sum_of(line: &[u8]) -> Sha256Sum {
     Sha256Sum::hash_bytes(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// What is wrong with a chain.
+/// A fault in a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenChain {
-    /// The first record that does not stand where it should.
+    /// The first record that is out of place.
     pub id: String,
     pub why: ChainFault,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainFault {
-    /// The line before it is not the one it was written behind: that one was changed, removed or moved.
+    /// The hash does not match the line before: that line was changed, removed or moved.
     Behind { line: usize },
-    /// It cannot be read.
+    /// The link of the line cannot be read.
     Unreadable { line: usize },
-    /// It is the last one that is known of its book, and it is not there.
+    /// The last known line of this chain is missing.
     Missing(ChainName),
 }
 
-/// Reads lines in their order and tells the first that is out of it.
+/// A reader that checks lines in order and reports the first fault.
 #[derive(Default)]
 pub struct ChainReader {
     heads: ChainHeads,
@@ -108,11 +107,11 @@ pub struct ChainReader {
 }
 
 impl ChainReader {
-    /// Takes one line, of whatever kind.
+    /// Checks one line. Lines of other kinds pass.
     pub fn read_line(&mut self, line: &[u8]) -> Result<(), BrokenChain> {
         self.line += 1;
-        // Most lines of a log are none of these; what was one cannot become another without breaking the
-        // chain behind it.
+        // Skips other lines quickly. A trace line that turns into another kind still breaks the chain at the
+        // next line.
         if !mentions_trace(line) {
             return Ok(());
         }
@@ -135,7 +134,7 @@ impl ChainReader {
         Ok(())
     }
 
-    /// Whether a line was among them.
+    /// Reports whether a line with this hash was read.
     pub fn has(&self, sum: &Sha256Sum) -> bool {
         self.seen.contains(sum)
     }
@@ -149,7 +148,7 @@ impl ChainReader {
     }
 }
 
-/// Whether a line could be one of ours, without reading it.
+/// Reports whether a line may be a trace record, without parsing it.
 pub fn mentions_trace(line: &[u8]) -> bool {
     line.windows(13).take(400).any(|part| part.starts_with(b"\"trace."))
 }

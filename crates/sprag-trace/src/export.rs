@@ -1,5 +1,5 @@
-//! A record in the form of Agent Trace 0.1.0, which other programs read. What that form has no place for
-//! is in `metadata` under our name.
+//! Exports records in the format Agent Trace 0.1.0, which other programs read. Data without a field in that
+//! format goes to `metadata`.
 
 use serde_json::{Map, Value, json};
 
@@ -14,16 +14,16 @@ use super::{
 
 pub const MEDIA_TYPE: &str = "application/vnd.agent-trace.record+json";
 pub const VERSION: &str = "0.1.0";
-/// Where the rest is.
+/// The key of Sprag's data in `metadata`.
 pub const OURS: &str = "dev.sprag";
 
-/// Who exports.
+/// The exporting program.
 pub struct ExportTool<'a> {
     pub name: &'a str,
     pub version: &'a str,
 }
 
-/// `None`: this is no record of a change.
+/// Renders a record. Returns `None` for a record that is not a change.
 pub fn render(record: &Record, tool: &ExportTool<'_>) -> Option<Value> {
     let trace = TraceRecord::from_record(record)?;
     let session = trace.session(record);
@@ -120,13 +120,13 @@ fn ours(trace: &TraceRecord) -> Map<String, Value> {
     out
 }
 
-/// A hash says how it was made.
+/// Adds the prefix `sha256:` to a bare hash.
 fn named(hash: &str) -> String {
     let is_bare = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_bare { format!("sha256:{hash}") } else { hash.to_owned() }
 }
 
-/// What each file has of something, with its path beside it.
+/// Collects values from all files and adds the path to each value.
 fn all(trace: &TraceRecord, of: impl Fn(&TracedFile) -> Vec<Value>) -> Vec<Value> {
     let with_path = |file: &TracedFile| {
         let path = file.from.clone().unwrap_or_else(|| file.path.clone());
@@ -141,7 +141,7 @@ fn all(trace: &TraceRecord, of: impl Fn(&TracedFile) -> Vec<Value>) -> Vec<Value
     trace.files.iter().flat_map(with_path).collect()
 }
 
-/// A URI, also where a client's ids are no UUIDs.
+/// Returns a URI for a session. Some clients use ids that are not UUIDs.
 pub fn session_url(session: &SessionId) -> String {
     if is_uuid(session.as_str()) {
         format!("urn:uuid:{}", session.as_str())
@@ -156,7 +156,7 @@ fn is_uuid(text: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// As it may stand in a URI.
+/// Percent-encodes a text for a URI.
 fn encoded(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let mut out = String::new();
@@ -166,7 +166,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// The name of a model as that form knows it.
+/// Returns the name of a model in the form that Agent Trace prescribes.
 pub fn model_id(client: &str, model: &str) -> Text<250> {
     let maker = match client {
         _ if model.contains('/') => return Text::from(model),

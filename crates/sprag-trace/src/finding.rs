@@ -1,22 +1,22 @@
-//! What a look at the files has found: the fact that the gate writes records of.
+//! Changes that the host found in the files: the fact from which the gate writes records.
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
 use super::{ChangeRecord, RecordedClassification};
 
-/// What there is to be written down of changes.
+/// Findings that the gate turns into records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceFindings {
-    /// In their order. Whose intent they serve is not the host's to say, but of what others have written.
+    /// Changes in order. The gate adds the intent; changes of other sessions name theirs already.
     pub traces: Vec<ChangeRecord>,
-    /// What was checked out when it was looked at.
+    /// The commit that was checked out at that time.
     pub head: Option<Text<64>>,
-    /// All that the session has changed and not committed.
+    /// All changes of the session that are not committed.
     pub judged: Option<JudgedChange>,
 }
 
-/// It, as it was judged: the same digest is the same work.
+/// Uncommitted changes with their classification. Equal digests mean equal changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedChange {
     pub digest: Digest,

@@ -1,10 +1,10 @@
-//! What was changed, by whom, and for which intent: one record for each change. A record names blocks of
-//! lines by the hash of their bytes and never holds a line, so that it may be shown to anybody and is
-//! still good when the lines have moved.
+//! The trace: one record for each change, with its lines, author and intent. A record names blocks of lines
+//! by the hash of their bytes and never holds a line. So records leak no code, and they stay valid when lines
+//! move.
 //!
-//! What is not committed yet is [`Finality::Provisional`]: a call wrote it ([`ChangeRecord::Seen`]), or a
-//! stop looked at all of it ([`ChangeRecord::Judged`]). A commit makes it [`ChangeRecord::Final`]. Nothing is edited: a later record says which ones
-//! it supersedes, file by file.
+//! Uncommitted changes are [`Finality::Provisional`]: a call wrote them ([`ChangeRecord::Seen`]), or a stop
+//! judged all of them ([`ChangeRecord::Judged`]). A commit makes them [`ChangeRecord::Final`]. Sprag never
+//! edits a record: a later record names the records that it supersedes, file by file.
 
 pub mod anchor;
 pub mod blocks;
@@ -26,10 +26,10 @@ use sprag_intent::{DeclaredClass, SelectedIntent};
 
 pub use records::ChangeRecord;
 
-/// The start of all kinds of [`ChangeRecord`]: a reader passes over lines without it.
+/// The prefix of all kinds of [`ChangeRecord`]. Readers skip lines without it.
 pub const KIND: &str = "trace.";
 
-/// Bounds of one record: what is beyond them is said to be missing.
+/// Limits of one record. A record that hits a limit is marked as cut.
 pub const FILES: usize = 500;
 pub const RANGES: usize = 2_000;
 pub const UNITS: usize = 200;
@@ -39,35 +39,35 @@ pub const UNITS: usize = 200;
 pub struct TraceRecord {
     pub stage: Finality,
     pub source: ChangeSource,
-    /// Which worktree of the clone; a commit is in all of them.
+    /// The worktree in which the change was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Text<16>>,
-    /// Whose it is, where that is not the session that wrote it down.
+    /// The session that made the change, if another session wrote the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<ServedIntent>,
-    /// What the agent said it would do.
+    /// The class of change that the agent announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<DeclaredClass>,
     pub contributor: Contributor,
     pub verdict: RecordedClassification,
     pub files: Vec<TracedFile>,
-    /// There was more than a record holds.
+    /// The change exceeds the limits of a record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
-    /// Of the line before this one in its book: see [`chain`].
+    /// The hash of the line before this one in its chain: see [`chain`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prev: Option<Sha256Sum>,
 }
 
-/// How certain it is.
+/// Whether a commit holds the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finality {
-    /// `base` is the commit it was made on; there may be none yet.
+    /// `base` is the commit below the change; `None` before the first commit.
     Provisional { base: Option<Text<64>> },
-    /// It is in this commit.
+    /// The change is in commit `revision`.
     Final { revision: Text<64>, base: Option<Text<64>> },
 }
 
@@ -86,25 +86,25 @@ impl Finality {
     }
 }
 
-/// How it came to be known.
+/// How Sprag noticed the change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeSource {
-    /// A call of a write tool made it.
+    /// A call of a write tool made the change.
     Call { tool: Text<128>, id: Option<Text<128>> },
-    /// It was there when somebody looked, and changed while a command of the session ran.
+    /// Sprag found the change later. It happened while a command of the session ran.
     Command,
-    /// It was there when somebody looked, and nobody saw who made it.
+    /// Sprag found the change later. Its author is unknown.
     Found,
-    /// A session stopped with it.
+    /// A session stopped with the change.
     Stop,
-    /// A commit has it.
+    /// A commit holds the change.
     Commit,
-    /// A rewritten commit has it: the one it was in is gone.
+    /// A rewritten commit holds the change; the original commit is gone.
     Rewrite,
 }
 
-/// The intent that was served, as it was understood then.
+/// The intent of a change, with its fingerprint at that time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ServedIntent {
     pub id: Text<64>,
@@ -152,7 +152,7 @@ impl ContributorKind {
     }
 }
 
-/// Whether behaviour changed, as it was found out.
+/// The result of the check whether behaviour changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedClassification {
@@ -184,7 +184,8 @@ impl RecordedClassification {
     }
 }
 
-/// Where it is seen that behaviour changed. The only words of a file that a record has: few, and redacted.
+/// The place where behaviour changed. Only here a record holds text of a file: a few words, with secrets
+/// removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BehaviourWitness {
     pub path: Text<400>,
@@ -202,46 +203,46 @@ pub struct FilePosition {
     pub text: Text<200>,
 }
 
-/// What became of one file.
+/// The changes in one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedFile {
-    /// Relative to the worktree. What is no text is written as git would quote it.
+    /// The path relative to the worktree. A path that is not UTF-8 is quoted as git quotes it.
     pub path: String,
-    /// What it was called before.
+    /// The path before a rename.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Of all its bytes; `None`: it was not there.
+    /// The hash of all bytes of the file; `None`: the file did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Sha256Sum>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Sha256Sum>,
-    /// Lines that are new, by what they are in the file now.
+    /// New lines, numbered as in the new file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<LineRange>,
-    /// Lines that are gone, by what they were in the file before.
+    /// Deleted lines, numbered as in the old file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted: Vec<LineRange>,
-    /// What the new lines are in.
+    /// The functions and types that contain the new lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<TracedUnit>,
-    /// Records that this one takes the place of, as far as they are about this file.
+    /// Records that this record replaces for this file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<Text<64>>,
     #[serde(default, skip_serializing_if = "FileForm::is_text")]
     pub form: FileForm,
 }
 
-/// What its bytes are.
+/// The form of the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileForm {
     #[default]
     Text,
-    /// It has no lines: it is one block.
+    /// A file without lines: one block.
     Binary,
-    /// Where it leads counts, not what is there.
+    /// A symbolic link. The trace follows its target path, not the file behind it.
     Link,
-    /// Too large to be read: what is known is that it changed.
+    /// A file that is too large to read. The trace only knows that it changed.
     Large,
 }
 
@@ -251,16 +252,16 @@ impl FileForm {
     }
 }
 
-/// A block of lines, first and last, from one on.
+/// A block of lines. `start` and `end` are inclusive and count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LineRange {
     #[serde(rename = "start_line")]
     pub start: u32,
     #[serde(rename = "end_line")]
     pub end: u32,
-    /// Of exactly the bytes of these lines, line feeds and all.
+    /// The hash of the exact bytes of these lines, with line feeds.
     pub content_hash: Sha256Sum,
-    /// Where it is not that of the record.
+    /// The contributor, if it differs from the contributor of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contributor: Option<Contributor>,
 }
@@ -279,17 +280,17 @@ pub struct TracedUnit {
 }
 
 impl TraceRecord {
-    /// Reads a record of one of these kinds. `None`: it is none, or of a shape that is not known.
+    /// Reads a change. Returns `None` for another kind of record or an unknown form.
     pub fn from_record(record: &Record) -> Option<TraceRecord> {
         ChangeRecord::read(record)?.into_change()
     }
 
-    /// The session whose work it is.
+    /// Returns the session that made the change.
     pub fn session<'a>(&'a self, record: &'a Record) -> Option<&'a SessionId> {
         self.session.as_ref().or(record.session.as_ref())
     }
 
-    /// Ids of what it takes the place of, in whichever file.
+    /// Returns the ids of all records that this record replaces, in any file.
     pub fn supersedes(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|file| &file.supersedes).map(Text::as_str)
     }

@@ -1,4 +1,4 @@
-//! The records of changes.
+//! The kinds of records of the trace.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,27 +11,26 @@ use sprag_intent::SelectedIntent;
 use super::{ChangeSource, ServedIntent, TraceRecord};
 
 records! {
-    /// Records of the trace.
     pub enum ChangeRecord {
-        /// A change from one state of files to the next, as it was seen.
+        /// A change from one state of files to the next.
         Seen(TraceRecord) = "trace.seen",
-        /// All that a session has changed and not committed, judged as a whole.
+        /// All uncommitted changes of a session, classified as a whole.
         Judged(TraceRecord) = "trace.judged",
-        /// The part of it that a commit has.
+        /// The part of the changes that a commit holds.
         Final(TraceRecord) = "trace.final",
-        /// Commits that took the place of others, as git's hook named them.
+        /// Commits that replaced others, as reported by git's hook.
         Rewritten(RewrittenCommits) = "trace.rewritten",
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewrittenCommits {
-    /// Old name and new name.
+    /// Pairs of old and new commit.
     pub pairs: Vec<(String, String)>,
 }
 
 impl ChangeRecord {
-    /// Returns the change, or nothing for a record about commits alone.
+    /// Returns the change, or nothing for a record about commits only.
     pub fn change(&self) -> Option<&TraceRecord> {
         match self {
             ChangeRecord::Seen(change) | ChangeRecord::Judged(change) | ChangeRecord::Final(change) => {
@@ -50,8 +49,8 @@ impl ChangeRecord {
         }
     }
 
-    /// Signs a change that the session itself has made with the intent it serves. Other changes name their
-    /// intent already.
+    /// Adds the intent of the session to a change that the session made. Other changes name their intent
+    /// already.
     pub fn signed(mut self, chosen: Option<&SelectedIntent>) -> ChangeRecord {
         if let (
             ChangeRecord::Seen(change) | ChangeRecord::Judged(change) | ChangeRecord::Final(change),
@@ -66,11 +65,11 @@ impl ChangeRecord {
     }
 }
 
-/// The name of a line before it that cannot be read.
+/// Error: the link to the line before cannot be read.
 pub(crate) struct UnreadableLink;
 
-/// Returns the sum of the line that a record was written behind. The body may be one that this version
-/// cannot read: its place in the chain counts all the same.
+/// Returns the hash of the line before this record. This also works for a body that this version cannot read,
+/// because its place in the chain still counts.
 pub(crate) fn chain_link(record: &Record) -> Result<Option<Sha256Sum>, UnreadableLink> {
     let Some(link) = record.body.get(LINK) else { return Ok(None) };
     link.as_str().and_then(Sha256Sum::parse).map(Some).ok_or(UnreadableLink)

@@ -1,6 +1,5 @@
-//! Which lines no commit has yet, and who wrote them: a fold of the records alone. Each of them says which
-//! lines of a file went and which came, so that the lines of all earlier ones are followed without having
-//! their text.
+//! The lines that no commit holds yet, and their authors: a fold of the records. Each record names the lines
+//! that it removed and added. So the fold follows the lines of earlier records without their text.
 
 use std::collections::BTreeMap;
 
@@ -16,36 +15,36 @@ use sprag_intent::DeclaredClass;
 
 use super::{ChangeRecord, Contributor, Finality, KIND, LineRange, ServedIntent, TraceRecord, TracedFile};
 
-/// Files that are followed in one worktree, and records of one file.
+/// At most this many files of one worktree, and records of one file.
 const PATHS: usize = 5_000;
 const RECORDS: usize = 1_000;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UncommittedLines {
-    /// By worktree and path.
+    /// Files by worktree and path.
     places: BTreeMap<String, BTreeMap<String, Pending>>,
 }
 
-/// A file that is not as any commit has it.
+/// A file that differs from every commit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
-    /// All of it as it was last seen; `None`: it was gone.
+    /// The hash of the file at the last record; `None`: the file was deleted.
     pub after: Option<Sha256Sum>,
-    /// What was checked out when the first of these records was written.
+    /// The commit that was checked out at the first of these records.
     pub base: Option<Text<64>>,
-    /// Whoever wrote into it since, oldest first.
+    /// The records that changed the file since then, oldest first.
     pub writers: Vec<RecordWriter>,
-    /// In the order of their lines, which are those of `after`.
+    /// Owned lines in order, numbered as in `after`.
     pub owned: Vec<OwnedLines>,
-    /// Records of stops that have judged it, which take the place of those before.
+    /// Records of stops that judged the file. They replace the earlier records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<RecordWriter>,
-    /// Commits that have a part of it, which is written down.
+    /// Commits that hold a part of the changes and have a record of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<Text<64>>,
 }
 
-/// One record, and for whom it speaks.
+/// A record and its author.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordWriter {
     pub record: Text<64>,
@@ -54,7 +53,7 @@ pub struct RecordWriter {
     pub author: LineAuthor,
 }
 
-/// What tells one author's lines from another's.
+/// The fields that distinguish authors of lines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LineAuthor {
     pub session: Option<SessionId>,
@@ -63,7 +62,7 @@ pub struct LineAuthor {
     pub contributor: Contributor,
 }
 
-/// [`DeclaredClass`] has no order, and authors need one.
+/// [`DeclaredClass`] with an order, which authors need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Declared {
     Refactor,
@@ -88,17 +87,17 @@ impl From<Declared> for DeclaredClass {
     }
 }
 
-/// Lines from `start` up to but not including `end`, from zero on.
+/// Lines from `start` to before `end`, counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedLines {
     pub start: usize,
     pub end: usize,
-    /// Among the writers of the file.
+    /// The index in the writers of the file.
     pub by: usize,
 }
 
 impl UncommittedLines {
-    /// The files of one worktree.
+    /// Returns the files of one worktree.
     pub fn files_in(&self, place: &str) -> impl Iterator<Item = (&str, &Pending)> {
         self.places.get(place).into_iter().flatten().map(|(path, pending)| (path.as_str(), pending))
     }
@@ -115,7 +114,8 @@ impl UncommittedLines {
         let place = trace.place.as_ref().map(Text::to_string).unwrap_or_default();
         let files = self.places.entry(place).or_default();
         for file in &trace.files {
-            // Somebody has told of this state already: it may have been written twice around a crash.
+            // Another record has reported this state already. This happens when Sprag writes a record twice
+            // around a crash.
             if file.after.is_some() && files.get(&file.path).is_some_and(|known| known.after == file.after) {
                 continue;
             }
@@ -147,7 +147,7 @@ impl UncommittedLines {
         }
     }
 
-    /// A file that is as a commit has it is not followed any longer.
+    /// Drops files that now equal their commit.
     fn settle(&mut self, trace: &TraceRecord) {
         let place = trace.place.as_ref().map(Text::as_str).unwrap_or_default();
         let Some(files) = self.places.get_mut(place) else {
@@ -199,7 +199,7 @@ impl RecordWriter {
 impl Pending {
     fn with(mut self, writer: RecordWriter, file: &TracedFile, trace: &TraceRecord) -> Pending {
         let by = self.writers.len();
-        // What happened in between was not seen: whose the other lines are is not known any more.
+        // The file changed without a record, so the owners of the other lines are unknown.
         if self.after != file.before || trace.is_cut {
             self.owned.clear();
         }
@@ -209,20 +209,20 @@ impl Pending {
         self
     }
 
-    /// Whose a line is, from zero on.
+    /// Returns the owner of a line, counted from 0.
     pub fn owner(&self, line: usize) -> Option<&RecordWriter> {
         let at = self.owned.partition_point(|owned| owned.end <= line);
         let owned = self.owned.get(at).filter(|owned| owned.start <= line)?;
         self.writers.get(owned.by)
     }
 
-    /// The records that speak for an author, those of stops too.
+    /// Returns the records of an author, including records of stops.
     pub fn records_of<'a>(&'a self, author: &'a LineAuthor) -> impl Iterator<Item = &'a Text<64>> {
         let all = self.writers.iter().chain(&self.judged);
         all.filter(move |writer| writer.author == *author).map(|writer| &writer.record)
     }
 
-    /// The one author of all of it.
+    /// Returns the author if all writers are the same author.
     pub fn only_author(&self) -> Option<&LineAuthor> {
         let first = &self.writers.first()?.author;
         self.writers.iter().all(|writer| writer.author == *first).then_some(first)
@@ -239,7 +239,7 @@ fn spans(ranges: &[LineRange]) -> Vec<(usize, usize)> {
     spans
 }
 
-/// Where lines are once some have gone and others have come, which are `by`'s.
+/// Shifts owned lines past removed and added lines. The added lines belong to `by`.
 fn moved(
     owned: &[OwnedLines],
     gone: &[(usize, usize)],
@@ -261,7 +261,7 @@ fn moved(
                 continue;
             }
             let end = owned.end.min(next.0);
-            // Saturating: what a damaged record says must not end the program.
+            // Saturates, because a damaged record must not crash the program.
             let shifted = |line: usize| line.saturating_sub(before);
             kept.push(OwnedLines { start: shifted(start), end: shifted(end), by: owned.by });
             start = end;
@@ -350,7 +350,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every line is of whoever wrote it last, whatever came before and after it.
+        /// Every line belongs to its last writer.
         #[test]
         fn a_unique_line_is_its_writers(edits in prop::collection::vec((any::<u16>(), any::<u16>(), 0_usize..4), 1..20)) {
             let mut lines: Vec<(String, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Blocks of a file whose bytes are those of a block in a record, wherever they stand now.
+//! Finds blocks of a file whose bytes equal those of a recorded block, at any position.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,17 +6,17 @@ use sprag_base::sha256::Sha256Sum;
 
 use super::distinctive;
 
-/// A block that a record knows.
+/// A block that a record names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownBlock {
-    /// How many lines it has.
+    /// The number of lines.
     pub len: usize,
     pub sum: Sha256Sum,
-    /// Whose it is, as whoever asks numbers them.
+    /// The number of the owner, chosen by the caller.
     pub owner: usize,
 }
 
-/// A block that was found, and whose it may be.
+/// A block that was found, and its possible owners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockMatch {
     pub start: usize,
@@ -24,11 +24,11 @@ pub struct BlockMatch {
     pub owners: Vec<usize>,
 }
 
-/// Bytes that are hashed in all.
+/// The limit on hashed bytes, over all blocks.
 const WORK: usize = 256 * 1024 * 1024;
 
-/// Finds blocks that have at least so many telling lines, and an open one. `None`: there is too much to look
-/// at, and whoever knows only some of them knows nothing of the others.
+/// Finds blocks with at least `least` distinctive lines and at least one open line. Returns `None` if the
+/// work exceeds the limit, because a partial result could hide other owners.
 pub fn windows(
     lines: &[&[u8]],
     open: &[bool],

@@ -1,12 +1,12 @@
-//! A commit's diff as git writes it without context: which lines it removed and which it added, and a digest
-//! that its copies share wherever they were applied.
+//! Parses the diff of a commit, which git writes without context. Copies of a commit share a digest, wherever
+//! they were applied.
 
 use sprag_base::digest::Digest;
 use sprag_base::unified_diff::Hunk;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileDiff {
-    /// `None`: it was not there.
+    /// `None`: the file did not exist.
     pub old: Option<String>,
     pub new: Option<String>,
     pub hunks: Vec<CommitHunk>,
@@ -14,27 +14,27 @@ pub struct FileDiff {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitHunk {
-    /// Where the removed lines begin, from one on; where there are none, the line before.
+    /// The first removed line, counted from 1. Without removed lines: the line before the change.
     pub old_start: usize,
     pub removed: Vec<Vec<u8>>,
     pub new_start: usize,
     pub added: Vec<Vec<u8>>,
 }
 
-/// Which way a change is read.
+/// The direction in which a change is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Forth,
-    /// As the change that takes it back.
+    /// Reversed, as the revert of the change.
     Back,
 }
 
-/// Reads a diff with `a/` and `b/` before names. Files whose names git has to quote are left out.
+/// Parses a diff whose names start with `a/` and `b/`. Skips files whose names git quotes.
 pub fn parse(diff: &[u8]) -> Vec<FileDiff> {
     parse_many(diff).into_iter().flat_map(|(_, files)| files).collect()
 }
 
-/// Reads diffs of several commits, each behind a line with its name.
+/// Parses diffs of several commits. A line with the commit id precedes each diff.
 pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
     let mut all: Vec<(String, Vec<FileDiff>)> = vec![(String::new(), Vec::new())];
     let mut lines = diff.split(|&byte| byte == b'\n');
@@ -52,7 +52,7 @@ pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
         } else if let Some(name) = line.strip_prefix(b"+++ ") {
             file.new = named(name, b"b/");
         } else if let Some(Hunk { old_start, old_count, new_start, new_count }) = Hunk::parse(line) {
-            // Counted, so that no line of a file passes for one of the diff.
+            // Uses the counts of the hunk, so that no line of a file passes for a line of the diff.
             let mut hunk = CommitHunk { old_start, removed: Vec::new(), new_start, added: Vec::new() };
             while hunk.removed.len() < old_count || hunk.added.len() < new_count {
                 match lines.next().and_then(<[u8]>::split_first) {
@@ -72,13 +72,14 @@ pub fn parse_many(diff: &[u8]) -> Vec<(String, Vec<FileDiff>)> {
     all
 }
 
-/// Git puts a tab behind names with blanks.
+/// Returns a file name without prefix. Git puts a tab after names with blanks.
 fn named(name: &[u8], prefix: &[u8]) -> Option<String> {
     let name = name.strip_suffix(b"\t").unwrap_or(name);
     String::from_utf8(name.strip_prefix(prefix)?.to_vec()).ok()
 }
 
-/// The same for all copies of a change, wherever in its files it was applied. `None`: it changes no line.
+/// Returns a digest that all copies of a change share, wherever they were applied. `None`: the diff changes
+/// no line.
 pub fn digest(files: &[FileDiff], direction: Direction) -> Option<Digest> {
     let mut parts: Vec<&[u8]> = Vec::new();
     let mut files: Vec<&FileDiff> = files.iter().filter(|file| !file.hunks.is_empty()).collect();

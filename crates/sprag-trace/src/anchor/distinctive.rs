@@ -1,18 +1,19 @@
-//! Lines that tell something: a closing brace is in every file, and proves nothing about where it came from.
+//! Distinctive lines. Other lines, such as a closing brace, occur in every file and prove nothing about their
+//! origin.
 
-/// Words that stand alone in lines of all programs.
+/// Words that often stand alone on a line.
 const STOCK: &[&str] = &[
     "begin", "break", "case", "catch", "continue", "default", "defer", "done", "else", "elif", "end",
     "endif", "esac", "except", "false", "finally", "loop", "none", "null", "pass", "return", "self",
     "static", "then", "this", "true", "unsafe", "yield", "async", "final", "public", "private",
 ];
 
-/// Fewer letters and digits than this say nothing, whatever they are.
+/// A line with fewer letters and digits is never distinctive.
 const LEAST: usize = 4;
-/// With so many, a line is not likely to be written twice.
+/// A line with this many letters rarely occurs twice.
 pub const LETTERS: usize = 8;
 
-/// Whether a line says something that another line would not say by chance.
+/// Reports whether another line is unlikely to have the same text by chance.
 pub fn is_telling(line: &[u8]) -> bool {
     if letters(line) < LEAST {
         return false;
@@ -27,7 +28,7 @@ pub fn count(lines: &[&[u8]]) -> usize {
     lines.iter().filter(|line| is_telling(line)).count()
 }
 
-/// Letters and digits, of any script.
+/// Counts letters and digits of any script, in bytes.
 pub fn letters(line: &[u8]) -> usize {
     line.iter().filter(|byte| is_letter(**byte)).count()
 }
@@ -36,7 +37,7 @@ fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// A line without its end, which differs between systems.
+/// Returns a line without its line ending, which differs between systems.
 pub fn bare(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -1,8 +1,7 @@
-//! What records say of lines: every block and unit of every record, by the commit, the bytes and the file they
-//! are known by.
+//! An index of all recorded blocks and units, by commit, bytes and file.
 //!
-//! A record of another clone counts for less: it is read from a file that anybody may have written, so it never
-//! speaks against a record of our own, and no record counts for lines that do not have the bytes it names.
+//! Records of other clones count for less, because anyone may write their file: they never overrule a record
+//! of this clone. No record counts for lines whose bytes differ from the recorded hash.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -13,16 +12,16 @@ use super::block_search::KnownBlock;
 use super::distinctive;
 use crate::{ContributorKind, Finality, LineRange, ServedIntent, TraceRecord, TracedUnit};
 
-/// One block that a record names.
+/// A block that a record names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Which of the records it is of.
+    /// The index of its record.
     pub source: usize,
     pub path: String,
     pub range: LineRange,
 }
 
-/// A function or type that a record wrote all of.
+/// A function or type that a record names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitAnchor {
     pub source: usize,
@@ -30,7 +29,7 @@ pub struct UnitAnchor {
     pub is_whole: bool,
 }
 
-/// The record that a anchor is of.
+/// The record that an anchor belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnchorRecord {
     pub record: Text<64>,
@@ -38,14 +37,14 @@ pub struct AnchorRecord {
     pub trace: TraceRecord,
 }
 
-/// Who wrote the record down.
+/// The clone that wrote the record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordOrigin {
     Own,
     Clone(Text<64>),
 }
 
-/// Who a line is said to be of: two anchors that say the same do not contradict each other.
+/// The writer of a line according to a record. Two anchors with equal writers do not contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineWriter<'a> {
     Intent(&'a str),
@@ -62,7 +61,7 @@ pub struct Anchors {
 }
 
 impl Anchors {
-    /// Of records in the order in which they were written.
+    /// Builds the index. The records come in the order in which they were written.
     pub fn from_records(records: impl IntoIterator<Item = AnchorRecord>) -> Anchors {
         let sources: Vec<AnchorRecord> = records.into_iter().collect();
         let replaced = replaced(&sources);
@@ -92,7 +91,7 @@ impl Anchors {
         anchors
     }
 
-    /// Commits that records name.
+    /// Returns all commits that records name.
     pub fn revisions(&self) -> impl Iterator<Item = &str> {
         self.revisions.iter().map(String::as_str)
     }
@@ -101,7 +100,7 @@ impl Anchors {
         self.revisions.contains(revision)
     }
 
-    /// Files that records of this commit are about.
+    /// Returns the files that records of this commit name.
     pub fn paths_at<'a>(&'a self, revision: &'a str) -> impl Iterator<Item = &'a str> {
         let of = self.sources.iter().filter(move |it| it.trace.stage.revision() == Some(revision));
         of.flat_map(|it| &it.trace.files).map(|file| file.path.as_str())
@@ -119,18 +118,18 @@ impl Anchors {
         writer(&self.sources[source], None)
     }
 
-    /// The intent that the lines of a anchor served.
+    /// Returns the intent that the lines of an anchor served.
     pub fn served(&self, anchor: usize) -> Option<&ServedIntent> {
         let is_served = matches!(self.writer(anchor), LineWriter::Intent(_));
         self.source(anchor).trace.intent.as_ref().filter(|_| is_served)
     }
 
-    /// A anchor of this record on this file.
+    /// Returns the first anchor of this record in this file.
     pub fn of_record(&self, record: &str, path: &str) -> Option<usize> {
         self.all.iter().position(|it| it.path == path && self.sources[it.source].record.as_str() == record)
     }
 
-    /// Anchors on files that had exactly these bytes.
+    /// Returns commit and path of the files that had exactly these bytes.
     pub fn with_after(&self, sum: Sha256Sum) -> Vec<(&str, &str)> {
         let mut found = Vec::new();
         for source in &self.sources {
@@ -143,8 +142,8 @@ impl Anchors {
         found
     }
 
-    /// For each line of this file in this commit, who says to have written it. Blocks whose bytes are not
-    /// those of the record are of no record.
+    /// Returns the recorded writer for each line of a file at a commit. Blocks whose bytes differ from the
+    /// record are ignored.
     pub fn lines_at(&self, revision: &str, path: &str, lines: &[&[u8]]) -> Vec<LineClaim> {
         let mut said = vec![LineClaim::Nothing; lines.len()];
         let place = (revision.to_owned(), path.to_owned());
@@ -161,7 +160,7 @@ impl Anchors {
         said
     }
 
-    /// What two anchors for one line come to.
+    /// Combines an earlier claim about a line with another anchor.
     fn with(&self, said: LineClaim, anchor: usize) -> LineClaim {
         let is_own = |anchor: usize| self.source(anchor).origin == RecordOrigin::Own;
         match said {
@@ -170,14 +169,14 @@ impl Anchors {
                 LineClaim::By(if is_own(anchor) { anchor } else { other })
             }
             LineClaim::By(other) if self.writer(other) == self.writer(anchor) => LineClaim::By(anchor),
-            // Own anchors that disagree stay so, whatever others say.
+            // Own anchors that disagree stay disputed; records of other clones cannot decide.
             LineClaim::By(other) => LineClaim::Disputed { by_own: is_own(other) },
             LineClaim::Disputed { by_own: false } if is_own(anchor) => LineClaim::By(anchor),
             LineClaim::Disputed { by_own } => LineClaim::Disputed { by_own },
         }
     }
 
-    /// Blocks that may be looked for by their bytes alone.
+    /// Returns the blocks that can be found by their bytes alone.
     pub fn wanted(&self) -> Vec<KnownBlock> {
         self.wanted_of(|_| true)
     }
@@ -193,7 +192,7 @@ impl Anchors {
             .collect()
     }
 
-    /// The one anchor that all of these say the same as; our own where there is one.
+    /// Returns an anchor if all anchors name the same writer. Prefers a record of this clone.
     pub fn agreed(&self, anchors: &[usize]) -> Option<usize> {
         let own = |anchor: &&usize| self.source(**anchor).origin == RecordOrigin::Own;
         let first = *anchors.iter().find(own).or(anchors.first())?;
@@ -201,7 +200,7 @@ impl Anchors {
     }
 }
 
-/// What is said of a line.
+/// The recorded writer of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineClaim {
     Nothing,
@@ -209,7 +208,7 @@ pub enum LineClaim {
     Disputed { by_own: bool },
 }
 
-/// What nobody saw being written is not the intent's, whatever it stands beside.
+/// Returns the writer of a source. Lines of a human or of an unknown contributor never count for the intent.
 fn writer(source: &AnchorRecord, who: Option<ContributorKind>) -> LineWriter<'_> {
     match (&source.trace.intent, who) {
         (_, Some(who @ (ContributorKind::Human | ContributorKind::Unknown))) => LineWriter::Nobody(who),
@@ -218,9 +217,8 @@ fn writer(source: &AnchorRecord, who: Option<ContributorKind>) -> LineWriter<'_>
     }
 }
 
-/// Provisional records, by file, that a later one took the place of. What a commit has, it has for good:
-/// a rewritten commit is still what its record says, for those who have it. No clone replaces what
-/// another wrote.
+/// Returns provisional records, by file, that a later record of the same clone replaced. A final record is
+/// never replaced, because users may still have a commit that was rewritten elsewhere.
 fn replaced(sources: &[AnchorRecord]) -> HashSet<(&str, &str)> {
     let of: HashMap<&str, &AnchorRecord> = sources.iter().map(|it| (it.record.as_str(), it)).collect();
     let mut replaced = HashSet::new();
@@ -241,7 +239,7 @@ fn replaced(sources: &[AnchorRecord]) -> HashSet<(&str, &str)> {
     replaced
 }
 
-/// Whether a record wrote every line of a unit.
+/// Reports whether the ranges cover every line of a unit.
 fn covers(ranges: &[LineRange], unit: &TracedUnit) -> bool {
     let mut next = unit.start;
     let mut sorted: Vec<&LineRange> = ranges.iter().collect();
@@ -254,10 +252,10 @@ fn covers(ranges: &[LineRange], unit: &TracedUnit) -> bool {
     next > unit.end
 }
 
-/// The least that a block must tell to be known by its bytes alone.
+/// The number of distinctive lines by which a block can be found from its bytes alone.
 pub const LEAST: usize = 3;
 
-/// Whether a block may be known by its bytes alone.
+/// Reports whether a block can be found by its bytes alone.
 pub fn is_enough(lines: &[&[u8]]) -> bool {
     distinctive::count(lines) >= LEAST
 }

@@ -1,34 +1,34 @@
-//! Lines that came from somewhere else, found by their text: runs of lines that follow one another there as
-//! they do here.
+//! Finds lines that came from another text: sequences of lines with the same order on both sides.
 
 use std::collections::HashMap;
 
 use super::distinctive::{is_telling, letters};
 
-/// Lines `new..new + len` here are lines `old..old + len` there.
+/// Lines `new..new + len` of the new text equal lines `old..old + len` of the old text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchedLines {
     pub new: usize,
     pub old: usize,
     pub len: usize,
-    /// How many of them tell anything.
+    /// The number of distinctive lines.
     pub telling: usize,
     pub letters: usize,
 }
 
-/// A line that is more often there than this begins no run.
+/// A line that occurs more often than this starts no match.
 const PLACES: usize = 32;
-/// Lines that are compared in all, beyond which nothing more is found.
+/// The limit on compared lines. After it the search stops.
 const WORK: usize = 4_000_000;
 
-/// All longest runs. Only lines that are `open` here and `usable` there are part of one.
+/// Returns all matches of maximal length. A match has only lines that are `open` in the new text and `usable`
+/// in the old one.
 pub fn runs(new: &[&[u8]], open: &[bool], old: &[&[u8]], usable: &[bool]) -> Vec<MatchedLines> {
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, line) in old.iter().enumerate().filter(|(at, line)| usable[*at] && is_telling(line)) {
         places.entry(line).or_default().push(at);
     }
     let mut found: Vec<MatchedLines> = Vec::new();
-    // Where the last run of each diagonal ended: what is inside it is no run of its own.
+    // The end of the last match on each diagonal: a match inside it is not reported again.
     let mut ends: HashMap<isize, usize> = HashMap::new();
     let mut work = 0;
     for at in (0..new.len()).filter(|&at| open[at]) {
@@ -61,27 +61,27 @@ pub fn runs(new: &[&[u8]], open: &[bool], old: &[&[u8]], usable: &[bool]) -> Vec
     found
 }
 
-/// What several runs over one line come to.
+/// The rule for several matches over one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineTie {
-    /// The longest run is right, where one is the longest: that both are of one change is known already.
+    /// The match with the most distinctive lines wins. For texts that are known to belong to one change.
     Longest,
-    /// All must say the same.
+    /// All matches must name the same writer.
     Agree,
 }
 
-/// What became of a line that is looked for.
+/// The result for one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried<W> {
     Nowhere,
-    /// To this line there, which that one wrote.
+    /// The line equals this old line, which this writer wrote.
     To(usize, W),
-    /// Several wrote such a line.
+    /// Several writers are possible.
     Unclear,
 }
 
-/// For each line here, who wrote it there. `writer` knows who wrote a line there, if anybody does; a line
-/// whose writer is not known speaks against all others.
+/// Returns the writer of each new line. `writer` returns the writer of an old line, if known. An unknown
+/// writer contradicts every other writer.
 pub fn carry<W: Clone + PartialEq>(
     runs: &[MatchedLines],
     count: usize,

@@ -1,7 +1,7 @@
-//! Which record a line stands for, whatever has become of the history it was written in. Everything here
-//! would rather know nothing than be wrong: a line that two intents may have written is nobody's.
+//! Finds the record of a line, even after git rewrote the history. A missing answer is better than a wrong
+//! one: a line that two intents may have written gets no record.
 //!
-//! The host asks git for histories and texts and puts the parts below together.
+//! The host reads histories and texts from git and combines the modules below.
 
 pub mod block_search;
 pub mod commit_diff;
@@ -13,23 +13,23 @@ pub mod units;
 
 use serde::Serialize;
 
-/// How a line came to its record, from the surest to the least sure.
+/// The way from a line to its record, the most certain first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchMethod {
-    /// The record names the commit that blame names.
+    /// Blame names the commit of the record.
     Blame,
-    /// That commit is a copy of the one in the record: amended, rebased, squashed, picked.
+    /// The commit is a copy of the one in the record: amended, rebased, squashed or cherry-picked.
     Rewritten,
-    /// That commit moved the line from where the record has it.
+    /// The commit moved the line from its position in the record.
     Moved,
-    /// That commit brought the line back by reverting one that had deleted it.
+    /// The commit restored the line: it reverted a commit that had deleted the line.
     Reverted,
-    /// That commit only laid the line out anew.
+    /// The commit only reformatted the line.
     Reformatted,
-    /// The bytes of the block are those of the record, wherever it was.
+    /// The bytes of the block equal those of the record, at any position.
     RangeHash,
-    /// The function or type is the one of the record, wherever it was.
+    /// The function or type equals that of the record, at any position.
     UnitHash,
 }
 
@@ -51,11 +51,11 @@ impl MatchMethod {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LostReason {
-    /// No record says anything of it.
+    /// No record covers the line.
     Unrecorded,
-    /// Records of several intents may be meant.
+    /// Records of several intents match.
     Ambiguous,
-    /// Looking for it would take too long.
+    /// The search would exceed its limits.
     Unsearched,
 }
 
@@ -63,8 +63,8 @@ impl LostReason {
     pub fn why(self) -> &'static str {
         match self {
             LostReason::Unrecorded => "no record",
-            LostReason::Ambiguous => "records of several intents fit",
-            LostReason::Unsearched => "looking would take too long",
+            LostReason::Ambiguous => "records of several intents match",
+            LostReason::Unsearched => "the search would take too long",
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Lines that were only laid out anew: the same tokens, broken and indented otherwise. Only whole lines that
-//! became whole lines count; a word that somebody kept while rewriting a line is theirs.
+//! Finds lines that were only reformatted: the same tokens with other line breaks and indentation. Only whole
+//! lines count. A word that survives in a rewritten line belongs to the writer of the new line.
 
 use std::collections::{HashMap, HashSet};
 
 use super::distinctive::letters;
 use crate::blocks;
 
-/// For each new line, the old lines it is made of; none where more than the layout changed.
+/// Returns for each new line the old lines that it consists of. The list is empty if more than the layout
+/// changed.
 pub fn made_of(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<usize>> {
     let mut made = vec![Vec::new(); new.len()];
     let (from, to) = (LineTokens::tokenize(old), LineTokens::tokenize(new));
@@ -24,13 +25,13 @@ pub fn made_of(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<usize>> {
     made
 }
 
-/// Longer texts are not compared by their tokens.
+/// The limit on tokens. Longer texts are not compared.
 const MOST: usize = 100_000;
 
-/// Letters of a word that tells one line from the others.
+/// The number of letters of a word that can identify a line.
 const WORD: usize = 6;
 
-/// Words that are only once on each side.
+/// Returns words that occur exactly once on each side.
 fn own_words(from: &LineTokens, to: &LineTokens) -> HashSet<Vec<u8>> {
     let once = |tokens: &LineTokens| {
         let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -41,8 +42,8 @@ fn own_words(from: &LineTokens, to: &LineTokens) -> HashSet<Vec<u8>> {
     once(from).intersection(&once(to)).cloned().collect()
 }
 
-/// Tokens `at..at + count` are `there..there + count`: the lines that begin and end together are of each
-/// other, if they have a word of their own or follow ones that have.
+/// Matches lines within equal tokens: `at..at + count` equals `there..there + count`. Lines that start and
+/// end together match if they hold a unique word or follow lines that hold one.
 fn same(
     from: &LineTokens,
     at: usize,
@@ -101,14 +102,14 @@ impl LineTokens {
         self.tokens.iter().map(|token| token.text.as_slice()).collect()
     }
 
-    /// Whether a line begins with this token. Behind the last one, none does, but one would.
+    /// Reports whether a line starts at this token. The position after the last token counts as a start.
     fn is_start(&self, at: usize) -> bool {
         let line = |at: usize| self.tokens.get(at).map(|token| token.line);
         at == 0 || line(at) != line(at - 1)
     }
 }
 
-/// The next token of a line: a word, a text in quotes with its blanks, or a single sign.
+/// Returns the next token of a line: a word, a quoted text or a single character.
 fn next(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let start = text.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let text = &text[start..];
@@ -120,7 +121,7 @@ fn next(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     if matches!(text[0], b'"' | b'\'' | b'`')
         && let Some(len) = quoted(text)
     {
-        // Which of the two quotes it is, formatters decide.
+        // Formatters choose between single and double quotes.
         let mut token = text[..len].to_vec();
         if token[0] == b'\'' && !token.contains(&b'"') {
             (token[0], token[len - 1]) = (b'"', b'"');
@@ -130,7 +131,7 @@ fn next(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     Some((text[..1].to_vec(), &text[1..]))
 }
 
-/// How long the text in quotes is; it ends on its line.
+/// Returns the length of a quoted text, which ends on its line.
 fn quoted(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     while at < text.len() {

@@ -1,11 +1,12 @@
-//! Functions and types that are still what a record wrote, by a hash that formatting does not change. It does
-//! not change with comments either, so it says nothing about lines that have one.
+//! Finds functions and types that still equal a recorded one. The hash ignores formatting and comments, so it
+//! says nothing about lines with a comment.
 
 use super::index::{Anchors, is_enough};
 
-/// The anchor on a unit with this hash, if all who have it mean one intent and one of them wrote all of it.
+/// Returns an anchor for a unit with this hash. All records with the hash must name one writer, and one of
+/// them must have written the whole unit.
 pub fn anchor(anchors: &Anchors, hash: &str, lines: &[&[u8]]) -> Option<usize> {
-    // What stands in a comment or a text of several lines cannot be told by looking at one.
+    // A single line does not show whether it is inside a comment or text of several lines.
     let is_plain = |line: &&[u8]| {
         ["/*", "*/", "\"\"\"", "'''", "`", "r#\"", "=begin"].iter().all(|mark| !has(line, mark))
     };
@@ -18,7 +19,7 @@ pub fn anchor(anchors: &Anchors, hash: &str, lines: &[&[u8]]) -> Option<usize> {
     anchors.all.iter().position(|it| it.source == whole.source).filter(|_| is_one)
 }
 
-/// Whether all of a line counts in the hash of its unit.
+/// Reports whether the hash of the unit covers the whole line.
 pub fn is_code(line: &[u8]) -> bool {
     let is_blank = line.iter().all(u8::is_ascii_whitespace);
     !is_blank && !has(line, "//") && !has(line, "#")
