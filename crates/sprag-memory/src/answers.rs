@@ -1,5 +1,5 @@
-//! Questions that were answered before. An agent that is about to ask one again is told the answer, with its
-//! date and its source; the user still answers, unless they said that Sprag may.
+//! Questions that were answered before. Sprag shows an agent that asks again the known answer, with date and
+//! source. The user still answers, unless the user lets Sprag answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,32 +12,32 @@ use sprag_base::time::Timestamp;
 use crate::learning::Evidence;
 use crate::records::MemoryRecord;
 
-/// Two questions at least so alike are one.
+/// Two questions with at least this similarity count as the same.
 pub const SAME: f32 = 0.72;
-/// An answer at least so sure is told.
+/// Sprag shows an answer with at least this confidence.
 const SURE: f32 = 0.85;
 pub const TTL_DAYS: u32 = 30;
-/// What a user answered. A person may be mistaken about their own code, too.
+/// The confidence of a user's answer. Users may be wrong about their own code, too.
 pub const USERS_WORD: f32 = 0.9;
-/// Answers remembered, newest last.
+/// The limit on stored answers, newest last.
 const ANSWERS: usize = 500;
-/// Questions of one call.
+/// The limit on questions of one call.
 pub const QUESTIONS: usize = 4;
 
-/// A question and what answers it, as it is written down.
+/// A question with its answer, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnsweredQuestion {
     pub question: Text<1000>,
     pub answer: Text<2000>,
-    /// Where the answer is from: `user`, a file, a command.
+    /// The source of the answer: `user`, a file, a command.
     #[serde(default)]
     pub source: Text<300>,
     /// From 0 to 1.
     pub confidence: f32,
-    /// How long it holds; [`TTL_DAYS`] where nobody said.
+    /// The days for which the answer is valid; [`TTL_DAYS`] by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_days: Option<u32>,
-    /// What it rests on, and what that was like.
+    /// The files behind the answer, with their state at that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
 }
@@ -56,7 +56,7 @@ impl KnownAnswer {
     }
 }
 
-/// All answers there are; the last to one question counts.
+/// All answers. Only the last answer to a question counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnsweredQuestions {
     kept: Vec<KnownAnswer>,
@@ -84,20 +84,20 @@ impl Projection for AnsweredQuestions {
     }
 }
 
-/// An answer that may fit a question that is about to be asked, with what the host found of it.
+/// A known answer that may fit a new question, with facts from the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
     pub question: Text<1000>,
     pub kept: KnownAnswer,
-    /// How alike the questions are.
+    /// The similarity of the two questions.
     pub score: f32,
-    /// Numbers, names, negations or the like are not the same in both.
+    /// The questions differ in numbers, names, negations or similar words.
     pub differs: bool,
-    /// What it rests on is as it was.
+    /// The evidence of the answer is unchanged.
     pub holds: bool,
 }
 
-/// The answer to give, if there is one that nobody can object to.
+/// Returns the answer to give, if it is valid, certain and not contradicted.
 pub fn choose<'a>(question: &str, matches: &'a [Match], now: Timestamp) -> Option<&'a KnownAnswer> {
     if is_permission(question) {
         return None;
@@ -106,14 +106,14 @@ pub fn choose<'a>(question: &str, matches: &'a [Match], now: Timestamp) -> Optio
     let same: Vec<&Match> = matches.iter().filter(is_same).filter(|it| it.kept.is_fresh(now)).collect();
     let best =
         same.iter().copied().max_by(|a, b| a.score.total_cmp(&b.score).then(a.kept.at.cmp(&b.kept.at)))?;
-    // Two answers to one question are none.
+    // Two different answers to one question cancel each other.
     let answer = plain(best.kept.answered.answer.as_str());
     let is_contradicted = same.iter().any(|it| plain(it.kept.answered.answer.as_str()) != answer);
     let is_sound = best.holds && best.kept.answered.confidence >= SURE && !is_contradicted;
     is_sound.then_some(&best.kept)
 }
 
-/// Leave to do something is asked each time: yesterday's yes is none.
+/// Reports whether a question asks for permission. The user must give permission each time.
 pub fn is_permission(question: &str) -> bool {
     let question = plain(question);
     let starts = [
@@ -150,7 +150,7 @@ pub fn is_permission(question: &str) -> bool {
     starts.iter().any(|start| question.starts_with(start)) || names.iter().any(|name| question.contains(name))
 }
 
-/// Tells one question from another, whatever its capitals and spaces.
+/// Returns a digest of a question that ignores case, spaces and final punctuation.
 pub fn digest(question: &str) -> Digest {
     Digest::hash_parts([plain(question)])
 }
@@ -195,11 +195,7 @@ mod tests {
     fn any_doubt_leaves_it_to_the_user() {
         assert_eq!(says(&[found("sqlite", 0.71)], 1), None, "another question");
         assert_eq!(says(&[Match { differs: true, ..found("sqlite", 0.9) }], 1), None, "other numbers");
-        assert_eq!(
-            says(&[Match { holds: false, ..found("sqlite", 0.9) }], 1),
-            None,
-            "its ground has changed"
-        );
+        assert_eq!(says(&[Match { holds: false, ..found("sqlite", 0.9) }], 1), None, "the evidence changed");
         assert_eq!(says(&[found("sqlite", 0.9), found("postgres", 0.8)], 1), None, "a contradiction");
         assert_eq!(says(&[found("sqlite", 0.9), found("SQLite.", 0.8)], 1).as_deref(), Some("sqlite"));
         let mut unsure = found("sqlite", 0.9);

@@ -1,5 +1,5 @@
-//! Sessions of the past, read again for what they taught: the talk as a client wrote it down, cut to what a
-//! judge can read, and what of its answer may be handed in.
+//! Old sessions as a source of learnings: reads a client's transcript, cuts it for a judge, and turns the
+//! answer into a submission.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
 
-/// Turns of a user below which there is nothing to be learned.
+/// Transcripts with fewer turns of the user are skipped.
 pub const TURNS: usize = 3;
-/// Candidates of one session.
+/// The limit on candidates from one session.
 pub const CANDIDATES: usize = 5;
-/// Characters of one turn, and bytes of a whole question.
+/// The limit on characters of one turn, and on bytes of a whole question.
 const TURN: usize = 2000;
 const QUESTION: usize = 48 * 1024;
 
-/// A transcript that was read, so that it is not read again.
+/// A transcript that was read, so that Sprag does not read it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackfillRecord {
-    /// Of its name and size.
+    /// A digest of its name and size.
     pub transcript: Text<64>,
     pub candidates: u32,
 }
@@ -36,7 +36,8 @@ pub enum TurnRole {
     Agent,
 }
 
-/// What was said, line by line, in the shapes that clients write. Results of tools are left out: they are data.
+/// Reads the turns of a transcript, in the formats of all clients. Skips results of tools, because they are
+/// data.
 pub fn turns(transcript: &str) -> Vec<TranscriptTurn> {
     transcript.lines().filter_map(turn).collect()
 }
@@ -64,7 +65,7 @@ fn turn(line: &str) -> Option<TranscriptTurn> {
         _ => return None,
     };
     let text = text.trim();
-    // What a client says in the user's place is no turn of theirs.
+    // Clients also write messages in the role of the user; those do not count as turns.
     let is_clients = role == TurnRole::User && (text.starts_with('<') || text.starts_with("sprag:"));
     (!text.is_empty() && !is_clients).then(|| TranscriptTurn { role, text: redact::short(&plain(text)) })
 }
@@ -73,14 +74,15 @@ pub fn user_turns(turns: &[TranscriptTurn]) -> usize {
     turns.iter().filter(|turn| turn.role == TurnRole::User).count()
 }
 
-/// What a judge is asked about a session; the middle of a long one is left out.
+/// Builds the question for a judge. A long session loses its middle.
 pub fn question(turns: &[TranscriptTurn]) -> Vec<u8> {
     let body = |turns: &[&TranscriptTurn]| {
         json!({
             "v": 1,
-            "task": "Read this session of a coding agent. What would help a later session in the same repository: \
-                     pitfalls with their fix, conventions, decisions with their reason. Only what is specific and \
-                     was borne out. Answer with at most 5 candidates, or an empty list.",
+            "task": "Read this session of a coding agent. List learnings for later sessions in the same \
+                     repository: pitfalls with their fix, conventions, decisions with their reason. Give \
+                     only specific statements that the session confirms. Answer with at most 5 \
+                     candidates, or an empty list.",
             "turns": turns,
             "answer": {"candidates": [{
                 "category": "pattern | pitfall | convention | dependency | process | domain | debugging",
@@ -103,17 +105,17 @@ pub fn question(turns: &[TranscriptTurn]) -> Vec<u8> {
     }
 }
 
-/// What may be handed in of an answer: a submission with few candidates, none of them sure.
+/// Turns an answer into a submission: few candidates, all with low confidence.
 pub fn submission(answer: &[u8]) -> Result<Value, String> {
     let mut answer: Value = serde_json::from_slice(answer).map_err(|error| error.to_string())?;
     let candidates = match answer.get_mut("candidates").map(Value::take) {
         Some(Value::Array(candidates)) => candidates,
-        _ => return Err("there is no list `candidates`".to_owned()),
+        _ => return Err("list `candidates` is missing".to_owned()),
     };
     let unsure = |mut candidate: Value| {
         if candidate.is_object() {
             candidate["confidence"] = json!("low");
-            // Nobody asked for it in so many words, whatever a judge thinks.
+            // The user did not ask for this learning, even if the judge claims so.
             if let Some(criteria) = candidate["criteria_met"].as_array_mut() {
                 criteria.retain(|criterion| criterion != "explicit_request");
             }

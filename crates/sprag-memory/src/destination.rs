@@ -1,5 +1,5 @@
-//! Where what is remembered is written down. That follows from whom it is for, and is decided here
-//! alone: whoever writes has no choice left, and what is personal cannot end up in a project.
+//! Selects the log for a record of the memory. The scope of a learning alone decides, so that no writer can
+//! put a personal learning into a project.
 
 use sprag_base::record::Record;
 use sprag_base::record_kinds::TypedRecord as _;
@@ -7,15 +7,15 @@ use sprag_base::record_kinds::TypedRecord as _;
 use crate::learning::{Learning, LearningReaders, LearningScope};
 use crate::records::MemoryRecord;
 
-/// Whose records something is written into.
+/// The log that a record is written to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Destination {
-    /// The clone's log.
+    /// The log of the clone.
     #[default]
     Project,
-    /// The user's own, which no project sees.
+    /// The log of the user, which no project reads.
     Personal,
-    /// The session's journal, and gone with it.
+    /// The journal of the session, which ends with the session.
     Session,
 }
 
@@ -27,7 +27,7 @@ pub fn place(scope: LearningScope) -> Destination {
     }
 }
 
-/// Records that say what is known, as opposed to how it was used: other clones want to hear of these.
+/// Kinds of records with content, as opposed to usage. Other clones receive these.
 const CONTENT: &[&str] = &[
     "learning.accepted",
     "learning.corrected",
@@ -42,8 +42,8 @@ pub fn is_content(kind: &str) -> bool {
     CONTENT.contains(&kind)
 }
 
-/// Whether other clones of the project may have this record, going by what it says of itself. Records
-/// about a learning follow that learning, which is the caller's to know.
+/// Reports whether other clones of the project may receive this record. The check reads only the record: for
+/// a record about a learning, the caller must also check that learning.
 pub fn is_shareable(record: &Record) -> bool {
     is_content(&record.kind)
         && match MemoryRecord::read(record) {
@@ -54,7 +54,7 @@ pub fn is_shareable(record: &Record) -> bool {
         }
 }
 
-/// For everybody who works on the project.
+/// Reports whether a learning is for everyone on the project.
 pub fn is_for_all(learning: &Learning) -> bool {
     place(learning.candidate.scope) == Destination::Project && learning.readers() != LearningReaders::Private
 }

@@ -1,4 +1,4 @@
-//! What can be found: the text of a learning, or one that was loaded to be searched, as the index wants it.
+//! The documents of the index: the text of a learning, or a text loaded only for search.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,18 +14,18 @@ pub struct Document {
     pub id: String,
     pub summary: String,
     pub detail: String,
-    /// When it should come to mind.
+    /// The situation in which the learning helps.
     pub when: String,
-    /// When it should not.
+    /// The situation in which the learning does not apply.
     pub when_not: String,
     pub tags: Vec<String>,
     pub files: Vec<String>,
     pub at: Timestamp,
-    /// Nothing of a text that was only loaded.
+    /// `None` for a text that was only loaded.
     pub label: Option<DocumentLabel>,
 }
 
-/// What a learning is, in a few bytes.
+/// The properties of a learning in a few bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentLabel {
     pub category: Category,
@@ -34,7 +34,7 @@ pub struct DocumentLabel {
     pub readers: LearningReaders,
 }
 
-/// A text to be found, as it is written down.
+/// A text for search, as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadedText {
@@ -51,10 +51,10 @@ pub struct LoadedText {
     pub created: Option<Timestamp>,
 }
 
-/// Words of a text that stand for its summary where it has none: what something is about is said first.
+/// The number of words that serve as summary for a text without one. Texts usually start with their subject.
 const LEAD: usize = 20;
 
-/// A text without a summary as its beginning and the rest.
+/// Splits a text without a summary into its start and the rest.
 pub fn split(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     let mut words = 0;
@@ -72,12 +72,12 @@ pub fn split(text: &str) -> (&str, &str) {
 }
 
 impl Document {
-    /// The text a record brings, if it is one that does. A learning that has lost its form is none.
+    /// Returns the document of a record, if it has one. A malformed learning has none.
     pub fn from_record(record: &Record) -> Option<Document> {
         Document::from_memory(MemoryRecord::read(record)?, record.at)
     }
 
-    /// The same of a record that was read, with its time.
+    /// Returns the document of a parsed record, with its time.
     pub fn from_memory(record: MemoryRecord, at: Timestamp) -> Option<Document> {
         match record {
             MemoryRecord::Loaded(loaded) => {

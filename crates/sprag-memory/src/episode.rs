@@ -1,5 +1,5 @@
-//! What went wrong and what helped: a command that failed and its next success, as one record. Three alike
-//! are worth a learning; making it one is left to whoever reflects.
+//! Episodes: a command that failed and its next success, as one record. Three similar episodes are worth a
+//! learning; the agent writes it at reflection.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use sprag_base::time::Timestamp;
 
 use crate::records::MemoryRecord;
 
-/// So many alike are no accident.
+/// This many similar episodes are worth a learning.
 pub const ALIKE: u32 = 3;
-/// Patterns remembered; the ones that were seen longest ago go first.
+/// The limit on patterns. The oldest pattern is dropped first.
 const PATTERNS: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
-    /// What was worked on, where that is known.
+    /// The task, if known.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub task: Text<128>,
     pub tool: Text<128>,
     /// The command without its arguments: `cargo test`.
     pub command: Text<80>,
-    /// Of the whole command line.
+    /// A digest of the whole command line.
     pub input: Digest,
     pub outcome: EpisodeOutcome,
     pub class: ErrorClass,
-    /// The line that says what was wrong, without what changes from time to time.
+    /// The line that names the error, without numbers and paths.
     pub error: Text<200>,
     pub fix: Text<300>,
-    /// Runs until it worked.
+    /// The number of runs until success.
     pub tries: u32,
     pub confidence: f32,
 }
@@ -42,13 +42,13 @@ pub struct Episode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EpisodeOutcome {
-    /// It works now.
+    /// The command works after a change.
     Fixed,
-    /// It works now, and nothing was changed.
+    /// The command works without a change.
     Passed,
 }
 
-/// What kind of thing went wrong.
+/// The kind of error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
@@ -134,8 +134,8 @@ impl ErrorClass {
     }
 }
 
-/// A command without its arguments, by which runs of it are told apart: the first program that does something,
-/// and its subcommand. `None`: there is none.
+/// Returns a command without its arguments: the first real program and its subcommand. `None`: the line has
+/// no such program.
 pub fn command_of(line: &str) -> Option<Text<80>> {
     let steps = line.split(['\n', ';', '|', '&']).map(str::trim).filter(|step| !step.is_empty());
     for step in steps {
@@ -158,7 +158,7 @@ pub fn command_of(line: &str) -> Option<Text<80>> {
     None
 }
 
-/// Programs that are many: the next word says which.
+/// Programs with subcommands.
 const MANY: &[&str] = &[
     "apt",
     "apt-get",
@@ -212,8 +212,7 @@ fn is_prefix(word: &str) -> bool {
     ["sudo", "env", "time", "nice", "command", "exec", "nohup", "("].contains(&word)
 }
 
-/// The line of an error that says what was wrong. Numbers, places and what is quoted are left out, so that two
-/// that are alike are the same.
+/// Returns the line that names the error. Numbers and paths are removed, so that similar errors become equal.
 pub fn gist(error: &str) -> Text<200> {
     let says = |line: &&str| {
         let line = line.to_lowercase();
@@ -230,7 +229,7 @@ pub fn gist(error: &str) -> Text<200> {
     redact::short(&one_line(&words.join(" ")))
 }
 
-/// Failures of one kind, and what helped.
+/// Failures of one kind, with their fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailurePattern {
     pub command: Text<80>,
@@ -238,17 +237,17 @@ pub struct FailurePattern {
     pub error: Text<200>,
     pub count: u32,
     pub last: Timestamp,
-    /// What helped last.
+    /// The latest fix.
     pub fix: Text<300>,
 }
 
-/// All episodes, by kind.
+/// All patterns by their key.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FailurePatterns {
     patterns: BTreeMap<Digest, FailurePattern>,
 }
 
-/// What two episodes have to have in common.
+/// Returns the key that similar episodes share.
 pub fn key(command: &str, class: ErrorClass, error: &str) -> Digest {
     Digest::hash_parts([command, class.name(), error])
 }
@@ -258,7 +257,7 @@ impl FailurePatterns {
         self.patterns.get(&key)
     }
 
-    /// Those worth a learning, most frequent first.
+    /// Returns patterns that are worth a learning, the most frequent first.
     pub fn candidates(&self) -> Vec<&FailurePattern> {
         let mut found: Vec<&FailurePattern> =
             self.patterns.values().filter(|pattern| pattern.count >= ALIKE).collect();
@@ -268,10 +267,10 @@ impl FailurePatterns {
 }
 
 impl FailurePattern {
-    /// In one sentence, for whoever reflects.
+    /// Describes the pattern in one sentence, for reflection.
     pub fn describe(&self) -> String {
         format!(
-            "`{}` failed {} times with `{}` ({}); what helped: {}",
+            "`{}` failed {} times with `{}` ({}); fix: {}",
             quoted(self.command.as_str()),
             self.count,
             quoted(self.error.as_str()),
@@ -288,7 +287,7 @@ impl Projection for FailurePatterns {
 
     fn apply(&mut self, record: &Record) {
         let Some(MemoryRecord::Episode(episode)) = MemoryRecord::read(record) else { return };
-        // What passed by itself teaches nothing.
+        // A command that passed without a change teaches nothing.
         if episode.outcome == EpisodeOutcome::Passed {
             return;
         }
@@ -383,7 +382,7 @@ mod tests {
         assert_eq!(
             told,
             [
-                "`cargo test` failed 3 times with `error: no feature 'x' (line )` (other); what helped: edit Cargo.toml"
+                "`cargo test` failed 3 times with `error: no feature 'x' (line )` (other); fix: edit Cargo.toml"
             ]
         );
     }

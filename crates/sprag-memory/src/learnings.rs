@@ -1,5 +1,5 @@
-//! All learnings with what became of them: a fold of the log, for commands. Hooks ask the index, which
-//! does not have to read everything.
+//! All learnings with their use: a fold of the log, for commands. Hooks use the index, which does not read
+//! everything.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::learning::{Learning, LearningStatus};
 use crate::records::{MemoryRecord, Rejection};
 use crate::usage::{self, Uses};
 
-/// Rejections remembered, newest last.
+/// The limit on stored rejections, newest last.
 const REJECTIONS: usize = 500;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Learnings {
     entries: BTreeMap<String, LearningEntry>,
     #[serde(default)]
     rejections: Vec<(Timestamp, Rejection)>,
-    /// Said of learnings that were not there yet: files of other clones come in any order.
+    /// Uses of learnings that do not exist yet, because files of other clones come in any order.
     #[serde(default)]
     early: BTreeMap<String, Uses>,
 }
@@ -42,12 +42,12 @@ impl LearningEntry {
 }
 
 impl Learnings {
-    /// Oldest first.
+    /// Returns all learnings, oldest first.
     pub fn all(&self) -> impl Iterator<Item = &LearningEntry> {
         self.entries.values()
     }
 
-    /// Those that may be shown.
+    /// Returns learnings that may be shown.
     pub fn in_use(&self) -> impl Iterator<Item = &LearningEntry> {
         self.all().filter(|entry| matches!(entry.status(), LearningStatus::Active | LearningStatus::Stale))
     }
@@ -56,7 +56,7 @@ impl Learnings {
         self.entries.get(id)
     }
 
-    /// Those whose id begins so.
+    /// Returns learnings whose id has this prefix.
     pub fn by_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a LearningEntry> {
         self.entries
             .range(prefix.to_owned()..)

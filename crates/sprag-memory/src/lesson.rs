@@ -1,5 +1,5 @@
-//! Lessons: learnings that were made from something that went wrong and then went well. The best of them
-//! stand in the files that agents read first, between two marks; whatever else is in there is not ours.
+//! Lessons: learnings from a failure that was fixed. The best lessons stand between two marks in the files
+//! that agents read first. Sprag never changes the rest of those files.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::learnings::LearningEntry;
 
 /// The tag that makes a learning a lesson.
 pub const TAG: &str = "lesson";
-/// Lessons in a file, and bytes of all of them.
+/// The limit on lessons in a file, and on their bytes.
 pub const MOST: usize = 20;
 pub const BYTES: usize = 2_048;
 
@@ -20,8 +20,8 @@ pub const START: &str = "<!-- sprag:lessons -->";
 pub const END: &str = "<!-- /sprag:lessons -->";
 pub const HEADING: &str = "## Lessons Learned";
 
-/// A lesson as a submission of one candidate: what was learned, the command that tells whether it still
-/// holds, and the intent it was learned for.
+/// Builds a submission with one candidate: the lesson, the command that checks it, and the intent of the
+/// work.
 pub fn submission(text: &str, check: Option<&str>, intent: Option<&str>) -> Value {
     let text = text.trim();
     let summary: Text<200> = Text::new(one_line(text));
@@ -46,11 +46,11 @@ pub fn submission(text: &str, check: Option<&str>, intent: Option<&str>) -> Valu
     }]})
 }
 
-/// Said when something that failed has come to work: whoever made it work knows why.
+/// Offers to record a lesson after a failed command passes.
 pub fn offer(episode: &Episode, session: &SessionId) -> ContextNote {
     let command = shell_word(episode.command.as_str());
     Text::new(format!(
-        "`{}` failed and passes now; if what was wrong is worth knowing, keep it: `sprag lesson TEXT --check {command} --session {}`",
+        "`{}` failed and passes now; to keep the cause as a lesson, run `sprag lesson TEXT --check {command} --session {}`",
         quoted(episode.command.as_str()),
         shell_word(session.as_str()),
     ))
@@ -60,7 +60,7 @@ pub fn is_lesson(learning: &Learning) -> bool {
     learning.candidate.tags.iter().any(|tag| tag.as_str() == TAG)
 }
 
-/// The best ones first: what was of use, then what is new.
+/// Returns the best lessons first: by use, then by age.
 pub fn ranked<'a>(lessons: impl IntoIterator<Item = &'a LearningEntry>) -> Vec<&'a LearningEntry> {
     let worth = |entry: &LearningEntry| {
         let uses = &entry.uses;
@@ -76,7 +76,7 @@ pub fn ranked<'a>(lessons: impl IntoIterator<Item = &'a LearningEntry>) -> Vec<&
     lessons
 }
 
-/// A lesson as a line of a file.
+/// Renders a lesson as a line of a file.
 pub fn line(learning: &Learning) -> String {
     let plain = |text: &str| one_line(text).replace("<!--", "<! --").replace("-->", "-- >");
     let when = learning.candidate.trigger.when.as_str();
@@ -84,13 +84,12 @@ pub fn line(learning: &Learning) -> String {
     format!("- {}{when} <!-- {} -->", plain(learning.candidate.summary.as_str()), learning.id)
 }
 
-/// What is wrong with the marks of a file.
+/// Error: the marks of a file are damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedMarks;
 
-/// The file with these lines between its marks, which are put there if they are missing. Lines of lessons
-/// that are not `known` here are of somebody else's clone, and stay as long as there is room. `None`: it is
-/// so already.
+/// Returns the file with these lines between its marks; adds missing marks. Lines of lessons that are not
+/// known here come from another clone and stay while there is room. `None`: the file is up to date.
 pub fn replaced(
     file: &str,
     lines: &[String],
@@ -131,7 +130,8 @@ pub fn replaced(
     Ok((new != file).then_some(new))
 }
 
-/// Where the marks go: below the heading, which is put at the end if there is none.
+/// Splits a file without marks at the place for them: below the heading, which is added at the end if
+/// missing.
 fn without_marks(old: &[&str]) -> (Vec<String>, Vec<String>) {
     let own = |part: &[&str]| part.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
     match old.iter().position(|line| line.trim_end() == HEADING) {
@@ -151,7 +151,7 @@ fn without_marks(old: &[&str]) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// The id at the end of a line that [`line`] made.
+/// Returns the id at the end of a line from [`line`].
 fn id_of(line: &str) -> Option<&str> {
     let id = line.strip_prefix("- ")?.trim_end().strip_suffix(" -->")?.rsplit_once("<!-- ")?.1;
     let is_id = |id: &str| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

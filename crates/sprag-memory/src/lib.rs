@@ -1,4 +1,4 @@
-//! What is remembered, and under which rules.
+//! The memory: learnings, and the rules for keeping and finding them.
 
 pub mod answers;
 pub mod backfill;

@@ -1,5 +1,4 @@
-//! Which backends learnings are mirrored to. The log is the original; a backend is a copy that others can
-//! read.
+//! The backends that mirror learnings. The log is the original; a backend holds a copy for other programs.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +57,7 @@ impl BackendSwitches {
     }
 }
 
-/// Whether a learning may leave the log at all: what is personal or of a session alone never does.
+/// Reports whether a learning may leave the log. Personal and ephemeral learnings never do.
 pub fn is_shared(learning: &Learning) -> bool {
     destination::is_for_all(learning)
 }
@@ -66,11 +65,11 @@ pub fn is_shared(learning: &Learning) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MirrorAck {
     pub backend: Text<32>,
-    /// What it took: of which learning, and a digest of what was said of it.
+    /// The accepted learnings, each with a digest of the mirrored state.
     pub took: Vec<(Text<64>, Digest)>,
 }
 
-/// What every backend was told last of each learning, folded from the log.
+/// The last state that each backend accepted for each learning: a fold of the log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mirrored {
     by_backend: BTreeMap<String, BTreeMap<String, Digest>>,
@@ -98,11 +97,11 @@ impl Projection for Mirrored {
 pub const SECTION: SettingSection = SettingSection {
     name: "backends",
     defaults: "\
-# Where learnings are mirrored to, besides the log. Personal ones never are.
+# Backends that mirror the learnings of the log. Personal learnings are never mirrored.
 [backends]
-# What is looked for, in this order; all that are found are used. `config` stands for `always` below.
+# Backends to look for, in this order. Sprag uses all that it finds. `config` stands for `always` below.
 discovery = [\"config\", \"total-recall\", \"mcp\", \"markdown\"]
-# Backends that are used without looking for them.
+# Backends to use without a search.
 always = []
 ",
     keys: &[
@@ -111,14 +110,14 @@ always = []
     ],
 };
 
-/// Less of it is a project's own matter: it keeps learnings where they are.
+/// A project may turn a backend off, because that keeps learnings local.
 const SWITCH: Tighten = Tighten::Ranked(&["true", "false"]);
 
 pub const MORE: &[SettingSection] = &[
     SettingSection {
         name: "backends.overrides",
         defaults: "\
-# `false`: not used, found or not.
+# `false`: never use this backend.
 [backends.overrides]
 total_recall = true
 mcp = true
@@ -133,10 +132,10 @@ markdown = true
     SettingSection {
         name: "backends.mcp",
         defaults: "\
-# A server with memory tools (`create_entities` and the like), as a program and its arguments.
+# A server with memory tools such as `create_entities`, as a program with its arguments.
 [backends.mcp]
 command = []
-# Seconds one exchange with it may take.
+# Time limit for one request, in seconds.
 seconds = 10
 ",
         keys: &[
@@ -146,7 +145,7 @@ seconds = 10
     },
 ];
 
-/// Whether a record is one that backends want to hear of.
+/// Reports whether backends need this record.
 pub fn concerns(record: &Record) -> bool {
     matches!(
         record.kind.as_str(),

@@ -1,5 +1,5 @@
-//! The records of the memory: their names, and what is in them. Old names are never reused for
-//! another shape; a reader passes over what it does not know.
+//! The records of the memory: their kinds and bodies. A kind never gets another body. Readers skip unknown
+//! kinds.
 
 use std::collections::BTreeMap;
 
@@ -21,45 +21,44 @@ use crate::mirror::MirrorAck;
 use crate::recall::floor::FloorVersion;
 
 records! {
-    /// Records of the memory.
     pub enum MemoryRecord {
-        /// A learning that was kept.
+        /// A stored learning.
         Accepted(Box<Learning>) = "learning.accepted",
-        /// The same learning in other words, under the id it has.
+        /// A learning with a new text, under the same id.
         Corrected(Box<Learning>) = "learning.corrected",
-        /// A candidate that was not kept.
+        /// A rejected candidate.
         Rejected(Rejection) = "learning.rejected",
         Superseded(Superseded) = "learning.superseded",
         Archived(LearningIds) = "learning.archived",
         Restored(LearningIds) = "learning.restored",
         Verified(LearningIds) = "learning.verified",
-        /// The lines that it rests on have changed.
+        /// The evidence of the learning changed.
         WentStale(LearningIds) = "learning.stale",
-        /// Somebody said that it was of use.
+        /// An agent or user reported the use of the learning.
         Referred(LearningIds) = "learning.referred",
-        /// Its words turned up in what the agent did.
+        /// Words of the learning occurred in the work of the agent.
         Implied(LearningIds) = "learning.implied",
-        /// Shown and of no use, once for each session.
+        /// Shown and not used, once per session.
         Dismissed(LearningIds) = "learning.dismissed",
         /// Shown to a session.
         Surfaced(Surfaced) = "learning.surfaced",
         Rated(LearningRating) = "learning.rated",
-        /// Whether work that used it went well.
+        /// The outcome of work that used the learning.
         Outcome(WorkOutcome) = "learning.outcome",
-        /// One reflection in numbers, for judging the write gate.
+        /// The counts of one reflection, to evaluate the write gate.
         Reflected(ReflectionSummary) = "reflection.done",
         Skipped(SkippedReflection) = "reflection.skipped",
         /// A question and its answer.
         Answered(AnsweredQuestion) = "qa.answered",
-        /// A text to be found that nobody claims to be a learning.
+        /// A text for search that is not a learning.
         Loaded(LoadedText) = "document.loaded",
         Episode(Episode) = "episode",
-        /// A transcript that was read.
+        /// A transcript that was read for learnings.
         Retroflected(BackfillRecord) = "retroflect",
         Summary(TierSummary) = "summary",
         /// A version of the recall floor.
         Floor(FloorVersion) = "policy",
-        /// A backend has taken something over.
+        /// A backend accepted learnings.
         Acked(MirrorAck) = "backend.acked",
     }
 }
@@ -72,7 +71,7 @@ impl MemoryRecord {
         }
     }
 
-    /// Returns the ids of a record that says one thing of several learnings.
+    /// Returns the ids of a record about several learnings.
     pub fn ids_mut(&mut self) -> Option<&mut Vec<Text<64>>> {
         match self {
             MemoryRecord::Archived(about)
@@ -96,7 +95,7 @@ impl MemoryRecord {
             }
             MemoryRecord::Corrected(learning) => {
                 let summary = line(learning.candidate.summary.as_str());
-                format!("learning `{}` was said otherwise: {summary}", learning.id)
+                format!("learning `{}` was changed: {summary}", learning.id)
             }
             MemoryRecord::Rejected(rejection) => {
                 format!("not kept ({}): {}", line(rejection.stage.as_str()), line(rejection.reason.as_str()))
@@ -104,13 +103,13 @@ impl MemoryRecord {
             MemoryRecord::Superseded(it) => format!("learning `{}` was replaced by `{}`", it.id, it.by),
             MemoryRecord::Archived(about) => format!("learnings {} were archived", ids(about)),
             MemoryRecord::Restored(about) => format!("learnings {} were restored", ids(about)),
-            MemoryRecord::Verified(about) => format!("learnings {} were found to be true", ids(about)),
-            MemoryRecord::WentStale(about) => format!("what learnings {} rest on has changed", ids(about)),
+            MemoryRecord::Verified(about) => format!("learnings {} were verified", ids(about)),
+            MemoryRecord::WentStale(about) => format!("the evidence of learnings {} changed", ids(about)),
             MemoryRecord::Referred(about) => {
-                format!("learnings {} were of use: {}", ids(about), line(about.how.as_str()))
+                format!("learnings {} were used: {}", ids(about), line(about.how.as_str()))
             }
-            MemoryRecord::Implied(about) => format!("learnings {} seem to have been of use", ids(about)),
-            MemoryRecord::Dismissed(about) => format!("learnings {} were shown in vain", ids(about)),
+            MemoryRecord::Implied(about) => format!("learnings {} were probably used", ids(about)),
+            MemoryRecord::Dismissed(about) => format!("learnings {} were shown but not used", ids(about)),
             MemoryRecord::Surfaced(surfaced) => {
                 let shown = quoted_list(surfaced.shown.iter().map(|shown| &shown.id));
                 format!("learnings {shown} were shown")
@@ -123,7 +122,7 @@ impl MemoryRecord {
                 let (command, error) = (line(it.command.as_str()), line(it.error.as_str()));
                 format!("`{command}` works after {error}: {}", line(it.fix.as_str()))
             }
-            MemoryRecord::Retroflected(_) => "the session was read again for what it taught".to_owned(),
+            MemoryRecord::Retroflected(_) => "the session was read for learnings".to_owned(),
             MemoryRecord::Reflected(_) | MemoryRecord::Skipped(_) => return None,
             MemoryRecord::Rated(_)
             | MemoryRecord::Outcome(_)
@@ -135,14 +134,14 @@ impl MemoryRecord {
     }
 }
 
-/// What all records of the memory begin with; the rest of the log need not be read for it.
+/// The prefixes of kinds that the index reads; other lines are skipped.
 pub const PREFIXES: &[&str] = &["learning.", "document."];
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LearningIds {
     pub ids: Vec<Text<64>>,
-    /// Why, or for what.
+    /// The reason or the use.
     #[serde(skip_serializing_if = "Text::is_empty", alias = "why")]
     pub how: Text<500>,
 }
@@ -155,7 +154,7 @@ pub struct Superseded {
     pub why: Text<500>,
 }
 
-/// What was not kept, so that the sieve itself can be judged.
+/// A rejected candidate, kept to evaluate the write gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejection {
     pub summary: Text<200>,
@@ -164,35 +163,36 @@ pub struct Rejection {
     /// `schema`, `plausibility`, `specificity`, `scope`, `duplicate`.
     pub stage: Text<32>,
     pub reason: Text<1000>,
-    /// Its place in the submission.
+    /// The index in the submission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
 }
 
-/// One reflection in numbers. No text of a candidate is in it: it stands in the project's log, whoever
-/// the candidates were for.
+/// The counts of one reflection. It holds no text of candidates, because it stands in the log of the project,
+/// even for personal candidates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReflectionSummary {
     pub candidates: u32,
-    /// Ids of what was kept, and of what was there already and is now said better.
+    /// Ids of new and of merged learnings.
     pub accepted: Vec<Text<64>>,
-    /// How many were not kept, by stage; those that wait for a word are `similar`.
+    /// Counts of candidates that were not stored, by step. Candidates that wait for a decision count as
+    /// `similar`.
     pub stages: BTreeMap<String, u32>,
-    /// How often each criterion was claimed by what was kept.
+    /// Counts of the criteria that stored candidates claim.
     pub criteria: BTreeMap<String, u32>,
-    /// What was kept although a stage had rejected something like it in an earlier session.
+    /// Stored candidates that resemble an earlier rejection.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub misses: Vec<WriteGateMiss>,
-    /// Learnings that a candidate resembles, by its place in the submission.
+    /// Learnings that a candidate resembles, by its index.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub similar: Vec<SimilarLearning>,
     /// Learnings that a candidate repeats.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeated: Vec<SimilarLearning>,
-    /// Why candidates are not what they resemble, in the words of whoever handed them in.
+    /// The author's reason why a candidate is distinct.
     #[serde(skip_serializing_if = "Text::is_empty")]
     pub distinct: Text<500>,
 }
@@ -222,9 +222,9 @@ pub struct Surfaced {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShownRecord {
     pub id: Text<64>,
-    /// How likely it was thought to be of use.
+    /// The estimated probability of use.
     pub score: f32,
-    /// The signals that spoke for it; nothing of what another program showed.
+    /// The signals for the learning; `None` if another program showed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Text<200>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,13 +247,13 @@ pub struct WorkOutcome {
     pub what: Text<500>,
 }
 
-/// Somebody said that there is nothing to learn.
+/// A decision that there is nothing to learn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkippedReflection {
     pub why: Text<500>,
     pub decider: Decider,
-    /// The ticket that was worked on.
+    /// The ticket of the work.
     pub ticket: Option<SkippedTicket>,
 }
 
@@ -263,7 +263,7 @@ pub struct SkippedTicket {
     pub tracker: Text<16>,
 }
 
-/// Who says that there is nothing to learn.
+/// The author of a skip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decider {
@@ -283,8 +283,8 @@ impl Decider {
     }
 }
 
-/// A record of a session's journal or of its gates, as far as the memory counts it. Those records are of a
-/// crate above this one; a member that a record does not have is empty.
+/// The members of journal and gate records that the memory counts. Those records belong to a crate above this
+/// one. Missing members are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct JournalStep {

@@ -1,5 +1,5 @@
-//! A program of the user's choice that reads for Sprag what no rule can: it merges learnings and reads old
-//! sessions. It is asked by commands alone, never on the way of an agent, and proposes; others decide.
+//! The judge: a program chosen by the user that merges learnings and reads old sessions. Only commands call
+//! it, never a hook. The judge only proposes.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,11 +20,11 @@ impl Default for MemorySettings {
 pub const SECTION: SettingSection = SettingSection {
     name: "memory",
     defaults: "\
-# Who reads for `sprag memory consolidate` and `sprag memory backfill`.
+# The judge of `sprag memory consolidate` and `sprag memory backfill`.
 [memory]
-# A program and its arguments: it reads one JSON object and prints one. Empty: nobody.
+# A program with its arguments. It reads one JSON object and prints one. Empty: no judge.
 judge = []
-# Seconds it may take for one answer.
+# Time limit for one answer, in seconds.
 judge_seconds = 120
 ",
     keys: &[

@@ -1,6 +1,6 @@
-//! One memory from the records of several clones. Each writes a file of its own, so that nothing conflicts;
-//! whoever reads them has them in another order. What counts is the order in time: where what came late
-//! leaves another picture, further records set it right.
+//! Merges records of several clones into one memory. Each clone writes its own file, so that git finds no
+//! conflicts, and each reader sees another order. The order in time counts: if late records lead to another
+//! state, Sprag adds records that correct it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use crate::learning::LearningStatus;
 use crate::learnings::Learnings;
 use crate::records::{LearningIds, MemoryRecord, Superseded};
 
-/// The member of a record that says which clone it came from.
+/// The member that names the clone of a record.
 pub const FROM: &str = "from";
-/// What stands there in a record that only sets the picture right.
+/// The value of that member in a correcting record.
 pub const SETTLED: &str = "union";
 
-/// A record of another clone as it may stand in our log: only what is known and in form, and nothing of it
-/// from a time that has not come.
+/// Returns a record of another clone in the form for this log. Accepts only known, well-formed records that
+/// are not from the future.
 pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
     let is_timely = record.at <= now.plus_seconds(24 * 60 * 60);
     if record.v != sprag_base::record::VERSION
@@ -54,8 +54,8 @@ pub fn taken(record: &Record, clone: &str, now: Timestamp) -> Option<Record> {
     Some(taken)
 }
 
-/// Leaves out of what is new what no honest clone writes: a second text under the name of a learning that is
-/// there, and one said to be superseded by what nobody has.
+/// Removes records that no honest clone writes: a second text for an existing learning, and a learning
+/// superseded by an unknown one.
 pub fn retain_honest(known: &[Record], new: &mut Vec<Record>) {
     let accepted = |record: &Record| match MemoryRecord::read(record) {
         Some(MemoryRecord::Accepted(learning)) => Some(learning.id),
@@ -69,7 +69,7 @@ pub fn retain_honest(known: &[Record], new: &mut Vec<Record>) {
     });
 }
 
-/// Whether a record came from another clone, or sets right what did.
+/// Reports whether a record came from another clone, or corrects the state after such records.
 pub fn is_foreign(record: &Record) -> bool {
     record.rest.contains_key(FROM)
 }
@@ -78,7 +78,7 @@ fn is_id(text: &str) -> bool {
     (6..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Learnings a record is about.
+/// Returns the learnings that a record is about.
 pub fn ids(record: &Record) -> Vec<String> {
     let ids = match MemoryRecord::read(record) {
         Some(MemoryRecord::Accepted(learning) | MemoryRecord::Corrected(learning)) => vec![learning.id],
@@ -91,8 +91,8 @@ pub fn ids(record: &Record) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
 }
 
-/// What has to be added to records in the order they came, so that these learnings are as if all had come
-/// in the order they were made.
+/// Returns the records that correct these learnings, so that their state equals that of all records in order
+/// of time.
 pub fn settling(records: &[Record], about: &BTreeSet<String>) -> Vec<MemoryRecord> {
     let concerned: Vec<&Record> =
         records.iter().filter(|record| ids(record).iter().any(|id| about.contains(id))).collect();
@@ -156,7 +156,7 @@ mod tests {
         json!(Learning::new(id, candidate.unwrap(), &SessionId::new("s"), None, Timestamp::from_millis(0)))
     }
 
-    /// One thing that happened to one learning, at its time.
+    /// Builds one change of one learning, at its time.
     fn made(at: usize, id: &str, what: usize) -> Record {
         let about = json!({"ids": [id]});
         let (kind, body) = match what {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which the files of other clones come, the picture is the same.
+        /// The result does not depend on the order of the other clones' files.
         #[test]
         fn the_union_does_not_depend_on_the_order(
             steps in prop::collection::vec((0usize..3, prop_oneof![9 => 0usize..5, 1 => Just(5usize)]), 0..20),
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(
             taken(&record("learning.surfaced", json!({})), "c", now),
             None,
-            "how others use it is theirs"
+            "usage stays in its clone"
         );
         assert_eq!(taken(&record("learning.archived", json!({"ids": ["../../x"]})), "c", now), None);
         let future = Record {

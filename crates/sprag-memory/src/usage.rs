@@ -1,5 +1,5 @@
-//! What became of a learning since it was kept: whether it still counts, how often it was shown and how
-//! often that was of use. A fold of records, small enough to stand beside an index as a row of bytes.
+//! The use of a learning: its status, how often it was shown, and how often it was used. A fold of records
+//! that fits into a row of bytes beside the index.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +12,18 @@ use crate::records::{LearningIds, MemoryRecord};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {
     pub status: LearningStatus,
-    /// Sessions it was shown to.
+    /// The number of sessions that were shown the learning.
     pub surfaced: u16,
-    /// Times somebody said that it was of use.
+    /// The number of reported uses.
     pub referred: u16,
-    /// Times it looked as if it had been.
+    /// The number of implied uses.
     pub implied: u16,
     pub dismissed: u16,
     pub rated_up: u16,
     pub rated_down: u16,
     pub succeeded: u16,
     pub failed: u16,
-    /// Minutes since 1970; nothing is 0.
+    /// Minutes since 1970; 0 means never.
     pub last_used: u32,
     pub last_shown: u32,
     pub last_verified: u32,
@@ -48,7 +48,7 @@ impl Default for Uses {
     }
 }
 
-/// One thing that happened to one learning.
+/// One change of one learning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UsageChange {
     Stale,
@@ -66,18 +66,18 @@ pub enum UsageChange {
     Outcome {
         is_success: bool,
     },
-    /// Said otherwise: it counts again, and its text is another one.
+    /// The text changed, and the learning is active again.
     Corrected,
 }
 
-/// Bytes of a row.
+/// The number of bytes of a row.
 pub const ROW: usize = 32;
 
 impl Uses {
     pub fn apply(&mut self, change: UsageChange, at: Timestamp) {
         let now = minutes(at);
         let more = |count: &mut u16| *count = count.saturating_add(1);
-        // Superseded is final: a later word about it changes no more than its counts.
+        // Superseded is final: later records change only the counts.
         let is_final = self.status == LearningStatus::Superseded;
         match change {
             UsageChange::Superseded => self.status = LearningStatus::Superseded,
@@ -168,8 +168,7 @@ pub fn minutes(at: Timestamp) -> u32 {
     u32::try_from(at.millis() / 60_000).unwrap_or(0)
 }
 
-/// Whom a record is about, and what it says of them. Records that keep or correct a learning are the
-/// reader's own matter; they count here as far as they touch an older one.
+/// Returns the changes of a record by learning. The caller itself stores new and corrected learnings.
 pub fn changes(record: &MemoryRecord) -> Vec<(String, UsageChange)> {
     let all = |ids: &[Text<64>], change: UsageChange| ids.iter().map(|id| (id.to_string(), change)).collect();
     let about = |about: &LearningIds, change: UsageChange| all(&about.ids, change);

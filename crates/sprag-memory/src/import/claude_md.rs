@@ -1,5 +1,5 @@
-//! Lessons that people or agents noted in the instructions of a project. Only the points below a heading
-//! that speaks of lessons are taken over: instructions are no learnings.
+//! Imports lessons from the instructions of a project. Only list items below a heading about lessons count:
+//! instructions are not learnings.
 
 use serde_json::json;
 
@@ -38,7 +38,7 @@ const LESSONS: &[&str] = &[
 
 fn read(source: &ImportText<'_>) -> ImportedMemory {
     let mut read = ImportedMemory::default();
-    // A heading below one that speaks of lessons belongs to it.
+    // A heading below a heading about lessons belongs to it.
     let mut open: Option<usize> = None;
     let mut above = "";
     for section in sections(source.text) {
@@ -55,7 +55,7 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
         if open.is_none() {
             if !points.is_empty() {
                 let what = format!("{}: {} points", section.title, points.len());
-                read.passed.push((what, "its heading does not speak of lessons".to_owned()));
+                read.passed.push((what, "the heading is not about lessons".to_owned()));
             }
             continue;
         }

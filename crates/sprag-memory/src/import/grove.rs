@@ -1,4 +1,4 @@
-//! Grove: blocks under a heading with an id in `learnings.md`, and what became of them as JSON lines in
+//! Imports Grove: blocks under a heading with an id in `learnings.md`, and their use as JSON lines in
 //! `stats.log`.
 
 use serde_json::{Value, json};
@@ -33,9 +33,9 @@ fn learnings(source: &ImportText<'_>) -> ImportedMemory {
     for section in sections(source.text).into_iter().filter(|section| section.level > 0).take(DRAFTS) {
         match block(&section, source) {
             Some(draft) => read.drafts.push(draft),
-            // The title of the file, and headings within a detail of somebody's.
+            // A title, or a heading inside a detail.
             None if section.level > 1 => {
-                read.passed.push((section.title.to_owned(), "its heading has no id".to_owned()));
+                read.passed.push((section.title.to_owned(), "the heading has no id".to_owned()));
             }
             None => {}
         }
@@ -91,7 +91,7 @@ fn block(section: &MarkdownSection<'_>, source: &ImportText<'_>) -> Option<Learn
     Some(draft.with("detail", detail.trim()))
 }
 
-/// `**Name:** value`, with or without a point before it.
+/// Parses `**Name:** value`, with or without a list mark.
 fn field(line: &str) -> Option<(String, &str)> {
     let text = line.trim().trim_start_matches("- ").strip_prefix("**")?;
     let (name, value) = text.split_once(":**").or_else(|| text.split_once("**:"))?;
@@ -110,12 +110,12 @@ fn moment(text: &str) -> Option<Timestamp> {
     Timestamp::parse(&whole)
 }
 
-/// Lines that are torn or of a later version are passed over: it is a log that many append to.
+/// Reads the log of uses. Skips torn lines and unknown events, because several processes append to the log.
 fn stats(text: &str) -> ImportedMemory {
     let mut read = ImportedMemory::default();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(event) = serde_json::from_str::<Value>(line) else {
-            read.passed.push((line.chars().take(60).collect(), "it is not JSON".to_owned()));
+            read.passed.push((line.chars().take(60).collect(), "not JSON".to_owned()));
             continue;
         };
         let what = match event["event"].as_str().unwrap_or_default() {

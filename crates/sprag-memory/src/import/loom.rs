@@ -1,4 +1,4 @@
-//! Loom: knowledge in Markdown files, a heading and a text each. The file says what sort of knowledge it is.
+//! Imports Loom: knowledge in Markdown files, as headings with text. The file name gives the category.
 
 use serde_json::json;
 
@@ -31,7 +31,7 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
             continue;
         }
         if text.chars().count() > 2 * DETAIL_MOST {
-            read.passed.push((section.title.to_owned(), "it is a chapter and no statement".to_owned()));
+            read.passed.push((section.title.to_owned(), "the section is too long for a learning".to_owned()));
             continue;
         }
         let title = if section.level > 2 && !above.is_empty() {
@@ -41,7 +41,7 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
         };
         let title = if title.chars().count() < 10 { format!("{stem}: {title}") } else { title };
         let category = category_of(stem).or_else(|| category_of(&title)).unwrap_or("domain");
-        // The same heading may come again in another file.
+        // The same heading may occur in another file.
         let draft = LearningDraft::new(format!("{stem}#{title}"), category, &title, text);
         read.drafts.push(draft.with("tags", json!([tag_of(stem), tag_of(section.title)])));
     }

@@ -1,5 +1,5 @@
-//! The reference memory server of the Model Context Protocol: a graph as JSON lines, entities with
-//! observations and relations between them.
+//! Imports the reference memory server of the Model Context Protocol: a graph as JSON lines, with entities,
+//! observations and relations.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
     let mut entities: Vec<Value> = Vec::new();
     for line in source.text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(item) = serde_json::from_str::<Value>(line) else {
-            read.passed.push((line.chars().take(60).collect(), "it is not JSON".to_owned()));
+            read.passed.push((line.chars().take(60).collect(), "not JSON".to_owned()));
             continue;
         };
         match item["type"].as_str() {
@@ -32,7 +32,7 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
                 }
             }
             Some("entity") if entities.len() < DRAFTS => entities.push(item),
-            _ => read.passed.push((line.chars().take(60).collect(), "it is no entity".to_owned())),
+            _ => read.passed.push((line.chars().take(60).collect(), "not an entity".to_owned())),
         }
     }
     for entity in &entities {
@@ -52,7 +52,7 @@ fn draft(name: &str, entity: &Value, relations: &[String]) -> LearningDraft {
         let mark = format!("{field}: ");
         observations.iter().find_map(|text| text.strip_prefix(&mark)).map(str::to_owned)
     };
-    // One that was mirrored there from here.
+    // A learning that Sprag mirrored to that server.
     if let (Some(summary), Some(detail)) = (field("summary"), field("detail")) {
         let tags: Vec<&str> = observations.iter().filter_map(|text| text.strip_prefix("tag: ")).collect();
         let files: Vec<&str> = observations.iter().filter_map(|text| text.strip_prefix("file: ")).collect();

@@ -1,6 +1,6 @@
-//! Memories of other programs, read as candidates of ours. A source is one file of one shape, an
-//! [`MemoryImporter`], and one line in the list below. What is read keeps where it came from, so that reading it
-//! again brings nothing twice; what is not in form is told with the reason.
+//! Imports memories of other programs as candidates. Each source has one file with one [`MemoryImporter`] and
+//! one line in the list below. Drafts keep their origin, so that a second import adds nothing twice. Drafts
+//! that do not fit are reported with the reason.
 
 use serde_json::{Map, Value, json};
 
@@ -21,38 +21,38 @@ importers! {
 #[cfg(test)]
 mod tests;
 
-/// A program whose memory can be taken over.
+/// A program whose memory Sprag can import.
 pub struct MemoryImporter {
-    /// As in `sprag memory import NAME`.
+    /// The name in `sprag memory import NAME`.
     pub name: &'static str,
     pub title: &'static str,
-    /// Where its files are below a folder that is named instead of a file; `*` stands for any name.
+    /// The files below a given directory; `*` matches any name.
     pub files: &'static [&'static str],
     pub read: fn(&ImportText<'_>) -> ImportedMemory,
 }
 
-/// One text of it.
+/// One file of the source.
 pub struct ImportText<'a> {
-    /// The name of the file, without its folders.
+    /// The file name without directories.
     pub name: &'a str,
     pub text: &'a str,
 }
 
-/// What a text has.
+/// The content of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportedMemory {
     pub drafts: Vec<LearningDraft>,
     pub uses: Vec<ImportedUse>,
-    /// What is there and is not taken over, with the reason.
+    /// Parts that are not imported, with the reason.
     pub passed: Vec<(String, String)>,
 }
 
-/// Something that may become a learning.
+/// A text that may become a learning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LearningDraft {
-    /// What it is called there; the same name is the same learning.
+    /// The name in the source. Equal names mean equal learnings.
     pub origin: String,
-    /// In the form of a submission.
+    /// The fields of a submission.
     pub fields: Map<String, Value>,
     pub at: Option<Timestamp>,
     pub fate: ImportedFate,
@@ -64,7 +64,7 @@ pub enum ImportedFate {
     Archived,
 }
 
-/// What became of one there.
+/// One use of a learning, as the source recorded it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedUse {
     pub origin: String,
@@ -81,11 +81,11 @@ pub enum ImportedUseKind {
     Restored,
 }
 
-/// Of one text; more is no memory but a dump.
+/// The limit on drafts of one text. A larger text is a dump, not a memory.
 pub const DRAFTS: usize = 5000;
 
 impl LearningDraft {
-    /// A draft of what is known of it; what the form wants besides is as little as there can be.
+    /// Builds a draft with the weakest values for fields that the source lacks.
     pub fn new(origin: impl Into<String>, category: &str, summary: &str, detail: &str) -> LearningDraft {
         let fields = json!({
             "category": category,
@@ -106,13 +106,13 @@ impl LearningDraft {
         self
     }
 
-    /// What makes a second reading of it a no-op.
+    /// Returns the key that makes a second import a no-op.
     pub fn idem(&self, importer: &MemoryImporter) -> String {
         format!("import:{}:{}", importer.name, Digest::hash_parts([self.origin.as_str()]))
     }
 
-    /// In form, or what is wrong with it. Texts that are too short or too long for the form are made to fit
-    /// first: nobody is there to say them anew.
+    /// Returns the candidate, or the faults of the draft. First it fits texts that are too short or too long,
+    /// because no author can rewrite them.
     pub fn candidate(&self, importer: &MemoryImporter) -> Result<Candidate, String> {
         let mut fields = self.fields.clone();
         let text =
@@ -123,7 +123,7 @@ impl LearningDraft {
             detail = format!("From {}: {summary} {more}", importer.title).trim_end().to_owned();
         }
         if summary.chars().count() < SUMMARY_LEAST {
-            return Err(format!("`{summary}` says too little"));
+            return Err(format!("`{summary}` is too short"));
         }
         fields.insert("summary".to_owned(), json!(Text::<SUMMARY_MOST>::new(summary)));
         fields.insert("detail".to_owned(), json!(Text::<DETAIL_MOST>::new(detail)));
@@ -146,16 +146,16 @@ pub fn find(name: &str) -> Option<&'static MemoryImporter> {
     IMPORTERS.iter().find(|importer| importer.name == name).copied()
 }
 
-/// A heading and what stands below it, up to the next.
+/// A heading and its text, up to the next heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MarkdownSection<'a> {
-    /// How many marks it has; none for what stands above the first.
+    /// The number of `#` marks; 0 for the text before the first heading.
     level: usize,
     title: &'a str,
     lines: Vec<&'a str>,
 }
 
-/// The sections of a Markdown text. A mark within a block of code is no heading.
+/// Splits a Markdown text into sections. Ignores `#` inside code blocks.
 fn sections(text: &str) -> Vec<MarkdownSection<'_>> {
     let mut sections = vec![MarkdownSection { level: 0, title: "", lines: Vec::new() }];
     let mut fence: Option<&str> = None;
@@ -187,7 +187,7 @@ fn sections(text: &str) -> Vec<MarkdownSection<'_>> {
     sections
 }
 
-/// The points of a list, each with the lines that go on with it.
+/// Returns the items of a list, each with its continuation lines.
 fn bullets(lines: &[&str]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -219,7 +219,7 @@ fn numbered(text: &str) -> Option<&str> {
     rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") "))
 }
 
-/// The first sentence of a text, as far as a summary goes.
+/// Returns the first sentence of a text, cut to the size of a summary.
 fn first_sentence(text: &str) -> String {
     let text = one_line(text).replace("**", "");
     let end = text.find(". ").map_or(text.len(), |at| at + 1);
@@ -228,7 +228,7 @@ fn first_sentence(text: &str) -> String {
     Text::<SUMMARY_MOST>::new(sentence).to_string()
 }
 
-/// The category that a word in a heading or a file's name stands for.
+/// Returns the category that a word in a heading or file name suggests.
 fn category_of(words: &str) -> Option<&'static str> {
     const WORDS: &[(&str, &str)] = &[
         ("mistake", "pitfall"),
@@ -256,7 +256,7 @@ fn category_of(words: &str) -> Option<&'static str> {
     WORDS.iter().find(|(word, _)| words.contains(word)).map(|(_, category)| *category)
 }
 
-/// A heading as a tag.
+/// Turns a heading into a tag.
 fn tag_of(heading: &str) -> String {
     let words: Vec<String> = heading
         .split(|c: char| !c.is_alphanumeric())
@@ -267,17 +267,17 @@ fn tag_of(heading: &str) -> String {
     words.join("-")
 }
 
-/// A file's name without its ending.
+/// Returns a file name without its extension.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// The one registration of a source.
+/// Registers all sources.
 macro_rules! importers {
     ($($name:ident),+ $(,)?) => {
         $(mod $name;)+
 
-        /// Every source, in the order in which they are shown.
+        /// Every source, in display order.
         pub const IMPORTERS: &[&MemoryImporter] = &[$(&$name::IMPORTER),+];
     };
 }

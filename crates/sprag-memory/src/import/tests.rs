@@ -1,4 +1,4 @@
-//! Memories as their programs write them, and as people leave them.
+//! Tests with memories as other programs write them and as users edit them.
 
 use super::*;
 use crate::learning::{Category, Confidence, LearningScope};
@@ -7,7 +7,7 @@ fn read(importer: &str, name: &str, text: &str) -> ImportedMemory {
     (find(importer).unwrap().read)(&ImportText { name, text })
 }
 
-/// What becomes of the drafts: summaries of those in form, complaints of others.
+/// Renders each draft: category and summary, or its fault.
 fn told(importer: &str, name: &str, text: &str) -> Vec<String> {
     let drafts = read(importer, name, text).drafts;
     let told = |draft: &LearningDraft| match draft.candidate(find(importer).unwrap()) {
@@ -142,7 +142,7 @@ not json
         [
             "domain parser: Drops the last line of a file",
             "pitfall The lexer needs a newline",
-            "not: `x:` says too little",
+            "not: `x:` is too short",
         ]
     );
     assert!(read.drafts[0].fields["detail"].as_str().unwrap().contains("uses lexer"));
@@ -175,7 +175,7 @@ fn only_lessons_of_the_instructions_are_taken() {
         [
             "pitfall Never run the migration twice.",
             "pitfall Tests need a terminal, so start them with script(1)",
-            "not: `short` says too little",
+            "not: `short` is too short",
             "pitfall Tag the commit before the build starts",
         ]
     );
@@ -192,7 +192,7 @@ fn registers_are_lists_of_points() {
     assert_eq!(told("total-recall", "open-loops.md", text), Vec::<String>::new());
 }
 
-/// Whatever a file holds: no panic, and nothing without a name.
+/// Any content is read without a panic, and every draft has an origin.
 #[test]
 fn any_text_is_read() {
     let pieces = [

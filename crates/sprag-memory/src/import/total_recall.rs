@@ -1,5 +1,5 @@
-//! Total Recall: registers, each a list of points about one thing. What was only noted on a day has not been
-//! promoted by anybody and stays where it is.
+//! Imports Total Recall: registers, each a list of statements about one subject. Daily notes stay out,
+//! because no user has promoted them.
 
 use serde_json::json;
 
@@ -17,14 +17,14 @@ pub(super) const IMPORTER: MemoryImporter = MemoryImporter {
     read,
 };
 
-/// Registers of the moment, and their table of contents.
+/// Registers about the current work, and the index of all registers.
 const PASSED: &[&str] = &["_index", "open-loops", "SCHEMA"];
 
 fn read(source: &ImportText<'_>) -> ImportedMemory {
     let mut read = ImportedMemory::default();
     let register = stem(source.name);
     if PASSED.contains(&register) {
-        read.passed.push((register.to_owned(), "it is about the moment".to_owned()));
+        read.passed.push((register.to_owned(), "the register holds only current work".to_owned()));
         return read;
     }
     let kind = match register {
@@ -35,10 +35,10 @@ fn read(source: &ImportText<'_>) -> ImportedMemory {
     for section in sections(source.text) {
         for point in bullets(&section.lines) {
             if point.contains("[superseded") || point.contains("~~") {
-                read.passed.push((first_sentence(&point), "it is superseded".to_owned()));
+                read.passed.push((first_sentence(&point), "superseded".to_owned()));
                 continue;
             }
-            // Ids of its own are marks at the end.
+            // Total Recall puts ids at the end of an item.
             let point = point
                 .split("<!--")
                 .next()

@@ -1,9 +1,9 @@
-//! How good a ranking or a duplicate score is, against a key. The same figures as everybody else computes,
-//! with intervals, so that a difference that is none is not taken for one.
+//! Measures rankings and duplicate scores against labelled data. It uses standard metrics with confidence
+//! intervals, so that noise does not pass for a difference.
 
 use std::collections::HashSet;
 
-/// What one query came to.
+/// The metrics of one query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rank {
     pub recall_5: f64,
@@ -13,7 +13,8 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// `ranked` best first; ids that come again count once. `None` where there is nothing to be found.
+    /// Computes the metrics. `ranked` starts with the best; repeated ids count once. `None`: the key is
+    /// empty.
     pub fn measure(ranked: &[String], key: &HashSet<String>) -> Option<Rank> {
         if key.is_empty() {
             return None;
@@ -43,7 +44,7 @@ pub fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Where the mean of such values lies in 95 of 100 draws, by drawing `rounds` times with the same seed.
+/// Returns the 95% interval of the mean, from `rounds` bootstrap samples with a fixed seed.
 pub fn interval(values: &[f64], rounds: usize) -> (f64, f64) {
     if values.is_empty() || rounds == 0 {
         return (0.0, 0.0);
@@ -60,7 +61,7 @@ pub fn interval(values: &[f64], rounds: usize) -> (f64, f64) {
     (at(0.025), at(0.975))
 }
 
-/// Small, seeded and good enough to draw from a list.
+/// A small seeded generator for sampling.
 struct Random(u64);
 
 impl Random {
@@ -73,20 +74,21 @@ impl Random {
     }
 }
 
-/// How well a score tells pairs that are the same from those that are not.
+/// The power of a score to separate equal pairs from others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Separation {
     pub auc: f64,
-    /// The largest share of the same found while nine of ten, or 19 of 20, found are the same.
+    /// The largest recall at a precision of at least 90%, or 95%.
     pub recall_at_90: f64,
     pub recall_at_95: f64,
 }
 
-/// Pairs below this many prove no precision.
+/// With fewer pairs than this, precision has no meaning.
 const LEAST: usize = 20;
 
 impl Separation {
-    /// Each pair with its score and whether it is the same. `None` where one of the two is missing.
+    /// Computes the metrics from pairs of a score and whether both sides are the same. `None`: one of the two
+    /// classes is missing.
     pub fn measure(mut pairs: Vec<(f64, bool)>) -> Option<Separation> {
         let same = pairs.iter().filter(|(_, same)| *same).count();
         let other = pairs.len() - same;
@@ -96,7 +98,7 @@ impl Separation {
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut found = Separation::default();
         let (mut right, mut wrong) = (0, 0);
-        // A score that several share is taken as a whole: who comes first among them is chance.
+        // Pairs with equal scores count as one group, because their order is random.
         for tied in pairs.chunk_by(|a, b| a.0 == b.0) {
             let more = tied.iter().filter(|(_, same)| *same).count();
             let others = tied.len() - more;
@@ -115,7 +117,7 @@ impl Separation {
     }
 }
 
-/// Precision and recall of saying "the same" from a score on.
+/// Returns precision and recall if every score from `least` on counts as the same.
 pub fn at_threshold(pairs: &[(f64, bool)], least: f64) -> (Option<f64>, f64) {
     let same = pairs.iter().filter(|(_, same)| *same).count();
     let taken = pairs.iter().filter(|(score, _)| *score >= least).count();

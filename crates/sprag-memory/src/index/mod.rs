@@ -1,5 +1,5 @@
-//! Finding what was remembered: analysis of text, vectors, segments over bytes, ranking, near-duplicates.
-//! Nothing here reads a file or a clock; the host maps files and hands their bytes in.
+//! The search index: text analysis, vectors, segments, ranking and duplicates. The module reads no file and
+//! no clock; the host maps files and passes their bytes.
 
 pub mod analysis;
 pub mod dedup;

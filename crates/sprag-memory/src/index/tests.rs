@@ -1,5 +1,5 @@
-//! Laws of the index: where a document is stored changes no answer, a merge is a build, and damaged bytes
-//! are refused or read within their bounds.
+//! Laws of the index: the storage position changes no answer, a merge equals a build, and damaged bytes are
+//! refused or read within bounds.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     proptest::collection::vec(prop::sample::select(&WORDS[..]), count).prop_map(|words| words.join(" "))
 }
 
-/// Summary, detail, tags, when, files, label, day.
+/// Fields: summary, detail, tags, when, files, label, day.
 type Drawn = (String, String, String, String, Vec<&'static str>, usize, i64);
 
 fn drafts(most: usize) -> impl Strategy<Value = Vec<DocumentDraft>> {
@@ -130,7 +130,7 @@ fn split(drafts: &[DocumentDraft], pieces: usize) -> Vec<Vec<u8>> {
     parts.into_iter().map(|part| build(part, &built_in())).collect()
 }
 
-/// Few candidates, so that choosing them matters.
+/// A small number of candidates, so that the choice matters.
 const FEW: crate::index::query::RankWeights =
     crate::index::query::RankWeights { candidates: 5, postings: 20, ..WEIGHTS };
 
@@ -149,7 +149,7 @@ proptest! {
     #[test]
     fn a_merge_is_a_build(drafts in drafts(60), pieces in 1..6usize, again in proptest::collection::vec(any::<prop::sample::Index>(), 0..4)) {
         let mut drafts = drafts;
-        // Some are said again, later.
+        // Some documents get a later text.
         let again = if drafts.is_empty() { Vec::new() } else { again };
         for (at, index) in again.into_iter().enumerate() {
             let mut later = drafts[index.index(drafts.len())].clone();
@@ -177,7 +177,7 @@ proptest! {
         let mut bytes = build(drafts, &built_in());
         let head = crate::index::segment::HEAD;
         for (at, byte) in changes {
-            // The head is sealed; what is behind it is read as it is.
+            // The header has a checksum; the rest is read unchecked.
             let at = head + at.index(bytes.len() - head + 1);
             if at < bytes.len() { bytes[at] = byte; }
         }

@@ -1,6 +1,5 @@
-//! What an agent wants remembered, and what of it has the form of a learning. The form is the first
-//! sieve: it says what to change, so that a candidate can be handed in again; whether a statement is
-//! worth keeping is asked later.
+//! Candidates and their schema. The schema is the first check: its faults name the fix, so that the agent can
+//! submit again. Later checks decide whether a statement is worth keeping.
 
 use std::fmt;
 
@@ -23,12 +22,12 @@ mod stored;
 mod tests;
 mod vocabulary;
 
-/// Bytes of a submission at most.
+/// The limit on bytes of a submission.
 pub const BYTES: usize = 256 * 1024;
-/// Candidates looked at; more is a dump and no reflection.
+/// The limit on candidates. More would be a dump, not a reflection.
 pub const CANDIDATES: usize = 20;
 
-// Characters, not bytes: a sentence has the same room in every script.
+// Counted in characters, not bytes, so that all scripts have the same room.
 pub const SUMMARY_LEAST: usize = 10;
 pub const SUMMARY_MOST: usize = 200;
 pub const DETAIL_LEAST: usize = 20;
@@ -40,12 +39,11 @@ pub const FILE_MOST: usize = 300;
 pub const TRIGGER_MOST: usize = 200;
 pub const EVIDENCE_MOST: usize = 10;
 
-/// What a text may have above its bound before secrets are taken out of it. Beyond that it is too long
-/// whatever they are.
+/// Extra characters that a text may have before secrets are removed. Beyond that it is too long in any case.
 const SECRETS: usize = 4000;
 
-/// A statement in form, without the secrets that may have been in it. There is no other way to one
-/// than [`Candidate::read`], also from a record: a shared log is written by others.
+/// A well-formed statement with secrets removed. [`Candidate::read`] is the only constructor, also for
+/// records, because other users write to a shared log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Value")]
 #[non_exhaustive]
@@ -57,19 +55,19 @@ pub struct Candidate {
     pub scope: LearningScope,
     pub criteria_met: Vec<KeepReason>,
     pub confidence: Confidence,
-    /// Relative to the repository.
+    /// Paths relative to the repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<Text<FILE_MOST>>,
     #[serde(skip_serializing_if = "LearningKind::is_fact")]
     pub kind: LearningKind,
     #[serde(skip_serializing_if = "Trigger::is_empty")]
     pub trigger: Trigger,
-    /// What it rests on: `path`, `path:10-20`, `commit HASH`. What is there is looked up by others.
+    /// The evidence: `path`, `path:10-20`, `commit HASH`. The host reads its content.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Text<FILE_MOST>>,
 }
 
-/// When a learning should come to mind, and when not.
+/// Situations in which a learning helps, and in which it does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trigger {
@@ -85,7 +83,7 @@ impl Trigger {
     }
 }
 
-/// Candidates of one submission, by their place in it.
+/// The candidates of one submission, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submission {
     pub accepted: Vec<(usize, Candidate)>,
@@ -96,16 +94,16 @@ pub struct Submission {
 pub struct RejectedCandidate {
     pub index: usize,
     pub stage: Text<32>,
-    /// What to change.
+    /// The required change.
     pub reason: Text<1000>,
-    /// What it was to say, and for whom, as far as that can be read.
+    /// Summary and scope, as far as they can be read.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub summary: Text<200>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<LearningScope>,
 }
 
-/// Why a submission has no candidates to speak of.
+/// The reason why a submission has no candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubmissionError {
     TooLarge { bytes: usize },
@@ -118,11 +116,11 @@ impl fmt::Display for SubmissionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SubmissionError::TooLarge { bytes } => {
-                write!(f, "the submission has {bytes} bytes, {BYTES} at most")
+                write!(f, "the submission has {bytes} bytes; the limit is {BYTES}")
             }
             SubmissionError::NotJson { what } => write!(f, "the submission is not JSON: {what}"),
             SubmissionError::WrongShape { found } => {
-                write!(f, "the submission is {found} and not an object with a list `candidates`")
+                write!(f, "the submission is {found}, not an object with a list `candidates`")
             }
             SubmissionError::Empty => f.write_str("the submission has no candidates"),
         }
@@ -131,7 +129,7 @@ impl fmt::Display for SubmissionError {
 
 impl std::error::Error for SubmissionError {}
 
-/// Reads `{"candidates": [..]}`, or the list alone. One bad candidate does not spoil the others.
+/// Reads `{"candidates": [..]}`, or only the list. A bad candidate does not affect the others.
 pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
     if text.len() > BYTES {
         return Err(SubmissionError::TooLarge { bytes: text.len() });
@@ -156,7 +154,7 @@ pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
         let read = if index < CANDIDATES {
             Candidate::read(candidate)
         } else {
-            Err(Faults(vec![format!("too many candidates: hand in the best {CANDIDATES}")]))
+            Err(Faults(vec![format!("too many candidates: submit the best {CANDIDATES}")]))
         };
         match read {
             Ok(candidate) => submission.accepted.push((index, candidate)),
@@ -172,7 +170,7 @@ pub fn submission(text: &str) -> Result<Submission, SubmissionError> {
     Ok(submission)
 }
 
-/// All that is wrong with a candidate: whoever corrects it should need one try.
+/// All faults of a candidate, so that one correction is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults(Vec<String>);
 
@@ -191,7 +189,7 @@ impl TryFrom<Value> for Candidate {
 }
 
 impl Candidate {
-    /// Members it does not know are passed over.
+    /// Reads a candidate. Unknown members are ignored.
     pub fn read(value: &Value) -> Result<Candidate, Faults> {
         let Some(members) = value.as_object() else {
             return Err(Faults(vec![format!("the candidate is {}: give an object", shown(value))]));
@@ -209,7 +207,7 @@ impl Candidate {
         if let (Some(summary), Some(detail)) = (&summary, &detail)
             && summary.to_lowercase() == detail.to_lowercase()
         {
-            reader.fault("`detail` repeats `summary`: say in it what the summary leaves out".to_owned());
+            reader.fault("`detail` repeats `summary`: add what the summary leaves out".to_owned());
         }
         match (category, summary, detail) {
             (Some(category), Some(summary), Some(detail)) if reader.faults.is_empty() => Ok(Candidate {
@@ -217,7 +215,7 @@ impl Candidate {
                 summary: Text::new(summary),
                 detail: Text::new(detail),
                 tags,
-                // Neither is worth losing a statement for.
+                // An unknown scope or confidence falls back to the default and rejects nothing.
                 scope: named("scope").and_then(LearningScope::read).unwrap_or(LearningScope::Project),
                 confidence: named("confidence").and_then(Confidence::read).unwrap_or(Confidence::Medium),
                 criteria_met,
@@ -230,8 +228,8 @@ impl Candidate {
         }
     }
 
-    /// Of what it says and for whom: handing in the same statement again makes no second one, however
-    /// it is spaced, capitalised or tagged this time.
+    /// Returns a digest of statement, category and scope. Spaces, case and tags do not matter, so that a
+    /// repeated submission adds no second learning.
     pub fn digest(&self) -> Digest {
         let normal = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
         let (summary, detail) = (normal(self.summary.as_str()), normal(self.detail.as_str()));
@@ -239,14 +237,14 @@ impl Candidate {
     }
 }
 
-/// The members of a candidate, and what was wrong with those read so far.
+/// The members of a candidate, and the faults found so far.
 struct CandidateReader<'a> {
     members: &'a Map<String, Value>,
     faults: Vec<String>,
 }
 
 impl<'a> CandidateReader<'a> {
-    /// `null` is as good as nothing.
+    /// Returns a member; `null` counts as missing.
     fn member(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name).filter(|value| !value.is_null())
     }
@@ -265,7 +263,7 @@ impl<'a> CandidateReader<'a> {
         category
     }
 
-    /// A text without secrets and without hidden characters, trimmed, if its length is right.
+    /// Returns a trimmed text without secrets and hidden characters, if its length is right.
     fn text(&mut self, name: &str, least: usize, most: usize, clean: fn(&str) -> String) -> Option<String> {
         let Some(given) = self.member(name).and_then(Value::as_str) else {
             let found = self.member(name).map_or("missing".to_owned(), shown);
@@ -283,11 +281,11 @@ impl<'a> CandidateReader<'a> {
         Some(text)
     }
 
-    /// The texts of a list, or `None` if it is no list. What is wrong with one is told.
+    /// Returns the texts of a list, or `None` if the value is not a list. Reports the faults of items.
     fn texts<const N: usize>(&mut self, name: &str, given: &Value, most: usize) -> Option<Vec<Text<N>>> {
         let items = given.as_array()?;
         if items.len() > most {
-            self.fault(format!("`{name}` has {} items: keep {most} at most", items.len()));
+            self.fault(format!("`{name}` has {} items: keep at most {most}", items.len()));
             return Some(Vec::new());
         }
         let mut texts = Vec::with_capacity(items.len());
@@ -299,7 +297,7 @@ impl<'a> CandidateReader<'a> {
                     self.fault(format!("`{name}` has an empty item: leave it out"));
                 }
                 Value::String(_) if length > N => self.fault(format!(
-                    "`{name}` has an item of {length} characters ({}): keep {N} at most",
+                    "`{name}` has an item of {length} characters ({}): keep at most {N}",
                     shown_text(&text)
                 )),
                 Value::String(_) => texts.push(Text::new(text)),
@@ -349,7 +347,7 @@ impl<'a> CandidateReader<'a> {
             let text = members.get(name).and_then(Value::as_str).unwrap_or_default();
             let (text, length) = cleaned(text, TRIGGER_MOST, one_line);
             if length > TRIGGER_MOST {
-                self.fault(format!("`trigger.{name}` has {length} characters: keep {TRIGGER_MOST} at most"));
+                self.fault(format!("`trigger.{name}` has {length} characters: keep at most {TRIGGER_MOST}"));
             }
             Text::new(text)
         };
@@ -383,13 +381,13 @@ fn is_inside(path: &str) -> bool {
     !path.starts_with(['/', '~', '\\']) && !path.split(['/', '\\']).any(|part| part == "..")
 }
 
-/// The text without secrets, and how many characters it has.
+/// Returns the text without secrets, and its number of characters.
 fn cleaned(given: &str, most: usize, clean: fn(&str) -> String) -> (String, usize) {
     let length = given.trim().chars().count();
     if length > most + SECRETS {
         return (redact::short::<SHOWN>(given.trim()).to_string(), length);
     }
-    // Looked through as it would be kept, with no hidden characters between a secret and its name.
+    // Secrets are searched in the cleaned text, so that no hidden character separates a secret from its name.
     let text = clean(given);
     let text = redact::text(text.trim()).into_inner().trim().to_owned();
     let length = text.chars().count();
@@ -406,7 +404,7 @@ fn unique<T: PartialEq>(items: Vec<T>) -> Vec<T> {
     kept
 }
 
-/// Characters of a foreign value that a sentence of ours repeats.
+/// The limit on characters of a value quoted in a message.
 const SHOWN: usize = 60;
 
 fn shown(value: &Value) -> String {

@@ -1,5 +1,5 @@
-//! The form of a submission as JSON Schema, for agents and for clients that constrain their output. Its
-//! bounds are the constants the reader uses.
+//! The JSON Schema of a submission, for agents and for clients that constrain their output. Its limits are
+//! the constants of the reader.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::{
 pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "learnings handed in for remembering",
+        "title": "a submission of learnings",
         "type": "object",
         "required": ["candidates"],
         "properties": {
@@ -35,11 +35,11 @@ fn candidate() -> Value {
             "category": {
                 "description": "pattern: a reusable approach; pitfall: a mistake and its fix; convention: how this \
                     project does it; dependency: about a library or service; process: about the way of working; \
-                    domain: about the business; debugging: a way of finding out that worked",
+                    domain: about the subject of the project; debugging: a diagnosis that worked",
                 "enum": names(Category::ALL, Category::name),
             },
             "summary": {
-                "description": "one sentence that helps without the detail",
+                "description": "one sentence that is useful without the detail",
                 "type": "string",
                 "minLength": SUMMARY_LEAST,
                 "maxLength": SUMMARY_MOST,
@@ -51,28 +51,28 @@ fn candidate() -> Value {
                 "maxLength": DETAIL_MOST,
             },
             "tags": {
-                "description": "words to find it by: modules, tools, topics",
+                "description": "search words: modules, tools, topics",
                 "type": "array",
                 "minItems": 1,
                 "maxItems": TAGS_MOST,
                 "items": {"type": "string", "minLength": 1, "maxLength": TAG_MOST},
             },
             "scope": {
-                "description": "project and team: for everybody who works here; personal: for this user alone; \
-                    ephemeral: for this session",
+                "description": "project and team: for everyone on the project; personal: only for this user; \
+                    ephemeral: only for this session",
                 "enum": names(LearningScope::ALL, LearningScope::name),
                 "default": LearningScope::Project,
             },
             "criteria_met": {
-                "description": "why it is worth keeping. behavior_changing: next time something is done differently; \
-                    decision_rationale: why one thing was chosen over another; stable_fact: it will matter in \
+                "description": "reasons to keep it. behavior_changing: the agent acts differently next time; \
+                    decision_rationale: the reason for a choice; stable_fact: it matters in \
                     later sessions; explicit_request: the user asked to remember it",
                 "type": "array",
                 "minItems": 1,
                 "items": {"enum": names(KeepReason::ALL, KeepReason::name)},
             },
             "confidence": {
-                "description": "how sure it is",
+                "description": "how certain the statement is",
                 "enum": names(Confidence::ALL, Confidence::name),
                 "default": Confidence::Medium,
             },
@@ -83,13 +83,13 @@ fn candidate() -> Value {
                 "items": {"type": "string", "minLength": 1, "maxLength": FILE_MOST},
             },
             "kind": {
-                "description": "fact: how things are; preference: what the user wants; decision: what was chosen; negative: what \
-                    was tried and does not work",
+                "description": "fact: how things are; preference: what the user wants; decision: what was \
+                    chosen; negative: a failed attempt",
                 "enum": names(LearningKind::ALL, LearningKind::name),
                 "default": LearningKind::Fact,
             },
             "trigger": {
-                "description": "when it should come to mind, and when not",
+                "description": "situations in which the learning helps, and in which it does not",
                 "type": "object",
                 "properties": {
                     "when": {"type": "string", "maxLength": TRIGGER_MOST},
@@ -97,8 +97,8 @@ fn candidate() -> Value {
                 },
             },
             "evidence": {
-                "description": "what shows that it is so: `path`, `path:10-20` or `commit HASH`. If that changes, the learning is \
-                    marked as stale",
+                "description": "evidence: `path`, `path:10-20` or `commit HASH`. If it changes, the learning \
+                    becomes stale",
                 "type": "array",
                 "maxItems": EVIDENCE_MOST,
                 "items": {"type": "string", "minLength": 1, "maxLength": FILE_MOST},

@@ -1,5 +1,5 @@
-//! A learning as it is kept: a statement in form, with where it comes from. What became of it since is
-//! no part of it but a fold of later records, see [`crate::learnings`].
+//! A stored learning: a statement and its origin. Its use is not part of it, but a fold of later records, see
+//! [`crate::learnings`].
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use sprag_base::time::Timestamp;
 
 use super::{Candidate, FILE_MOST, LearningReaders, LearningScope};
 
-/// The shape of a [`Learning`] this version writes. Version 1 had neither evidence nor origin.
+/// The version of [`Learning`] that this version writes. Version 1 had no evidence and no origin.
 pub const SCHEMA_VERSION: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +25,10 @@ pub struct Learning {
     pub at: Timestamp,
     #[serde(default, skip_serializing_if = "LearningOrigin::is_unknown")]
     pub origin: LearningOrigin,
-    /// Who may read it, where that does not follow from its scope.
+    /// The readers, if they do not follow from the scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers: Option<LearningReaders>,
-    /// What its evidence was like when it was kept.
+    /// The state of the evidence when the learning was stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<Evidence>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,22 +39,22 @@ pub struct Learning {
     pub links: Vec<Text<64>>,
 }
 
-/// A piece of the world a learning rests on, and its content then.
+/// Evidence of a learning, with its content at that time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// As the candidate named it.
+    /// The text from the candidate.
     pub place: Text<FILE_MOST>,
-    /// Of the cited lines, or of the whole file.
+    /// A digest of the cited lines, or of the whole file.
     pub digest: Digest,
-    /// How many lines were cited; none for the whole.
+    /// The number of cited lines; `None` for the whole file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
-    /// Of the first of those lines: where the block can be looked for if it has moved.
+    /// A digest of the first cited line, to find a block that moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Digest>,
 }
 
-/// Whose statement it is, and how it came here.
+/// The author of a statement, and the way it was submitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LearningOrigin {
@@ -66,7 +66,7 @@ pub struct LearningOrigin {
     pub role: Text<64>,
     #[serde(skip_serializing_if = "Text::is_empty")]
     pub model: Text<64>,
-    /// `reflect`, `mcp`, `import grove` and the like.
+    /// `reflect`, `mcp`, `import grove` or similar.
     #[serde(skip_serializing_if = "Text::is_empty")]
     pub via: Text<64>,
 }

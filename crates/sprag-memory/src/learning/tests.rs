@@ -71,7 +71,7 @@ fn a_fault_says_what_to_change() {
         ("tags", json!("cache"), "`tags` is `cache`: give a list of 1 to 10 words"),
         ("tags", json!(["a", " \u{200b} "]), "`tags` has an empty item: leave it out"),
         ("tags", json!(["a", 5]), "`tags` has an item that is `5`: give texts"),
-        ("tags", json!(vec!["a"; 11]), "`tags` has 11 items: keep 10 at most"),
+        ("tags", json!(vec!["a"; 11]), "`tags` has 11 items: keep at most 10"),
         (
             "criteria_met",
             json!(["useful"]),
@@ -156,7 +156,7 @@ fn a_submission_has_its_bounds() {
     let many = submission(&json!({"candidates": vec![valid(); CANDIDATES + 2]}).to_string()).unwrap();
     assert_eq!((many.accepted.len(), many.rejected.len()), (CANDIDATES, 2));
     assert_eq!(many.rejected[1].index, CANDIDATES + 1);
-    assert_eq!(many.rejected[1].reason.as_str(), "too many candidates: hand in the best 20");
+    assert_eq!(many.rejected[1].reason.as_str(), "too many candidates: submit the best 20");
     let mut text = json!([valid()]).to_string();
     text.push_str(&" ".repeat(BYTES - text.len()));
     assert!(submission(&text).is_ok());
@@ -169,9 +169,9 @@ fn what_is_no_submission_says_what_it_is() {
     for (text, says) in [
         ("", "the submission is not JSON: EOF while parsing a value at line 1 column 0"),
         ("{\"candidates\": [", "the submission is not JSON: "),
-        ("\"hello\"", "the submission is `hello` and not an object with a list `candidates`"),
-        ("{\"learnings\": []}", "the submission is an object without `candidates` and not "),
-        ("{\"candidates\": {}}", "the submission is an object whose `candidates` is an object and not "),
+        ("\"hello\"", "the submission is `hello`, not an object with a list `candidates`"),
+        ("{\"learnings\": []}", "the submission is an object without `candidates`, not "),
+        ("{\"candidates\": {}}", "the submission is an object whose `candidates` is an object, not "),
         ("{\"candidates\": []}", "the submission has no candidates"),
         ("[]", "the submission has no candidates"),
     ] {
@@ -189,7 +189,7 @@ fn the_schema_shows_what_is_accepted() {
     let candidate = serde_json::to_value(&read.accepted[0].1).unwrap();
     assert_eq!(candidate, schema["examples"][0]["candidates"][0], "the example is complete and normal");
     let properties = schema["properties"]["candidates"]["items"]["properties"].as_object().unwrap();
-    // What is said of it by default is not written down.
+    // Default values are not serialised.
     let all = candidate.as_object().unwrap().keys().map(String::as_str).chain(["kind"]);
     assert_eq!(
         properties.keys().map(String::as_str).collect::<Vec<_>>(),
@@ -205,7 +205,7 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// Takes each bound from the schema and tries it and the next on the reader.
+/// Tries each bound of the schema, and the next value, on the reader.
 #[test]
 fn the_schema_and_the_reader_have_the_same_bounds() {
     let schema = schema();
@@ -291,7 +291,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Often a valid value, so that not all are refused for the same reason.
+/// Returns candidates with mostly valid members, so that they fail for different reasons.
 fn any_candidate() -> impl Strategy<Value = Value> {
     let member = |name: &'static str| {
         let usual = Just(valid()[name].clone());

@@ -1,4 +1,4 @@
-//! The words a learning is described by. Each is one list; reading and writing follow from it.
+//! The vocabulary of learnings. Each list defines an enum with its reader and writer.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ macro_rules! named {
                 }
             }
 
-            /// Capitals and space around a name do not make it another one.
+            /// Reads a name, ignoring case and surrounding space.
             pub fn read(text: &str) -> Option<$type> {
                 Self::ALL.iter().copied().find(|known| known.name().eq_ignore_ascii_case(text.trim()))
             }
@@ -38,12 +38,12 @@ named! { Category {
 } }
 
 named! {
-    /// Who it is for, and with that where it is kept.
+    /// The audience of a learning, which selects its log.
     LearningScope { Project = "project", Team = "team", Personal = "personal", Ephemeral = "ephemeral" }
 }
 
 named! {
-    /// Why it is worth keeping.
+    /// The reason to keep a learning.
     KeepReason {
         BehaviorChanging = "behavior_changing",
         DecisionRationale = "decision_rationale",
@@ -57,12 +57,12 @@ named! { Confidence { High = "high", Medium = "medium", Low = "low" } }
 named! { LearningStatus { Active = "active", Stale = "stale", Archived = "archived", Superseded = "superseded" } }
 
 named! {
-    /// What sort of statement it is.
+    /// The type of a statement.
     LearningKind { Fact = "fact", Preference = "preference", Decision = "decision", Negative = "negative" }
 }
 
 named! {
-    /// Who may read it.
+    /// The permitted readers.
     LearningReaders { Private = "private", Role = "role", Project = "project", Public = "public" }
 }
 

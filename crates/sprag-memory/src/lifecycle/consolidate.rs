@@ -1,5 +1,5 @@
-//! Learnings that speak of the same thing, in groups that could be one. What becomes of a group is proposed by
-//! a judge and decided by a person; its members are superseded then, and nothing is lost.
+//! Finds groups of learnings about the same thing, which could be merged. A judge proposes the merged
+//! learning and a person decides. The members are then superseded, so nothing is lost.
 
 use std::collections::BTreeSet;
 
@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::learning::Candidate;
 use crate::learnings::LearningEntry;
 
-/// The share of tags that two of one category have in common, and two of different ones.
+/// The required share of common tags within one category, and across categories.
 const SAME: f32 = 0.5;
 const OTHER: f32 = 0.7;
-/// One tag in common is a topic, not the same thing.
+/// The required number of common tags. One common tag is only a topic.
 const TAGS: usize = 2;
-/// Members of a group at most.
+/// The limit on members of a group.
 const MEMBERS: usize = 8;
 
-/// Groups of two and more, by their places. `alike` says whether two texts say nearly the same.
+/// Returns groups of at least two, as indices. `alike` reports whether two texts say nearly the same.
 pub fn groups(entries: &[&LearningEntry], alike: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..entries.len()).collect();
     for one in 0..entries.len() {
@@ -36,7 +36,7 @@ pub fn groups(entries: &[&LearningEntry], alike: impl Fn(usize, usize) -> bool) 
 
 fn belong(one: &LearningEntry, other: &LearningEntry, alike: impl FnOnce() -> bool) -> bool {
     let (a, b) = (&one.learning.candidate, &other.learning.candidate);
-    // Whom it is for and what sort of statement it is are not to be mixed.
+    // Learnings with different scope or kind are never merged.
     if a.scope != b.scope || a.kind != b.kind {
         return false;
     }
@@ -52,7 +52,7 @@ fn tags(a: &Candidate, b: &Candidate) -> (usize, f32) {
     (common, common as f32 / a.union(&b).count().max(1) as f32)
 }
 
-/// What a judge is asked about a group.
+/// Builds the question about a group for a judge.
 pub fn question(members: &[&LearningEntry]) -> Value {
     let learnings: Vec<Value> = members
         .iter()
@@ -64,8 +64,8 @@ pub fn question(members: &[&LearningEntry]) -> Value {
         .collect();
     json!({
         "v": 1,
-        "task": "These learnings may say the same. If they do, answer with one candidate that holds everything \
-                 that matters of all of them; if they do not, answer with an empty list.",
+        "task": "These learnings may say the same. If they do, answer with one candidate that keeps all \
+                 important content; otherwise answer with an empty list.",
         "learnings": learnings,
         "answer": {"candidates": [{
             "category": "..", "summary": "10 to 200 characters", "detail": "20 to 2000 characters", "tags": [".."],

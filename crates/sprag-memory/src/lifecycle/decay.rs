@@ -1,5 +1,5 @@
-//! Learnings that are of no use any more leave by themselves: not referred to for long and passed over
-//! when they were shown. Being shown keeps nothing alive, being of use does.
+//! Archives learnings that are no longer useful: unused for long and dismissed when shown. Being shown does
+//! not keep a learning; being used does.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ use crate::learning::{Category, KeepReason, LearningStatus};
 use crate::learnings::LearningEntry;
 use crate::usage::{Uses, minutes};
 
-/// Sessions that passed it over before age alone counts.
+/// The number of dismissals before age counts.
 const DISMISSALS: u16 = 3;
-/// Shown so often and never of use: it need not wait so long.
+/// A learning shown this often and never used is archived sooner.
 const SHOWN: u16 = 5;
 const FAST_DAYS: u32 = 30;
-/// Days before the end in which it is said.
+/// The number of days of warning before the archive.
 pub const SOON_DAYS: u32 = 7;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,9 @@ impl Immunity {
 pub const SECTION: SettingSection = SettingSection {
     name: "decay",
     defaults: "\
-# Learnings that nobody uses are archived; `sprag memory restore` brings one back.
+# Sprag archives unused learnings; `sprag memory restore` restores one.
 [decay]
-# Days without use or verification after which one that was passed over leaves.
+# Archive learnings that were shown but not used for this many days.
 passive_duration_days = 90
 ",
     keys: &[SettingKey { name: "passive_duration_days", tighten: Tighten::Never }],
@@ -84,7 +84,7 @@ passive_duration_days = 90
 pub const MORE: &[SettingSection] = &[SettingSection {
     name: "decay.immunity_hit_rate",
     defaults: "\
-# How often a learning has to be of use to stay whatever its age, by category.
+# Learnings with at least this rate of use are never archived, by category.
 [decay.immunity_hit_rate]
 pattern = 0.4
 pitfall = 0.4
@@ -105,13 +105,13 @@ debugging = 0.2
     ],
 }];
 
-/// What age and use come to, oldest first.
+/// The learnings that are due, oldest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decay {
     pub archive: Vec<DecayDue>,
-    /// Within [`SOON_DAYS`].
+    /// Due within [`SOON_DAYS`].
     pub soon: Vec<DecayDue>,
-    /// Due, but a user asked for them: only a user lets them go.
+    /// Due, but requested by a user: only a user can archive them.
     pub flagged: Vec<DecayDue>,
 }
 
@@ -120,7 +120,7 @@ pub struct DecayDue {
     pub id: Text<64>,
     pub summary: Text<200>,
     pub why: Text<200>,
-    /// Days that are left; none once it is due.
+    /// Days left; 0 once it is due.
     pub days_left: u32,
 }
 
@@ -143,7 +143,7 @@ pub fn decay<'a>(
     decay
 }
 
-/// `None`: it stays, as far as can be seen.
+/// Returns when a learning is due. `None`: it stays for now.
 fn due(entry: &LearningEntry, policy: &DecaySettings, now: Timestamp) -> Option<DecayDue> {
     let uses = &entry.uses;
     let candidate = &entry.learning.candidate;
@@ -161,12 +161,12 @@ fn due(entry: &LearningEntry, policy: &DecaySettings, now: Timestamp) -> Option<
         return None;
     }
     let told = if is_unused(uses) {
-        "never of use".to_owned()
+        "never used".to_owned()
     } else {
-        format!("of use {} times", u32::from(uses.referred) + u32::from(uses.implied))
+        format!("used {} times", u32::from(uses.referred) + u32::from(uses.implied))
     };
     let why = format!(
-        "{idle} days without use; shown {} times, passed over {} times, {told}",
+        "{idle} days without use; shown {} times, dismissed {} times, {told}",
         uses.surfaced, uses.dismissed
     );
     Some(DecayDue {
@@ -185,15 +185,15 @@ pub fn is_unused(uses: &Uses) -> bool {
     uses.referred == 0 && uses.implied == 0 && uses.rated_up == 0
 }
 
-/// How likely it is of use when it is shown: the mean of a Beta(1, 3) after what was seen. What only looks
-/// like use counts half.
+/// Returns the probability of use when shown: the mean of a Beta(1, 3) distribution after the observations.
+/// Implied use counts half.
 pub fn hit_rate(uses: &Uses) -> f32 {
     let [referred, implied, up, down, dismissed] =
         [uses.referred, uses.implied, uses.rated_up, uses.rated_down, uses.dismissed].map(f32::from);
     (1.0 + referred + up + 0.5 * implied) / (4.0 + referred + up + implied + down + dismissed)
 }
 
-/// Days since it was kept, used or verified, whichever was last. Being shown does not count.
+/// Returns the days since the learning was stored, used or verified. Being shown does not count.
 pub fn idle_days(entry: &LearningEntry, now: Timestamp) -> u32 {
     let last = minutes(entry.learning.at).max(entry.uses.last_used).max(entry.uses.last_verified);
     minutes(now).saturating_sub(last) / (24 * 60)

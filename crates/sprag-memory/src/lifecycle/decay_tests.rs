@@ -13,7 +13,7 @@ fn day(days: i64) -> Timestamp {
     Timestamp::from_millis(START).plus_seconds(days * DAY)
 }
 
-/// A learning, and what happened to it: each a day and a kind.
+/// Builds a learning and its history: pairs of a day and a kind.
 fn story(category: &str, criterion: &str, happened: &[(i64, &str)]) -> Learnings {
     let mut learnings = Learnings::default();
     let body = json!({
@@ -49,7 +49,7 @@ fn one_that_was_passed_over_leaves_after_ninety_days_and_says_so_before() {
     assert_eq!(at(&learnings, 83).soon[0].days_left, 7);
     assert!(at(&learnings, 89).archive.is_empty());
     let due = &at(&learnings, 90).archive[0];
-    assert_eq!(due.why.as_str(), "90 days without use; shown 0 times, passed over 3 times, never of use");
+    assert_eq!(due.why.as_str(), "90 days without use; shown 0 times, dismissed 3 times, never used");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_hit_rate_starts_at_a_quarter() {
 }
 
 proptest! {
-    /// However often it is shown, it is never due later for it.
+    /// Being shown never delays the archive.
     #[test]
     fn surfacing_keeps_nothing_alive(shown in prop::collection::vec(4..89i64, 0..20), days in 0..200i64) {
         let more: Vec<(i64, &str)> = shown.into_iter().map(|day| (day, "learning.surfaced")).collect();
@@ -121,7 +121,7 @@ proptest! {
         prop_assert!(surfaced.archive.len() >= plain.archive.len());
     }
 
-    /// One that was referred to within the time is never archived.
+    /// A learning that was referred to in time is never archived.
     #[test]
     fn what_is_referred_to_stays(
         happened in prop::collection::vec((0..300i64, 0..4usize), 0..60), referred in 0..300i64, after in 0..90i64,

@@ -1,12 +1,12 @@
-//! How much a record matters once it is old: what it is, how it went, and whether a person was behind it. It
-//! decides what a summary keeps whole, and ranks no learnings.
+//! The importance of an old record: its kind, its outcome, and whether a person caused it. Summaries keep
+//! important records; the value does not rank learnings.
 
 use sprag_base::record::Record;
 use sprag_base::record_kinds::TypedRecord as _;
 
 use crate::records::{JournalStep, MemoryRecord};
 
-/// From 0 to 1.
+/// Returns the importance from 0 to 1.
 pub fn importance(record: &Record) -> f32 {
     let step = JournalStep::read(record);
     let tries = match MemoryRecord::read(record) {
@@ -14,7 +14,7 @@ pub fn importance(record: &Record) -> f32 {
         _ => 0,
     };
     let base = match record.kind.as_str() {
-        // Somebody thought it worth a sentence.
+        // The author wrote it on purpose.
         "observed" => 0.6,
         "episode" => 0.5,
         "prompted" => 0.3,

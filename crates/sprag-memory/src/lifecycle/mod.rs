@@ -1,4 +1,4 @@
-//! What becomes of learnings with time: decay, promotion, consolidation, tiers.
+//! The life of learnings: decay, promotion, consolidation, tiers.
 
 pub mod consolidate;
 pub mod decay;

@@ -1,5 +1,5 @@
-//! What was tried and did not work. It holds for a time and for the conditions it was tried under; then it is
-//! worth another try, and a success ends it.
+//! Negative learnings: failed attempts. They are valid for a time and under the same conditions; then another
+//! try is worthwhile, and a success refutes them.
 
 use sprag_base::time::Timestamp;
 
@@ -7,20 +7,20 @@ use crate::learning::{LearningKind, LearningStatus};
 use crate::learnings::LearningEntry;
 use crate::lifecycle::decay::idle_days;
 
-/// Days after which a failure is old news.
+/// The number of days for which a failure is valid.
 pub const VALID_DAYS: u32 = 60;
 
-/// How a negative learning stands.
+/// The state of a negative learning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NegativeState {
     Holds,
-    /// It failed then; it may be worth another try.
+    /// The failure is old; another try may succeed.
     Recheck,
-    /// It has worked since.
+    /// A later attempt succeeded.
     Refuted,
 }
 
-/// `None`: it is no negative learning, or none that is in use.
+/// Returns the state. `None`: the learning is not negative or not in use.
 pub fn standing(entry: &LearningEntry, now: Timestamp) -> Option<NegativeState> {
     let uses = &entry.uses;
     let is_in_use = matches!(uses.status, LearningStatus::Active | LearningStatus::Stale);
@@ -36,12 +36,12 @@ pub fn standing(entry: &LearningEntry, now: Timestamp) -> Option<NegativeState> 
     })
 }
 
-/// What is said with it when it is shown.
+/// Returns the note that is shown with the learning.
 pub fn caveat(standing: NegativeState) -> &'static str {
     match standing {
         NegativeState::Holds => "tried and failed",
-        NegativeState::Recheck => "failed then; conditions differ",
-        NegativeState::Refuted => "failed once, and has worked since",
+        NegativeState::Recheck => "failed earlier; conditions may differ",
+        NegativeState::Refuted => "failed once, worked since",
     }
 }
 

@@ -1,38 +1,38 @@
-//! When a learning may be for others than it was kept for. It becomes a new one that names the old: what was
-//! said for a session or a project may need other words elsewhere, so it goes through the write gate again.
+//! Decides whether a learning may get another scope. It becomes a new learning that names the old one and
+//! passes the write gate again, because other readers may need other words.
 
 use crate::learning::{LearningKind, LearningScope};
 use crate::learnings::LearningEntry;
 use crate::usage::Uses;
 
-/// Who asks for it.
+/// The caller who asks for the promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
     Person,
     Agent,
 }
 
-/// Times something has to be of use, and how often work with it has to go well of how many times at least.
+/// The required uses, or the required success rate over a minimum of outcomes.
 const REUSED: u16 = 2;
 const SUCCESS: f32 = 0.8;
 const OUTCOMES: u16 = 3;
 
-/// Why it may not, as what to do about it.
+/// Returns the reason for a refusal, with the fix.
 pub fn refusal(entry: &LearningEntry, to: LearningScope, asker: Asker) -> Option<String> {
     let from = entry.learning.candidate.scope;
     if from == to {
-        return Some(format!("its scope is `{}` already", to.name()));
+        return Some(format!("the scope is already `{}`", to.name()));
     }
     match (from, to, asker) {
-        (_, LearningScope::Ephemeral, _) => Some("what is kept is not made to pass: archive it".to_owned()),
+        (_, LearningScope::Ephemeral, _) => Some("a stored learning cannot become ephemeral: archive it".to_owned()),
         (_, _, Asker::Person) => None,
         (LearningScope::Personal, _, Asker::Agent) => {
-            Some("what is personal is made known to others by its user alone".to_owned())
+            Some("only the user can share a personal learning".to_owned())
         }
         (LearningScope::Ephemeral, LearningScope::Project | LearningScope::Team | LearningScope::Personal, Asker::Agent) => {
             (!has_proved(&entry.uses)).then(|| {
                 format!(
-                    "it was of use {} times: {REUSED} are needed, or {OUTCOMES} outcomes with {:.0} % of them good",
+                    "the learning was used {} times: {REUSED} uses are needed, or {OUTCOMES} outcomes with {:.0}% success",
                     entry.uses.referred,
                     SUCCESS * 100.0
                 )
@@ -40,7 +40,7 @@ pub fn refusal(entry: &LearningEntry, to: LearningScope, asker: Asker) -> Option
         }
         (LearningScope::Project | LearningScope::Team, LearningScope::Personal, Asker::Agent) => (entry.learning.candidate.kind
             != LearningKind::Preference)
-            .then(|| "only a preference is taken along to other projects without its user asking".to_owned()),
+            .then(|| "only a preference can become personal unless the user asks".to_owned()),
         (LearningScope::Project | LearningScope::Team, LearningScope::Project | LearningScope::Team, Asker::Agent) => None,
     }
 }

@@ -1,6 +1,6 @@
-//! What becomes of the many small records in time: hot for a week, warm for a month, cold after that. Warm
-//! ones are told together by the day, cold ones by the week and the month; what matters is kept whole.
-//! Summaries are added to the log and take nothing out of it. Learnings are none of this file's matter.
+//! Summaries of small records by age: hot for a week, warm for a month, then cold. Warm records are
+//! summarised by day, cold ones by week and month; important records are kept whole. Summaries are added to
+//! the log; no record is removed. Learnings are not affected.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +15,34 @@ use sprag_base::time::Timestamp;
 pub use crate::lifecycle::importance::importance;
 use crate::records::{JournalStep, MemoryRecord};
 
-/// Days in which nothing is touched.
+/// The number of days before records are summarised.
 pub const HOT_DAYS: i64 = 7;
-/// Days after which a day is told within its week.
+/// The number of days before days are summarised by week.
 pub const WARM_DAYS: i64 = 30;
-/// From here on something is kept whole.
+/// Records from this importance on are kept whole.
 const KEPT: f32 = 0.6;
-/// Things one summary keeps whole.
+/// The limit on whole records in one summary.
 const WHOLE: usize = 20;
-/// Tools it counts by name.
+/// The limit on tools in one summary.
 const TOOLS: usize = 40;
 const SESSIONS: usize = 200;
 const DAY: i64 = 86_400_000;
 
-/// Records of one span of time, told together. Parts of one span add up, in any order.
+/// A summary of records of one span of time. Parts of one span add up in any order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TierSummary {
     pub span: SummarySpan,
-    /// Its first day.
+    /// The first day of the span.
     pub of: Text<10>,
     pub records: u64,
-    /// By kind.
+    /// Counts by kind.
     pub kinds: BTreeMap<Text<64>, u64>,
     /// Calls and failures by tool.
     pub tools: BTreeMap<Text<64>, (u64, u64)>,
     pub sessions: Vec<SessionId>,
     pub kept: Vec<KeptRecord>,
-    /// Where in the log it ends, if it was read from there.
+    /// The end in the log, if the summary was read from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<LogCursor>,
 }
@@ -56,7 +56,7 @@ pub enum SummarySpan {
     Month,
 }
 
-/// A record that a summary keeps.
+/// A record that a summary keeps whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptRecord {
     pub id: Text<64>,
@@ -66,17 +66,17 @@ pub struct KeptRecord {
     pub importance: f32,
 }
 
-/// How far a file of the log has been read.
+/// The position up to which a file of the log has been read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCursor {
     pub month: Text<7>,
-    /// Bytes from its start.
+    /// The offset in bytes.
     pub to: u64,
-    /// The last record before that: a log that was replayed is another one.
+    /// The last record before the offset. It differs after the log was rewritten.
     pub last: Text<64>,
 }
 
-/// Whether a kind is one of those that are told together.
+/// Reports whether summaries include this kind.
 pub fn is_tiered(kind: &str) -> bool {
     let prefixes = ["tool.", "permission.", "stop.", "subagent.", "session."];
     let kinds = ["prompted", "observed", "noticed", "compacting", "warned", "task.completing", "episode"];
@@ -117,7 +117,7 @@ impl TierSummary {
         self.bound();
     }
 
-    /// Takes in another part of the same time, or of a shorter time within it.
+    /// Adds another part of the same span, or of a shorter span within it.
     pub fn merge(&mut self, other: &TierSummary) {
         self.records += other.records;
         for (kind, count) in &other.kinds {
@@ -140,7 +140,7 @@ impl TierSummary {
         self.bound();
     }
 
-    /// The most important stay, whatever the order in which they came; and of two that say the same, one.
+    /// Keeps the most important records, independent of their order, and drops duplicates.
     fn bound(&mut self) {
         self.sessions.sort();
         self.sessions.truncate(SESSIONS);
@@ -175,7 +175,7 @@ fn describe_record(record: &Record) -> String {
     }
 }
 
-/// All summaries, and how far the log has been read for them.
+/// All summaries, and the positions in the log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summaries {
     days: BTreeMap<Text<10>, TierSummary>,
@@ -189,7 +189,7 @@ impl Summaries {
         self.cursors.get(&Text::from(month))
     }
 
-    /// Those of one span, oldest first.
+    /// Returns the summaries of one span, oldest first.
     pub fn for_span(&self, span: SummarySpan) -> impl Iterator<Item = &TierSummary> {
         match span {
             SummarySpan::Day => self.days.values(),
@@ -198,7 +198,7 @@ impl Summaries {
         }
     }
 
-    /// Weeks and months that are over, and of which nothing is told yet. What comes in late is told of its day.
+    /// Returns weeks and months that are over and have no summary yet. Late records appear only in their day.
     pub fn due(&self, now: Timestamp) -> Vec<TierSummary> {
         let mut due: BTreeMap<(SummarySpan, Text<10>), TierSummary> = BTreeMap::new();
         for (of, summary) in &self.days {
@@ -232,7 +232,7 @@ impl Projection for Summaries {
     fn apply(&mut self, record: &Record) {
         let Some(MemoryRecord::Summary(summary)) = MemoryRecord::read(record) else { return };
         if let Some(cursor) = &summary.cursor {
-            // Two that began at the same place told the same: the first counts.
+            // Two summaries with the same start cover the same records: the first counts.
             let before = self.cursors.get(&cursor.month).map_or(0, |known| known.to);
             if cursor.to <= before {
                 return;

@@ -88,10 +88,10 @@ fn weeks_and_months_are_told_once_they_are_cold() {
 }
 
 proptest! {
-    /// However the records of a day are split up, its summary is the same.
+    /// A summary does not depend on how the records of a day are split.
     #[test]
     fn parts_add_up(records in prop::collection::vec(any_record(), 0..60), at_record in 0..60usize) {
-        // An id stands for one record.
+        // Ids are unique.
         let mut records = records;
         records.sort_by(|a, b| a.id.cmp(&b.id));
         records.dedup_by(|a, b| a.id == b.id);

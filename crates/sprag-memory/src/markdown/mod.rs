@@ -1,6 +1,6 @@
-//! Learnings as a document that people read, and may edit: a block for each, with all it says, and the hash
-//! of the block behind it. A block whose hash does not fit was edited by hand. The text of learnings is
-//! hostile: it stands in quotations and lists, escaped, and cannot begin a block or a heading of its own.
+//! Renders learnings as a Markdown document that users may edit: one block per learning, followed by a hash
+//! of the block. A block whose hash differs was edited by hand. The text of learnings is not trusted: it is
+//! escaped, in quotations and lists, and cannot start a block or a heading.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use sprag_base::text::{Text, one_line, quoted};
 use crate::learning::{Candidate, Learning, LearningStatus};
 use crate::learnings::LearningEntry;
 
-/// How many characters of an id a heading has.
+/// The number of characters of an id in a heading.
 const SHORT: usize = 13;
 const HEADING: &str = "## ";
 const END: &str = "<!-- sprag ";
@@ -22,8 +22,7 @@ const STALE_INTRO: &str = "What these rest on has changed:";
 const NOTES: &str = "# Notes";
 const NOTES_INTRO: &str = "Not written by `sprag`, and kept as it is.";
 
-/// All learnings in use, in the order of their ids, and behind them what somebody wrote beside them. The same
-/// learnings and notes are the same text.
+/// Renders all learnings in use by id, then the notes of users. Equal learnings and notes give equal text.
 pub fn document<'a>(entries: impl IntoIterator<Item = &'a LearningEntry>, notes: &str) -> String {
     let (mut active, mut stale) = (String::new(), String::new());
     for entry in entries {
@@ -34,13 +33,13 @@ pub fn document<'a>(entries: impl IntoIterator<Item = &'a LearningEntry>, notes:
         }
     }
     let mut text = format!(
-        "{TITLE}\n\n{INTRO} Written by `sprag`; what you change in a block, but for the line that ends it, is taken \
-         over. After a merge conflict take either side: `sprag memory render` writes it anew.\n\n",
+        "{TITLE}\n\n{INTRO} Written by `sprag`. Sprag reads your edits inside a block; do not change the \
+         last line of a block. After a merge conflict, take either side and run `sprag memory render`.\n\n",
     );
     text.push_str(&active);
     if !stale.is_empty() {
         text.push_str(&format!(
-            "{STALE}\n\n{STALE_INTRO} `sprag memory verify ID` if they are still true.\n\n"
+            "{STALE}\n\n{STALE_INTRO} run `sprag memory verify ID` if they are still true.\n\n"
         ));
         text.push_str(&stale);
     }
@@ -50,8 +49,8 @@ pub fn document<'a>(entries: impl IntoIterator<Item = &'a LearningEntry>, notes:
     text
 }
 
-/// What a document says beside its blocks and what we put around them, and blocks of statements that nobody
-/// knows and nobody here wrote. Of a document with the marks of a merge conflict there is none.
+/// Returns the text outside blocks, without Sprag's own lines, and blocks that Sprag neither wrote nor knows.
+/// Returns nothing for a document with a merge conflict.
 pub fn notes(text: &str, is_known: impl Fn(&str) -> bool) -> String {
     let text = text.replace("\r\n", "\n");
     if has_conflict(&text) {
@@ -73,7 +72,7 @@ pub fn notes(text: &str, is_known: impl Fn(&str) -> bool) -> String {
     kept.join("\n\n")
 }
 
-/// Text between blocks without what we put there.
+/// Returns text between blocks, without Sprag's own lines.
 fn beside(text: &str) -> String {
     let is_ours = |line: &str| {
         [TITLE, STALE, NOTES, NOTES_INTRO].contains(&line.trim_end())
@@ -125,16 +124,15 @@ fn body(learning: &Learning) -> String {
     text
 }
 
-/// A block that is not as it was written.
+/// A block that was edited after Sprag wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
     pub id: Text<64>,
-    /// What it says now, or why that cannot be read.
+    /// The new statement, or the reason why it cannot be read.
     pub said: Result<Candidate, Text<500>>,
 }
 
-/// The blocks of a document that were edited by hand. One with the marks of a merge conflict has none: it is
-/// nobody's text.
+/// Returns the blocks that were edited by hand. Returns none for a document with a merge conflict.
 pub fn edited(text: &str) -> Vec<Edited> {
     let text = text.replace("\r\n", "\n");
     if has_conflict(&text) {
@@ -146,7 +144,7 @@ pub fn edited(text: &str) -> Vec<Edited> {
         .collect()
 }
 
-/// All statements of a document, by id.
+/// Returns all statements of a document by id.
 pub fn statements(text: &str) -> Vec<(String, Result<Candidate, Text<500>>)> {
     blocks(text).map(|block| (block.id.to_owned(), read(block.body))).collect()
 }
@@ -156,7 +154,7 @@ pub fn has_conflict(text: &str) -> bool {
 }
 
 struct MarkdownBlock<'a> {
-    /// Where it begins, and where what follows it does.
+    /// The start of the block, and of the text after it.
     from: usize,
     to: usize,
     body: &'a str,
@@ -164,7 +162,7 @@ struct MarkdownBlock<'a> {
     hash: &'a str,
 }
 
-/// A block goes from a heading to the line that ends it. Escaping keeps a statement from having either.
+/// Finds blocks, from a heading to the line that ends it. Escaping keeps both out of statements.
 fn blocks(text: &str) -> impl Iterator<Item = MarkdownBlock<'_>> {
     let mut start = None;
     let mut at = 0;
@@ -183,7 +181,7 @@ fn blocks(text: &str) -> impl Iterator<Item = MarkdownBlock<'_>> {
 fn read(body: &str) -> Result<Candidate, Text<500>> {
     let mut lines = body.lines();
     let heading = lines.next().unwrap_or_default().trim_start_matches(HEADING);
-    // The name in the heading is for people; who removes it means nothing by that.
+    // The short id in the heading is for readers; its absence changes nothing.
     let summary =
         heading.split_once(' ').filter(|(name, _)| name.len() == SHORT).map_or(heading, |(_, rest)| rest);
     let mut members = json!({ "summary": plain(summary) });
@@ -212,15 +210,15 @@ fn set(members: &mut Value, name: &str, value: &str) {
         "evidence" => members["evidence"] = json!(words(value)),
         "when" => members["trigger"]["when"] = json!(plain(value)),
         "when not" => members["trigger"]["when_not"] = json!(plain(value)),
-        // What is not the statement's own cannot be edited.
+        // Fields that are not part of the statement cannot be edited.
         _ => {}
     }
 }
 
-/// What would begin something else than text: a tag, a link, an entity.
+/// Characters that start markup: a tag, a link, an entity.
 const MARKS: &[char] = &['\\', '<', '[', ']', '&', '*', '_', '!'];
 
-/// A line of text with what marks it up taken for itself. Quotations of code within the line stay.
+/// Escapes markup in a line of text. Inline code stays.
 pub fn inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -248,7 +246,8 @@ pub fn inline(text: &str) -> String {
     out
 }
 
-/// Where a run of exactly so many ticks ends. Three and more are a fence, and quote nothing here.
+/// Returns the end of the inline code that `ticks` backticks opened. Three and more backticks are a fence,
+/// not inline code.
 fn closing(text: &str, ticks: usize) -> Option<usize> {
     if ticks > 2 {
         return None;
@@ -265,7 +264,7 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
     None
 }
 
-/// The text that [`inline`] was given.
+/// Reverses [`inline`].
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -289,7 +288,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// A line of a quotation that would be a heading, a rule, a list or a fence is none.
+/// Escapes the start of a quoted line that would be a heading, a rule, a list or a fence.
 fn guarded(line: &str) -> String {
     let first = line.trim_start_matches([' ', '\t']);
     let is_rule = !first.is_empty() && first.chars().all(|c| c == '-' || c == ' ');
@@ -300,7 +299,7 @@ fn guarded(line: &str) -> String {
     }
 }
 
-/// A word of a list: nothing in it means anything.
+/// Escapes a word of a list.
 fn word(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -312,7 +311,7 @@ fn word(text: &str) -> String {
     out
 }
 
-/// The words that were joined by commas.
+/// Splits a list at its commas.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut chars = text.chars();
@@ -327,13 +326,13 @@ fn words(text: &str) -> Vec<String> {
     words.into_iter().map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect()
 }
 
-/// A learning in one line, for summaries.
+/// Renders a learning as one line, for summaries.
 pub fn line(learning: &Learning) -> String {
     let short: String = learning.id.as_str().chars().take(SHORT).collect();
     format!("- `{}` {}", quoted(&short), inline(learning.candidate.summary.as_str()))
 }
 
-/// A learning with its detail, for topics.
+/// Renders a learning with its detail, for topics.
 pub fn section(learning: &Learning) -> String {
     let mut text = format!("{}\n\n", line(learning));
     for part in learning.candidate.detail.as_str().split('\n') {

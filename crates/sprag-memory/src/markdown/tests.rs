@@ -123,7 +123,7 @@ fn any_learning() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// What is written is read back as it was, and is no edit.
+    /// A rendered document reads back unchanged, without edits.
     #[test]
     fn what_is_rendered_is_read_back(all in prop::collection::vec(any_learning(), 1..4)) {
         let learnings: Vec<Learning> = all
@@ -141,7 +141,7 @@ proptest! {
         }
     }
 
-    /// Whatever somebody makes of the file, it is read or not.
+    /// Any document is read or refused, without a panic.
     #[test]
     fn any_document_is_survived(text in "(## |<!-- sprag | -->|- tags: |> |\n|\\\\|`|[a-z ]{0,5}){0,40}") {
         let _read_or_not = edited(&text);
@@ -162,7 +162,7 @@ fn what_somebody_wrote_beside_the_blocks_stays() {
     assert!(again.starts_with(&plain), "{again}");
     assert_eq!(notes(&again, is_known), kept, "and stays");
     assert!(edited(&again).iter().all(|edited| edited.id.as_str() == "nobody"));
-    // A block of ours that nobody knows any more is no note.
+    // A block that Sprag wrote and no longer knows is not a note.
     assert_eq!(notes(&plain, |_| false), "");
     assert_eq!(notes(&format!("<<<<<<< ours\n{written}\n=======\n>>>>>>> theirs\n"), is_known), "");
 }

@@ -1,5 +1,5 @@
-//! Which learnings a session was shown, and what it made of them: a fold of the log, so that a session whose
-//! end nobody saw can still be settled.
+//! The learnings that each session was shown, and their use: a fold of the log. So Sprag can also settle a
+//! session whose end it did not see.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use sprag_base::time::Timestamp;
 use crate::records::MemoryRecord;
 use crate::usage::{self, UsageChange};
 
-/// A session that was silent for so long has ended, whoever did not tell.
+/// A session that was silent for this long has ended.
 pub const LOST_SECONDS: i64 = 24 * 60 * 60;
-/// Sessions remembered; those before were settled long ago or never will be.
+/// The limit on sessions. Older ones are settled or never will be.
 const SESSIONS: usize = 2000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +24,11 @@ pub struct Exposures {
     sessions: BTreeMap<SessionId, Exposure>,
 }
 
-/// What one session was shown.
+/// The learnings that one session was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exposure {
     pub shown: Vec<ShownTo>,
-    /// It said that there was nothing to learn from it. What it was shown proves nothing then.
+    /// The session skipped its reflection, so its exposure proves nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_skipped: bool,
     pub last: Timestamp,
@@ -40,7 +40,7 @@ pub struct ShownTo {
     pub fate: ExposureFate,
 }
 
-/// What a session made of a learning.
+/// The use of a learning by a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExposureFate {
@@ -49,12 +49,12 @@ pub enum ExposureFate {
     Dismissed,
 }
 
-/// How a session came to its end.
+/// The end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
-    /// Its client said so, or it was silent for a day after a stop.
+    /// The client reported the end, or the session was silent for a day after a stop.
     Done,
-    /// In the middle of a turn: nobody knows what would have come of it.
+    /// The session ended in the middle of a turn, so the use of its learnings is unknown.
     Crashed,
 }
 
@@ -69,7 +69,7 @@ impl Exposures {
 }
 
 impl Exposure {
-    /// What was shown in vain, each once for each session: the record of it closes the matter.
+    /// Returns the learnings that were shown but not used. A record of the dismissal closes them.
     pub fn dismissals(&self, ending: SessionEnd) -> Vec<Text<64>> {
         if self.has_skipped || ending == SessionEnd::Crashed {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What was judged of what was shown since the last version: a fold of the log.
+//! Counts the judgements of shown learnings since the last version of the floor: a fold of the log.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What was judged of what was shown moves how much is shown: a floor for each role and scope, in versions that
-//! say what they rest on and can be taken back. Small steps, and only on enough.
+//! The recall floor for each role and scope, adjusted by the use of shown learnings. Each version names its
+//! basis and can be reverted. Steps are small and need enough data.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,51 +11,51 @@ use sprag_base::time::Timestamp;
 pub use crate::recall::feedback::Feedback;
 use crate::records::MemoryRecord;
 
-/// Judged injections below which nothing moves.
+/// The required number of judgements before the floor moves.
 const ENOUGH: u32 = 50;
-/// The share by which a floor moves at most.
+/// The largest step, as a share of the floor.
 const STEP: f32 = 0.1;
-/// What a floor stays within: never so low that everything is shown, never so high that nothing is.
+/// The bounds of the floor: learnings are never all shown and never all hidden.
 const LOWEST: f32 = 0.15;
 const HIGHEST: f32 = 0.85;
-/// Of what is shown, so much is of use where all is well.
+/// The normal range of the hit rate.
 const LEAST: f32 = 0.25;
 const MOST: f32 = 0.6;
-/// Versions remembered of one role and scope.
+/// The limit on versions of one role and scope.
 const VERSIONS: usize = 50;
-/// A pattern that helped less often than this of `TRIED` times is shown no more, until it helps again.
+/// A pattern with a lower success rate over `TRIED` tries is no longer shown, until it reaches `READMITTED`.
 const EXCLUDED: f32 = 0.2;
 const READMITTED: f32 = 0.7;
 const TRIED: u32 = 10;
 
-/// Whom a version is for.
+/// The role and scope that a version applies to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FloorAudience {
-    /// Of the agent: `main`, or what kind of sub-agent.
+    /// The role of the agent: `main`, or the type of a sub-agent.
     pub role: Text<64>,
-    /// Of the learnings.
+    /// The scope of the learnings.
     pub scope: Text<16>,
 }
 
-/// One version, as it is written down.
+/// One version, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FloorVersion {
     pub whom: FloorAudience,
     pub version: u32,
-    /// The one before; none for the first.
+    /// The previous version; `None` for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
-    /// What the usual floor is multiplied by.
+    /// The factor for the configured floor.
     pub floor: f32,
     pub basis: FloorBasis,
     pub why: Text<200>,
 }
 
-/// What a version rests on.
+/// The data behind a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FloorBasis {
     pub judged: u32,
-    /// What only looked like use counts half.
+    /// The number of hits. Implied use counts half.
     pub hits: f32,
 }
 
@@ -65,7 +65,7 @@ impl FloorBasis {
     }
 }
 
-/// All versions, and which are in force.
+/// All versions, the last of each audience in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FloorVersions {
     kept: Vec<(Timestamp, FloorVersion)>,
@@ -76,7 +76,7 @@ impl FloorVersions {
         self.kept.iter().rev().map(|(_, version)| version).find(|version| version.whom == *whom)
     }
 
-    /// What the usual floor is multiplied by.
+    /// Returns the factor for the configured floor.
     pub fn floor(&self, whom: &FloorAudience) -> f32 {
         self.current(whom).map_or(1.0, |version| version.floor)
     }
@@ -85,7 +85,7 @@ impl FloorVersions {
         self.kept.iter()
     }
 
-    /// The version that takes the current one back: a new one with what its parent said.
+    /// Returns a version that reverts the current one to the floor of its parent.
     pub fn reverted(&self, whom: &FloorAudience) -> Option<FloorVersion> {
         let current =
             self.current(whom).filter(|version| version.floor != 1.0 || version.parent.is_some())?;
@@ -96,15 +96,16 @@ impl FloorVersions {
         Some(FloorVersion {
             whom: whom.clone(),
             version: current.version + 1,
-            // What is taken back is not the ground to go back to.
+            // A reverted version must not become a parent.
             parent: before.and_then(|version| version.parent),
             floor: before.map_or(1.0, |version| version.floor),
             basis: FloorBasis::default(),
-            why: Text::new(format!("version {} is taken back", current.version)),
+            why: Text::new(format!("version {} was reverted", current.version)),
         })
     }
 
-    /// The next version, if what was judged since the last asks for one. `usual` is the floor as configured.
+    /// Returns the next version, if the judgements since the last one require it. `usual` is the configured
+    /// floor.
     pub fn next(&self, whom: &FloorAudience, basis: FloorBasis, usual: f32) -> Option<FloorVersion> {
         if basis.judged < ENOUGH || !(usual > 0.0 && usual.is_finite()) {
             return None;
@@ -117,11 +118,11 @@ impl FloorVersions {
             _ => return None,
         };
         let floor = (wanted * usual).clamp(LOWEST, HIGHEST) / usual;
-        // At its bound it stays as it is.
+        // A floor at its bound stays there.
         if (floor - before).abs() < 0.001 {
             return None;
         }
-        let told = if floor > before { "shown less" } else { "shown more" };
+        let told = if floor > before { "fewer are shown" } else { "more are shown" };
         Some(FloorVersion {
             whom: whom.clone(),
             version: current.map_or(1, |version| version.version + 1),
@@ -129,7 +130,7 @@ impl FloorVersions {
             floor,
             basis,
             why: Text::new(format!(
-                "{:.0} % of {} were of use; {told} from now on",
+                "{:.0}% of {} were used; {told} from now on",
                 basis.rate() * 100.0,
                 basis.judged
             )),
@@ -144,7 +145,7 @@ impl Projection for FloorVersions {
 
     fn apply(&mut self, record: &Record) {
         let Some(MemoryRecord::Floor(version)) = MemoryRecord::read(record) else { return };
-        // Two processes may come to the same version; the first counts.
+        // Two processes may write the same version; the first counts.
         let is_next = self.current(&version.whom).map_or(0, |current| current.version) < version.version;
         let is_sane = version.floor.is_finite() && (0.1..=10.0).contains(&version.floor);
         if is_next && is_sane {
@@ -159,12 +160,12 @@ impl Projection for FloorVersions {
     }
 }
 
-/// Reports whether something that is shown, and helped so often of so many times, is shown further.
+/// Reports whether a pattern that is shown, with this success rate, stays.
 pub fn may_stay(helped: f32, tried: u32) -> bool {
     tried < TRIED || helped / tried as f32 >= EXCLUDED
 }
 
-/// Reports the same of something that is out, which has to do better to come back.
+/// Reports whether a pattern that is hidden may return. It needs a higher rate.
 pub fn may_return(helped: f32, tried: u32) -> bool {
     tried >= TRIED && helped / tried as f32 >= READMITTED
 }
@@ -195,7 +196,7 @@ mod tests {
         let up = versions.next(&whom(), basis(50, 5.0), 0.4).unwrap();
         assert_eq!(
             (up.version, up.parent, up.why.as_str()),
-            (1, None, "10 % of 50 were of use; shown less from now on")
+            (1, None, "10% of 50 were used; fewer are shown from now on")
         );
         assert!((up.floor - 1.1).abs() < 1e-6);
         assert!((versions.next(&whom(), basis(50, 40.0), 0.4).unwrap().floor - 0.9).abs() < 1e-6);

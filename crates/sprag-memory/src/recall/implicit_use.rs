@@ -1,5 +1,5 @@
-//! Whether a learning that was shown was of use, where nobody says so: its rare words turn up in what the
-//! agent answers and does, and the user had not said them. An id that is cited is a plain word of use.
+//! Detects the use of a shown learning that no user or agent reports: its rare words occur in the work of the
+//! agent, and the user did not write them. A cited id counts as use, too.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -10,22 +10,22 @@ use sprag_base::text::Text;
 
 use crate::learning::Learning;
 
-/// The part of a learning's weight that has to turn up.
+/// The required share of a learning's weight.
 const SHARE: f32 = 0.15;
-/// And so many rare words.
+/// The required number of rare words.
 const RARE_WORDS: u32 = 2;
-/// From this weight on a word is rare.
+/// From this weight on, a word is rare.
 const RARE: f32 = 2.0;
-/// Words kept of a learning, the rarest. One bit each says whether it has turned up.
+/// The limit on words of a learning, the rarest first. One bit per word marks whether it occurred.
 const TERMS: usize = 32;
-/// Bytes of a text that are looked at; a dump of a file proves nothing.
+/// The limit on bytes of a text. A dump of a file proves nothing.
 const BYTES: usize = 64 * 1024;
-/// Below so many learnings how often a word is used among them says little.
+/// With fewer learnings than this, the frequency of a word among them means little.
 const STORE: usize = 50;
-/// Characters of an id that name one learning.
+/// The least number of characters of an id that can name a learning.
 pub const PREFIX: usize = 6;
 
-/// The words of a learning by which its use is known, rarest first.
+/// The words of a learning that reveal its use, rarest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Terms(Vec<UsedTerm>);
@@ -39,7 +39,8 @@ struct UsedTerm {
 }
 
 impl Terms {
-    /// `idf` weighs a stem: [`idf`] from counts, or [`plain_idf`] where nobody counts.
+    /// Selects the rarest words of a text. `idf` weighs a stem: [`idf`] from counts, or [`plain_idf`] without
+    /// counts.
     pub fn new(text: &str, idf: impl Fn(&str) -> f32) -> Terms {
         let mut terms: Vec<UsedTerm> = StemSet::from_texts([text])
             .0
@@ -64,14 +65,15 @@ impl Terms {
     }
 }
 
-/// What has turned up of one learning in the turn that runs: a few bytes, kept from event to event.
+/// The words of one learning that occurred in the current turn. It takes a few bytes and is kept between
+/// events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trail {
-    /// Said by the user, and so no sign of anything.
+    /// Words of the user, which prove nothing.
     #[serde(skip_serializing_if = "is_nothing")]
     asked: u32,
-    /// Said or done by the agent.
+    /// Words of the agent.
     #[serde(skip_serializing_if = "is_nothing")]
     met: u32,
 }
@@ -81,12 +83,12 @@ fn is_nothing(bits: &u32) -> bool {
 }
 
 impl Trail {
-    /// A new turn, with what the user said in it.
+    /// Starts a turn with the words of the user.
     pub fn begin(terms: &Terms, prompt: &StemSet) -> Trail {
         Trail { asked: terms.bits(prompt), met: 0 }
     }
 
-    /// The agent answered, ran or wrote this.
+    /// Adds words that the agent answered, ran or wrote.
     pub fn note(&mut self, terms: &Terms, words: &StemSet) {
         self.met |= terms.bits(words);
     }
@@ -101,8 +103,7 @@ impl Trail {
     }
 }
 
-/// Which of the shown learnings one turn made use of, by their place: what the agent said, ran and wrote
-/// is in `done`.
+/// Returns the indices of the shown learnings that one turn used. `done` holds the texts of the agent.
 pub fn usage_of_turn(shown: &[Terms], done: &[&str], prompt: &str) -> Vec<usize> {
     let (prompt, words) = (StemSet::from_texts([prompt]), StemSet::from_texts(done.iter().copied()));
     let is_used = |terms: &&Terms| {
@@ -113,7 +114,7 @@ pub fn usage_of_turn(shown: &[Terms], done: &[&str], prompt: &str) -> Vec<usize>
     shown.iter().enumerate().filter(|(_, terms)| is_used(terms)).map(|(at, _)| at).collect()
 }
 
-/// Those of the shown ids that a text names, by their beginning. A beginning that several share names none.
+/// Returns the shown ids that a text names by their start. A start that several ids share names none.
 pub fn cited<'a>(text: &str, ids: &[&'a str]) -> Vec<&'a str> {
     let mut found: Vec<&'a str> = Vec::new();
     let is_part = |c: char| c.is_ascii_hexdigit() || c == '-';
@@ -131,7 +132,8 @@ pub fn cited<'a>(text: &str, ids: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// How much a stem says that `holders` of `count` learnings have. In a small store the word itself tells more.
+/// Returns the weight of a stem that `holders` of `count` learnings have. In a small memory the word itself
+/// decides.
 pub fn idf(stem: &str, holders: usize, count: usize) -> f32 {
     if count < STORE || is_common(stem) {
         return plain_idf(stem);
@@ -140,7 +142,7 @@ pub fn idf(stem: &str, holders: usize, count: usize) -> f32 {
     (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln()
 }
 
-/// The same where nobody has counted: long words and names are rare, words of the trade are not.
+/// Returns the weight of a stem without counts: long words and names are rare, common words are not.
 pub fn plain_idf(stem: &str) -> f32 {
     match stem.chars().count() {
         _ if is_common(stem) => 0.5,
@@ -155,7 +157,7 @@ fn is_common(stem: &str) -> bool {
     COMMON_STEMS.contains(stem)
 }
 
-/// The stems of some texts, each once. Identifiers count whole and in their parts.
+/// The stems of texts, each once. Identifiers count whole and in parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StemSet(HashSet<String>);
 
@@ -170,7 +172,7 @@ impl StemSet {
         self.0.is_empty()
     }
 
-    /// The share of their words that two texts have in common.
+    /// Returns the share of common words of two texts.
     pub fn overlap(&self, other: &StemSet) -> f32 {
         let common = self.0.intersection(&other.0).count();
         let all = self.0.len() + other.0.len() - common;
@@ -193,7 +195,7 @@ fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(BYTES)]
 }
 
-/// `retry_count` and `retryCount` have two parts, `HTTPServer` has too.
+/// Splits an identifier: `retry_count`, `retryCount` and `HTTPServer` have two parts each.
 fn parts(name: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -212,7 +214,7 @@ fn parts(name: &str) -> Vec<&str> {
     parts
 }
 
-/// A word without the ending that changes with its place in a sentence. Crude, and the same on both sides.
+/// Removes an inflection ending. The rule is simple, but the same on both sides.
 fn stem(word: &str) -> String {
     let strip = |ending: &str, least: usize| {
         word.strip_suffix(ending).filter(|rest| rest.len() >= least && rest.is_ascii())
@@ -224,11 +226,11 @@ fn stem(word: &str) -> String {
         .or_else(|| strip("es", 3).filter(|rest| rest.ends_with(['s', 'x', 'h'])).map(str::to_owned))
         .or_else(|| strip("s", 3).filter(|rest| !rest.ends_with(['s', 'u', 'i'])).map(str::to_owned))
         .unwrap_or_else(|| word.to_owned());
-    // `caching`, `cached` and `cache` are one word.
+    // `caching`, `cached` and `cache` share a stem.
     rest.strip_suffix('e').filter(|rest| rest.len() >= 3).map(str::to_owned).unwrap_or(rest)
 }
 
-/// Words that say nothing about what a text is about, in any repository.
+/// Words without a topic, in any repository.
 const COMMON: &str = "\
 a about above add after again all allow already also always an and any are as at avoid back be because been before \
 behavior below best between both branch bug build but by call can cannot case cause change check class clean code \

@@ -1,5 +1,5 @@
-//! What is asked of the memory on an occasion, and what it answers. The question is put together here, from
-//! what the event says; the host adds what it alone can see, and finds.
+//! The question to the memory on an occasion, and its answer. This module builds the question from the event;
+//! the host adds facts and searches.
 
 pub mod exposure;
 mod feedback;
@@ -16,7 +16,7 @@ use sprag_base::time::Timestamp;
 use crate::learning::Category;
 use crate::recall::implicit_use::Terms;
 
-/// When a session may be shown something.
+/// The occasions on which a session may be shown learnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecallOccasion {
@@ -34,7 +34,7 @@ impl RecallOccasion {
         }
     }
 
-    /// Tokens it may cost.
+    /// Returns the limit on tokens of one occasion.
     pub fn tokens(self) -> u32 {
         match self {
             RecallOccasion::Start => 1200,
@@ -43,22 +43,22 @@ impl RecallOccasion {
         }
     }
 
-    /// Whether the host may add what it sees of the worktree: a prompt speaks for itself.
+    /// Reports whether the host may add facts about the worktree. A prompt needs none.
     pub fn looks_around(self) -> bool {
         self == RecallOccasion::Start
     }
 }
 
-/// Tokens one session may cost in all.
+/// The limit on tokens of one session.
 pub const SESSION_TOKENS: u32 = 4000;
 
-/// Bytes of a prompt that are asked about: the rest of a long one is data.
+/// The limit on bytes of a prompt. The rest of a long prompt is data.
 const TEXT: usize = 4000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecallQuestion {
     pub text: String,
-    /// Relative to the worktree.
+    /// Paths relative to the worktree.
     pub files: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl RecallQuestion {
         RecallQuestion { text: text.to_owned(), files: files_in(text, root) }
     }
 
-    /// Returns the question about these paths. A tool's input names files and no topics.
+    /// Returns the question about these paths. The input of a tool names files, not topics.
     pub fn from_paths(paths: &[String], root: &str) -> RecallQuestion {
         let below = |path: &String| relative(path, root);
         RecallQuestion { text: String::new(), files: paths.iter().filter_map(below).collect() }
@@ -90,7 +90,7 @@ fn relative(path: &str, root: &str) -> Option<String> {
     is_plain.then(|| below.to_owned())
 }
 
-/// Words that are paths: with a slash, or with a name and an ending.
+/// Returns words that are paths: with a slash, or with a name and an extension.
 fn files_in(text: &str, root: &str) -> Vec<String> {
     const MOST: usize = 8;
     let is_mark =
@@ -111,12 +111,12 @@ fn is_path(word: &str) -> bool {
     is_plain && has_ending && word.chars().any(char::is_alphabetic) && word.len() <= 300
 }
 
-/// What was found, best first, and what has become of what was shown before.
+/// The learnings found, best first, and changes of learnings shown before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recalled {
     pub found: Vec<RecalledLearning>,
     pub notices: Vec<Notice>,
-    /// Whether there is anything at all that could be found.
+    /// Whether the memory holds any learning.
     pub is_any: bool,
 }
 
@@ -126,22 +126,22 @@ pub struct RecalledLearning {
     pub summary: Text<200>,
     pub detail: Text<2000>,
     pub category: Option<Category>,
-    /// How likely it is of use.
+    /// The probability that the learning helps.
     pub score: f32,
-    /// The signals that spoke for it.
+    /// The signals for the learning.
     pub why: Text<200>,
-    /// What it rests on has changed since.
+    /// The evidence changed since the learning was stored.
     pub is_stale: bool,
-    /// Which nobody had noticed yet.
+    /// No record reports the change yet.
     pub has_changed: bool,
     pub is_personal: bool,
-    /// How far what was tried once still holds.
+    /// The state of a negative learning.
     pub caveat: Option<&'static str>,
-    /// The words by which its use is known.
+    /// The words that reveal its use.
     pub terms: Terms,
 }
 
-/// A learning that was shown is not what it was.
+/// A change of a learning that was shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub id: Text<64>,
@@ -150,7 +150,7 @@ pub struct Notice {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LearningChange {
-    /// With what it says since when.
+    /// The new summary and its time.
     Corrected {
         summary: Text<200>,
         at: Timestamp,

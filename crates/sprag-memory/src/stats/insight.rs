@@ -1,5 +1,5 @@
-//! What the counts mean, in one sentence each, with what to do about it. An insight changes nothing: some name
-//! a setting that a person may change with `sprag memory stats --apply`.
+//! Insights from the counts: one sentence each, with the next step. An insight changes nothing. Some name a
+//! setting that a person may change with `sprag memory stats --apply`.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use crate::lifecycle::decay::{self, decay, hit_rate, idle_days};
 use crate::stats::Stats;
 use crate::usage::Uses;
 
-/// Insights of one kind that are told; more would be a list to scroll.
+/// The limit on insights of one kind.
 const EACH: usize = 3;
-/// Candidates, learnings or judgements below which a share says nothing.
+/// The required number of candidates, learnings or judgements for a share.
 const ENOUGH: u32 = 10;
 const CROSS_SESSIONS: usize = 3;
 const STALE_RATE: f32 = 0.5;
@@ -29,7 +29,7 @@ const STRICT_SHARE: f32 = 0.5;
 const LOOSE_SHARE: f32 = 0.95;
 const OVER_SHOWN: u16 = 5;
 const OVER_RATE: f32 = 0.1;
-/// Over-surfaced learnings that make it a matter of the whole and not of one.
+/// From this many on, the setting is the cause and not one learning.
 const OVER_MANY: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -66,9 +66,9 @@ impl InsightKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Insight {
     pub kind: InsightKind,
-    /// What was seen: a lower-case fragment.
+    /// The observation, as a lower-case fragment.
     pub what: Text<400>,
-    /// What to do about it.
+    /// The next step.
     pub next: Text<400>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<Text<64>>,
@@ -76,15 +76,15 @@ pub struct Insight {
     pub change: Option<SuggestedSetting>,
 }
 
-/// A setting that would help. What the write gate lets through and how long a learning lasts are not among
-/// them: those stay a person's own idea.
+/// A setting that would help. Settings of the write gate and of decay are never suggested; people decide
+/// about those alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SuggestedSetting {
     pub key: &'static str,
     pub to: String,
 }
 
-/// The settings that decide, as they are now.
+/// The current values of the settings that matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CurrentSettings {
     /// `retrieval.strategy`
@@ -94,7 +94,7 @@ pub struct CurrentSettings {
     pub decider: String,
 }
 
-/// All there is to say, in the order of the kinds.
+/// Returns all insights, ordered by kind.
 pub fn insights(
     learnings: &Learnings,
     stats: &Stats,
@@ -128,7 +128,7 @@ fn decays(learnings: &Learnings, policy: &decay::DecaySettings, now: Timestamp, 
         found.push(Insight {
             kind: InsightKind::DecayWarning,
             what: Text::new(format!("{} {when}: {}", named(&due.id, due.summary.as_str()), due.why)),
-            next: Text::new(format!("if it still holds: sprag memory verify {}", due.id)),
+            next: Text::new(format!("if it is still true, run `sprag memory verify {}`", due.id)),
             ids: vec![due.id.clone()],
             change: None,
         });
@@ -162,25 +162,25 @@ fn of_entry(entry: &LearningEntry, stats: &Stats, now: Timestamp) -> Option<(Ins
     let users = stats.users(id.as_str());
     let idle = idle_days(entry, now);
     if users >= CROSS_SESSIONS {
-        let next = format!("worth a wider scope: sprag memory promote {id}");
+        let next = format!("widen its scope with `sprag memory promote {id} --to team`");
         return Some((
             InsightKind::HighCrossPollination,
-            format!("{name} was of use in {users} other sessions"),
+            format!("{name} was used in {users} other sessions"),
             next,
         ));
     }
     if hit_rate(uses) >= STALE_RATE && idle >= STALE_DAYS {
-        let what = format!("{name} was often of use, and not for {idle} days");
+        let what = format!("{name} was often used, but not for {idle} days");
         return Some((
             InsightKind::StaleTop,
             what,
-            format!("see whether it still holds: sprag memory verify {id}"),
+            format!("if it is still true, run `sprag memory verify {id}`"),
         ));
     }
     let rate = observed(uses).filter(|_| judged(uses) >= 2)?;
     if rate > RARE_RATE && uses.surfaced < RARE_SHOWN {
-        let what = format!("{name} is of use when it is shown, and was shown {} times", uses.surfaced);
-        let next = format!("add tags or a trigger so that it comes to mind: sprag memory edit {id}");
+        let what = format!("{name} is useful, but was shown only {} times", uses.surfaced);
+        let next = format!("add tags or a trigger with `sprag memory edit {id}`");
         return Some((InsightKind::HighValueRare, what, next));
     }
     None
@@ -198,12 +198,12 @@ fn categories(learnings: &Learnings, found: &mut Vec<Insight>) {
             found.push(Insight {
                 kind: InsightKind::LowHitCategory,
                 what: Text::new(format!(
-                    "learnings of category `{}` were of use {} of {trials} times",
+                    "learnings of category `{}` were used {} of {trials} times",
                     category.name(),
                     hits.round()
                 )),
                 next: Text::new(format!(
-                    "look through them and let the weak ones go: sprag memory list --category {}",
+                    "archive the weak ones; list them with `sprag memory list --category {}`",
                     category.name()
                 )),
                 ids: Vec::new(),
@@ -223,14 +223,12 @@ fn stamping(stats: &Stats, found: &mut Vec<Insight>) {
             found.push(Insight {
                 kind: InsightKind::RubberStamping,
                 what: Text::new(format!(
-                    "{:.0} % of {} learnings claim `{}`",
+                    "{:.0}% of {} learnings claim `{}`",
                     share * 100.0,
                     stats.accepted,
                     criterion.name()
                 )),
-                next: Text::from(
-                    "ask for the criterion that really holds; `gate.write_gate.mode = \"strict\"` checks it",
-                ),
+                next: Text::from("check criteria with `sprag config set gate.write_gate.mode strict`"),
                 ids: Vec::new(),
                 change: None,
             });
@@ -250,13 +248,13 @@ fn gate(learnings: &Learnings, stats: &Stats, found: &mut Vec<Insight>) {
     if share < STRICT_SHARE || missed > 0 {
         let misses = match missed {
             0 => String::new(),
-            _ => format!("; kept later after all: {}", missed_by.join(", ")),
+            _ => format!("; rejected at first: {}", missed_by.join(", ")),
         };
         found.push(Insight {
             kind: InsightKind::GateTooStrict,
-            what: Text::new(format!("{} of {all} candidates were kept{misses}", stats.accepted)),
+            what: Text::new(format!("{} of {all} candidates were stored{misses}", stats.accepted)),
             next: Text::from(
-                "read the reasons: sprag memory rejected; if they are wrong: sprag config set gate.write_gate.mode lenient",
+                "if good candidates were rejected, run `sprag config set gate.write_gate.mode lenient`",
             ),
             ids: Vec::new(),
             change: None,
@@ -269,7 +267,7 @@ fn gate(learnings: &Learnings, stats: &Stats, found: &mut Vec<Insight>) {
         found.push(Insight {
             kind: InsightKind::GateTooLoose,
             what: Text::new(format!(
-                "{} of {all} candidates were kept, and learnings were of use {} of {trials} times",
+                "{} of {all} candidates were stored, but learnings were used {} of {trials} times",
                 stats.accepted,
                 hits.round()
             )),
@@ -295,13 +293,13 @@ fn skips(stats: &Stats, settings: &CurrentSettings, found: &mut Vec<Insight>) {
         }),
     };
     let next = match &change {
-        Some(_) => "ask about smaller changes too: sprag memory stats --apply",
-        None => "ask for a reflection where work is closed, also when little was changed",
+        Some(_) => "ask about smaller changes with `sprag memory stats --apply`",
+        None => "ask for a reflection also after small changes",
     };
     found.push(Insight {
         kind: InsightKind::SkipMiss,
         what: Text::new(format!(
-            "after {} of {} skipped reflections something was learned from the same work",
+            "{} of {} skipped reflections were followed by a learning from the same work",
             skips.missed, skips.all
         )),
         next: Text::from(next),
@@ -333,15 +331,12 @@ fn surfacing(learnings: &Learnings, settings: &CurrentSettings, found: &mut Vec<
         .map(|to| SuggestedSetting { key: "retrieval.strategy", to: to.to_owned() });
     let name = named(&first.learning.id, first.learning.candidate.summary.as_str());
     let what = match over.len() {
-        1 => format!("{name} was shown {} times and hardly of use", first.uses.surfaced),
-        count => format!("{count} learnings are shown often and hardly of use, {name} among them"),
+        1 => format!("{name} was shown {} times and rarely used", first.uses.surfaced),
+        count => format!("{count} learnings are shown often and rarely used, for example {name}"),
     };
     let next = match &change {
-        Some(_) => "show fewer: sprag memory stats --apply".to_owned(),
-        None => format!(
-            "say when it should not come to mind (`when_not`), or let it go: sprag memory archive {}",
-            first.learning.id
-        ),
+        Some(_) => "show fewer with `sprag memory stats --apply`".to_owned(),
+        None => format!("add `when_not`, or archive it with `sprag memory archive {}`", first.learning.id),
     };
     found.push(Insight {
         kind: InsightKind::OverSurfaced,
@@ -356,12 +351,12 @@ fn hits_of(uses: &Uses) -> f32 {
     f32::from(uses.referred) + f32::from(uses.rated_up) + 0.5 * f32::from(uses.implied)
 }
 
-/// Times it was known whether it was of use.
+/// Returns the number of judgements of a learning.
 pub fn judged(uses: &Uses) -> u32 {
     [uses.referred, uses.rated_up, uses.implied, uses.rated_down, uses.dismissed].map(u32::from).iter().sum()
 }
 
-/// The share of those in which it was, as it was seen and no more.
+/// Returns the share of uses among the judgements.
 pub fn observed(uses: &Uses) -> Option<f32> {
     let judged = judged(uses);
     (judged > 0).then(|| hits_of(uses) / judged as f32)

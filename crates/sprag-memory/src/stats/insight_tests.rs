@@ -12,7 +12,7 @@ fn day(days: i64) -> Timestamp {
     Timestamp::from_millis(1_794_733_261_000).plus_seconds(days * DAY)
 }
 
-/// A log as it grows, and what is said of it at its end.
+/// A growing log, and its insights at the end.
 #[derive(Default)]
 struct Story {
     learnings: Learnings,
@@ -82,7 +82,7 @@ fn what_leaves_within_a_week_is_named() {
     let said = &story.says()[0];
     assert_eq!((said.kind, said.ids[0].as_str()), (InsightKind::DecayWarning, "aaaaaa"));
     assert!(said.what.as_str().contains("will be archived in 5 days"), "{}", said.what);
-    assert_eq!(said.next.as_str(), "if it still holds: sprag memory verify aaaaaa");
+    assert_eq!(said.next.as_str(), "if it is still true, run `sprag memory verify aaaaaa`");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What the memory comes to: counts by week, what the write gate let through, how sessions with and without
-//! learnings went. A fold of the log and nothing else; what it means is told by [`crate::stats::insight`].
+//! Statistics of the memory: counts by week, results of the write gate, and sessions with and without
+//! learnings. A fold of the log; [`crate::stats::insight`] interprets it.
 
 use std::collections::BTreeMap;
 
@@ -22,36 +22,36 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
-/// Weeks that are remembered.
+/// The limit on weeks.
 const WEEKS: usize = 104;
-/// Sessions, skips and users of a learning that are.
+/// The limits on sessions, skips, users of a learning and rejections.
 const SESSIONS: usize = 2000;
 const SKIPS: usize = 500;
 const USERS: usize = 16;
 const REJECTIONS: usize = 500;
 const DAY: i64 = 86_400_000;
-/// How alike two summaries are that say the same.
+/// Two summaries with at least this similarity say the same.
 const ALIKE: f32 = 0.49;
-/// Days in which a learning shows that a skip was one too many.
+/// A learning within this many days shows that a skip was wrong.
 const SKIP_DAYS: i64 = 14;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     weeks: BTreeMap<i64, Week>,
     sessions: BTreeMap<SessionId, SessionTotals>,
-    /// Accepted learnings by the criterion they claim.
+    /// Counts of stored learnings by the criteria they claim.
     criteria: BTreeMap<KeepReason, u32>,
     pub accepted: u32,
     stages: BTreeMap<Text<32>, StepStats>,
     rejections: Vec<Rejection>,
     skips: Vec<Skip>,
-    /// Sessions that made use of a learning, its own left out.
+    /// Sessions that used a learning, without its own session.
     users: BTreeMap<String, Vec<SessionId>>,
-    /// Whose it is.
+    /// The session of each learning.
     owners: BTreeMap<String, SessionId>,
 }
 
-/// What happened within seven days.
+/// The counts of one week.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Week {
@@ -65,11 +65,11 @@ pub struct Week {
     pub archived: u32,
 }
 
-/// What a stage of the write gate has kept out.
+/// The counts of a step of the write gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepStats {
     pub rejected: u32,
-    /// Of those, the ones that came back later and were kept.
+    /// Rejected candidates that were stored later.
     pub missed: u32,
 }
 
@@ -83,18 +83,18 @@ struct Skip {
     is_missed: bool,
 }
 
-/// How often skipping was right.
+/// Counts of skipped reflections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Skips {
     pub all: u32,
     pub auto: u32,
-    /// Something was learned from the same work soon after.
+    /// Skips followed by a learning from the same work.
     pub missed: u32,
     pub missed_auto: u32,
 }
 
 impl Stats {
-    /// The last `count` weeks, oldest first, quiet ones too.
+    /// Returns the last `count` weeks, oldest first, with empty weeks.
     pub fn weeks(&self, count: i64, now: Timestamp) -> Vec<Week> {
         let last = week_of(now);
         (last - count + 1..=last).map(|week| self.weeks.get(&week).copied().unwrap_or_default()).collect()
@@ -116,7 +116,7 @@ impl Stats {
         self.stages.values().map(|stage| stage.missed).sum()
     }
 
-    /// The share of candidates that was kept.
+    /// Returns the share of candidates that were stored.
     pub fn acceptance(&self) -> Option<f32> {
         let all = self.accepted + self.rejected();
         (all > 0).then(|| self.accepted as f32 / all as f32)
@@ -132,7 +132,7 @@ impl Stats {
         }
     }
 
-    /// Other sessions that made use of it.
+    /// Returns the number of other sessions that used a learning.
     pub fn users(&self, id: &str) -> usize {
         self.users.get(id).map_or(0, Vec::len)
     }
@@ -165,7 +165,7 @@ impl Stats {
         };
         if let Some(found) = self.rejections.iter().position(is_same) {
             let rejection = self.rejections.remove(found);
-            // A form that was mended is what the first stage is for.
+            // Faults of the schema are meant to be fixed, so they do not count as missed.
             if rejection.stage.as_str() != "schema" {
                 self.stages.entry(rejection.stage).or_default().missed += 1;
             }
@@ -210,7 +210,7 @@ impl Stats {
         }
     }
 
-    /// The session a record tells of; a command about one begins none.
+    /// Returns the totals of a record's session. A report of a command starts no session.
     fn run(&mut self, record: &Record) -> Option<&mut SessionTotals> {
         let session = record.session.as_ref()?;
         if !self.sessions.contains_key(session) {
@@ -253,7 +253,7 @@ impl Projection for Stats {
     }
 }
 
-/// Weeks since 1970, from Monday to Sunday.
+/// Returns the number of weeks since 1970, from Monday to Sunday.
 fn week_of(at: Timestamp) -> i64 {
     (at.millis().div_euclid(DAY) + 3).div_euclid(7)
 }
@@ -265,7 +265,7 @@ fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
     list.push(item);
 }
 
-/// Eight heights, the highest for the largest; nothing is a dot, so that it can be told from little.
+/// Renders values as bars of eight heights. Zero is a dot, to distinguish it from small values.
 pub fn sparkline(values: &[u32]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().max().unwrap_or(0).max(1) as usize;
@@ -276,7 +276,7 @@ pub fn sparkline(values: &[u32]) -> String {
     values.iter().map(bar).collect()
 }
 
-/// The last four of some weeks against the four before; none where there is nothing to compare with.
+/// Compares the last four weeks with the four before, in percent. `None`: the weeks before are empty.
 pub fn trend(values: &[u32]) -> Option<i32> {
     let sum = |weeks: &[u32]| weeks.iter().map(|&count| i64::from(count)).sum::<i64>();
     let at = values.len().checked_sub(8)?;

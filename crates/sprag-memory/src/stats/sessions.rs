@@ -1,4 +1,4 @@
-//! How sessions went, with learnings and without: the only honest test of a memory.
+//! The results of sessions with and without learnings: the real test of a memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,34 +8,34 @@ use sprag_base::time::Timestamp;
 
 use crate::records::JournalStep;
 
-/// One session, as far as its records tell.
+/// The totals of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionTotals {
     pub started: Timestamp,
-    /// It was shown a learning.
+    /// The session was shown a learning.
     pub is_informed: bool,
     pub calls: u32,
     pub failures: u32,
-    /// Calls of a tool again, right after it failed.
+    /// Repeated calls of a tool right after it failed.
     pub retries: u32,
     pub prompts: u32,
     pub corrections: u32,
     pub debts: u32,
-    /// What the checks said at last.
+    /// The last result of the checks.
     pub passed: Option<bool>,
-    /// The tool that failed last, until another one is used.
+    /// The tool that failed last, until another tool is used.
     failed: Option<Text<64>>,
 }
 
-/// Sessions that were shown learnings beside those that were not.
+/// Sessions with learnings compared to sessions without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SessionComparison {
     pub with: SessionMeans,
     pub without: SessionMeans,
 }
 
-/// Means over sessions that did something.
+/// Means over sessions with at least one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SessionMeans {
     pub sessions: u32,
@@ -43,9 +43,9 @@ pub struct SessionMeans {
     pub failures: f32,
     pub retries: f32,
     pub corrections: f32,
-    /// Of the sessions with checks, those where they passed at last.
+    /// The share of sessions whose checks passed at the end, among sessions with checks.
     pub passed: Option<f32>,
-    /// Sessions that left something unmet.
+    /// The share of sessions with a debt.
     pub indebted: f32,
 }
 
@@ -110,7 +110,7 @@ impl SessionMeans {
     }
 }
 
-/// How people begin when they did not get what they wanted.
+/// Words that start a correction by the user.
 const CORRECTIONS: &[&str] = &[
     "no",
     "nope",

@@ -82,7 +82,7 @@ fn a_trend_needs_something_to_compare_with() {
 }
 
 proptest! {
-    /// A stored fold and the rest come to the same as all of it.
+    /// Folding in two parts gives the same result as folding once.
     #[test]
     fn a_fold_may_be_kept(kinds in prop::collection::vec(0..6usize, 0..40), at in 0..40usize) {
         let names = ["learning.surfaced", "learning.dismissed", "learning.referred", "tool.finished", "reflection.skipped", "learning.rejected"];

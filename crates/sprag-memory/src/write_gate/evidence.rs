@@ -1,16 +1,16 @@
-//! What a learning rests on, and whether that is still so. A block of lines that only moved within its file
-//! is the same evidence; one that reads otherwise is none any more.
+//! Checks whether the evidence of a learning is unchanged. A block of lines that moved within its file still
+//! counts; a changed block does not.
 
 use sprag_base::digest::Digest;
 use sprag_base::text::Text;
 
 use crate::learning::Evidence;
 
-/// How evidence is, from good to bad.
+/// The state of evidence, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvidenceState {
     Fresh,
-    /// The same lines, elsewhere in the file.
+    /// The same lines at another position in the file.
     Moved,
     Changed,
     Gone,
@@ -26,17 +26,17 @@ impl EvidenceState {
         }
     }
 
-    /// Whether the learning can still be believed.
+    /// Reports whether the learning is still supported.
     pub fn holds(self) -> bool {
         matches!(self, EvidenceState::Fresh | EvidenceState::Moved)
     }
 }
 
-/// A piece of evidence as a candidate names it.
+/// A piece of evidence, as named by a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cited {
     Commit(String),
-    /// A file, or some of its lines, counted from one.
+    /// A file, or some of its lines, counted from 1.
     File {
         path: String,
         lines: Option<(u32, u32)>,
@@ -44,7 +44,7 @@ pub enum Cited {
 }
 
 impl Cited {
-    /// `path`, `path:10`, `path:10-20`, `commit HASH`.
+    /// Reads `path`, `path:10`, `path:10-20` or `commit HASH`.
     pub fn read(place: &str) -> Cited {
         if let Some(hash) = place.strip_prefix("commit ") {
             return Cited::Commit(hash.trim().to_owned());
@@ -64,7 +64,8 @@ impl Cited {
     }
 }
 
-/// What a cited place is like now. `content` is that of the file; `None`: there is nothing to be seen.
+/// Returns the current state of a cited place. `content` is that of the file. `None`: the place does not
+/// exist.
 pub fn see(place: &str, content: Option<&[u8]>) -> Option<Evidence> {
     let kept = |digest, lines, first| Evidence { place: Text::from(place), digest, lines, first };
     match Cited::read(place) {
@@ -79,10 +80,10 @@ pub fn see(place: &str, content: Option<&[u8]>) -> Option<Evidence> {
     }
 }
 
-/// How a piece of evidence is now.
+/// Compares evidence with the current content.
 pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
     let Cited::File { lines: cited, .. } = Cited::read(evidence.place.as_str()) else {
-        // A commit says for ever what it said.
+        // A commit never changes.
         return EvidenceState::Fresh;
     };
     let Some(content) = content else {
@@ -97,7 +98,7 @@ pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
     if is_at(from as usize - 1) {
         return EvidenceState::Fresh;
     }
-    // Only where its first line stands the block can be: others need not be hashed whole.
+    // Only positions with the same first line are candidates; the others are not hashed.
     let may_start = |at: &usize| evidence.first.is_none_or(|first| Digest::hash_parts([all[*at]]) == first);
     if (0..all.len()).filter(may_start).take(WINDOWS).any(is_at) {
         EvidenceState::Moved
@@ -106,10 +107,10 @@ pub fn state(evidence: &Evidence, content: Option<&[u8]>) -> EvidenceState {
     }
 }
 
-/// Places a moved block is looked for: a first line such as `}` stands everywhere.
+/// The limit on positions for a moved block, because a line such as `}` is everywhere.
 const WINDOWS: usize = 2000;
 
-/// All of a learning's evidence is as bad as the worst of it.
+/// Returns the worst of all states.
 pub fn worst(states: impl IntoIterator<Item = EvidenceState>) -> EvidenceState {
     states.into_iter().max().unwrap_or(EvidenceState::Fresh)
 }

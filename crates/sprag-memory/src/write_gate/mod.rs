@@ -1,6 +1,6 @@
-//! The write gate: what becomes of a candidate that has the form of a learning. Whether the reasons given
-//! for keeping it are borne out, whether it is about this project, and whether it is known already; in this
-//! order, and told so that it can be handed in again. Everything that has to be looked up comes in.
+//! The write gate: decides about well-formed candidates. It checks in order whether the text supports the
+//! claimed criteria, whether it is about this project, and whether it is new. Each reason says how to fix the
+//! candidate. All facts come from the caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +14,29 @@ use crate::learning::{Candidate, Confidence, Evidence, KeepReason, Learning, Lea
 use crate::write_gate::plausibility::plausibility;
 use crate::write_gate::specificity::specificity;
 
-/// What the sieve can be told.
+/// The settings of the write gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteGate {
     pub mode: WriteGateMode,
     pub quality_check: QualityCheck,
 }
 
-/// What becomes of a candidate none of whose reasons is borne out. From loose to strict.
+/// The handling of a candidate whose text supports no criterion, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WriteGateMode {
     Disabled,
-    /// It is kept, with low confidence.
+    /// Stores the candidate with low confidence.
     Lenient,
     Strict,
 }
 
-/// What becomes of one that could be said of any project. From loose to strict.
+/// The handling of a candidate that fits any project, from loose to strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QualityCheck {
     Disabled,
-    /// It is kept, with less confidence, and that is told.
+    /// Stores the candidate with less confidence and a warning.
     Warn,
     Enforce,
 }
@@ -50,13 +50,13 @@ impl Default for WriteGate {
 pub const SECTION: SettingSection = SettingSection {
     name: "gate.write_gate",
     defaults: "\
-# What is kept of what a reflection hands in.
+# The write gate: decides which submitted candidates become learnings.
 [gate.write_gate]
-# A candidate whose claimed criteria its text does not bear out: `strict` rejects it, `lenient` keeps it with
-# low confidence, `disabled` does not look.
+# Candidates whose text does not support the claimed criteria: `strict` rejects them, `lenient` keeps them
+# with low confidence, `disabled` does not check.
 mode = \"strict\"
-# A candidate that could be said of any project: `enforce` rejects it, `warn` keeps it and says so, `disabled`
-# does not look.
+# Candidates that fit any project: `enforce` rejects them, `warn` keeps them with a warning, `disabled`
+# does not check.
 quality_check = \"enforce\"
 ",
     keys: &[
@@ -65,25 +65,25 @@ quality_check = \"enforce\"
     ],
 };
 
-/// From here on two statements are the same one, or similar enough to ask.
+/// Scores from which two statements are the same, or similar enough to ask.
 pub const SAME: f32 = 0.72;
 pub const SIMILAR: f32 = 0.49;
 
-/// What has to be known of the world to judge candidates.
+/// The facts needed to judge candidates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CandidateFacts {
-    /// Of what the candidates name, what is there.
+    /// Names in the candidates that exist in the project.
     pub known: BTreeSet<String>,
     pub alike: Vec<SimilarScore>,
-    /// What the evidence of a candidate is like now.
+    /// The current state of each candidate's evidence.
     pub seen: BTreeMap<usize, Vec<Evidence>>,
-    /// The learning a [`SimilarResolution`] names.
+    /// The learning that a [`SimilarResolution`] names.
     pub named: Option<Learning>,
-    /// There is a place for what is personal.
+    /// A directory for personal learnings exists.
     pub has_home: bool,
 }
 
-/// A candidate, and something it resembles.
+/// A candidate, and a statement that it resembles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimilarScore {
     pub candidate: usize,
@@ -100,9 +100,9 @@ pub enum SimilarTo {
         status: LearningStatus,
         place: Destination,
     },
-    /// An earlier one of the same submission.
+    /// An earlier candidate of the same submission.
     Candidate(usize),
-    /// What was not kept before, in another session.
+    /// A candidate rejected in another session.
     Rejection {
         stage: Text<32>,
     },
@@ -112,12 +112,12 @@ pub enum SimilarTo {
 pub enum SimilarityKind {
     Same,
     Similar,
-    /// As alike as that, but a number, a name, a path or a `not` differs.
+    /// A high score, but a number, a name, a path or a `not` differs.
     Guarded,
 }
 
 impl SimilarityKind {
-    /// `None`: nothing to speak of.
+    /// Classifies a score. `None`: not similar.
     pub fn from_score(score: f32) -> Option<SimilarityKind> {
         match score {
             score if score < SIMILAR => None,
@@ -127,20 +127,20 @@ impl SimilarityKind {
     }
 }
 
-/// What is to become of candidates that resemble something known.
+/// The author's decision about candidates that resemble a learning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SimilarResolution {
-    /// It says the same as this one, and says it better.
+    /// The candidate says the same in better words.
     Merge(Text<64>),
-    /// It takes the place of this one.
+    /// The candidate replaces this learning.
     Supersede(Text<64>),
-    /// It says something else, and this is what.
+    /// The candidate is different, for this reason.
     Distinct(Text<500>),
 }
 
 impl SimilarResolution {
-    /// The learning it names.
+    /// Returns the learning that the decision names.
     pub fn names(&self) -> Option<&str> {
         match self {
             SimilarResolution::Merge(id) | SimilarResolution::Supersede(id) => Some(id.as_str()),
@@ -149,10 +149,10 @@ impl SimilarResolution {
     }
 }
 
-/// What was asked for, and by whom.
+/// The request of a submission.
 pub struct GateRequest<'a> {
     pub policy: WriteGate,
-    /// The user of this session has asked to remember something.
+    /// The user of this session asked to remember something.
     pub was_asked_for: bool,
     pub resolution: Option<&'a SimilarResolution>,
     pub around: &'a CandidateFacts,
@@ -161,30 +161,30 @@ pub struct GateRequest<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedCandidate {
     pub index: usize,
-    /// With the confidence it is worth.
+    /// The candidate with its final confidence.
     pub candidate: Candidate,
     pub fate: CandidateFate,
-    /// What was let pass, and still should be known.
+    /// A fault that did not reject the candidate.
     pub warning: Option<Text<500>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum CandidateFate {
     Kept {
-        /// Stages that rejected something like it before.
+        /// Steps that rejected a similar candidate before.
         misses: Vec<(Text<32>, f32)>,
         supersedes: Option<Text<64>>,
     },
-    /// Its words become those of a learning that is there.
+    /// The candidate replaces the text of an existing learning.
     Merged {
         into: Box<Learning>,
     },
-    /// Said already.
+    /// The statement is known.
     Duplicate {
         of: DuplicateOf,
         reason: Text<1000>,
     },
-    /// Perhaps said already: whoever handed it in has to tell.
+    /// The statement may be known: its author must decide.
     Similar {
         to: Vec<(Text<64>, f32)>,
         reason: Text<1000>,
@@ -224,7 +224,7 @@ impl WriteGateStep {
     }
 }
 
-/// Judges candidates in their order: what is kept of the first ones counts for those after them.
+/// Judges candidates in order: stored candidates count for later ones.
 pub fn judge(candidates: Vec<(usize, Candidate)>, asked: &GateRequest<'_>) -> Vec<JudgedCandidate> {
     let count = candidates.len();
     let mut judged: Vec<JudgedCandidate> = Vec::with_capacity(count);
@@ -247,7 +247,7 @@ fn kept() -> CandidateFate {
 impl JudgedCandidate {
     fn place(&self, asked: &GateRequest<'_>) -> Option<CandidateFate> {
         let is_homeless = place(self.candidate.scope) == Destination::Personal && !asked.around.has_home;
-        let reason = "there is no home directory to keep what is personal in: give another scope";
+        let reason = "no home directory for personal learnings: give another scope";
         is_homeless
             .then(|| CandidateFate::Rejected { stage: WriteGateStep::Scope, reason: Text::from(reason) })
     }
@@ -263,7 +263,7 @@ impl JudgedCandidate {
             (true, false) if asked.policy.mode == WriteGateMode::Strict => {
                 let wanted: Vec<String> =
                     found.doubtful.iter().map(|&criterion| describe(criterion)).collect();
-                let reason = format!("its text does not bear out what it claims: {}", wanted.join("; "));
+                let reason = format!("the text does not support the claimed criteria: {}", wanted.join("; "));
                 return Some(CandidateFate::Rejected {
                     stage: WriteGateStep::Plausibility,
                     reason: Text::new(reason),
@@ -281,8 +281,8 @@ impl JudgedCandidate {
         }
         let score = specificity(&self.candidate, &asked.around.known);
         let reason = format!(
-            "it could be said of any project (specificity {score:.1}, {:.1} is the least): name the files, identifiers, \
-             versions or numbers it is about",
+            "the statement fits any project (specificity {score:.1}, at least {:.1} is needed): \
+             name files, identifiers, versions or numbers",
             specificity::REJECTED
         );
         if score < specificity::REJECTED {
@@ -300,7 +300,8 @@ impl JudgedCandidate {
         None
     }
 
-    /// What a user prefers, or has asked to remember, need not be about the project.
+    /// Reports whether the user prefers this or asked to remember it. Such a statement need not be about the
+    /// project.
     fn is_users_own(&self, asked: &GateRequest<'_>) -> bool {
         let is_request = self.candidate.criteria_met.contains(&KeepReason::ExplicitRequest);
         self.candidate.kind == LearningKind::Preference || (is_request && asked.was_asked_for)
@@ -332,7 +333,7 @@ impl JudgedCandidate {
                 DuplicateOf::Learning { id, .. } => format!("learning `{}`", quoted(id.as_str())),
                 DuplicateOf::Candidate(index) => format!("candidate {index}"),
             };
-            let reason = format!("it is known as {name}: {}", quoted(same.summary.as_str()));
+            let reason = format!("already known as {name}: {}", quoted(same.summary.as_str()));
             return CandidateFate::Duplicate { of, reason: Text::new(reason) };
         }
         let is_distinct = matches!(asked.resolution, Some(SimilarResolution::Distinct(_)));
@@ -351,10 +352,10 @@ impl JudgedCandidate {
                 Some(format!("`{}` ({})", quoted(alike.learning()?.as_str()), quoted(alike.summary.as_str())))
             })
             .collect();
-        CandidateFate::Similar { to, reason: Text::new(format!("it resembles {}", names.join(", "))) }
+        CandidateFate::Similar { to, reason: Text::new(format!("similar to {}", names.join(", "))) }
     }
 
-    /// What the one who handed it in wants done with it.
+    /// Applies the author's decision.
     fn resolve(
         &self,
         asked: &GateRequest<'_>,
@@ -363,14 +364,14 @@ impl JudgedCandidate {
     ) -> Option<CandidateFate> {
         let resolution = asked.resolution?;
         let named = asked.around.named.as_ref().filter(|_| resolution.names().is_some())?;
-        // Who hands in a single statement means that one, however it is worded.
+        // A submission with a single candidate means that candidate, whatever its words.
         let is_meant = count == 1 || mine.iter().any(|alike| alike.learning() == Some(&named.id));
         if !is_meant {
             return None;
         }
         if place(named.candidate.scope) != place(self.candidate.scope) {
             let reason =
-                format!("`{}` has another scope: what is kept elsewhere cannot take its place", named.id);
+                format!("`{}` has another scope: a learning cannot replace one of another scope", named.id);
             return Some(CandidateFate::Rejected { stage: WriteGateStep::Scope, reason: Text::new(reason) });
         }
         Some(match resolution {
@@ -393,7 +394,7 @@ impl SimilarScore {
         }
     }
 
-    /// A candidate that was not kept is nobody's twin.
+    /// Reports whether the similarity counts. A candidate that was not stored does not.
     fn counts(&self, before: &[JudgedCandidate]) -> bool {
         match self.to {
             SimilarTo::Candidate(index) => before.iter().any(|judged| {
@@ -413,7 +414,7 @@ fn misses(mine: &[&SimilarScore]) -> Vec<(Text<32>, f32)> {
     mine.iter().filter_map(stage).collect()
 }
 
-/// The old learning in the new words, with what both had to say around them.
+/// Returns the old learning with the new text, and the tags, files, evidence and criteria of both.
 fn merged(old: &Learning, new: &Candidate) -> Learning {
     let mut merged = old.clone();
     let old = &old.candidate;
@@ -439,7 +440,7 @@ fn describe(criterion: KeepReason) -> String {
     format!("`{}`: {}", criterion.name(), plausibility::wanted(criterion))
 }
 
-/// The less sure of the two. High comes first in the list of names.
+/// Returns the lower confidence. High comes first in the order of the enum.
 fn at_most(given: Confidence, most: Confidence) -> Confidence {
     given.max(most)
 }

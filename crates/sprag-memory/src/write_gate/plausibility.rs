@@ -1,10 +1,10 @@
-//! Whether a statement bears out why it is said to be worth keeping. No judgement of its truth: a reason
-//! without a word that gives one, or a request nobody made, is a label and nothing more.
+//! Checks whether a text supports the claimed criteria. It does not judge the truth: it only detects a
+//! rationale without a reason, or a request that the user did not make.
 
 use crate::learning::{Candidate, KeepReason};
 use crate::write_gate::GateRequest;
 
-/// The claimed criteria, those the text or the session bears out and the others.
+/// The claimed criteria, split into supported and doubtful ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plausibility {
     pub borne_out: Vec<KeepReason>,
@@ -18,7 +18,7 @@ pub fn plausibility(candidate: &Candidate, asked: &GateRequest<'_>) -> Plausibil
     for &criterion in &candidate.criteria_met {
         let is_plausible = match criterion {
             KeepReason::ExplicitRequest => asked.was_asked_for,
-            // Only English is known by its words; what is written in another language is believed.
+            // The word lists are English; a text in another language passes.
             _ if !words.is_english() => true,
             KeepReason::BehaviorChanging => words.has_any(ACTING),
             KeepReason::DecisionRationale => words.has_any(REASONING),
@@ -29,17 +29,17 @@ pub fn plausibility(candidate: &Candidate, asked: &GateRequest<'_>) -> Plausibil
     found
 }
 
-/// What a text would have to have for a criterion to be believed.
+/// Returns the words that a text needs for a criterion.
 pub fn wanted(criterion: KeepReason) -> &'static str {
     match criterion {
-        KeepReason::BehaviorChanging => "say what to do or to leave next time",
+        KeepReason::BehaviorChanging => "say what to do or avoid next time",
         KeepReason::DecisionRationale => "say why (`because`, `instead of`, `rather than`)",
-        KeepReason::StableFact => "say what is so and will still be in later sessions",
+        KeepReason::StableFact => "state a fact that stays true in later sessions",
         KeepReason::ExplicitRequest => "the user of this session has not asked to remember anything",
     }
 }
 
-/// Whether a user's prompt asks for something to be remembered.
+/// Reports whether a user's prompt asks to remember something.
 pub fn asks_to_remember(prompt: &str) -> bool {
     let prompt = &prompt[..prompt.char_indices().nth(20_000).map_or(prompt.len(), |(at, _)| at)];
     let words = LowercaseWords::parse(prompt);
@@ -51,7 +51,7 @@ pub fn asks_to_remember(prompt: &str) -> bool {
         || REMEMBER_UNSPACED.iter().any(|phrase| prompt.contains(phrase))
 }
 
-/// With one of these before it, `remember` tells or asks and requests nothing.
+/// After one of these words, `remember` is not a request.
 const BEFORE_REMEMBER: &[&str] = &[
     "i", "you", "we", "they", "cannot", "can't", "don't", "didn't", "not", "to", "who", "it", "could", "does",
 ];
@@ -235,7 +235,7 @@ const STATING: &[&str] = &[
     "accepts", "rejects", "rounds", "closes", "opens", "works", "leads", "causes", "happens", "not", "no",
 ];
 
-/// What is so for the moment only.
+/// Phrases about the current moment only.
 const PASSING: &[&str] = &[
     "today",
     "yesterday",
@@ -254,7 +254,7 @@ const PASSING: &[&str] = &[
     "so far",
 ];
 
-/// A text as lower-case words, so that `use` is not found in `because`.
+/// A text as lower-case words, so that `because` does not match `use`.
 struct LowercaseWords(Vec<String>);
 
 impl LowercaseWords {
@@ -276,7 +276,8 @@ impl LowercaseWords {
             .any(|window| window.iter().zip(&phrase).all(|(word, wanted)| word == wanted))
     }
 
-    /// Nearly every English sentence has some of these, and few sentences of other languages do.
+    /// Reports whether the text is English. Nearly every English sentence has some of these words; other
+    /// languages rarely do.
     fn is_english(&self) -> bool {
         const COMMON: &[&str] = &[
             "the", "a", "an", "is", "are", "of", "to", "and", "in", "it", "for", "with", "on", "by", "not",
@@ -329,7 +330,7 @@ mod tests {
 
     #[test]
     fn words_are_whole_words() {
-        // `because` has `use` in it, and `disuse` too.
+        // `because` and `disuse` contain `use`.
         let text = LowercaseWords::parse("because of disuse");
         assert!(text.has("because") && !text.has("use"));
         assert!(LowercaseWords::parse("Don’t forget: X").has("don't forget"));

@@ -1,4 +1,4 @@
-//! What was not kept, newest last: small enough to be folded whenever something is handed in.
+//! Recent rejections, newest last: a small fold that is read at every submission.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use sprag_base::record_kinds::TypedRecord as _;
 
 use crate::records::{MemoryRecord, Rejection};
 
-/// Rejections remembered.
+/// The limit on rejections.
 const MOST: usize = 500;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -127,13 +127,14 @@ fn candidates_of_one_submission_may_be_each_others_twins() {
     let fates = judged(&pair(), WriteGate::default(), &twins, None);
     assert_eq!(fates[0].fate, kept());
     assert!(matches!(fates[1].fate, CandidateFate::Duplicate { of: DuplicateOf::Candidate(0), .. }));
-    // One that was not kept is nobody's twin.
+    // A candidate that was not stored is not a duplicate's original.
     let [mut first, second] = pair();
     first.criteria_met = vec![KeepReason::ExplicitRequest];
     let fates = judged(&[first, second], WriteGate::default(), &twins, None);
     assert!(matches!(fates[0].fate, CandidateFate::Rejected { .. }));
     assert_eq!(fates[1].fate, kept());
-    // Two that only resemble each other are both kept: nobody could be asked which is meant.
+    // Two similar candidates of one submission are both stored, because the author cannot be asked about
+    // them.
     let similar = around(vec![alike(1, SimilarTo::Candidate(0), 0.6)]);
     assert!(judged(&pair(), WriteGate::default(), &similar, None).iter().all(|one| one.fate == kept()));
 }

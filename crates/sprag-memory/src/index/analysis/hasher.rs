@@ -1,10 +1,10 @@
-//! Hashing of words while an index is built: millions of lookups, of words that are in the texts anyway.
+//! Hashing of words while an index is built, which needs millions of lookups.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
 pub(crate) type WordHashState = BuildHasherDefault<WordHasher>;
 
-/// Quick, and good enough for words that nobody chose to collide: the words of one build.
+/// A fast hasher. It does not resist chosen collisions; the words come from the user's own texts.
 #[derive(Default)]
 pub(crate) struct WordHasher(u64);
 
@@ -49,7 +49,7 @@ impl Hasher for WordHasher {
     }
 }
 
-/// Both halves of the product: every bit of a word reaches every bit of its hash.
+/// Folds both halves of the product, so that every input bit affects every output bit.
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product >> 64) as u64 ^ product as u64

@@ -1,4 +1,4 @@
-//! Text as terms, pieces of words and vectors.
+//! Text analysis: terms, word pieces and vectors.
 
 mod hasher;
 mod pieces;

@@ -1,5 +1,5 @@
-//! Text as pieces of words, the way the table was trained: identifiers taken apart, lower case, no accents,
-//! then the longest known piece from the left again and again.
+//! Splits text into word pieces, as in the training of the table: splits identifiers, lower-cases, removes
+//! accents, then takes the longest known piece from the left repeatedly.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -7,10 +7,10 @@ use unicode_normalization::char::is_combining_mark;
 use crate::index::analysis::table::{PiecePlace, Table};
 use crate::index::analysis::unicode::{is_format, is_punctuation};
 
-/// Letters of a word at most, as in training.
+/// The limit on letters of a word, as in training.
 const LONGEST: usize = 100;
 
-/// Gives the number of every piece, in order. A word that has a part nobody knows is passed over.
+/// Passes the number of every piece in order. Skips a word with an unknown part.
 pub(crate) fn each(text: &str, table: &Table<'_>, mut take: impl FnMut(u32)) {
     let mut word = String::new();
     let mut known = Vec::new();
@@ -45,7 +45,7 @@ fn take_apart(word: &str, table: &Table<'_>, known: &mut Vec<u32>) -> bool {
     true
 }
 
-/// Gives every word in lower case without accents. `word` is room to work in.
+/// Passes every word in lower case without accents. `word` is a buffer.
 fn each_word(text: &str, word: &mut String, mut take: impl FnMut(&str)) {
     word.clear();
     let mut before = ' ';
@@ -80,13 +80,13 @@ fn give(word: &mut String, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// `camelCase` and `HTTPServer` are two words each.
+/// Reports whether a word ends before `c`: `camelCase` and `HTTPServer` are two words each.
 fn is_boundary(before: char, c: char, next: char) -> bool {
     let rises = (before.is_ascii_lowercase() || before.is_ascii_digit()) && c.is_ascii_uppercase();
     rises || (before.is_ascii_uppercase() && c.is_ascii_uppercase() && next.is_ascii_lowercase())
 }
 
-/// Characters that are words by themselves.
+/// Reports whether a character is a word of its own.
 fn is_ideograph(c: char) -> bool {
     matches!(c,
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')

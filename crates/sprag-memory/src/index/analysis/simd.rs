@@ -1,6 +1,5 @@
-//! How much the processor does at once. Every one does what is written here; many do several times as much if
-//! they are told to, and whether one does is found out while the program runs. What comes of it is the same to
-//! the last bit.
+//! Selects wider processor instructions at run time, if the processor has them. The results are equal to the
+//! last bit.
 
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
 
@@ -14,14 +13,14 @@ pub struct SimdWidth(CpuWidth);
 enum CpuWidth {
     #[default]
     Usual,
-    /// The processor was asked.
+    /// The processor supports AVX2 and POPCNT.
     #[cfg(target_arch = "x86_64")]
     Wide,
 }
 
 impl SimdWidth {
-    /// Asks the processor. That takes as long as a few thousand additions: not worth it for little work, which is
-    /// done as usual.
+    /// Detects the features of the processor. Detection costs as much as a few thousand additions, so small
+    /// tasks use the default.
     pub fn known() -> SimdWidth {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
@@ -30,17 +29,17 @@ impl SimdWidth {
         SimdWidth::default()
     }
 
-    /// The distances of rows of signs, none above 255.
+    /// Computes the distances of rows of sign bits, capped at 255.
     pub fn distances(self, question: &SignBits, rows: &[u8], found: &mut [u8]) {
         match self.0 {
             CpuWidth::Usual => each_distance(question, rows, found, vectors::distance),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: `known` makes no `Wide` without having asked for just these instructions.
+            // SAFETY: `known` returns `Wide` only after it detected these instructions.
             CpuWidth::Wide => unsafe { wide::distances(question, rows, found) },
         }
     }
 
-    /// Adds a row of a table so many times, with its scale.
+    /// Adds a row of a table `times` times, with its scale.
     pub fn add(self, sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
         match self.0 {
             CpuWidth::Usual => add(sum, row, scale, times),
@@ -50,7 +49,7 @@ impl SimdWidth {
         }
     }
 
-    /// A vector as it is kept.
+    /// Converts a vector to its stored form.
     pub fn kept(self, vector: &Vector) -> (SignBits, Bytes) {
         match self.0 {
             CpuWidth::Usual => (vectors::signs(vector), vectors::bytes(vector)),
@@ -81,7 +80,7 @@ fn add(sum: &mut Vector, row: &[u8], scale: f32, times: f32) {
     }
 }
 
-/// The same again, for a processor that does more at once.
+/// The same functions, compiled for a wider instruction set.
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{Bytes, SignBits, Vector};

@@ -1,16 +1,15 @@
-//! The static table of vectors: one row for each piece of a word, summed over a text. It is read as bytes,
-//! from a file or from the program itself, without being unpacked; what is broken about it is found when it
-//! is opened, so that reading it later cannot fail.
+//! The static table of vectors: one row for each word piece; a text is the sum of its rows. The table is read
+//! directly from bytes of a file or of the program. `open` checks the bytes, so that later reads cannot fail.
 
 use crate::index::analysis::pieces;
 use crate::index::analysis::simd::SimdWidth;
 
 pub const DIMS: usize = 256;
 
-/// A direction in the table's space, of length one.
+/// A direction in the space of the table, with length 1.
 pub type Vector = [f32; DIMS];
 
-/// The table that comes with the program.
+/// The table that is part of the program.
 static BUILT_IN: &[u8] = include_bytes!("../../../data/table.bin");
 
 const MAGIC: &[u8; 8] = b"SPRAGTB1";
@@ -19,9 +18,9 @@ const HEADER: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
     id: [u8; 16],
-    /// Vocabulary entries by hash, one more than their number; 0 is none.
+    /// Vocabulary entries by hash, stored as number + 1; 0 marks an empty slot.
     slots: &'a [u8],
-    /// Where the text of each entry starts, and where the last one ends.
+    /// The start of each entry's text, and the end of the last one.
     offsets: &'a [u8],
     text: &'a [u8],
     scales: &'a [u8],
@@ -29,7 +28,7 @@ pub struct Table<'a> {
     calibration: (f32, f32),
 }
 
-/// The bytes are no table of this version.
+/// Error: the bytes are not a table of this version.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DamagedTable;
 
@@ -69,17 +68,17 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Tells one table from another: vectors of two tables cannot be compared.
+    /// Returns the id of the table. Vectors of two tables cannot be compared.
     pub fn id(&self) -> [u8; 16] {
         self.id
     }
 
-    /// A cosine of this table on the scale that thresholds are given in.
+    /// Converts a cosine of this table to the scale of the thresholds.
     pub fn calibrated(&self, cosine: f32) -> f32 {
         (self.calibration.0 + self.calibration.1 * cosine).clamp(0.0, 1.0)
     }
 
-    /// `None`: there is nothing in the text that the table knows.
+    /// Returns the vector of a text. `None`: the table knows no piece of the text.
     pub fn embed(&self, text: &str) -> Option<Vector> {
         let mut found = Vec::with_capacity(text.len() / 4);
         pieces::each(text, self, |piece| found.push(piece));
@@ -92,7 +91,7 @@ impl<'a> Table<'a> {
         Some((f32::from_bits(le32(self.scales, 4 * at)), row))
     }
 
-    /// The number of a vocabulary entry.
+    /// Returns the number of a vocabulary entry.
     pub(crate) fn find(&self, place: PiecePlace, piece: &[u8]) -> Option<u32> {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let is_inner = place == PiecePlace::Inner;
@@ -101,7 +100,7 @@ impl<'a> Table<'a> {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
         let buckets = self.slots.len() / 4;
-        // No more probes than there are places: a table that is full of lies ends here too.
+        // The number of slots bounds the probes, so that a damaged table cannot cause an endless loop.
         for probe in 0..buckets as u64 {
             let slot = (hash.wrapping_add(probe) & (buckets as u64 - 1)) as usize;
             let entry = le32(self.slots, 4 * slot).checked_sub(1)?;
@@ -122,14 +121,14 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Where in its word a piece stands.
+/// The position of a piece in its word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PiecePlace {
     Start,
     Inner,
 }
 
-/// Sums the rows of texts.
+/// A sum over the rows of a text.
 #[derive(Clone, Copy, Debug)]
 pub struct Summing<'a> {
     table: Table<'a>,
@@ -141,7 +140,7 @@ impl<'a> Summing<'a> {
         Summing { table: *table, breadth }
     }
 
-    /// A piece said often counts more, but not as often as it is said.
+    /// Sums the rows of pieces. A repeated piece counts with the square root of its count.
     pub fn sum(&self, pieces: &mut [u32]) -> Option<Vector> {
         pieces.sort_unstable();
         let mut sum = [0f32; DIMS];
@@ -163,7 +162,7 @@ pub fn cosine(a: &Vector, b: &Vector) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The table that comes with the program.
+/// Returns the table that is part of the program.
 pub fn built_in() -> Table<'static> {
     Table::open(BUILT_IN).expect("the tests open the table that is built in")
 }
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
     use crate::index::analysis::pieces;
 
-    /// Written by the scripts that trained the table, from their own code.
+    /// Returns the values that the training scripts wrote with their own code.
     fn expected() -> Value {
         serde_json::from_str(include_str!("../../../data/vectors.json")).unwrap()
     }

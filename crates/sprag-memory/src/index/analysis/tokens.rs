@@ -1,5 +1,5 @@
-//! Text as terms: what is indexed, and what is looked up. Words are stemmed, identifiers taken apart as
-//! people read them, and words that are in every text left out on both sides.
+//! Splits text into terms, for the index and for queries. Words are stemmed, identifiers are split into
+//! words, and common words are skipped on both sides.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Letters of a term at most: what is longer is data, not a word.
+/// The limit on letters of a term. Longer words are data.
 const LONGEST: usize = 40;
 
-/// Gives every term of a text, in order.
+/// Passes every term of a text in order.
 pub fn terms(text: &str, mut take: impl FnMut(&str)) {
     each_word(text, |word| word_terms(word, &mut take));
 }
@@ -21,17 +21,17 @@ fn word_terms(word: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether a word of a text is in every text.
+/// Reports whether a word is too common to index.
 pub fn is_left_out(word: &str) -> bool {
     is_common(&word.to_lowercase())
 }
 
-/// The terms of a part of a word, see [`each_word`] and [`each_part`].
+/// Passes the terms of a part of a word, see [`each_word`] and [`each_part`].
 pub fn part_terms(part: &str, take: &mut impl FnMut(&str)) {
     give_stems(&Stemmer::create(Algorithm::English), part, take);
 }
 
-/// The terms of a question with how often each is said, in order of their first mention.
+/// Returns the terms of a query with their counts, in order of the first occurrence.
 pub fn query_terms(text: &str) -> Vec<(String, u32)> {
     let mut found: Vec<(String, u32)> = Vec::new();
     terms(text, |term| match found.iter_mut().find(|(known, _)| known == term) {
@@ -41,13 +41,13 @@ pub fn query_terms(text: &str) -> Vec<(String, u32)> {
     found
 }
 
-/// One plain word in lower case, as it is indexed.
+/// Returns the stem of a plain word in lower case.
 pub fn stem(word: &str) -> String {
     Stemmer::create(Algorithm::English).stem(word).into_owned()
 }
 
-/// Gives every name of a text that is more than a word: an identifier in several parts, a number with
-/// letters. Whole and in lower case; whoever says just this means just this.
+/// Passes every name of a text: an identifier with several parts, or a number with letters. Names are whole
+/// and in lower case, because a query with such a name means exactly that name.
 pub fn names(text: &str, mut take: impl FnMut(&str)) {
     each_word(text, |word| {
         if let Some(name) = name(word) {
@@ -56,7 +56,7 @@ pub fn names(text: &str, mut take: impl FnMut(&str)) {
     });
 }
 
-/// The name that a word of a text is, if it is one.
+/// Returns the name that a word is, if any.
 pub fn name(word: &str) -> Option<String> {
     let is_name = is_compound(word) && word.chars().count() <= LONGEST;
     is_name.then(|| word.trim_matches('_').to_lowercase())
@@ -68,7 +68,8 @@ fn is_compound(word: &str) -> bool {
     parts > 1 && word.chars().any(char::is_alphabetic)
 }
 
-/// Runs of letters, digits and underscores. An apostrophe within a word does not end it: `don't` is one.
+/// Passes sequences of letters, digits and underscores. An apostrophe inside a word does not end it: `don't`
+/// is one word.
 pub fn each_word<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
     let is_inside = |c: char| c.is_alphanumeric() || c == '_';
     for run in text.split(|c: char| !is_inside(c) && !matches!(c, '\'' | '\u{2019}')) {
@@ -80,7 +81,7 @@ pub fn each_word<'t>(text: &'t str, mut take: impl FnMut(&'t str)) {
     }
 }
 
-/// What an apostrophe cuts off is no word of its own.
+/// Removes an ending after an apostrophe, which is not a word.
 fn possessive(run: &str) -> &str {
     const ENDINGS: [&str; 8] = ["'s", "'t", "'re", "'ve", "'ll", "'d", "'m", "'S"];
     let is_curly = run.contains('\u{2019}');
@@ -95,7 +96,7 @@ fn possessive(run: &str) -> &str {
     run.get(..run.len() - cut).unwrap_or(run)
 }
 
-/// The parts of an identifier: `HTTPServer_v2` is `HTTP`, `Server`, `v`, `2`.
+/// Passes the parts of an identifier: `HTTPServer_v2` is `HTTP`, `Server`, `v`, `2`.
 pub fn each_part<'w>(word: &'w str, mut take: impl FnMut(&'w str)) {
     for piece in word.split('_').filter(|piece| !piece.is_empty()) {
         let mut from = 0;
@@ -113,8 +114,8 @@ pub fn each_part<'w>(word: &'w str, mut take: impl FnMut(&'w str)) {
     }
 }
 
-/// Between a small letter and a capital, before the last of several capitals that a small letter follows,
-/// and between letters and digits.
+/// Reports whether a part ends before `c`: between lower and upper case, before the last of several capitals
+/// if lower case follows, and between letters and digits.
 fn is_boundary(before: char, c: char, next: Option<char>) -> bool {
     let rises = !before.is_uppercase() && before.is_alphabetic() && c.is_uppercase();
     let begins_word = before.is_uppercase() && c.is_uppercase() && next.is_some_and(char::is_lowercase);
@@ -131,7 +132,7 @@ fn give_stems(stemmer: &Stemmer, part: &str, take: &mut impl FnMut(&str)) {
     }
     let plain = folded(part);
     let mut rest = plain.as_str();
-    // Scripts without spaces have no words to be found by: pairs of neighbours stand for them.
+    // Scripts without spaces have no word boundaries, so pairs of characters serve as terms.
     while let Some(at) = rest.find(is_unspaced) {
         give_word(stemmer, &rest[..at], take);
         let end = rest[at..].find(|c| !is_unspaced(c)).map_or(rest.len(), |length| at + length);
@@ -155,7 +156,7 @@ fn give_pairs(run: &str, take: &mut impl FnMut(&str)) {
     starts.windows(3).for_each(|pair| take(&run[pair[0]..pair[2]]));
 }
 
-/// In lower case and without accents.
+/// Returns a text in lower case without accents.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -169,7 +170,7 @@ fn is_unspaced(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// Words that are in every text, sorted.
+/// Common words, sorted.
 const COMMON: [&str; 127] = [
     "a",
     "about",

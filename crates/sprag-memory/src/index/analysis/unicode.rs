@@ -1,11 +1,11 @@
-//! Ranges of characters beyond ASCII that end a word or are not there at all, from the Unicode Character
-//! Database (categories P and Cf). The table was trained on text cut by them.
+//! Ranges of characters beyond ASCII that end a word or are ignored, from the Unicode Character Database
+//! (categories P and Cf). The training of the table split text in the same way.
 
 pub(crate) fn is_punctuation(c: char) -> bool {
     is_in(&PUNCTUATION, c)
 }
 
-/// What nobody sees: joiners, marks of direction.
+/// Reports whether a character is invisible, such as a joiner or a direction mark.
 pub(crate) fn is_format(c: char) -> bool {
     is_in(&FORMAT, c)
 }

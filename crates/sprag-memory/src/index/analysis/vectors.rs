@@ -1,9 +1,9 @@
-//! Directions of meaning, small enough to be kept for every document: one bit a dimension to look
-//! through all of them, one byte a dimension to compare the best.
+//! Compact vectors, stored for every document: one bit per dimension to scan all documents, one byte per
+//! dimension to compare the best.
 
 use crate::index::analysis::table::{DIMS, Vector};
 
-/// Bytes of the signs of a vector.
+/// The number of bytes of a vector's sign bits.
 pub(crate) const SIGNS: usize = DIMS / 8;
 
 pub(crate) type SignBits = [u64; DIMS / 64];
@@ -20,7 +20,7 @@ pub(crate) fn signs(vector: &Vector) -> SignBits {
     signs
 }
 
-/// As far apart as one byte allows. A vector of nothing stays one.
+/// Scales a vector to the full range of a byte. A zero vector stays zero.
 #[inline(always)]
 pub(crate) fn bytes(vector: &Vector) -> Bytes {
     let largest = vector.iter().fold(0f32, |most, value| most.max(value.abs()));
@@ -30,7 +30,7 @@ pub(crate) fn bytes(vector: &Vector) -> Bytes {
     vector.map(|value| (value / largest * 127.0).round() as i8)
 }
 
-/// How alike two directions are; 0 where one of them is none.
+/// Returns the cosine of two vectors; 0 if the document has none.
 pub(crate) fn cosine(question: &Vector, document: &[u8]) -> f32 {
     let (mut dot, mut square) = ([0f32; 8], [0i32; 8]);
     for (ours, theirs) in question.chunks_exact(8).zip(document.chunks_exact(8)) {
@@ -44,8 +44,8 @@ pub(crate) fn cosine(question: &Vector, document: &[u8]) -> f32 {
     if square == 0 { 0.0 } else { dot / (square as f32).sqrt() }
 }
 
-/// In how many dimensions two directions point to different sides. Spelled out because the processor
-/// every machine has knows no instruction for it, and counting four words at once needs fewer.
+/// Counts the dimensions in which the signs differ. The code counts bits by hand, because the baseline
+/// processor has no instruction for it, and four words together need fewer steps.
 #[inline]
 pub(crate) fn distance(a: &SignBits, b: &SignBits) -> u32 {
     const ODD: u64 = 0x5555_5555_5555_5555;

@@ -1,5 +1,4 @@
-//! A number for every word of a build. Most words are short enough to be their own key: to compare them no
-//! memory is waited for.
+//! Numbers for all words of a build. A short word is its own key, so that a comparison reads no other memory.
 
 use std::collections::HashMap;
 
@@ -9,13 +8,13 @@ use crate::index::analysis::hasher::WordHashState;
 pub(crate) struct WordIds {
     short: HashMap<u128, u32, WordHashState>,
     long: HashMap<Box<[u8]>, u32, WordHashState>,
-    /// All words, one after the other, and where each ends.
+    /// All words in one buffer, and the end of each.
     text: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl WordIds {
-    /// The number of a word, a new one if it was not seen before.
+    /// Returns the number of a word; adds a new word.
     pub(crate) fn get_or_add(&mut self, word: &[u8]) -> u32 {
         let next = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
         let number = match short(word) {
@@ -32,7 +31,7 @@ impl WordIds {
         number
     }
 
-    /// Every word with its number, in the order of words.
+    /// Returns every word with its number, sorted by word.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let words = starts.zip(&self.ends).map(|(from, to)| &self.text[from..*to]);
@@ -43,10 +42,10 @@ impl WordIds {
     }
 }
 
-/// A word and its length as one number; longer ones are few.
+/// Packs a word and its length into one number. `None` for a longer word, which is rare.
 pub(crate) fn short(word: &[u8]) -> Option<u128> {
     let size = word.len();
-    // Its beginning and its end, which may overlap: copying byte by byte takes longer than all the rest.
+    // Reads the start and the end, which may overlap. Copying each byte would take most of the time.
     let bytes: u128 = match size {
         0 => 0,
         1..4 => {
@@ -66,7 +65,7 @@ pub(crate) fn short(word: &[u8]) -> Option<u128> {
     Some(bytes | (size as u128) << 120)
 }
 
-/// Most words differ here, which saves looking at the rest.
+/// Returns the first bytes for sorting. Most words differ there, so the rest is rarely compared.
 fn first_bytes(word: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes.iter_mut().zip(word).for_each(|(byte, known)| *byte = *known);

@@ -1,26 +1,26 @@
-//! Words with what they come to, close together: what costs most is to wait for memory. So several words are
-//! looked for at once before the first of them is wanted, and waiting for one is waiting for all.
+//! A cache of analysed words, packed together, because memory access is the main cost. Several words are
+//! prefetched at once, so that their memory accesses overlap.
 
 use crate::index::analysis::hasher::WordHasher;
 use crate::index::analysis::word_ids::short;
 
-/// Words that are remembered at most.
+/// The limit on cached words.
 const MOST: usize = 200_000;
-/// Words that are waited for together.
+/// The number of words to prefetch together.
 const AT_ONCE: usize = 32;
-/// Places there are at first.
+/// The initial number of slots.
 const FIRST: usize = 4096;
 
-/// What a word comes to.
+/// The result of analysing a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordMeaning<'m> {
     pub terms: &'m [u32],
-    /// Keys of the names in it.
+    /// Keys of the names in the word.
     pub names: &'m [u32],
     pub pieces: &'m [u32],
 }
 
-/// A word with the number it is known by, unless it is too long.
+/// A word with its short key, unless it is too long.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownWord<'w> {
     pub text: &'w str,
@@ -35,17 +35,17 @@ impl<'w> KnownWord<'w> {
 
 #[derive(Debug, Default)]
 pub(crate) struct WordTable {
-    /// A power of two of them, half of them free at least. A word stands at its place or behind it, with no
-    /// free one between.
+    /// The number of slots is a power of two, and at least half are free. A word is at its slot or after it,
+    /// without a free slot between.
     places: Vec<WordSlot>,
     count: usize,
     numbers: Vec<u32>,
 }
 
-/// Where the numbers of a word begin, and how many there are of each kind.
+/// The position of a word's numbers, and their count by kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct WordSlot {
-    /// Nothing: it is free.
+    /// 0: the slot is free.
     word: u128,
     from: u32,
     terms: u8,
@@ -54,7 +54,7 @@ struct WordSlot {
 }
 
 impl WordTable {
-    /// Makes sure that these words are at hand when they are asked for.
+    /// Prefetches these words.
     pub(super) fn expect(&self, words: &[KnownWord<'_>]) {
         if self.places.is_empty() {
             return;
@@ -64,7 +64,7 @@ impl WordTable {
             for (home, word) in homes.iter_mut().zip(words) {
                 *home = word.short.map_or(0, |word| self.home(word));
             }
-            // The numbers mean nothing; that they were looked at, with nothing else to do in between, does.
+            // The values do not matter; only the memory access does.
             std::hint::black_box(homes.map(|home| self.places[home].from));
         }
     }
@@ -78,7 +78,7 @@ impl WordTable {
         Some(WordMeaning { terms, names, pieces: &rest[..place.pieces.into()] })
     }
 
-    /// What is too long, or comes to too much, is looked at again each time.
+    /// Stores a word. Words that are too long or have too many numbers are analysed again each time.
     pub(super) fn keep(&mut self, word: KnownWord<'_>, meaning: WordMeaning<'_>) {
         let size = |numbers: &[u32]| u8::try_from(numbers.len()).ok();
         let sizes = (size(meaning.terms), size(meaning.names), size(meaning.pieces));
@@ -112,7 +112,7 @@ impl WordTable {
         }
     }
 
-    /// Where a word stands, or would.
+    /// Returns the slot of a word, or the free slot where it belongs.
     fn find(&self, word: u128) -> Option<usize> {
         if self.places.is_empty() {
             return None;

@@ -1,6 +1,5 @@
-//! What the words of documents come to while an index is built: the terms they are found by, the names they
-//! are, the pieces their vectors are summed from. Finding that out takes longer than counting, and texts
-//! are made of few words, so each is looked at once and remembered.
+//! Analyses the words of documents while an index is built: terms, names and vector pieces. Analysis costs
+//! more than counting, and texts repeat few words, so each word is analysed once and cached.
 
 use crate::document::Document;
 use crate::index::analysis::simd::SimdWidth;
@@ -10,20 +9,20 @@ use crate::index::analysis::{pieces, tokens};
 use crate::index::segment::build::{Counted, FIELD, cut, name_key};
 use crate::index::segment::postings::FIELDS;
 
-/// Words that are looked up at once.
+/// The number of words to look up together.
 const AT_ONCE: usize = 32;
-/// Tags are found as tags: nobody means a name by one, and no vector is made of them.
+/// The field of tags. Tags yield no names and no vector pieces.
 const TAGS: usize = 1;
 
 pub(crate) struct WordAnalysis<'t> {
     table: Table<'t>,
     /// Whole words.
     words: WordTable,
-    /// Parts of names, which are many and made of parts that are few. A word that is in every text is left
-    /// out as a word, and not as a part.
+    /// Parts of names. Names are many, but their parts are few. A common word is skipped as a word, but not
+    /// as a part.
     parts: WordTable,
     summing: Summing<'t>,
-    /// Pieces of the document at hand.
+    /// Pieces of the current document.
     pieces: Vec<u32>,
 }
 
@@ -38,7 +37,7 @@ impl<'t> WordAnalysis<'t> {
         }
     }
 
-    /// Counts the words of a document; gives the lengths of its fields and which way it points.
+    /// Counts the words of a document. Returns the lengths of its fields and its vector.
     pub(crate) fn count(
         &mut self,
         document: &Document,
@@ -63,9 +62,9 @@ impl<'t> WordAnalysis<'t> {
 
     fn text(&mut self, text: &str, field: usize, all: &mut Counting<'_>) -> u32 {
         let text = cut(text, FIELD);
-        // What is left out of a word without ending it would make two words one.
+        // A control character is dropped inside a word, so the fast path could join two words.
         let is_plain = |byte: u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-        // To the end in any case: that way the processor looks at many at once.
+        // No early exit, so that the compiler can vectorise the loop.
         if !text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
             return count_text(text, &self.table, field, all, |_| {});
         }
@@ -93,7 +92,7 @@ impl<'t> WordAnalysis<'t> {
         }
     }
 
-    /// A name whose parts are what it is found by and what its vector is made of.
+    /// Counts a name by its parts.
     fn name(&mut self, run: &str, name: &str, field: usize, all: &mut Counting<'_>) -> u32 {
         let mut length = 0;
         tokens::each_part(run, |part| {
@@ -116,7 +115,7 @@ impl<'t> WordAnalysis<'t> {
     }
 }
 
-/// Counts any text, as it is without being known.
+/// Counts any text without the cache.
 fn count_text(
     text: &str,
     table: &Table<'_>,
@@ -137,7 +136,7 @@ fn count_text(
     all.count_meaning(meaning, field)
 }
 
-/// What is counted, and for which document.
+/// The counters of the current document.
 struct Counting<'c> {
     doc: u32,
     terms: &'c mut Counted,
@@ -146,7 +145,7 @@ struct Counting<'c> {
 }
 
 impl Counting<'_> {
-    /// How many terms there were.
+    /// Counts a word and returns its number of terms.
     fn count_meaning(&mut self, meaning: WordMeaning<'_>, field: usize) -> u32 {
         if field != TAGS {
             meaning.names.iter().for_each(|name| self.keys.count_once(*name, self.doc));
@@ -162,7 +161,7 @@ impl Counting<'_> {
     }
 }
 
-/// Bytes that are inside of a word.
+/// Bytes that belong to a word.
 static INSIDE: [bool; 256] = {
     let mut inside = [false; 256];
     let mut byte = 0;
@@ -174,7 +173,7 @@ static INSIDE: [bool; 256] = {
     inside
 };
 
-/// The words of a text that has no other characters than those of one byte.
+/// The words of an ASCII text.
 struct AsciiRuns<'t> {
     text: &'t str,
     at: usize,
@@ -194,7 +193,8 @@ impl<'t> Iterator for AsciiRuns<'t> {
     }
 }
 
-/// Letters alone, in several parts. Where digits begin a part for one purpose they begin none for the other.
+/// Returns the name if it has only letters and several parts. Digits are excluded, because terms and pieces
+/// split them differently.
 fn plain_name(run: &str) -> Option<String> {
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
     let is_joined =

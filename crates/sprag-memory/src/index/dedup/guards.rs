@@ -1,5 +1,4 @@
-//! What may not differ between two statements that count as one: numbers, paths, identifiers, names, a `not`,
-//! and who does what to whom.
+//! Differences that separate two statements: numbers, paths, identifiers, names, negation and word order.
 
 use std::collections::BTreeSet;
 
@@ -28,19 +27,19 @@ impl Differs {
     }
 }
 
-/// What is looked at, taken out of a statement.
+/// The parts of a statement that are compared.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     /// Words with a digit: numbers, versions, ports.
     numbers: BTreeSet<String>,
     paths: BTreeSet<String>,
     identifiers: BTreeSet<String>,
-    /// Words with a capital that no sentence asks for.
+    /// Capitalised words inside a sentence.
     names: BTreeSet<String>,
     negations: usize,
-    /// Words that leave everything else out.
+    /// The statement has a word that excludes everything else.
     limits: bool,
-    /// Sides of the pairs below, as far as the statement takes them.
+    /// Sides of the pairs in [`CONTRARIES`] that the statement takes.
     sides: BTreeSet<(usize, StatementSide)>,
     /// Stems in order.
     order: Vec<String>,
@@ -60,7 +59,7 @@ const NEGATIONS: &[&str] = &[
 
 const LIMITS: &[&str] = &["only", "alone", "solely", "exclusively", "just", "merely"];
 
-/// Words that say the contrary of each other, as stems.
+/// Words with opposite meanings, as stems.
 const CONTRARIES: &[(&[&str], &[&str])] = &[
     (&["alway"], &["never"]),
     (&["includ", "inclus"], &["exclud", "exclus"]),
@@ -169,7 +168,7 @@ impl Marks {
         }
     }
 
-    /// One takes a side and the other only the opposite one.
+    /// Reports whether one statement takes a side and the other only the opposite side.
     fn is_contrary(&self, other: &Marks) -> bool {
         (0..CONTRARIES.len()).any(|at| {
             let takes = |marks: &Marks, side| marks.sides.contains(&(at, side));
@@ -183,7 +182,7 @@ impl Marks {
         })
     }
 
-    /// The same words, all but one, in another order.
+    /// Reports whether both have the same words, except at most one, in another order.
     fn is_turned(&self, other: &Marks) -> bool {
         let (mine, theirs) = (sorted(&self.order), sorted(&other.order));
         let missing = mine.iter().filter(|stem| !theirs.contains(stem)).count();
@@ -195,7 +194,7 @@ impl Marks {
     }
 }
 
-/// Each has a name that the other has not. One that only one of them mentions is more detail.
+/// Reports whether each side has a name that the other lacks. A name on one side only is more detail.
 fn exchanged(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     a.difference(b).next().is_some() && b.difference(a).next().is_some()
 }

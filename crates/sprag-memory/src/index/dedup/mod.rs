@@ -1,6 +1,6 @@
-//! Whether two statements say the same. The score is the mean of three views of them: meaning by the table,
-//! shared stems, shared triples of letters. None of the three sees a changed number or a `not`, so what must
-//! not be overlooked is looked for by itself: where it differs, nothing is thrown away without asking.
+//! Scores how similar two statements are: the mean of vector similarity, shared stems and shared letter
+//! triples. None of them notices a changed number or a `not`. So separate guards check such differences, and
+//! a statement that differs there is never rejected automatically.
 
 mod guards;
 
@@ -10,12 +10,12 @@ use crate::index::analysis::table::{Table, Vector, cosine};
 use crate::index::analysis::tokens;
 pub use guards::Differs;
 
-/// From here on the second is not worth keeping.
+/// From this score on, the second statement is rejected.
 pub const REJECT: f32 = 0.72;
-/// From here on somebody has to say what becomes of the two.
+/// From this score on, the author must decide about the two statements.
 pub const SIMILAR: f32 = 0.49;
 
-/// What is left of the score of two statements that differ in what may not.
+/// The factor for the score of two statements that a guard separates.
 const APART: f32 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +39,11 @@ impl Duplication {
 pub struct Similarity {
     pub score: f32,
     pub verdict: Duplication,
-    /// What keeps two statements apart that would count as the same.
+    /// The guard that separates two statements.
     pub differs: Option<Differs>,
 }
 
-/// A statement made ready to be compared with many.
+/// A statement prepared for many comparisons.
 pub struct PreparedStatement {
     vector: Option<Vector>,
     stems: HashSet<String>,
@@ -87,14 +87,14 @@ pub fn similar(a: &str, b: &str, table: &Table<'_>) -> Similarity {
     PreparedStatement::new(a, table).compare(&PreparedStatement::new(b, table), table)
 }
 
-/// What two sets have in common of all they have. Two empty ones are the same.
+/// Returns the share of common elements. Two empty sets are equal.
 fn shared<T: Eq + std::hash::Hash>(a: &HashSet<T>, b: &HashSet<T>) -> f32 {
     let both = a.intersection(b).count();
     let all = a.len() + b.len() - both;
     if all == 0 { 1.0 } else { both as f32 / all as f32 }
 }
 
-/// Three neighbouring letters, in words of lower case with single spaces around them.
+/// Returns all triples of neighbouring characters, in lower case with single spaces.
 fn triples(text: &str) -> HashSet<[char; 3]> {
     let mut line = vec![' '];
     for c in tokens::folded(text).chars() {

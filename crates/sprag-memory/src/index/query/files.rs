@@ -1,34 +1,34 @@
-//! Files in common: a document about the very file at hand, or about one beside it. A file that half of
-//! all documents name says little.
+//! The signal of shared files: a document names the same file or one in the same directory. A file that many
+//! documents name counts little.
 
 use super::{Corpus, RankWeights, chosen_places};
 use crate::index::query::lexical::idf;
 use crate::index::segment::bits::Bits;
 use crate::index::segment::build;
 
-/// For each file asked for.
+/// The files of a query.
 pub(crate) struct FileTerms {
     asked: Vec<FileTerm>,
 }
 
 struct FileTerm {
-    /// What the very file is worth, and what one beside it.
+    /// The weight of the same file, and of a file in the same directory.
     same: f32,
     beside: f32,
-    /// Documents in order, for each segment.
+    /// Sorted documents for each segment.
     has_file: Vec<Vec<u32>>,
     has_directory: Vec<Vec<u32>>,
 }
 
-/// Files of one question that are looked up.
+/// The limit on files of one query.
 const MOST: usize = 32;
-/// Files of a directory that are looked at, and documents that make it too large to mean anything.
+/// The limit on files of a directory; 20 times as many documents end the search.
 const DIRECTORY: usize = 10_000;
 
 impl FileTerms {
     pub(super) fn new(corpus: &Corpus<'_>, files: &[String], weights: &RankWeights) -> FileTerms {
         let count: u64 = corpus.shelves.iter().map(|shelf| u64::from(shelf.segment.count())).sum();
-        // The rarest file possible is worth one.
+        // The rarest possible file has weight 1.
         let most = idf(count, 1).max(f32::MIN_POSITIVE);
         let worth = |docs: &[Vec<u32>]| {
             let docs: usize = docs.iter().map(Vec::len).sum();
@@ -44,7 +44,7 @@ impl FileTerms {
         FileTerms { asked: asked.collect() }
     }
 
-    /// One that has several of the files is more than one that has one, and never more than certain.
+    /// Returns the combined signal. More matching files raise it, at most to 1.
     pub(super) fn signal(&self, shelf: usize, doc: u32) -> f32 {
         let mut none = 1.0;
         for asked in &self.asked {
@@ -59,7 +59,7 @@ impl FileTerms {
         1.0 - none
     }
 
-    /// Documents of the files themselves, and of their directories where those are few.
+    /// Returns documents of the files, and of their directories if those are few.
     pub(super) fn candidates(
         &self,
         corpus: &Corpus<'_>,
@@ -91,7 +91,8 @@ fn of_file(segment: &crate::index::segment::Segment<'_>, file: &str) -> Vec<u32>
     segment.key(&key).iter().flat_map(|postings| postings.iter()).map(|posting| posting.doc).collect()
 }
 
-/// Files at the root are beside each other by chance.
+/// Returns documents about files in the same directory. Files at the root share it by chance, so they return
+/// none.
 fn of_directory(segment: &crate::index::segment::Segment<'_>, file: &str) -> Vec<u32> {
     let mut key = Vec::new();
     build::file_key(file, &mut key);

@@ -1,5 +1,5 @@
-//! From signals to one number: how likely it is that a text is what was asked for. Signals add up as log-odds
-//! and none is capped or stretched by the list it is in, so that nothing good enough is an answer too.
+//! Combines signals into the probability that a text answers the query. Signals add up as log-odds. No signal
+//! is capped or scaled by the other hits, so "no good answer" is a possible result.
 
 use sprag_base::time::Timestamp;
 
@@ -7,37 +7,37 @@ use crate::index::query::Signals;
 use crate::learning::Category;
 use crate::usage::Uses;
 
-/// What the question is like among all that could answer it, whatever the hit.
+/// Properties of the query, independent of the hit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueryStats {
-    /// Coverage of the tenth best: where many fit as well, none is what was meant.
+    /// The coverage of the tenth best hit. If many texts match equally well, none is the right one.
     pub crowd: f32,
-    /// Share of the question's weight in words that nothing here has.
+    /// The weight share of query words that no document has.
     pub unknown: f32,
-    /// Near 1 in a small store: among few there is less that fits by chance.
+    /// Near 1 for a small memory: few texts match by chance.
     pub few: f32,
-    /// The question has no words, only files.
+    /// The query has only files.
     pub is_wordless: bool,
 }
 
-/// What each signal counts, fitted on labelled questions. Another fit is another version.
+/// Weights of the signals, fitted on labelled queries. Another fit gets another version.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignalWeights {
     pub version: u32,
     pub bias: f32,
-    /// Of the root of it: the first words in common say more than the last.
+    /// For the square root of coverage: the first shared words count more than later ones.
     pub coverage: f32,
     pub cosine: f32,
-    /// More for meaning where words are not shared.
+    /// Extra weight for vector similarity if few words are shared.
     pub thin: f32,
     pub files: f32,
     pub names: f32,
-    /// Against.
+    /// Counts against a hit.
     pub crowd: f32,
-    /// Against.
+    /// Counts against a hit.
     pub unknown: f32,
     pub few: f32,
-    /// In place of the bias where a question has only files.
+    /// Replaces the bias if the query has only files.
     pub wordless: f32,
 }
 
@@ -56,7 +56,7 @@ pub const WEIGHTS: SignalWeights = SignalWeights {
 };
 
 impl SignalWeights {
-    /// Log-odds.
+    /// Returns log-odds.
     pub fn score(&self, signals: &Signals, around: &QueryStats) -> f32 {
         let coverage = signals.coverage.clamp(0.0, 1.0);
         let meaning = self.cosine + self.thin * (1.0 - coverage);
@@ -72,22 +72,22 @@ impl SignalWeights {
     }
 }
 
-/// What log-odds come to.
+/// Converts log-odds to a probability.
 pub fn probability(score: f32) -> f32 {
     1.0 / (1.0 + (-score).exp())
 }
 
-/// How far age and use may move a score: 1 is as far as they usually do.
+/// The influence of age and use; 1 is the default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Widths {
     pub recency: f32,
     pub usage: f32,
 }
 
-/// Days after which a text is half as fresh.
+/// The half-life of freshness in days.
 const HALF_LIFE: f32 = 90.0;
 
-/// What age and use make of it, as log-odds.
+/// Returns the effect of age and use as log-odds.
 pub fn standing(
     at: Timestamp,
     category: Option<Category>,
@@ -99,7 +99,7 @@ pub fn standing(
     widths.recency * recency(at, category, now).ln() + widths.usage * usage(uses).ln() + stale
 }
 
-/// From .85 to 1.15. What a project agreed on ages slower than what went wrong once.
+/// Returns a factor from .85 to 1.15. Conventions, domain facts and patterns age more slowly.
 fn recency(at: Timestamp, category: Option<Category>, now: Timestamp) -> f32 {
     let slow = match category {
         Some(Category::Convention | Category::Domain | Category::Pattern) => 2.0,
@@ -111,7 +111,7 @@ fn recency(at: Timestamp, category: Option<Category>, now: Timestamp) -> f32 {
     0.85 + 0.3 * 0.5f32.powf(days / (HALF_LIFE * slow))
 }
 
-/// From .8 to 1.2, by how often being shown was of use; what was never shown is where it starts.
+/// Returns a factor from .8 to 1.2 by the rate of use. A learning that was never shown has the start rate.
 fn usage(uses: &Uses) -> f32 {
     const START: f32 = 0.25;
     let used = f32::from(uses.referred) + 0.5 * f32::from(uses.implied) + f32::from(uses.rated_up);

@@ -1,6 +1,6 @@
-//! Words in common: BM25F, where a word counts by how rare it is, by the fields it is in and by how long
-//! those are. The frequent words of a long question say little and cost most; they are only looked up
-//! for documents that are candidates anyway.
+//! The signal of shared words, BM25F: a word counts by its rarity, its fields and their length. Frequent
+//! words of a long query say little and cost most, so they are looked up only for documents that are
+//! candidates anyway.
 
 use super::top::TopScores;
 use super::{Corpus, RankWeights, SegmentShelf};
@@ -9,17 +9,17 @@ use crate::index::segment::assembly::length_of;
 use crate::index::segment::bits::Bits;
 use crate::index::segment::postings::{FIELDS, Iter, Postings, SHAPES, TermCounts};
 
-/// Documents that are thought of beside those there are. In a small store every word is rare, and one that
-/// nobody has used yet would count as much as all others together.
+/// Virtual documents added to the count. In a small memory every word is rare; without this a new word would
+/// outweigh all others.
 const OTHERS: u64 = 200;
-/// Documents from which on it says something that a word is in none.
+/// From about this many documents on, a word that no document has is a signal.
 const ENOUGH: f32 = 100.0;
 
 pub(crate) struct Lexical<'a> {
     terms: Vec<QueryTerm<'a>>,
-    /// Terms before this one are read in full.
+    /// Terms before this index are read in full.
     in_full: usize,
-    /// What a field of a length adds to a term's weight.
+    /// The norm of a field by its length.
     norms: Box<Norms>,
     k1: f32,
     best: f32,
@@ -27,30 +27,30 @@ pub(crate) struct Lexical<'a> {
 }
 
 struct QueryTerm<'a> {
-    /// How rare it is, as often as the question says it.
+    /// The rarity of the term, times its count in the query.
     worth: f32,
-    /// In each segment.
+    /// The postings for each segment.
     postings: Vec<Option<Postings<'a>>>,
-    /// What it adds where it is in one field, by shape and by length of the field. Only where it is frequent:
-    /// then to look it up takes less than to work it out.
+    /// The score of the term in a single field, by shape and field length. Only for frequent terms, where a
+    /// lookup is faster than the computation.
     alone: Option<Box<SingleTermScore>>,
 }
 
 type SingleTermScore = [[f32; 256]; SHAPES.len()];
 
-/// Documents that have a term from which on it is frequent.
+/// A term in at least this many documents is frequent.
 const FREQUENT: u64 = 4096;
-/// Documents that are gone through at once: what is known of them stays at hand.
+/// The number of documents to score together, so that their data stays in the cache.
 const BLOCK: usize = 16 * 1024;
 
-/// What is known of documents that follow one another.
+/// Data of consecutive documents.
 #[derive(Default)]
 struct ScoreBlock {
     lengths: Vec<u8>,
     scores: Vec<f32>,
 }
 
-/// A document with what it has of the question.
+/// A document with its score.
 pub(super) type Scored = (u32, f32);
 
 impl<'a> Lexical<'a> {
@@ -63,7 +63,7 @@ impl<'a> Lexical<'a> {
             let worth = idf(count + OTHERS, docs) * *said as f32;
             terms.push((docs, word, QueryTerm { worth, postings, alone: None }));
         }
-        // The rarest first, and by themselves where they are equally rare.
+        // Rarest first; terms of equal rarity in alphabetical order.
         terms.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
         terms.truncate(weights.terms);
         let mut read = 0;
@@ -82,8 +82,8 @@ impl<'a> Lexical<'a> {
         Lexical { in_full, norms, k1: weights.k1, best, count, terms }
     }
 
-    /// Documents that are known to be candidates and the best of all others, as far as terms are read in full:
-    /// for each segment, in order.
+    /// Scores the known candidates and the best other documents, by the terms that are read in full. Returns
+    /// a sorted list for each segment.
     pub(super) fn scored(
         &self,
         corpus: &Corpus<'_>,
@@ -113,7 +113,7 @@ impl<'a> Lexical<'a> {
         scored
     }
 
-    /// Scores all documents of a segment, block by block, those that are known among them.
+    /// Scores all documents of a segment block by block, and the known ones among them.
     fn read(
         &self,
         shelf: &SegmentShelf<'_>,
@@ -152,7 +152,7 @@ impl<'a> Lexical<'a> {
         }
     }
 
-    /// Adds what candidates have of the other terms; they are in order.
+    /// Adds the scores of the other terms to the candidates, which are sorted.
     pub(super) fn complete(&self, corpus: &Corpus<'_>, shelf: usize, docs: &mut [Scored]) {
         let segment = &corpus.shelves[shelf].segment;
         for term in &self.terms[self.in_full..] {
@@ -179,19 +179,19 @@ impl<'a> Lexical<'a> {
         self.terms.is_empty()
     }
 
-    /// Share of the question in words that no document has.
+    /// Returns the share of the query in words that no document has.
     pub(super) fn unknown(&self) -> f32 {
         let is_unknown = |term: &&QueryTerm<'_>| term.postings.iter().all(Option::is_none);
         let unknown: f32 = self.terms.iter().filter(is_unknown).map(|term| term.worth).sum();
         if self.best > 0.0 { unknown / self.best * (1.0 - self.few()) } else { 0.0 }
     }
 
-    /// Near 1 where there are few documents, near 0 where there are many.
+    /// Returns a value near 1 for few documents and near 0 for many.
     pub(super) fn few(&self) -> f32 {
         ENOUGH / (self.count as f32 + ENOUGH)
     }
 
-    /// Of the best score the question could get.
+    /// Returns the share of the best possible score of the query.
     pub(super) fn coverage(&self, score: f32) -> f32 {
         if self.best > 0.0 { score / self.best } else { 0.0 }
     }
@@ -208,7 +208,7 @@ fn weight(worth: f32, tf: [u8; FIELDS], lengths: [u8; FIELDS], norms: &Norms, k1
     worth * sum / (k1 + sum)
 }
 
-/// The field a shape is about, if it is about one.
+/// The field of a shape that has only one field.
 const ONLY_FIELD: [Option<usize>; SHAPES.len()] = {
     let mut only = [None; SHAPES.len()];
     let mut shape = 0;
@@ -234,7 +234,7 @@ fn alone(worth: f32, norms: &Norms, k1: f32) -> Box<SingleTermScore> {
     for (shape, known) in alone.iter_mut().enumerate() {
         let Some(field) = ONLY_FIELD[shape] else { continue };
         for (length, known) in (0..=255).zip(known) {
-            // Other fields add nothing, however long they are.
+            // Other fields add nothing, whatever their length.
             let mut lengths = [0; FIELDS];
             lengths[field] = length;
             *known = weight(worth, SHAPES[shape], lengths, norms, k1);

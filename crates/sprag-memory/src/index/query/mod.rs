@@ -1,5 +1,5 @@
-//! Looking for documents: what speaks for each, over several segments as if they were one. Statistics
-//! are those of all segments together, so that where a document happens to be stored changes nothing.
+//! Searches documents over several segments as if they were one. Statistics cover all segments together, so
+//! that the segment of a document does not change its rank.
 
 use std::cmp::Ordering;
 
@@ -21,33 +21,32 @@ mod nearest;
 pub mod select;
 mod top;
 
-/// What is looked through.
+/// The segments to search.
 #[derive(Clone, Debug, Default)]
 pub struct Corpus<'a> {
     pub shelves: Vec<SegmentShelf<'a>>,
 }
 
-/// A segment, and which of its documents may be found.
+/// A segment, and the documents of it that may be found.
 #[derive(Clone, Debug)]
 pub struct SegmentShelf<'a> {
     pub segment: Segment<'a>,
     pub open: Bits,
-    /// Another way to the bytes of the segment.
+    /// A reader that bypasses the memory map.
     pub rows: Option<&'a dyn RowReader>,
-    /// Shelves of one owner never hold two texts of one id open: that was seen to before.
+    /// The owner of the segment. Segments of one owner never have two open texts with the same id.
     pub owner: Option<usize>,
 }
 
-/// Reads rows of a segment that is mapped, without looking at them there. What is looked at where it is mapped
-/// brings its neighbourhood into memory and stays: that is dear where single rows are wanted from all over the
-/// place, and large where all rows are wanted once.
+/// Reads rows of a mapped segment without touching the map. A touched page stays in memory with its
+/// neighbours. That costs much for single rows from many places, and for a scan of all rows.
 pub trait RowReader: std::fmt::Debug {
-    /// Fills `into` with the bytes of a section from `from` on; no: they have to be looked at where they are.
+    /// Fills `into` with bytes of a section from `from` on. Returns `false` if the caller must read the map.
     fn read(&self, section: SegmentSection, from: usize, into: &mut [u8]) -> bool;
 }
 
 impl<'a> SegmentShelf<'a> {
-    /// All documents may be found.
+    /// Opens all documents of a segment.
     pub fn new(segment: Segment<'a>) -> SegmentShelf<'a> {
         SegmentShelf { open: Bits::all(segment.count()), segment, rows: None, owner: None }
     }
@@ -71,14 +70,14 @@ pub struct IndexQuery {
     pub text: String,
     /// Paths relative to the repository.
     pub files: Vec<String>,
-    /// Words that describe the work at hand.
+    /// Words that describe the current work.
     pub tags: Vec<String>,
     pub filter: Filter,
-    /// How many hits are wanted at most.
+    /// The limit on hits.
     pub limit: usize,
 }
 
-/// What a hit has to be in any case.
+/// Conditions that every hit must meet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     pub scope: Option<LearningScope>,
@@ -87,20 +86,20 @@ pub struct Filter {
     pub since: Option<Timestamp>,
 }
 
-/// Numbers that were tuned, not derived.
+/// Tuned parameters of the ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankWeights {
-    /// Summary, tags, when it should come to mind, detail.
+    /// Weights of summary, tags, trigger and detail.
     pub fields: [f32; 4],
     pub k1: f32,
     pub b: f32,
-    /// A file of the same directory, where the same file is 1.
+    /// The weight of a file in the same directory; the same file has 1.
     pub same_directory: f32,
-    /// Terms of a question that are looked up, the rarest first.
+    /// The limit on terms of a query, the rarest first.
     pub terms: usize,
-    /// Postings that are read in full; those of more frequent terms are only looked up for candidates.
+    /// The limit on postings that are read in full. More frequent terms are looked up only for candidates.
     pub postings: u64,
-    /// Candidates by words, and as many by meaning.
+    /// The number of candidates by words, and by vector.
     pub candidates: usize,
     pub fusion: fuse::SignalWeights,
 }
@@ -116,23 +115,23 @@ pub const WEIGHTS: RankWeights = RankWeights {
     fusion: fuse::WEIGHTS,
 };
 
-/// Below this nothing is shown to somebody who did not ask for everything.
+/// Hits below this probability are not shown by default.
 pub const FLOOR: f32 = 0.40;
 
-/// What speaks for a document.
+/// The signals of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals {
-    /// Share of the best score the question could get.
+    /// The share of the best possible score of the query.
     pub coverage: f32,
-    /// How alike question and document are in meaning.
+    /// The vector similarity of query and document.
     pub cosine: f32,
     pub files: f32,
-    /// Share of the question's names that the document has; `None` where it has none.
+    /// The share of the query's names that the document has; `None` if the query has none.
     pub names: Option<f32>,
 }
 
 impl Signals {
-    /// In a few words.
+    /// Describes the signals in a few words.
     pub fn describe(&self) -> String {
         let mut told = format!("words {:.2}, meaning {:.2}", self.coverage, self.cosine);
         if self.files > 0.0 {
@@ -151,12 +150,12 @@ pub struct IndexHit<'a> {
     pub doc: u32,
     pub card: DocumentCard<'a>,
     pub signals: Signals,
-    /// Log-odds of being what was asked for.
+    /// The log-odds that this document answers the query.
     pub score: f32,
     pub probability: f32,
 }
 
-/// The best hits first.
+/// Returns the best hits first.
 pub fn search<'a>(
     corpus: &Corpus<'a>,
     question: &IndexQuery,
@@ -207,7 +206,7 @@ pub fn search<'a>(
     ranked(corpus, found, question.limit)
 }
 
-/// Coverage of the tenth best.
+/// Returns the coverage of the tenth best hit.
 fn crowd(found: &[ScoredDocument]) -> f32 {
     const TENTH: usize = 9;
     let mut coverage: Vec<f32> = found.iter().map(|found| found.signals.coverage).collect();
@@ -224,7 +223,7 @@ struct ScoredDocument {
     score: f32,
 }
 
-/// Each id once, with its latest text, as many as are wanted.
+/// Returns at most `limit` hits, each id once with its latest text.
 fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<ScoredDocument>, limit: usize) -> Vec<IndexHit<'a>> {
     let card = |found: &ScoredDocument| corpus.shelves[found.shelf].segment.card(found.doc);
     found.sort_unstable_by(|a, b| {
@@ -247,7 +246,7 @@ fn ranked<'a>(corpus: &Corpus<'a>, mut found: Vec<ScoredDocument>, limit: usize)
     hits
 }
 
-/// Whether another segment has a later text of the same id.
+/// Reports whether another segment has a later text of the same id.
 fn is_replaced(corpus: &Corpus<'_>, shelf: usize, card: &DocumentCard<'_>) -> bool {
     let owner = corpus.shelves[shelf].owner;
     let is_other = |other: &SegmentShelf<'_>| owner.is_none() || other.owner != owner;
@@ -270,7 +269,7 @@ fn terms(question: &IndexQuery) -> Vec<(String, u32)> {
     terms
 }
 
-/// What may be found and is wanted.
+/// Returns the documents that may be found and pass the filter.
 fn filtered(shelf: &SegmentShelf<'_>, filter: &Filter) -> Bits {
     let mut bits = shelf.open.clone();
     let segment = &shelf.segment;
@@ -298,11 +297,11 @@ fn filtered(shelf: &SegmentShelf<'_>, filter: &Filter) -> Bits {
     bits
 }
 
-/// A place with what is said there, by its signs.
+/// A place with the sign bits of its text.
 type QueryText = ([u8; SIGNS], (usize, u32));
 
-/// So many of them, chosen by what they say if there are more: where they are stored must not matter. Ids
-/// decide only between equal ones, since to read an id is to bring a card into memory.
+/// Chooses at most `most` places by their content, so that the storage position does not matter. Ids decide
+/// only between equal content, because reading an id loads a card into memory.
 fn chosen(corpus: &Corpus<'_>, mut places: Vec<QueryText>, most: usize) -> Vec<(usize, u32)> {
     if places.len() > most {
         let id = |(shelf, doc): (usize, u32)| {
@@ -315,7 +314,7 @@ fn chosen(corpus: &Corpus<'_>, mut places: Vec<QueryText>, most: usize) -> Vec<(
     places.into_iter().map(|(_, place)| place).collect()
 }
 
-/// The same for places of which nothing is known yet.
+/// Chooses places whose sign bits are not loaded yet.
 fn chosen_places(corpus: &Corpus<'_>, places: Vec<(usize, u32)>, most: usize) -> Vec<(usize, u32)> {
     if places.len() <= most {
         return places;

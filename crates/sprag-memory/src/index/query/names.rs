@@ -1,4 +1,4 @@
-//! Names in common: whoever asks for `retry_budget` means just that, whatever its words mean.
+//! The signal of shared names: a query for `retry_budget` means exactly this name.
 
 use super::Corpus;
 use super::lexical::idf;
@@ -12,11 +12,11 @@ pub(crate) struct NameTerms {
 
 struct NameTerm {
     worth: f32,
-    /// Documents in order, for each segment.
+    /// Sorted documents for each segment.
     docs: Vec<Vec<u32>>,
 }
 
-/// Names of one question that are looked up.
+/// The limit on names of one query.
 const MOST: usize = 32;
 
 impl NameTerms {
@@ -46,7 +46,7 @@ impl NameTerms {
         NameTerms { worth: names.iter().map(|name| name.worth).sum(), names }
     }
 
-    /// By weight; `None` where nothing was asked for by name.
+    /// Returns the weighted share of matching names. `None`: the query has no names.
     pub(super) fn signal(&self, shelf: usize, doc: u32) -> Option<f32> {
         if self.names.is_empty() {
             return None;

@@ -1,6 +1,5 @@
-//! The documents that point most nearly the same way as a question, by signs alone. All of them are looked at,
-//! a run at a time, and only those that are still among the nearest are remembered: what is far away leaves no
-//! trace in memory.
+//! Finds the documents nearest to a query, by sign bits alone. The search scans all documents in chunks and
+//! keeps only those that are still among the nearest, so that memory use stays small.
 
 use std::cmp::Ordering;
 
@@ -11,13 +10,13 @@ use crate::index::analysis::vectors::{self, SIGNS};
 use crate::index::segment::SegmentSection;
 use crate::index::segment::bits::Bits;
 
-/// Nobody comes that far.
+/// A distance that no document has.
 const FAR: u8 = 255;
-/// Bytes of signs from which on it pays to ask the processor what it can do.
+/// From this many bytes on, feature detection of the processor pays off.
 const MANY: usize = 512 * 1024;
-/// Documents whose distances are known at once.
+/// The number of documents in one chunk.
 const RUN: usize = 2048;
-/// To see that none of so many is near takes a moment.
+/// The size of a group that a quick test can skip.
 const GROUP: usize = 64;
 
 pub(crate) fn nearest(
@@ -45,15 +44,15 @@ pub(crate) fn nearest(
     near.chosen(corpus)
 }
 
-/// The nearest so far, with all that are equally far as the last of them.
+/// The nearest documents so far, with all ties of the last one.
 struct Near {
     most: usize,
-    /// The least distance within which there are enough.
+    /// The smallest distance within which enough documents are found.
     last: u8,
-    /// How many are, and how many of each distance.
+    /// The number of documents within that distance, and for each distance.
     within: usize,
     counts: [usize; 256],
-    /// Also some that were near enough once.
+    /// Some entries may be too far away by now.
     found: Vec<NearestDocument>,
 }
 
@@ -64,7 +63,7 @@ struct NearestDocument {
 }
 
 impl Near {
-    /// Documents that follow one another, from the first of them on.
+    /// Scans consecutive documents, starting at `first`.
     fn scan(&mut self, distances: &[u8], rows: &[u8], bits: &Bits, (shelf, first): (usize, u32)) {
         let (rows, _) = rows.as_chunks::<SIGNS>();
         for (group, (distances, rows)) in
@@ -119,7 +118,7 @@ mod tests {
         ) {
             let mut bits = Bits::all(distances.len() as u32);
             bits.keep(|doc| step == 1 || doc % step != 0);
-            // No two say the same, and what they say has nothing to do with where they are.
+            // No two rows are equal, and their content does not depend on the position.
             let signs = |doc: u32| {
                 let mut signs = [0; SIGNS];
                 signs[..4].copy_from_slice(&doc.wrapping_mul(2_654_435_761).to_le_bytes());

@@ -1,7 +1,7 @@
-//! Which of the hits are shown. The best ones, no two that say the same, and now and then one that nobody has
-//! seen yet: what is never shown can never prove useful.
+//! Selects the hits to show: the best ones, no two with the same statement, and sometimes one that was never
+//! shown. A learning that is never shown can never prove useful.
 
-/// What selecting has to know of a hit.
+/// The properties of a hit that the selection needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contender {
     pub probability: f32,
@@ -15,8 +15,8 @@ pub struct SelectionLimits {
     pub most: usize,
 }
 
-/// The chosen ones, best first, by their place in `contenders`, which are sorted by probability. `alike` tells
-/// whether two of them say the same.
+/// Returns the selected indices into `contenders`, best first. The contenders are sorted by probability.
+/// `alike` reports whether two of them say the same.
 pub fn select(
     contenders: &[Contender],
     limits: SelectionLimits,
@@ -24,7 +24,7 @@ pub fn select(
 ) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     let mut spare: Option<usize> = None;
-    // One in five at most is the user's own: a session is about its project.
+    // At most one in five is personal, because a session is about its project.
     let personal_most = limits.most.div_ceil(5);
     for (at, contender) in contenders.iter().enumerate() {
         if contender.probability < limits.floor {

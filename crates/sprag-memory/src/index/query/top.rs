@@ -1,21 +1,21 @@
-//! The best of very many scores, where the same score may be given often. What cannot be among them any more
-//! is not kept: most documents that have a word of a question have no more than that.
+//! Keeps the best of many scores, with ties. Scores that can no longer win are dropped: most documents share
+//! only one word with the query.
 
 use super::{Corpus, chosen_places};
 use crate::index::segment::bits::Bits;
 
 pub(crate) struct TopScores {
     most: usize,
-    /// Nothing below this is among the best.
+    /// Scores below this are not among the best.
     floor: f32,
     found: Vec<(f32, usize, u32)>,
-    /// How many are kept before it is looked who stays.
+    /// The number of entries that triggers the next cleanup.
     room: usize,
 }
 
-/// Places kept for each that is wanted: to look who stays must not be all that is done.
+/// Entries kept per wanted entry, so that cleanups stay rare.
 const SPARE: usize = 8;
-/// Most documents have nothing of the question; to see that for so many at once is quick.
+/// The size of a group that a quick test can skip: most documents share no word with the query.
 const GROUP: usize = 32;
 
 impl TopScores {
@@ -23,7 +23,7 @@ impl TopScores {
         TopScores { most, floor: 0.0, found: Vec::new(), room: most.saturating_mul(SPARE) }
     }
 
-    /// Takes what is good enough of documents that follow one another.
+    /// Adds the good scores of consecutive documents.
     pub(super) fn scan(&mut self, scores: &[f32], bits: &Bits, shelf: usize, first: u32) {
         if self.most == 0 {
             return;
@@ -50,11 +50,11 @@ impl TopScores {
             self.floor = last.0;
             self.found.retain(|found| found.0 >= self.floor);
         }
-        // Equal ones all stay; were there many, each new one would be a reason to look again.
+        // All ties stay. Without more room, each new tie would trigger another cleanup.
         self.room = self.room.max(self.found.len().saturating_mul(2));
     }
 
-    /// With their scores. Of the last ones, where they are equal, those that are chosen by what they say.
+    /// Returns the best with their scores. Content decides between ties at the end.
     pub(super) fn chosen(mut self, corpus: &Corpus<'_>) -> Vec<(usize, u32, f32)> {
         self.sift();
         let floor = self.floor;
@@ -82,7 +82,7 @@ mod tests {
         fn they_are_the_best_of_all_however_many_there_are(
             scores in Just((0u16..900).collect::<Vec<_>>()).prop_shuffle(), most in 0usize..40, size in 1usize..300, step in 1u32..5
         ) {
-            // Every so many documents may not be found, and some have nothing at all.
+            // Some documents are closed, and some have score 0.
             let scores: Vec<f32> = scores.iter().map(|score| f32::from(score.saturating_sub(50))).collect();
             let mut bits = Bits::all(scores.len() as u32);
             bits.keep(|doc| step == 1 || doc % step != 0);

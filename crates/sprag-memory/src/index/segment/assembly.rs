@@ -1,5 +1,5 @@
-//! Puts a segment together. Building and merging both end here, which is why a merge gives the bytes
-//! that a build of the same documents gives.
+//! Writes the bytes of a segment. Build and merge share this code, so a merge gives the same bytes as a build
+//! of the same documents.
 
 use crate::index::segment::bytes::checksum;
 use crate::index::segment::postings::{self, FIELDS, Posting};
@@ -26,7 +26,7 @@ struct Lists {
     postings: Vec<u8>,
 }
 
-/// What a document takes of the parts that have rows.
+/// The data of one document in the sections with rows.
 pub(crate) struct DocumentRow<'a> {
     pub lengths: [u8; FIELDS],
     pub meta: [u8; META],
@@ -46,17 +46,17 @@ impl Lists {
 }
 
 impl Assembly {
-    /// Terms come in order.
+    /// Adds a term. Terms must come in order.
     pub(crate) fn term(&mut self, term: &[u8], list: &[Posting]) {
         self.terms.add(term, list);
     }
 
-    /// Keys come in order.
+    /// Adds a key. Keys must come in order.
     pub(crate) fn key(&mut self, key: &[u8], list: &[Posting]) {
         self.keys.add(key, list);
     }
 
-    /// Documents come in order of where they are written.
+    /// Adds a document. Documents must come in the order of their origin.
     pub(crate) fn document(&mut self, row: &DocumentRow<'_>) {
         for (total, length) in self.totals.iter_mut().zip(row.lengths) {
             total.0 += u64::from(length_of(length));
@@ -86,7 +86,7 @@ impl Assembly {
             &self.metas,
             &self.card_starts,
             &self.cards,
-            // Filled in below, where the cards can be read.
+            // Filled below, when the cards can be read.
             &vec![0; self.ids.len() * 4],
             &self.signs,
             &self.vectors,
@@ -129,14 +129,14 @@ fn seal(bytes: &mut [u8]) {
     bytes[HEAD - 8..HEAD].copy_from_slice(&head.to_le_bytes());
 }
 
-/// Numbers of documents in the order of their ids. Few have more than their first bytes.
+/// Returns the numbers of documents sorted by id. Few ids are longer than the stored prefix.
 fn sorted(mut ids: Vec<([u8; START], u32)>, segment: &Segment<'_>) -> Vec<u8> {
     let text = |doc: u32| segment.id(doc).map(|id| id.as_str().to_owned()).unwrap_or_default();
     ids.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| text(a.1).cmp(&text(b.1))));
     ids.iter().flat_map(|(_, doc)| doc.to_le_bytes()).collect()
 }
 
-/// As long as a UUID is written.
+/// The length of a UUID as text.
 const START: usize = 36;
 
 fn first_bytes(id: &str) -> [u8; START] {
@@ -145,7 +145,7 @@ fn first_bytes(id: &str) -> [u8; START] {
     bytes
 }
 
-/// Lengths as one byte: exact while they are small, by steps of a twenty-fourth after that.
+/// Lengths as one byte: exact for small values, then in steps of 1/24.
 const LENGTHS: [u32; 256] = {
     let mut lengths = [0u32; 256];
     let mut at = 1;
@@ -161,7 +161,7 @@ pub(crate) fn length_of(quantised: u8) -> u32 {
     LENGTHS[usize::from(quantised)]
 }
 
-/// The largest step that is not above the length, except that something is never nothing.
+/// Returns the largest step that does not exceed the length.
 pub(crate) fn quantised(length: u32) -> u8 {
     u8::try_from(LENGTHS.partition_point(|&known| known <= length).saturating_sub(1)).unwrap_or(u8::MAX)
 }

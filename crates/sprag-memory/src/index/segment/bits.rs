@@ -1,4 +1,4 @@
-//! A yes or no for each document of a segment.
+//! A bit for each document of a segment.
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits(Vec<u64>);
@@ -18,7 +18,7 @@ impl Bits {
         Bits(vec![0; (count as usize).div_ceil(64)])
     }
 
-    /// From bytes as [`Bits::bytes`] gives them; too few of them are a no.
+    /// Reads bytes written by [`Bits::bytes`]. Missing bytes count as 0.
     pub fn read(bytes: &[u8], count: u32) -> Bits {
         let mut bits = Bits::all(count);
         for (at, word) in bits.0.iter_mut().enumerate() {
@@ -32,7 +32,7 @@ impl Bits {
         self.0.iter().flat_map(|word| word.to_le_bytes())
     }
 
-    /// How many there are before every so many words.
+    /// Returns the number of set bits before each group of `words` words.
     pub fn counts(&self, words: usize) -> impl Iterator<Item = u32> + '_ {
         self.0.chunks(words).scan(0, |sum, words| {
             let before = *sum;
@@ -53,7 +53,7 @@ impl Bits {
         }
     }
 
-    /// Keeps only those that are wanted as well.
+    /// Clears the bits that the predicate refuses.
     pub fn keep(&mut self, mut is_wanted: impl FnMut(u32) -> bool) {
         for (at, word) in self.0.iter_mut().enumerate() {
             let mut left = *word;

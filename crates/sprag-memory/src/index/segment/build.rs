@@ -1,4 +1,4 @@
-//! Makes a segment of documents. It is a matter of counting: what takes time is reading their words.
+//! Builds a segment from documents. Most of the time goes into analysing words.
 
 use std::collections::HashMap;
 
@@ -13,29 +13,29 @@ use crate::index::segment::bytes::{checksum, put_block, put_number, zigzag};
 use crate::index::segment::postings::{FIELDS, Posting};
 use crate::index::segment::{DocumentOrigin, META, card, uuid_bytes, write_label};
 
-/// A document and where it comes from.
+/// A document and its origin.
 #[derive(Clone, Debug, Default)]
 pub struct DocumentDraft {
     pub document: Document,
     pub origin: DocumentOrigin,
 }
 
-/// Bytes of a field that are looked at. What nobody would read to the end is not found by its end.
+/// The limit on bytes of a field. The rest of a longer text is not indexed.
 pub const FIELD: usize = 64 * 1024;
-/// Bytes of a summary that a card shows.
+/// The limit on bytes of a summary in a card.
 const SUMMARY: usize = 200;
 const WHEN_NOT: usize = 400;
-/// Documents from which on it pays to ask the processor what it can do.
+/// From this many documents on, feature detection of the processor pays off.
 const MANY: usize = 64;
-/// Longer words are noise: encoded data, not language.
+/// Longer words are encoded data, not language.
 const WORD: usize = 200;
 /// Longer paths and tags are cut.
 const KEY: usize = 1000;
 
-/// What a key is: a file, by its path; a tag, in small letters.
+/// The prefix of a key: a file by its path, or a tag in lower case.
 const FILE: u8 = b'f';
 const TAG: u8 = b't';
-/// A name that is more than a word, whole.
+/// The prefix of a whole name.
 const NAME: u8 = b'n';
 
 pub fn build(mut drafts: Vec<DocumentDraft>, table: &Table<'_>) -> Vec<u8> {
@@ -69,7 +69,7 @@ pub fn build(mut drafts: Vec<DocumentDraft>, table: &Table<'_>) -> Vec<u8> {
     assembly.finish(table.id())
 }
 
-/// Of texts with one id only the latest.
+/// Keeps only the latest of texts with the same id.
 fn keep_latest(drafts: &mut Vec<DocumentDraft>) {
     let mut latest: HashMap<&str, &DocumentOrigin> = HashMap::with_capacity(drafts.len());
     let mut is_unique = true;
@@ -103,7 +103,8 @@ fn count_keys(document: &Document, doc: u32, keys: &mut Counted) {
     }
 }
 
-/// Names are long and many, and nobody asks for those that begin alike: a sum stands for each.
+/// The bytes of a name's checksum. Names are long and many, and no query needs their prefix, so a checksum
+/// replaces them.
 const NAME_BYTES: usize = 6;
 
 pub fn name_key(name: &str, key: &mut Vec<u8>) {
@@ -160,7 +161,7 @@ fn write_card(draft: &DocumentDraft, out: &mut Vec<u8>) {
     }
     put_number(out, origin.offset);
     put_number(out, u64::from(origin.length));
-    // A text without a summary is shown by how it begins.
+    // A text without a summary shows its start.
     let shown = if document.summary.is_empty() { &document.detail } else { &document.summary };
     put_block(out, cut(shown.trim_start(), SUMMARY).as_bytes());
     if !document.when_not.is_empty() {
@@ -168,16 +169,16 @@ fn write_card(draft: &DocumentDraft, out: &mut Vec<u8>) {
     }
 }
 
-/// Not in the middle of a character.
+/// Cuts a text at a character boundary.
 pub fn cut(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// Words by number, and every posting in the order of documents.
+/// Words by number, and all postings in the order of documents.
 #[derive(Default)]
 pub(crate) struct Counted {
     numbers: WordIds,
-    /// For each word, its last posting, of which document that is, and how many there are.
+    /// The last posting, its document and the number of postings, for each word.
     last: Vec<LastWord>,
     postings: Vec<(u32, Posting)>,
 }
@@ -198,7 +199,7 @@ impl Counted {
         number
     }
 
-    /// The numbers of the terms that a part of a word comes to.
+    /// Returns the numbers of the terms of a part of a word.
     pub(crate) fn of_part(&mut self, part: &str) -> Vec<u32> {
         let mut numbers = Vec::new();
         tokens::part_terms(part, &mut |term| {
@@ -209,7 +210,7 @@ impl Counted {
         numbers
     }
 
-    /// How many there were.
+    /// Counts terms and returns their number.
     pub(crate) fn count_all(&mut self, numbers: &[u32], doc: u32, field: usize) -> u32 {
         for &number in numbers {
             let tf = &mut self.posting(number, doc).tf[field];
@@ -233,7 +234,7 @@ impl Counted {
         &mut self.postings[last.place as usize].1
     }
 
-    /// Every word in order, with its postings.
+    /// Passes every word in order with its postings.
     pub(crate) fn lists(self, mut take: impl FnMut(&[u8], &[Posting])) {
         let mut starts = Vec::with_capacity(self.last.len() + 1);
         let mut start = 0usize;

@@ -1,6 +1,7 @@
-//! Numbers in bytes. What is read may be anything: every read has a bound, and what is not there is `None`.
+//! Reads and writes numbers in bytes. The input may be damaged: every read checks its bounds and returns
+//! `None` at the end.
 
-/// A place in bytes that only moves forward.
+/// A position in bytes that only moves forward.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'a> {
     bytes: &'a [u8],
@@ -28,7 +29,7 @@ impl<'a> ByteReader<'a> {
         Some(taken)
     }
 
-    /// Seven bits a byte, the low ones first.
+    /// Reads a number with seven bits per byte, low bits first.
     #[inline]
     pub fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
@@ -54,7 +55,7 @@ impl<'a> ByteReader<'a> {
         usize::try_from(self.number()?).ok()
     }
 
-    /// Bytes with their length before them.
+    /// Reads bytes that follow their length.
     pub fn block(&mut self) -> Option<&'a [u8]> {
         let size = self.size()?;
         self.read_bytes(size)
@@ -78,7 +79,7 @@ pub fn put_block(out: &mut Vec<u8>, block: &[u8]) {
     out.extend_from_slice(block);
 }
 
-/// Small whether it is above or below nothing.
+/// Maps a signed number to an unsigned one, so that small absolute values stay small.
 pub fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
@@ -95,8 +96,8 @@ pub fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 
-/// Tells bytes that were damaged from those that were written. It is no proof against somebody who
-/// means harm: whoever can write here can write the sum as well.
+/// Returns a checksum that detects damage. It does not protect against attackers, who could write the
+/// checksum, too.
 pub fn checksum(bytes: &[u8]) -> u64 {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut lanes = [1u64, 2, 3, 4].map(|lane| lane.wrapping_mul(MIX) ^ bytes.len() as u64);

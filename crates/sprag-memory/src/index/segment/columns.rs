@@ -1,6 +1,6 @@
-//! What became of the documents of an index, in a file of its own because it changes while segments do not:
-//! which of them may be shown, and a row for each that anything became of. Most were never used: they take a
-//! bit. Behind the rows stands what was said of documents that are not there yet.
+//! The use of documents, in a separate file because it changes while segments do not. The file holds a bit
+//! for visible documents, a bit for documents with a row, and the rows. Most documents were never used and
+//! take no row. After the rows come uses of documents that do not exist yet.
 
 use crate::index::segment::bits::Bits;
 use crate::index::segment::bytes::{ByteReader, checksum, put_block, u32_at, u64_at};
@@ -9,29 +9,30 @@ use crate::usage::{ROW, Uses};
 
 const MAGIC: &[u8; 8] = b"SPRAGUSE";
 const FORMAT: u32 = 2;
-/// Magic, format, number of segments; then its documents and rows for each; sum of the head; for each segment
-/// who may be shown, who has a row, how many rows come before every so many; rows; the early.
+/// Magic, format, number of segments; documents and rows of each segment; checksum of the header. Then for
+/// each segment: visible documents, documents with a row, row counts by stride. Then the rows and the early
+/// uses.
 const HEAD: usize = 16;
-/// The byte of a row that uses leave free: a later text took the document's place.
+/// The byte of a row that uses leave free: a later text replaced the document.
 const REPLACED: usize = 1;
 
-/// In memory, to be changed and written.
+/// The columns in memory, for changing and writing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     pub segments: Vec<Vec<ColumnRow>>,
-    /// Said of documents that are not there yet.
+    /// Uses of documents that do not exist yet.
     pub early: Vec<(String, Uses)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ColumnRow {
     pub uses: Uses,
-    /// A later text of the same id is elsewhere.
+    /// Another segment has a later text with the same id.
     pub is_replaced: bool,
 }
 
 impl ColumnRow {
-    /// Whether it may be shown to somebody who asked for nothing special.
+    /// Reports whether the document is shown by default.
     pub fn is_live(&self) -> bool {
         !self.is_replaced && matches!(self.uses.status, LearningStatus::Active | LearningStatus::Stale)
     }
@@ -47,7 +48,7 @@ impl ColumnRow {
     }
 }
 
-/// Words of bits between two counts.
+/// The number of words between two counts.
 const STRIDE: usize = 8;
 
 impl Columns {
@@ -87,7 +88,7 @@ impl Columns {
     }
 }
 
-/// As they are in a file.
+/// The columns in a file.
 #[derive(Clone, Debug)]
 pub struct ColumnView<'a> {
     bytes: &'a [u8],
@@ -95,7 +96,7 @@ pub struct ColumnView<'a> {
     end: usize,
 }
 
-/// Where what belongs to a segment begins.
+/// The positions of a segment's data.
 #[derive(Clone, Copy, Debug)]
 struct ColumnRange {
     docs: u32,
@@ -106,7 +107,7 @@ struct ColumnRange {
 }
 
 impl<'a> ColumnView<'a> {
-    /// `None`: these are no columns, or not all of them.
+    /// Opens columns. `None`: the bytes are damaged or have another format.
     pub fn open(bytes: &'a [u8]) -> Option<ColumnView<'a>> {
         let count = u32_at(bytes, 12)? as usize;
         let sizes = bytes.get(HEAD..HEAD.checked_add(count.checked_mul(8)?)?)?;
@@ -131,7 +132,7 @@ impl<'a> ColumnView<'a> {
         (at <= bytes.len()).then_some(ColumnView { bytes, segments, end: at })
     }
 
-    /// How many documents each segment has.
+    /// Returns the number of documents of each segment.
     pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
         self.segments.iter().map(|part| part.docs)
     }
@@ -142,7 +143,7 @@ impl<'a> ColumnView<'a> {
         row.map(ColumnRow::read).unwrap_or_default()
     }
 
-    /// Where a row begins, if there is one.
+    /// Returns the position of a row, if it exists.
     pub fn place(&self, segment: usize, doc: u32) -> Option<usize> {
         let part = self.segments.get(segment).filter(|part| doc < part.docs)?;
         let (word, bit) = (doc as usize / 64, doc % 64);

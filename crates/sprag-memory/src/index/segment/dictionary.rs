@@ -1,10 +1,10 @@
-//! Words in order, each with the place of its postings. Neighbours begin alike, so that only what
-//! differs is written; every sixteenth is whole, to be jumped to.
+//! A sorted dictionary of words with the position of their postings. Neighbours share a prefix, so only the
+//! difference is stored; every sixteenth word is complete, for binary search.
 
 use crate::index::segment::bytes::{ByteReader, put_block, put_number, u32_at};
 
 const BLOCK: usize = 16;
-/// A word of a hostile file may claim any length; no word of ours is longer.
+/// The limit on a word. A damaged file may claim any length.
 const LONGEST: usize = 4096;
 
 #[derive(Default)]
@@ -13,21 +13,21 @@ pub(crate) struct DictionaryWriter {
     starts: Vec<u8>,
     count: usize,
     last: Vec<u8>,
-    /// Where the postings of the next word begin.
+    /// The start of the next word's postings.
     offset: u64,
 }
 
-/// What is known of a word.
+/// The entry of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DictionaryEntry {
-    /// Documents that have it.
+    /// The number of documents with the word.
     pub docs: u32,
     pub offset: usize,
     pub length: usize,
 }
 
 impl DictionaryWriter {
-    /// Words come in order, each with so many bytes of postings.
+    /// Adds a word with the size of its postings. Words must come in order.
     pub(super) fn add(&mut self, word: &[u8], docs: u32, length: u64) {
         if self.count.is_multiple_of(BLOCK) {
             self.starts.extend(u32::try_from(self.entries.len()).unwrap_or(u32::MAX).to_le_bytes());
@@ -45,7 +45,7 @@ impl DictionaryWriter {
         word.clone_into(&mut self.last);
     }
 
-    /// Where the blocks start, and the blocks.
+    /// Returns the starts of the blocks, and the blocks.
     pub(super) fn finish(self) -> (Vec<u8>, Vec<u8>) {
         (self.starts, self.entries)
     }
@@ -71,7 +71,7 @@ impl<'a> Dictionary<'a> {
         found
     }
 
-    /// Goes through the words from this one on, for as long as `take` says so.
+    /// Passes the words from this one on, until `take` returns `false`.
     pub fn from(&self, word: &[u8], mut take: impl FnMut(&[u8], DictionaryEntry) -> bool) {
         let first = self.block_of(word);
         for block in first..self.starts.len() / 4 {
@@ -88,7 +88,7 @@ impl<'a> Dictionary<'a> {
         DictionaryWords { dictionary: *self, block: 0, walk: BlockWalk::at(self, 0) }
     }
 
-    /// The last block whose first word is not after this one.
+    /// Returns the last block whose first word is not after this one.
     fn block_of(&self, word: &[u8]) -> usize {
         let (mut low, mut high) = (0, (self.starts.len() / 4).saturating_sub(1));
         while low < high {
@@ -114,7 +114,7 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// The words of one block.
+/// A cursor over the words of one block.
 struct BlockWalk<'a> {
     reader: ByteReader<'a>,
     offset: usize,
@@ -149,7 +149,7 @@ impl<'a> BlockWalk<'a> {
     }
 }
 
-/// All words in order.
+/// A cursor over all words in order.
 pub struct DictionaryWords<'a> {
     dictionary: Dictionary<'a>,
     block: usize,
@@ -161,7 +161,7 @@ impl DictionaryWords<'_> {
         self.walk.as_ref().map_or(&[], |walk| &walk.word)
     }
 
-    /// On to the next word; `None` at the end.
+    /// Moves to the next word; `None` at the end.
     pub fn step(&mut self) -> Option<DictionaryEntry> {
         loop {
             if let Some(entry) = self.walk.as_mut()?.step() {

@@ -1,5 +1,5 @@
-//! Makes one segment of several, without reading a text again. The bytes are those that a build of the
-//! same documents would give.
+//! Merges several segments into one without reading texts again. The bytes equal those of a build of the same
+//! documents.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::index::segment::dictionary::DictionaryWords;
 use crate::index::segment::postings::Posting;
 use crate::index::segment::{META, Segment, SegmentSection};
 
-/// Gone: another text took its place.
+/// Marks a document that another text replaced.
 const GONE: u32 = u32::MAX;
 
 pub fn merge(segments: &[Segment<'_>], table: [u8; 16]) -> Vec<u8> {
@@ -38,7 +38,7 @@ pub fn merge(segments: &[Segment<'_>], table: [u8; 16]) -> Vec<u8> {
     assembly.finish(table)
 }
 
-/// A document of one of the segments.
+/// The position of a document.
 struct SegmentDocument {
     source: u16,
     offset: u64,
@@ -46,8 +46,8 @@ struct SegmentDocument {
     doc: u32,
 }
 
-/// The documents that stay, as a build would have them. One whose card cannot be read is lost here and
-/// comes back with the next rebuild.
+/// Returns the remaining documents in the order of a build. A document with an unreadable card is dropped;
+/// the next rebuild restores it.
 fn in_order(segments: &[Segment<'_>]) -> Vec<SegmentDocument> {
     let mut latest = HashMap::new();
     for (number, segment) in segments.iter().enumerate() {
@@ -72,7 +72,7 @@ fn in_order(segments: &[Segment<'_>]) -> Vec<SegmentDocument> {
     places
 }
 
-/// An id as its card has it, without making a text of it.
+/// An id in its stored form.
 #[derive(PartialEq, Eq, Hash)]
 enum IdKey<'a> {
     Uuid(u128),
@@ -95,7 +95,7 @@ fn row<const N: usize>(segment: &Segment<'_>, section: SegmentSection, doc: u32)
     segment.row(section, N, doc).and_then(|row| row.try_into().ok()).unwrap_or([0; N])
 }
 
-/// The words of all segments in order, each with what is left of its postings.
+/// Passes the words of all segments in order, each with its remaining postings.
 fn lists(
     segments: &[Segment<'_>],
     section: SegmentSection,
@@ -121,7 +121,7 @@ fn lists(
                 }
             }
             current[at] = words[at].step();
-            // A damaged dictionary must not lead in circles.
+            // A damaged dictionary must not cause an endless loop.
             if current[at].is_some() && words[at].word() <= word.as_slice() {
                 current[at] = None;
             }

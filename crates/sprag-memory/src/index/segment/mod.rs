@@ -1,6 +1,6 @@
-//! A piece of the index: bytes that are written once and only read. Opening one checks that its head is
-//! whole and that everything lies inside; what is read later is checked where it is read, so that
-//! damaged bytes give wrong answers at worst, and never an end of the program.
+//! A segment of the index: bytes that are written once and then only read. Opening checks the header and the
+//! bounds of all sections. Later reads check their own bounds, so that damaged bytes give wrong answers at
+//! worst, and never a panic.
 
 pub(crate) mod assembly;
 pub mod bits;
@@ -25,10 +25,10 @@ use crate::index::segment::postings::{FIELDS, Postings};
 use crate::learning::{Category, LearningKind, LearningReaders, LearningScope};
 
 pub const MAGIC: &[u8; 8] = b"SPRAGSEG";
-/// The shape of a segment this version writes; one of another shape is built again.
+/// The format that this version writes. A segment of another format is rebuilt.
 pub const FORMAT: u32 = 1;
 
-/// What a segment is made of, in this order.
+/// The sections of a segment in order.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub enum SegmentSection {
@@ -48,9 +48,9 @@ pub enum SegmentSection {
 }
 
 pub const SECTIONS: usize = 13;
-/// Magic, format, count, table; totals and counts of the fields; parts; two sums.
+/// Magic, format, count, table; totals and counts of the fields; sections; two checksums.
 pub const HEAD: usize = 32 + 12 * FIELDS + 16 * SECTIONS + 16;
-/// What one document takes of the parts that have rows.
+/// The bytes per document in the sections with rows.
 const ROWS: [(SegmentSection, usize); 6] = [
     (SegmentSection::Lengths, FIELDS),
     (SegmentSection::Metas, META),
@@ -61,7 +61,7 @@ const ROWS: [(SegmentSection, usize); 6] = [
 ];
 pub const META: usize = 8;
 
-/// These bytes are no segment.
+/// Error: the bytes are not a valid segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedSegment;
 
@@ -72,7 +72,7 @@ pub struct Segment<'a> {
     parts: [(usize, usize); SECTIONS],
 }
 
-/// What a document is told by before anything else of it is read.
+/// The short form of a document, which is read first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentCard<'a> {
     pub id: DocumentId<'a>,
@@ -83,24 +83,24 @@ pub struct DocumentCard<'a> {
     pub when_not: &'a str,
 }
 
-/// Where a text is written, and when that was.
+/// The position of a text in its source, and its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DocumentOrigin {
     pub source: u16,
     pub offset: u64,
     pub length: u32,
-    /// Of two texts with one id the later one counts.
+    /// Of two texts with the same id, the later one counts.
     pub version: Timestamp,
 }
 
 impl DocumentOrigin {
-    /// What is later, comes later.
+    /// Returns the order of versions: later texts rank higher.
     pub fn rank(&self) -> (Timestamp, u16, u64) {
         (self.version, self.source, self.offset)
     }
 }
 
-/// An id, most of which are UUIDs and kept as such.
+/// An id. Most ids are UUIDs and stored in binary form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentId<'a> {
     Uuid([u8; 36]),
@@ -145,12 +145,12 @@ impl<'a> Segment<'a> {
         has_rows.then_some(segment)
     }
 
-    /// Reads everything once. Too slow for every start, right for a check.
+    /// Checks all bytes. This is too slow for every start, but right for a full check.
     pub fn is_whole(&self) -> bool {
         u64_at(self.bytes, HEAD - 16) == self.bytes.get(HEAD..).map(checksum)
     }
 
-    /// Tells one segment from another.
+    /// Returns a value that identifies the segment.
     pub fn sum(&self) -> u64 {
         u64_at(self.bytes, HEAD - 8).unwrap_or(0)
     }
@@ -167,7 +167,7 @@ impl<'a> Segment<'a> {
         self.bytes[16..32].try_into().expect("a head has its table")
     }
 
-    /// Terms of all documents together, for each field, and how many documents have any.
+    /// Returns for each field the number of terms, and of documents with any.
     pub fn totals(&self) -> [(u64, u32); FIELDS] {
         std::array::from_fn(|field| {
             let total = u64_at(self.bytes, 32 + 8 * field).unwrap_or(0);
@@ -180,7 +180,7 @@ impl<'a> Segment<'a> {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
-    /// Where sections begin.
+    /// Returns the start of each section.
     pub fn starts(&self) -> [u64; SECTIONS] {
         self.parts.map(|(from, _)| from as u64)
     }
@@ -214,7 +214,7 @@ impl<'a> Segment<'a> {
         entry: crate::index::segment::dictionary::DictionaryEntry,
     ) -> Option<Postings<'a>> {
         let bytes = self.section(part).get(entry.offset..entry.offset.checked_add(entry.length)?)?;
-        // A list cannot have more documents than there are.
+        // A list cannot have more documents than the segment.
         Postings::new(bytes, entry.docs.min(self.count))
     }
 
@@ -222,7 +222,7 @@ impl<'a> Segment<'a> {
         self.row(SegmentSection::Lengths, FIELDS, doc).and_then(|row| row.try_into().ok()).unwrap_or_default()
     }
 
-    /// Seconds since 1970, held within what four bytes can tell.
+    /// Returns seconds since 1970, clamped to four bytes.
     pub fn seconds(&self, doc: u32) -> u32 {
         self.row(SegmentSection::Metas, META, doc).and_then(|row| u32_at(row, 0)).unwrap_or(0)
     }
@@ -241,7 +241,7 @@ impl<'a> Segment<'a> {
         self.row(SegmentSection::Vectors, DIMS, doc).unwrap_or_default()
     }
 
-    /// The bytes of a card, as they are copied from segment to segment.
+    /// Returns the bytes of a card, for copying to another segment.
     pub fn card_bytes(&self, doc: u32) -> Option<&'a [u8]> {
         let starts = self.section(SegmentSection::CardStarts);
         let from = u32_at(starts, doc as usize * 4)? as usize;
@@ -277,24 +277,24 @@ impl<'a> Segment<'a> {
         read_id(&mut reader, flags)
     }
 
-    /// The document of this id; there is one at most.
+    /// Returns the document of this id. Ids are unique in a segment.
     pub fn by_id(&self, id: &str) -> Option<u32> {
         let at = self.first_id(id);
         let doc = self.nth_id(at)?;
         (self.id(doc)?.as_str() == id).then_some(doc)
     }
 
-    /// Documents whose id begins so, in the order of ids.
+    /// Returns documents whose id has this prefix, sorted by id.
     pub fn by_prefix<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = u32> + 's {
         (self.first_id(prefix)..self.count)
             .map_while(|at| self.nth_id(at))
             .take_while(move |&doc| self.id(doc).is_some_and(|id| id.as_str().starts_with(prefix)))
     }
 
-    /// Documents of ids that another segment has too, with its number for them.
+    /// Returns documents whose ids both segments have, with both numbers.
     pub fn in_both(&self, other: &Segment<'_>) -> Vec<(u32, u32)> {
         let mut both = Vec::new();
-        // Few are looked up, many are gone through side by side.
+        // A few ids are looked up; many are merged in order.
         if self.count < other.count / 64 {
             for doc in self.docs() {
                 let found = self.id(doc).and_then(|id| other.by_id(id.as_str()));
@@ -325,7 +325,7 @@ impl<'a> Segment<'a> {
         u32_at(self.section(SegmentSection::Ids), at as usize * 4)
     }
 
-    /// How many ids come before this one.
+    /// Returns the number of ids before this one.
     fn first_id(&self, id: &str) -> u32 {
         let (mut low, mut high) = (0, self.count);
         while low < high {
@@ -340,10 +340,10 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// What the first byte of a card says.
+/// Flags in the first byte of a card.
 pub mod card {
     pub const UUID: u8 = 1;
-    /// Written at another time than the document's own.
+    /// The version differs from the time of the document.
     pub const LATER: u8 = 2;
     pub const WHEN_NOT: u8 = 4;
 }
@@ -367,7 +367,7 @@ fn read_id<'a>(reader: &mut ByteReader<'a>, flags: u8) -> Option<DocumentId<'a>>
     Some(DocumentId::Uuid(text))
 }
 
-/// The sixteen bytes of an id that is written as UUIDs are.
+/// Returns the 16 bytes of an id in UUID form.
 pub fn uuid_bytes(id: &str) -> Option<[u8; 16]> {
     let text = id.as_bytes();
     if text.len() != 36 {

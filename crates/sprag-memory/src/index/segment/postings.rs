@@ -1,29 +1,29 @@
-//! Which documents have a term, and how often in each of their fields. Documents come in rising order;
-//! long lists have marks on the way, so that one can be looked for without reading all before it.
+//! Lists of documents with a term, and the counts in their fields. Documents are sorted; long lists have skip
+//! marks, so that a lookup does not read the whole list.
 
 use crate::index::segment::bytes::{ByteReader, put_number, u32_at};
 
-/// Summary, tags, when it should come to mind, detail.
+/// Summary, tags, trigger, detail.
 pub(crate) const FIELDS: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Posting {
     pub doc: u32,
-    /// How often, for each field.
+    /// The count for each field.
     pub tf: [u8; FIELDS],
 }
 
-/// Documents between two marks.
+/// The number of documents between two marks.
 const STRIDE: usize = 128;
-/// A mark: the document before it, and where its bytes begin.
+/// The size of a mark: the document before it, and the position of its bytes.
 const MARK: usize = 8;
 
-/// What most postings are, in three bits; the last stands for all others.
+/// The most common counts, coded in three bits; [`OTHER`] marks all others.
 pub(crate) const SHAPES: [[u8; FIELDS]; 7] =
     [[0, 0, 0, 1], [1, 0, 0, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 1], [0, 0, 0, 2], [0, 0, 1, 0]];
 const OTHER: u64 = 7;
 
-/// Writes a list that is in order.
+/// Writes a sorted list.
 pub(crate) fn write(out: &mut Vec<u8>, postings: &[Posting]) {
     let marks = marks_of(postings.len());
     let start = out.len();
@@ -57,7 +57,7 @@ fn marks_of(count: usize) -> usize {
     count.saturating_sub(1) / STRIDE
 }
 
-/// A written list.
+/// A stored list.
 #[derive(Clone, Copy, Debug)]
 pub struct Postings<'a> {
     pub count: u32,
@@ -75,7 +75,7 @@ impl<'a> Postings<'a> {
         Iter { reader: ByteReader::new(self.data), next: 0, left: self.count, ahead: None }
     }
 
-    /// Calls `take` with what the list has of these documents, which are in order.
+    /// Calls `take` for each of these sorted documents that is in the list.
     pub fn among(&self, docs: impl IntoIterator<Item = u32>, mut take: impl FnMut(usize, [u8; FIELDS])) {
         let mut iter = self.iter();
         let mut block = 0;
@@ -94,7 +94,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// The last block that begins at or before a document.
+    /// Returns the last block that starts at or before a document.
     fn block_of(&self, doc: u32, from: usize) -> usize {
         let (mut low, mut high) = (from, self.marks.len() / MARK);
         while low < high {
@@ -121,14 +121,14 @@ pub struct Iter<'a> {
     reader: ByteReader<'a>,
     next: u32,
     left: u32,
-    /// Read already, and not given yet.
+    /// An entry that was read but not returned yet.
     ahead: Option<(u32, TermCounts)>,
 }
 
-/// How often a term is in the fields of a document.
+/// The counts of a term in the fields of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TermCounts {
-    /// As the shape of this number says.
+    /// The index of a shape in [`SHAPES`].
     Shape(u8),
     Other([u8; FIELDS]),
 }
@@ -143,7 +143,7 @@ impl TermCounts {
 }
 
 impl Iter<'_> {
-    /// Gives what there is of documents before `end` and was not given before.
+    /// Passes all remaining entries of documents before `end`.
     #[inline]
     pub fn below(&mut self, end: u32, mut take: impl FnMut(u32, TermCounts)) {
         if let Some((doc, times)) = self.ahead {

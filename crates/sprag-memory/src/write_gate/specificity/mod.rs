@@ -1,37 +1,36 @@
-//! How much a statement is about this project, as opposed to any. "Write clean code" is true everywhere
-//! and helps nowhere; what names a file, an identifier, a version or a number can be acted on. A name
-//! counts in full only if it is there: words that merely look technical are easy to come by.
+//! Scores how specific a statement is to this project. "Write clean code" is true everywhere and helps
+//! nowhere; a statement that names a file, an identifier, a version or a number is useful. A name counts in
+//! full only if it exists, because technical words are easy to invent.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use crate::learning::Candidate;
 
-/// Below this a statement could be about anything.
+/// Statements below this score fit any project.
 pub const REJECTED: f32 = 1.5;
-/// Below this it is not that sure to be of use.
+/// Statements below this score lose confidence.
 pub const LOWERED: f32 = 3.0;
 const MOST: f32 = 5.0;
 
-/// What a name counts that is there, one that only looks like a name, and a word that is just not a
-/// common one.
+/// The weights of a name that exists, of a word that looks like a name, and of an uncommon word.
 const THERE: f32 = 1.0;
 const LOOKS: f32 = 0.4;
 const UNCOMMON: f32 = 0.15;
-/// A tag that is no common word, where nothing here is called so.
+/// The weight of an uncommon tag that does not exist as a name.
 const UNCOMMON_TAG: f32 = 0.2;
-/// Each further name tells less than the one before.
+/// Each further name counts less by this factor.
 const FADING: f32 = 0.85;
-/// One name makes a short statement no denser than this.
+/// The least number of words for the density, so that one name does not dominate a short statement.
 const WORDS_LEAST: usize = 30;
-/// Names that are asked about, at most.
+/// The limit on names to look up.
 const ASKED: usize = 200;
 
-/// From 0, which can be said of any project, to 5. `known` are those of [`names`] that are there.
+/// Returns a score from 0 (fits any project) to 5. `known` holds the [`names`] that exist.
 pub fn specificity(candidate: &Candidate, known: &BTreeSet<String>) -> f32 {
     let text = format!("{}\n{}", candidate.summary, candidate.detail);
     if !is_spaced(&text) {
-        // Words cannot be told apart here, so they are not held against anyone.
+        // Text without spaces has no separable words, so it gets a neutral score.
         return LOWERED;
     }
     let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
@@ -50,7 +49,7 @@ pub fn specificity(candidate: &Candidate, known: &BTreeSet<String>) -> f32 {
     (0.4 * sum * per_hundred + 2.0 * tags + 0.2 * (MOST - (1.5 * generic).min(MOST))).clamp(0.0, MOST)
 }
 
-/// What a candidate names, to be looked for: paths, identifiers and words that could be names of files.
+/// Returns the names to look up: paths, identifiers and words that could be file names.
 pub fn names(candidate: &Candidate) -> BTreeSet<String> {
     let text = format!("{}\n{}", candidate.summary, candidate.detail);
     let tags = candidate.tags.iter().map(|tag| tag.as_str().to_lowercase());
@@ -61,7 +60,7 @@ pub fn names(candidate: &Candidate) -> BTreeSet<String> {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct NamedEntity {
-    /// In lower case.
+    /// The name in lower case.
     name: String,
     sort: Sort,
 }
@@ -108,7 +107,7 @@ fn entities(text: &str) -> BTreeSet<NamedEntity> {
             continue;
         };
         let name = if sort == Sort::Word { stem(&name).to_owned() } else { name };
-        // The same thing in another spelling is no second one.
+        // Another spelling of the same name does not count twice.
         if !found.iter().any(|known: &NamedEntity| known.name == name) {
             found.insert(NamedEntity { name, sort });
         }
@@ -116,14 +115,15 @@ fn entities(text: &str) -> BTreeSet<NamedEntity> {
     found
 }
 
-/// The words of a text, and whether each stands in a quotation of code.
+/// Returns the words of a text, and whether each is inside inline code.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, bool)> {
     text.split('`')
         .enumerate()
         .flat_map(|(at, part)| part.split_whitespace().map(move |word| (word, at % 2 == 1)))
 }
 
-/// A number, with a unit or as part of a version: `30s`, `v1.2.3`, `8080`, `#412`, `50%`.
+/// Reports whether a word is a number, also with a unit or in a version: `30s`, `v1.2.3`, `8080`, `#412`,
+/// `50%`.
 fn is_quantity(word: &str) -> bool {
     let digits = word.trim_start_matches(['v', 'V', '#', '~', '$', '>', '<', '=', '-']);
     let count = digits.chars().take_while(|c| c.is_ascii_digit() || ".,:-_x".contains(*c)).count();
@@ -152,7 +152,7 @@ fn looks_like_name(word: &str, before: Option<&str>) -> bool {
             || (is_proper && !is_common(&inner.to_lowercase())))
 }
 
-/// `and/or`, `read/write`: words with a slash between them are no path.
+/// Reports whether a word is two common words with a slash, such as `and/or`, and not a path.
 fn is_slashed_words(word: &str) -> bool {
     word.contains('/')
         && !word.contains(['.', '_'])
@@ -175,12 +175,12 @@ fn tag_weight(tag: &str, known: &BTreeSet<String>) -> f32 {
 static COMMON: LazyLock<BTreeSet<&'static str>> =
     LazyLock::new(|| include_str!("common.txt").split_whitespace().map(stem).collect());
 
-/// A word that is said of every project.
+/// Reports whether a word occurs in every project.
 fn is_common(word: &str) -> bool {
     word.split('-').filter(|part| !part.is_empty()).all(|part| COMMON.contains(stem(part)))
 }
 
-/// Without the usual English endings. Coarse: both sides of a comparison go through it.
+/// Removes common English endings. It is coarse, but the same on both sides of a comparison.
 fn stem(word: &str) -> &str {
     let cut = |ending: &str| word.strip_suffix(ending).filter(|rest| rest.chars().count() >= 3);
     ["ingly", "ings", "ing", "edly", "ied", "ies", "ed", "es", "ly", "er", "ers", "s", "e", "y"]
@@ -189,7 +189,7 @@ fn stem(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Sentences everybody has heard.
+/// Phrases without content.
 const GENERIC: &[&str] = &[
     "best practice",
     "clean code",
@@ -263,7 +263,7 @@ fn generic_phrases(text: &str) -> usize {
     GENERIC.iter().map(|phrase| text.matches(phrase).count()).sum()
 }
 
-/// Whether words have blanks between them, as in most scripts but not in Chinese or Japanese.
+/// Reports whether the script puts spaces between words. Chinese and Japanese do not.
 fn is_spaced(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let unspaced = text

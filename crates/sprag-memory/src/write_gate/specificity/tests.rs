@@ -15,7 +15,7 @@ fn score(summary: &str, detail: &str, tags: &[&str], known: &[&str]) -> f32 {
     specificity(&candidate(summary, detail, tags), &known)
 }
 
-/// True of every project there is.
+/// Statements that are true of every project.
 const VAGUE: &[(&str, &str, &[&str])] = &[
     (
         "Always write clean code and test your changes",
@@ -79,7 +79,7 @@ const VAGUE: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// What people write down, with names that are there in the second column.
+/// Real learnings; the last column lists names that exist.
 const REAL: &[(&str, &str, &[&str], &[&str])] = &[
     (
         "the session cookie expires after 20 minutes of silence",
@@ -229,7 +229,7 @@ const REAL: &[(&str, &str, &[&str], &[&str])] = &[
 
 #[test]
 fn what_is_true_everywhere_is_rejected() {
-    // Directories of such names are in every repository; they prove nothing.
+    // Every repository has directories with these names, so they prove nothing.
     let known = ["tests", "test", "code", "src", "docs", "process", "git", "errors"];
     for (summary, detail, tags) in VAGUE {
         let bare = score(summary, detail, tags, &[]);

@@ -34,7 +34,7 @@ fn an_import_is_shown_then_written_then_known() {
     nothing was written
       next: sprag memory import grove . --apply
     --- stderr
-    not taken over: rubbish: it is not JSON
+    not taken over: rubbish: not JSON
     ");
     assert_eq!(stored_lines(&sandbox.store()), Vec::<String>::new());
     let applied = sandbox.json(&["memory", "import", "grove", ".", "--apply", "--json"]);

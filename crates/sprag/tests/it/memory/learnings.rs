@@ -497,5 +497,5 @@ fn promotion_asks_whether_it_makes_sense_elsewhere() {
         .as_str()
         .unwrap()
         .to_owned();
-    assert!(promote(&back, "project").stdout.contains("by its user alone"));
+    assert!(promote(&back, "project").stdout.contains("only the user can share"));
 }

@@ -90,7 +90,7 @@ fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     let told = sandbox.run(&["memory", "maintain"]);
     assert_eq!(told.code, 0, "{}", told.stderr);
     let says = "decay         1 learnings archived\n  `aaaaaaaa` the cache is keyed by path alone: 120 days without \
-                use; shown 0 times, passed over 3 times, never of use\n";
+                use; shown 0 times, dismissed 3 times, never used\n";
     assert!(told.stdout.contains(says), "{}", told.stdout);
     assert!(
         told.stdout.starts_with("lost          0 sessions settled whose end was lost\n"),
@@ -183,7 +183,7 @@ fn the_counts_are_told_in_eighty_columns() {
         "retries                  -               1.0\n",
         "most useful\nbbbbbbbb       25 %  orders close at midnight\n",
         "DecayWarning: `aaaaaaaa` (the cache is keyed by path alone) is due to be archived: ",
-        "  next: if it still holds: sprag memory verify aaaaaaaa\n",
+        "  next: if it is still true, run `sprag memory verify aaaaaaaa`\n",
     ] {
         assert!(ran.stdout.contains(says), "{says}\n{}", ran.stdout);
     }
@@ -335,7 +335,7 @@ fn what_is_hardly_of_use_is_shown_less_in_small_steps_that_can_be_taken_back() {
         assert_eq!(sandbox.run(&["memory", "maintain"]).code, 0);
         let versions = records(&sandbox, "policy");
         assert_eq!(versions.len(), 1, "nothing was judged since");
-        assert_eq!(versions[0]["body"]["why"], "0 % of 60 were of use; shown less from now on");
+        assert_eq!(versions[0]["body"]["why"], "0% of 60 were used; fewer are shown from now on");
     }
     let reverted = sandbox.json(&["memory", "stats", "--revert", "--json"])["reverted"].clone();
     assert_eq!((&reverted[0]["version"], &reverted[0]["floor"]), (&json!(2), &json!(1.0)));
@@ -426,8 +426,8 @@ fn a_setting_is_changed_by_a_person_alone() {
     assert!(ran.stderr.contains("this is for a person at a terminal"), "{}", ran.stderr);
     assert!(
         sandbox
-            .run(&["memory", "stats"])
+            .run(&["stats"])
             .stdout
-            .contains("next: ask about smaller changes too: sprag memory stats --apply\n")
+            .contains("next: ask about smaller changes with `sprag memory stats --apply`\n")
     );
 }

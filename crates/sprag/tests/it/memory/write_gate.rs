@@ -54,7 +54,7 @@ fn what_is_worth_nothing_does_not_discharge_and_a_duplicate_does() {
     });
     let ran = hand_in_as(&sandbox, "s", &json!([vague]), &[]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stdout.contains("not_kept") && ran.stdout.contains("name the files"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("not_kept") && ran.stdout.contains("name files"), "{}", ran.stdout);
     assert_eq!(stop("s")["decision"], "block", "nothing was learned");
     hand_in(&sandbox, &json!([good("idle sockets are dropped by the load balancer")]));
     assert_eq!(stop("s"), json!({}));
