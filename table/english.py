@@ -1,4 +1,4 @@
-"""Pairs of general English from WordNet (and, if given, a thesaurus) in the format of mine.py.
+"""Write pairs of general English from WordNet, and from a thesaurus if given, in the format of mine.py.
 
   english.py --wordnet DIR --out english.jsonl [--thesaurus words.txt]
 
@@ -12,7 +12,7 @@ a = p.parse_args()
 
 
 def synsets(pos):
-    """offset -> (words, gloss, examples, offsets of the more general ones)"""
+    """Return offset -> (words, gloss, examples, offsets of the more general synsets)."""
     out = {}
     for line in open(os.path.join(a.wordnet, "data." + pos), encoding="utf-8"):
         if line.startswith("  "):

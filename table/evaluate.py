@@ -2,7 +2,7 @@
 
   evaluate.py --table table.bin | --rows table.npy --vocab vocab.txt  --evaluate DIR [--bits 8] [--short]
 
-Printed for the table alone and for (1-w) BM25 / best possible BM25 + w cosine. Nothing is fitted here except, with --calibrate,
+Prints figures for the table alone and for (1-w) BM25 / best possible BM25 + w cosine. Fits nothing except, with --calibrate,
 the line a + b cos of the duplicate score.
 """
 import argparse, json, os, re, sys
@@ -40,7 +40,7 @@ class Stems:
 
 
 class Embed:
-    """Unit vectors of texts."""
+    """Return unit vectors of texts."""
     def __init__(self, rows, vocab):
         self.rows, self.vocab, self.known = rows, {v: i for i, v in enumerate(vocab)}, {}
 
@@ -66,7 +66,7 @@ class Embed:
 
 
 def bm25(docs, queries):
-    """Scores over the best that each query could get: its idf sum times (k1 + 1)."""
+    """Return scores divided by the best possible score of each query: its idf sum times (k1 + 1)."""
     ids = {}
     def mat(texts, grow):
         r, c = [], []
@@ -153,7 +153,7 @@ class Duplicates:
 
 
 def three(s):
-    """Three-character pieces of the words alone, with a space at both ends: punctuation would only add noise."""
+    """Return three-character pieces of the words, with a space at both ends. Punctuation would only add noise."""
     s = " " + " ".join(re.findall(r"[^\W_]+", s.lower())) + " "
     return {s[i:i + 3] for i in range(max(1, len(s) - 2))}
 
@@ -164,7 +164,7 @@ def at(score, dup, cut):
 
 
 def calibrate(cos, d):
-    """a, b so that the mean of the three has precision >= .93 at .72 and recall near .83 at .49."""
+    """Find a, b so that the mean of the three has precision >= .93 at .72 and recall near .83 at .49."""
     best = None
     for b in np.arange(.6, 1.61, .05):
         for a in np.arange(-.6, .41, .02):

@@ -2,9 +2,9 @@
 
   fetch.py --out DIR --pypi URL --npm URL --crates URL [--sources sources.tsv]
 
-Lines of sources.tsv: kind, name, version, licence, separated by tabs ("-" = newest, unknown; the manifest then
-says what was found, in the same format, so that a manifest can become the next sources.tsv).
-A package must pass twice: by what its metadata says, and by the licence files at the top of its archive.
+Lines of sources.tsv: kind, name, version, licence, separated by tabs ("-" = newest, unknown). The manifest has the same
+format and names what was found, so that a manifest can become the next sources.tsv.
+A package must pass two checks: its metadata, and the licence files at the top of its archive.
 """
 import argparse, concurrent.futures as futures, io, json, os, re, sys, tarfile, urllib.parse, urllib.request, zipfile
 
@@ -15,7 +15,7 @@ ALLOWED = re.compile(
 REFUSED = re.compile(
     r"\b(a?gpl|lgpl|gnu|mpl|mozilla public|epl|eupl|cddl|cc-by|creative commons attribution|commons clause|busl|"
     r"business source|elastic|sspl|server side public|non-?commercial|proprietary|polyform)", re.I)
-TEXTS = [  # phrases that only the licence's own text has
+TEXTS = [  # phrases that occur only in the text of the licence
     ("Apache-2.0", "Apache License"), ("Apache-2.0", "apache.org/licenses"), ("MIT", "Permission is hereby granted, free of charge"),
     ("BSD", "Redistribution and use in source and binary forms"), ("ISC", "Permission to use, copy, modify, and/or distribute"),
     ("ISC", "Permission to use, copy, modify, and distribute"), ("PSF-2.0", "PYTHON SOFTWARE FOUNDATION LICENSE"),
@@ -37,16 +37,16 @@ def get(url, tries=3):
 
 
 def pypi(a, name, version):
-    """The sdist (it has tests, docs and the changelog) unless it is large; then the smallest wheel."""
+    """Select the sdist, which has tests, docs and the changelog; if it is large, the smallest wheel."""
     d = json.loads(get(f"{a.pypi}/pypi/{name}/json"))
     info, version = d["info"], d["info"]["version"] if version == "-" else version
-    there = d["urls"] if version == info["version"] else d["releases"][version]  # not every mirror answers for one version alone
+    there = d["urls"] if version == info["version"] else d["releases"][version]  # some mirrors do not serve single versions
     said = [info.get("license_expression") or "", (info.get("license") or "")[:200]]
     said += [c.split("::")[-1] for c in info.get("classifiers") or [] if c.startswith("License ::")]
     files = [u for u in there if u["packagetype"] == "sdist" and u["filename"].endswith((".gz", ".zip")) and u["size"] < MAX_SDIST]
     files = files or sorted((u for u in there if u["packagetype"] == "bdist_wheel" and u["size"] < MAX_WHEEL), key=lambda u: u["size"])
     if not files:
-        raise ValueError("no file of a fitting size")
+        raise ValueError("no file within the size limit")
     # a mirror may give an address relative to its file list
     return version, " / ".join(s for s in said if s), urllib.parse.urljoin(f"{a.pypi}/simple/{name}/", files[0]["url"])
 
@@ -71,7 +71,7 @@ def crate(a, name, version):
 
 
 def members(blob, wanted=lambda path: True):
-    """(path below the archive's top folder, bytes) of the regular files that are wanted."""
+    """Yield (path below the top folder of the archive, bytes) of the wanted regular files."""
     if blob[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(blob)) as z:
             for i in z.infolist():
@@ -86,7 +86,7 @@ def members(blob, wanted=lambda path: True):
 
 
 def says_licence(path):
-    """Licence files of the package itself, not of what it bundles; and Cargo.toml, where a crate names its licence."""
+    """Report whether a path is a licence file of the package itself, not of bundled code, or the Cargo.toml of a crate."""
     base = path.rsplit("/", 1)[-1].lower()
     top = path.count("/") == 0 or ".dist-info/" in path or re.fullmatch(r"[^/]+-[0-9][^/]*/[^/]+", path)
     return path == "Cargo.toml" or bool(top and re.match(r"(un)?licen[sc]e|copying", base) and "bundled" not in base and "third" not in base)
@@ -105,7 +105,7 @@ def cargo_licence(files):
 
 
 def judge(said, files):
-    """The licence found, or an error. "MIT OR GPL-2.0" is fine: we choose; "MIT AND GPL-2.0" is not."""
+    """Return the licence, or raise an error. "MIT OR GPL-2.0" passes as MIT; "MIT AND GPL-2.0" fails."""
     if not said:
         raise ValueError("no licence in the metadata")
     choice = re.search(r"\bOR\b", said) and not re.search(r"\bAND\b", said)

@@ -1,4 +1,4 @@
-"""First rows of the table: MiniLM's answer to each vocabulary entry alone, 256 main directions, times a frequency weight.
+"""Write the first rows of the table: the MiniLM vector of each vocabulary entry, reduced to 256 dimensions, times a frequency weight.
 
   init.py --model model.safetensors --vocab vocab.txt --out init.npy [--counts counts.npy]
 """
@@ -10,7 +10,7 @@ p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDes
 for k in ("model", "vocab", "out"):
     p.add_argument("--" + k, required=True)
 p.add_argument("--dims", type=int, default=256)
-p.add_argument("--raw", help="keep or take the vectors before the projection here")
+p.add_argument("--raw", help="save the vectors before the projection to this file")
 a = p.parse_args()
 vocab = text.load_vocab(a.vocab)
 w = minilm.load(a.model)

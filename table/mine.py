@@ -11,7 +11,7 @@ import fetch, text
 
 PER_PACKAGE = 4000
 PER_KIND = {"test": 500, "pycmt": 600, "rscmt": 400, "jscmt": 400, "mdseq": 500, "logseq": 500, "rsname": 500}
-BODY = 1400  # characters of a document: about what a run-time text has
+BODY = 1400  # limit on characters of a document: about the size of a learning
 SKIP = re.compile(r"(^|/)(_?vendor|vendored|_vendored_packages|third_?party|extern|node_modules|site-packages|licen[sc]es?|locale|fixtures|testdata|min)(/|$)|"
                   r"\.min\.|_pb2|\.generated\.|bundle", re.I)
 LICENCE = re.compile(r"permission is hereby granted|redistribution and use|apache license|all rights reserved|warranties|copyright \(c\)", re.I)
@@ -79,7 +79,7 @@ def python_function(node, lines):
 
 
 def comments(lines, mark, kind):
-    """A comment of its own line(s) -> the code it stands above."""
+    """Yield pairs: a comment on its own lines -> the code below it."""
     i = 0
     while i < len(lines):
         run = []
@@ -133,13 +133,13 @@ def rust(source):
 
 
 def prose_only(doc):
-    """Without fenced examples and link targets."""
+    """Remove fenced examples and link targets."""
     doc = re.sub(r"(?s)```.*?(```|$)", "", doc)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", doc)
 
 
 def item(lines, i):
-    """An item up to the line that closes its braces, at most 30 lines."""
+    """Return an item up to the line that closes its braces, at most 30 lines."""
     out, depth = [], 0
     for line in lines[i:i + 30]:
         out.append(line)
@@ -172,7 +172,7 @@ def script(source):
 # Prose
 
 def sections(source):
-    """(heading path, text) of Markdown and reStructuredText."""
+    """Yield (heading path, text) of Markdown and reStructuredText."""
     path, buf, fence = [], [], False
     lines = source.splitlines()
     n = 0
@@ -222,7 +222,7 @@ def prose(source):
 
 
 def changelog(source):
-    """A release's entries: first sentence -> the rest, "title: text", and an entry -> its neighbour."""
+    """Yield pairs from the entries of a release: first sentence -> the rest, title -> text, entry -> next entry."""
     for path, body in sections(source):
         entries = [flat(tidy(e)) for e in re.split(r"(?m)^\s{0,3}[*\-+•]\s+", body)[1:]]
         entries = [re.sub(r"\(?#\d+\)?|\bby @\S+|\b[0-9a-f]{7,40}\b|@\w+", "", e).strip(" .,-") for e in entries]
@@ -262,7 +262,7 @@ def of_file(path, data):
 
 
 def capped(found, rng):
-    """At most so many pairs of one package, and not all of one kind: tests and comments would crowd out the documented functions."""
+    """Limit the pairs of one package and of each kind, because tests and comments would outnumber documented functions."""
     rng.shuffle(found)
     count, out = collections.Counter(), []
     for p in found:
@@ -311,7 +311,7 @@ def key(s):
 
 
 def avoided(folder):
-    """Keys of every evaluation text, its first 150 normalised characters, its first line and the first paragraph of its docstring."""
+    """Return keys of every evaluation text: whole, first 150 normalised characters, first line, first paragraph of its docstring."""
     out = set()
     for path in glob.glob(os.path.join(folder, "**", "*.jsonl"), recursive=True) if folder else []:
         for line in open(path, encoding="utf-8"):

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in numpy: only to make the first rows and, if wanted, teacher vectors. Not needed at run time."""
+"""all-MiniLM-L6-v2 in numpy, for the first rows and for teacher vectors. The program does not need it."""
 import json, struct
 import numpy as np
 from scipy.special import erf
@@ -7,7 +7,7 @@ HEADS = 12
 
 
 def load(path):
-    """Tensors of a safetensors file by name."""
+    """Return the tensors of a safetensors file by name."""
     raw = open(path, "rb").read()
     n = struct.unpack("<Q", raw[:8])[0]
     head = json.loads(raw[8:8 + n])
@@ -34,7 +34,7 @@ def gelu(x):
 
 
 def states(ids, w):
-    """Last hidden states; ids is (texts, length) without padding, special entries included."""
+    """Return the last hidden states; ids is (texts, length) without padding, with special entries."""
     b, n = ids.shape
     x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][:n] + w["embeddings.token_type_embeddings.weight"][0]
     x = norm(x, w, "embeddings.LayerNorm").astype(np.float32)
@@ -52,7 +52,7 @@ def states(ids, w):
 
 
 def encode(texts, w, cls=101, sep=102, limit=126):
-    """Normalised mean vectors of lists of ids; texts of one length go together, so nothing is padded."""
+    """Return normalised mean vectors of lists of ids. Texts of equal length form a batch, so padding is not needed."""
     out = np.zeros((len(texts), 384), np.float32)
     by = {}
     for i, t in enumerate(texts):

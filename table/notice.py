@@ -20,7 +20,7 @@ Moby Thesaurus by Grady Ward: public domain.
 
 
 def owner(line):
-    """A copyright line that names nobody is left out."""
+    """Return a copyright line, or "-" for a template without a name."""
     return "-" if "copyright holder" in line.lower() or "copyright notice" in line.lower() else line
 
 

@@ -11,10 +11,10 @@ HEADER = struct.Struct("<8s6I2f16s")
 
 
 def quantise(rows, bits):
-    """One scale per row; 8 bits: -127..127, 4 bits: -7..7."""
+    """Quantise with one scale per row; 8 bits: -127..127, 4 bits: -7..7."""
     top = 127 if bits == 8 else 7
     s = np.abs(rows).max(1) / top
-    if bits == 4:  # a little clipping costs less than coarse steps: take the best of some scales for each row
+    if bits == 4:  # some clipping costs less than coarse steps: take the best of several scales for each row
         best, err = s.copy(), np.full(len(rows), np.inf)
         for f in (1, .9, .8, .7, .6, .5):
             t = s * f
@@ -38,7 +38,7 @@ def padded(b):
 
 
 def order(vocab, rows, counts, least):
-    """Entries with a row first, most frequent first (they then share pages), the others behind them."""
+    """Return the order of entries: those with a row first, by frequency, so that common words share pages; then the others."""
     has = np.array([text.has_row(v) for v in vocab]) & rows.any(1) & (counts >= least)
     first = [i for i in np.argsort(-counts, kind="stable") if has[i]]
     return first, [i for i in range(len(vocab)) if not has[i]]
@@ -67,7 +67,7 @@ def pack(rows, vocab, counts, bits, least, line):
 
 
 def read(path):
-    """Rows, vocabulary in the file's order, calibration: as the program reads it."""
+    """Read rows, vocabulary in the order of the file, and calibration, as the program does."""
     raw = open(path, "rb").read()
     magic, n, rows, dims, bits, size, length, a, b, digest = HEADER.unpack(raw[:HEADER.size])
     if magic != MAGIC or hashlib.sha256(raw[64:]).digest()[:16] != digest:
@@ -98,7 +98,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for k in ("vocab", "out"):
         p.add_argument("--" + k, required=True)
-    p.add_argument("--rows", required=True, nargs="+", help="several runs from the same first rows are averaged")
+    p.add_argument("--rows", required=True, nargs="+", help="rows of one or more runs from the same first rows; several are averaged")
     p.add_argument("--pairs", required=True, nargs="+")
     p.add_argument("--bits", type=int, default=8), p.add_argument("--least", type=int, default=1)
     p.add_argument("--a", type=float, default=0.), p.add_argument("--b", type=float, default=1.)

@@ -1,4 +1,4 @@
-"""Text preparation: text -> words -> WordPiece entries -> weights. The reference for the run time's own code (README.md, "Text preparation")."""
+"""Text preparation: text -> words -> WordPiece entries -> weights. The reference for the Rust code (README.md, "Text preparation")."""
 import re, unicodedata
 
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -9,19 +9,19 @@ CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F
 
 
 def split_names(text):
-    """fooBar -> foo Bar, HTTPServer -> HTTP Server, a_b -> a b. ASCII letters and digits only, so that there is nothing to look up."""
+    """Split names: fooBar -> foo Bar, HTTPServer -> HTTP Server, a_b -> a b. ASCII only, so that no Unicode table is needed."""
     return CAMEL.sub(" ", text).replace("_", " ")
 
 
 def is_punct(c):
     n = ord(c)
     if 33 <= n <= 47 or 58 <= n <= 64 or 91 <= n <= 96 or 123 <= n <= 126:
-        return True  # all of ASCII's symbols, also those that Unicode does not call punctuation ($ + < = > ^ ` | ~)
+        return True  # all ASCII symbols, also those outside the Unicode category of punctuation ($ + < = > ^ ` | ~)
     return n > 127 and unicodedata.category(c)[0] == "P"
 
 
 def clean(text):
-    """Control characters go, white space becomes a space, CJK characters stand alone."""
+    """Drop control characters, turn white space into spaces, put spaces around CJK characters."""
     out = []
     for c in text:
         n = ord(c)
@@ -39,7 +39,7 @@ def clean(text):
 
 
 def words(text):
-    """The words that are looked up; punctuation characters are words of their own here."""
+    """Return the words to look up; each punctuation character is a word."""
     s = clean(split_names(text))
     s = "".join(c for c in unicodedata.normalize("NFD", s) if unicodedata.category(c) != "Mn")
     s = "".join(c.lower() for c in s)
@@ -58,7 +58,7 @@ def words(text):
 
 
 def pieces(word, vocab):
-    """Greedy longest match; None when some part of the word is in no entry, or the word is too long: then it counts for nothing."""
+    """Match the longest entries greedily. Return None if a part of the word matches no entry or the word is too long."""
     if len(word) > MAX_WORD:
         return None
     out, start = [], 0
@@ -75,12 +75,12 @@ def pieces(word, vocab):
 
 
 def ids(text, vocab):
-    """All entries of a text in order, before those without a row are dropped."""
+    """Return all entries of a text in order, also those without a row."""
     return [i for w in words(text) for i in pieces(w, vocab) or ()]
 
 
 def has_row(entry):
-    """Entries that may have a row: not the special ones, and with a letter or a digit."""
+    """Report whether an entry may have a row: it is not special and has a letter or a digit."""
     if entry in SPECIAL or re.fullmatch(r"\[unused\d+\]", entry):
         return False
     return any(c.isalnum() for c in entry.removeprefix("##"))
@@ -92,7 +92,7 @@ def load_vocab(path):
 
 
 def fast_tokenizer(vocab_path):
-    """The same rules from the tokenizers package: some fifty times faster, used for the training text."""
+    """Return the same rules from the tokenizers package: about fifty times faster, for the training text."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     t = Tokenizer(models.WordPiece({w: i for i, w in enumerate(load_vocab(vocab_path))}, unk_token="[UNK]", max_input_chars_per_word=MAX_WORD))
     t.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)

@@ -22,8 +22,8 @@ def options():
     p.add_argument("--dropout", type=float, default=.1), p.add_argument("--seed", type=int, default=1)
     p.add_argument("--shares", default="code=.55,prose=.3,wordnet=.15", help="share of batches of each group")
     p.add_argument("--kinds", default="", help="use a kind at this share, as in pycmt=.5,mdseq=.3")
-    p.add_argument("--run", type=int, default=64, help="neighbours in a batch that come from one package")
-    p.add_argument("--how-to", type=float, default=.35, help="share of Python queries that get a searcher's words")
+    p.add_argument("--run", type=int, default=64, help="number of neighbours in a batch from one package")
+    p.add_argument("--how-to", type=float, default=.35, help="share of Python queries that get words of a web search")
     p.add_argument("--words", default="", help="numbers of the entries python,how,to,in,using,get")
     p.add_argument("--without", default="", help="packages to leave out, as in pypi:name,npm:name")
     p.add_argument("--teacher", help="npz with teacher vectors"), p.add_argument("--teach", type=float, default=0.)
@@ -31,7 +31,7 @@ def options():
 
 
 class Pairs:
-    """The files of mine.py encode, one behind the other."""
+    """The concatenated files of mine.py encode."""
     def __init__(self, paths, without=()):
         files = [np.load(p) for p in paths]
         self.q, self.d = (np.concatenate([z[k] for z in files]) for k in ("q", "d"))
@@ -43,7 +43,7 @@ class Pairs:
         self.use = ~np.isin(self.pack, [packs[p] for p in without if p in packs])
 
     def groups(self, rng, shares):
-        """Row numbers of each group, packages in runs so that a batch has neighbours of the same package."""
+        """Return row numbers of each group, with packages in runs, so that a batch has neighbours of the same package."""
         name = np.array([next((g for g, ks in GROUPS.items() if k in ks), "none") for k in self.kinds])[self.kind]
         part = np.array([shares.get(k, 1.) for k in self.kinds])[self.kind]
         ok = (rng.random(len(part)) < part) & self.use
@@ -66,7 +66,7 @@ def in_runs(rows, pack, size, rng):
 
 
 def matrix(ids, off, rows, vocab, dropout, rng, extra=None):
-    """Sparse rows of sqrt(count)."""
+    """Return sparse rows of sqrt(count)."""
     lens = off[rows + 1] - off[rows]
     at = np.repeat(off[rows] - np.concatenate([[0], np.cumsum(lens)[:-1]]), lens) + np.arange(lens.sum())
     r, c = np.repeat(np.arange(len(rows)), lens), ids[at].astype(np.int64)
@@ -82,7 +82,7 @@ def matrix(ids, off, rows, vocab, dropout, rng, extra=None):
 
 
 def how_to(python_rows, share, words, rng):
-    """What people type into a search box: the language and two small words."""
+    """Return words that users add to a web search: the language and two small words."""
     rows = np.flatnonzero(python_rows & (rng.random(len(python_rows)) < share))
     r = np.repeat(rows, 3)
     c = np.stack([np.full(len(rows), words[0])] + [rng.choice(words[1:], len(rows)) for _ in range(2)], 1).ravel() if len(rows) else r
@@ -99,7 +99,7 @@ def back_unit(g, u, n):
 
 
 def loss_and_gradient(qn, dn, scale):
-    """Both softmaxes from one exp: cosines are bounded, so exp(s (cos - 1)) needs no maximum. In place: the matrices are large."""
+    """Compute both softmaxes from one exp: cosines are bounded, so exp(s (cos - 1)) needs no maximum. In place, because the matrices are large."""
     b = len(qn)
     cos = qn @ dn.T
     e = cos - 1
@@ -129,7 +129,7 @@ class Adam:
 
 
 def teach_gradient(e, t, rng, size=1536):
-    """Distillation: the student's softmax over other texts should look like the teacher's (temperature .05 both)."""
+    """Compute the gradient of distillation: the softmax of the student over other texts should match the teacher's (temperature .05 for both)."""
     rows = rng.choice(len(t["off"]) - 1, size, replace=False)
     x = matrix(t["ids"], t["off"], rows, len(e), 0, rng)
     u, n = unit(x @ e)

@@ -29,7 +29,7 @@ index = {v: i for i, v in enumerate(vocab)}
 
 
 def vector(s):
-    """As evaluate.Embed, but in double precision, so that the run time's rounding is what a test sees."""
+    """Return the vector of evaluate.Embed in double precision, so that a test sees only the rounding of the Rust code."""
     out = np.zeros(rows.shape[1])
     for i, n in zip(*np.unique([i for i in text.ids(s, index) if i < len(rows)], return_counts=True)):
         out += np.sqrt(n) * rows[int(i)]
@@ -38,7 +38,7 @@ def vector(s):
 
 
 def one_per_line(o):
-    """JSON with one case per line, so that a change shows up as a small difference."""
+    """Render JSON with one case per line, so that a change gives a small diff."""
     parts = []
     for k, v in o.items():
         cases = isinstance(v, list) and v and isinstance(v[0], dict)
@@ -63,7 +63,7 @@ try:
         t.flush()
         fast = text.fast_tokenizer(t.name)
 except ImportError:
-    print("tokenizers is not installed: no parity check")
+    print("tokenizers is not installed: skipped the parity check")
 if fast:
     unknown = index["[UNK]"]
     for s in TEXTS:
