@@ -1,5 +1,6 @@
-//! Looks at the lines a commit would add, and at what is in no commit. Git says what has changed; new files, which it knows
-//! nothing of yet, are read here. What it cannot say in time is told as not looked at.
+//! Finds problems in the lines that a commit would add, and lists files that are not committed. Git reports
+//! changes of tracked files; Sprag reads new files itself. If git does not answer in time, the result is
+//! marked as incomplete.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -19,7 +20,7 @@ use crate::sys::locations;
 use crate::worktree::tree_hash;
 use crate::world::World;
 
-/// Bounds on new files: work, not time, so that a verdict does not depend on the load.
+/// Limits on new files. They bound the work and not the time, so that a verdict does not depend on the load.
 const FILES: usize = 200;
 const FILE_BYTES: u64 = 1024 * 1024;
 
@@ -40,11 +41,11 @@ pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>, shared: &SharedFact
     }
 }
 
-/// Of what the session changed, and of the files that a commit is owed for, what is in none.
+/// Returns the uncommitted files that the session changed or that an open commit debt names.
 fn uncommitted(world: &World<'_>, shared: &SharedFacts) -> Option<Vec<String>> {
     let changes = shared.changes.as_ref()?;
     let debts = shared.debts.as_deref().unwrap_or_default().iter().map(|open| &open.debt);
-    // A debt knows its files by what could be shown of them.
+    // A debt stores shortened paths, so the comparison shortens as well.
     let owed: HashSet<&Text<200>> =
         debts.filter(|debt| debt.duty == Duty::Commit).flat_map(|debt| &debt.items).collect();
     let changed: HashSet<&String> = changes.paths.iter().collect();
@@ -56,7 +57,7 @@ fn uncommitted(world: &World<'_>, shared: &SharedFacts) -> Option<Vec<String>> {
     Some(paths)
 }
 
-/// What is wrong with the commits of a call.
+/// Returns the findings of all commits of a call.
 fn inspect_commits(looks: &StagedQueries, input: &Input, policy: &Settings) -> Staged {
     let eyes = AddedLineReader { input, policy, looks: &looks.list };
     let mut all = Staged { found: Vec::new(), is_whole: !looks.is_partial };
@@ -72,7 +73,7 @@ fn inspect_commits(looks: &StagedQueries, input: &Input, policy: &Settings) -> S
         all.found.extend(seen.found);
         all.is_whole &= seen.is_whole;
         if !seen.is_whole {
-            // A git that hangs or drowns us is not asked again.
+            // If git hangs or prints too much, do not ask it again.
             break;
         }
     }
@@ -94,12 +95,12 @@ impl AddedLineReader<'_> {
         locations::tidy(&Path::new(&self.input.cwd).join(&look.place))
     }
 
-    /// All that is staged is among what has changed.
+    /// Reports whether the same directory also commits all tracked changes, which include the staged ones.
     fn takes_tracked(&self, look: &StagedQuery) -> bool {
         self.looks.iter().any(|other| other.place == look.place && other.what == GitWriteKind::Tracked)
     }
 
-    /// What is staged, but for files that are staged anew before the commit.
+    /// Returns findings in staged lines, except in files that the call stages again before the commit.
     fn index(&self, dir: &Path) -> Option<Staged> {
         let mut seen = self.diff(git::added_lines(dir, Against::Index, &[])?);
         for look in self.looks {
@@ -140,7 +141,7 @@ impl AddedLineReader<'_> {
     }
 }
 
-/// A regular file and nothing else: what is put in its place must not hang us.
+/// Reads a regular file. Other file types, such as a pipe, could block forever.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     is_file.then(|| read_capped(File::open(path).ok()?, FILE_BYTES).ok()).flatten()

@@ -1,4 +1,4 @@
-//! The marks of a role around a session.
+//! Reads the role of a session from the environment or the marker file.
 
 use sprag_base::text::Text;
 use sprag_govern::facts::RoleMarks;
@@ -7,7 +7,7 @@ use sprag_govern::gates::delegation::Question;
 use crate::answers::AnswerCx;
 use crate::sys::disk::read_small;
 
-/// Longer than any role.
+/// Longer than the name of any role.
 const MARKER_BYTES: u64 = 256;
 
 pub(super) fn answer(_question: &Question, cx: &AnswerCx<'_>) -> Option<RoleMarks> {

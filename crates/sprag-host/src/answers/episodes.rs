@@ -1,4 +1,4 @@
-//! What helped when commands failed before.
+//! Known fixes for commands that failed before.
 
 use sprag_govern::gates::episodes::Question;
 use sprag_memory::episode::FailurePatterns;

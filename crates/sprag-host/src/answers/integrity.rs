@@ -20,22 +20,23 @@ use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
-/// Bounds on looking for markers: work, not time, so that a verdict does not depend on the load.
+/// Limits on the search for markers. They bound the work and not the time, so that a verdict does not depend
+/// on the load.
 const FILES: usize = 2000;
 const FILE_BYTES: u64 = 2 * 1024 * 1024;
-/// File times come from a clock that ticks coarsely.
+/// Tolerance for the coarse clock of file times.
 const SLACK_MILLIS: i64 = 10;
 
 pub(super) fn answer(_question: &Question, cx: &AnswerCx<'_>, shared: &SharedFacts) -> Answer {
     let world = cx.session_world();
     let (Some(worktree), Some(started)) = (&world.places.worktree, cx.session.started) else {
-        // Outside git nothing can be in conflict.
+        // Outside git there are no conflicts.
         return Answer { conflicts: Conflicts::Found(Vec::new()), unresolved: None };
     };
     let known = shared.changes.as_ref().filter(|_| cx.session.start.is_some());
     let paths = match known {
         Some(changes) => Some(changes.paths.clone()),
-        // The session's start was not seen: what git tells of now has to do.
+        // Without a recorded start, use the present changes that git reports.
         None => changed_somehow(&world.places, cx.session),
     };
     let settings = &world.config.settings.govern.gates.integrity;
@@ -50,7 +51,7 @@ pub(super) fn answer(_question: &Question, cx: &AnswerCx<'_>, shared: &SharedFac
     }
 }
 
-/// Files of commits made since the session started: a marker does not go away by being committed.
+/// Returns files of commits made since the session started. A committed marker is still a marker.
 fn committed_since(places: &Locations, head: Option<&str>) -> Vec<String> {
     let (Some(worktree), Some(head)) = (&places.worktree, head) else {
         return Vec::new();
@@ -85,12 +86,13 @@ fn conflict(worktree: &Path, path: String) -> Option<ConflictMarker> {
     Some(ConflictMarker { path: Text::new(path), line, digest: Digest::hash_parts([hunk]) })
 }
 
-/// What the user left unfinished before the session is not the session's to answer for.
+/// Reports whether the file changed since the session started. The session does not answer for older work of
+/// the user.
 fn changed_since(path: &Path, started: Timestamp) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else {
         return false;
     };
-    // A file that was moved here, or given an old time, still changed now.
+    // The change time also covers a moved file and a file with an old modification time.
     let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
     let changed = millis(found.mtime(), found.mtime_nsec()).max(millis(found.ctime(), found.ctime_nsec()));
     found.is_file() && changed >= started.millis() - SLACK_MILLIS
@@ -107,8 +109,8 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_capped(open_regular(path)?, FILE_BYTES)
 }
 
-/// The first whole conflict, by its line and its text: all three marks in their order, each at a
-/// line's start. One of them alone is a heading or a quotation.
+/// Finds the first complete conflict and returns its line and its text. All three marks must start a line, in
+/// this order: a single mark may be a heading or a quotation.
 fn find_markers(text: &[u8]) -> Option<(u32, &[u8])> {
     let ours = line_starting(text, b"<<<<<<< ")?;
     let middle = ours + line_starting(&text[ours..], b"=======")?;

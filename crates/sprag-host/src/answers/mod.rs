@@ -1,4 +1,4 @@
-//! Answers the questions of the gates, one file for each gate, and nothing else. Answering changes nothing.
+//! Answers the questions of the gates, one file for each gate. An answer changes nothing.
 
 pub(crate) mod commit;
 mod completion;
@@ -26,7 +26,7 @@ use sprag_govern::session_facts::SessionFacts;
 
 use crate::world::{World, started_elsewhere};
 
-/// What an answer may look at: the world, the event, and plain facts of the session.
+/// The input of an answer: the world, the event, and plain facts of the session.
 pub(crate) struct AnswerCx<'a> {
     world: &'a World<'a>,
     started_in: OnceCell<Option<World<'a>>>,
@@ -44,7 +44,8 @@ impl<'a> AnswerCx<'a> {
         self.world
     }
 
-    /// Returns the world of the session: the worktree it started in, wherever its agent has gone since.
+    /// Returns the world of the session: the worktree where it started, even if its agent has left that
+    /// worktree.
     pub(crate) fn session_world(&self) -> &World<'a> {
         let started_in = self.started_in.get_or_init(|| started_elsewhere(self.world, self.session));
         started_in.as_ref().unwrap_or(self.world)

@@ -1,4 +1,4 @@
-//! Asks the judge of the user about a tool call.
+//! Asks the user's judge program about a tool call.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::sys::disk;
 use crate::sys::exec::ProcessEnd;
 use crate::world::World;
 
-/// Bytes of an answer; a longer one is none.
+/// Maximum bytes of an answer; Sprag rejects a longer one.
 const ANSWER: usize = 16 * 1024;
 
 const LONGEST_SECONDS: u32 = 25;
@@ -30,7 +30,7 @@ pub(super) fn answer(_question: &Question, cx: &AnswerCx<'_>) -> Option<JudgeRes
         }
         Ok(JudgeAttempt::Not(why)) => JudgeResult::Unasked { why: Text::from(why) },
         Err(error) => JudgeResult::Failed {
-            what: Text::new(format!("it cannot be run: {error}")),
+            what: Text::new(format!("cannot run the judge: {error}")),
             millis: millis(started),
         },
     })
@@ -42,7 +42,7 @@ enum JudgeAttempt {
     Not(&'static str),
 }
 
-/// One judge runs at a time.
+/// Opens the lock that lets one judge run at a time.
 fn open_lock(world: &World<'_>, store: &Store) -> io::Result<File> {
     world.disk.make_dirs(&store.dir)?;
     disk::append_regular(&store.dir.join("judge.lock"))
@@ -53,28 +53,28 @@ fn asked(world: &World<'_>, input: &Input) -> io::Result<JudgeAttempt> {
     let (Event::PermissionAsked { call }, Some((program, args)), Some(user)) =
         (&input.event, policy.judge.split_first(), &world.places.user)
     else {
-        return Ok(JudgeAttempt::Not("there is none"));
+        return Ok(JudgeAttempt::Not("no judge is configured"));
     };
     let Some(question) = question(input, call) else {
-        return Ok(JudgeAttempt::Not("the call is too long to be shown"));
+        return Ok(JudgeAttempt::Not("the call is too long"));
     };
     let store = world.store();
     if !projections::load::<Reliability>(&store)?.state.may_be_asked(input.at) {
-        return Ok(JudgeAttempt::Not("it failed too often, and rests"));
+        return Ok(JudgeAttempt::Not("the judge failed too often and is paused"));
     }
     let lock = if world.disk.is_read_only() { None } else { Some(open_lock(world, &store)?) };
     if lock.as_ref().is_some_and(|lock| lock.try_lock().is_err()) {
-        return Ok(JudgeAttempt::Not("it is busy"));
+        return Ok(JudgeAttempt::Not("the judge is busy"));
     }
     let seconds = policy.judge_seconds.min(LONGEST_SECONDS);
     let ran = run(world, user, &OpinionProgram { program, args, seconds, cap: ANSWER }, &question)?;
     Ok(match ran.ending {
         ProcessEnd::TimedOut => JudgeAttempt::Bad(format!("no answer within {} s", policy.judge_seconds)),
-        ProcessEnd::Signal => JudgeAttempt::Bad("it was killed".to_owned()),
+        ProcessEnd::Signal => JudgeAttempt::Bad("the judge was killed".to_owned()),
         ProcessEnd::Code(0) => match JudgeAnswer::parse(&ran.stdout) {
             Ok(answer) => JudgeAttempt::Answer(answer),
-            Err(why) => JudgeAttempt::Bad(format!("its answer is not in form: {why}")),
+            Err(why) => JudgeAttempt::Bad(format!("the answer is malformed: {why}")),
         },
-        ProcessEnd::Code(code) => JudgeAttempt::Bad(format!("it ended with exit code {code}")),
+        ProcessEnd::Code(code) => JudgeAttempt::Bad(format!("the judge ended with exit code {code}")),
     })
 }

@@ -1,4 +1,4 @@
-//! Places that no agent may change, and what a call would write.
+//! Paths that agents may not change, and paths that a call would write.
 
 use sprag_govern::gates::protection::{Answer, Question};
 

@@ -1,4 +1,4 @@
-//! Answers to questions like the ones a call would put to the user.
+//! Stored answers to questions that resemble the questions of a call.
 
 use sprag_base::text::Text;
 use sprag_govern::gates::questions::Question;
@@ -9,7 +9,7 @@ use sprag_memory::index::dedup;
 use crate::answers::AnswerCx;
 use crate::store::projections;
 
-/// Matches one question is given.
+/// Maximum number of matches for one question.
 const MOST: usize = 8;
 
 pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>) -> Vec<Match> {
@@ -28,7 +28,7 @@ pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>) -> Vec<Match> {
 
 fn compared(question: &Text<1000>, kept: &KnownAnswer, table: &Table<'_>) -> Match {
     let alike = dedup::similar(question.as_str(), kept.answered.question.as_str(), table);
-    // Evidence is hashed by whoever keeps an answer; none has any yet.
+    // An answer with evidence needs a hash check, and no stored answer has evidence yet.
     let holds = kept.answered.evidence.is_empty();
     Match {
         question: question.clone(),

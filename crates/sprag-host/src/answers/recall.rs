@@ -1,4 +1,4 @@
-//! Learnings that may help now.
+//! Learnings that may help with the present event.
 
 use sprag_govern::gates::recall::Question;
 use sprag_memory::recall::Recalled;

@@ -23,7 +23,7 @@ pub(super) fn answer(question: &Question, cx: &AnswerCx<'_>) -> Answer {
     }
 }
 
-/// Which tracker is used here.
+/// Returns the tracker that this worktree uses.
 pub fn tracker(world: &World<'_>) -> DetectedTracker {
     let policy = &world.config.settings.govern.gates.reflection;
     let order = &policy.ticketing.discovery;
@@ -38,7 +38,8 @@ pub fn tracker(world: &World<'_>) -> DetectedTracker {
     }
 }
 
-/// What became of tickets whose closing no event has settled: the talk tells, or the tracker.
+/// Reports for each ticket without a confirmed outcome whether it is closed. The transcript decides, else the
+/// tracker.
 fn closed(world: &World<'_>, input: &Input, unconfirmed: &[(Text<128>, Ticket)]) -> Vec<Closed> {
     unconfirmed
         .iter()

@@ -1,4 +1,4 @@
-//! What a reviewer that starts is given.
+//! The token of a new reviewer, and other clients that could review.
 
 use sprag_base::text::Text;
 use sprag_govern::gates::review::{Answer, Question};
@@ -13,7 +13,8 @@ pub(super) fn answer(_question: &Question, cx: &AnswerCx<'_>) -> Answer {
     Answer { token: new_record::new_token().map(Text::new), peers: peers(cx.world().env, &cx.input.client) }
 }
 
-/// Returns the other clients on this machine, by the program a user starts. None is started to find out.
+/// Returns the other clients on this machine by their program name. Searches `PATH` only and starts no
+/// program.
 fn peers(env: &Env, client: &str) -> Vec<Text<32>> {
     let Some(path) = env.get("PATH") else {
         return Vec::new();

@@ -14,7 +14,7 @@ use crate::worktree::changes::changes;
 use crate::worktree::tree_hash;
 use crate::world::World;
 
-/// Finds the shared facts of these needs.
+/// Finds the facts that the gates need.
 pub(crate) fn find(needs: SharedNeeds, cx: &AnswerCx<'_>) -> SharedFacts {
     let world = cx.world();
     let mut facts = SharedFacts::default();
@@ -40,7 +40,7 @@ pub(crate) fn find(needs: SharedNeeds, cx: &AnswerCx<'_>) -> SharedFacts {
     facts
 }
 
-/// Returns which rules the call of this event concerns.
+/// Returns the rules that the call of this event concerns.
 fn concern(world: &World<'_>, input: &Input) -> RuleConcern {
     match &input.event {
         Event::ToolRequested { call } | Event::PermissionAsked { call } => {
