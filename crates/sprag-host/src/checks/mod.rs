@@ -1,5 +1,5 @@
-//! Running checks. A result belongs to the tree it was found on: the same tree is not checked twice,
-//! and a check during which the tree became another one has proved nothing about either.
+//! Runs checks. A result belongs to the tree that the check ran on. Sprag does not check the same tree twice.
+//! A check that changes the tree proves nothing about either tree.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -23,33 +23,33 @@ pub mod session;
 #[cfg(test)]
 mod tests;
 
-/// Tells a program that it is part of a check.
+/// Marks a program as part of a check.
 pub const VARIABLE: &str = "SPRAG_CHECK";
 
-/// Bytes kept of what a check prints.
+/// Maximum stored bytes of the output of a check.
 const OUTPUT: usize = 64 * 1024;
-/// Results kept, and bytes of one.
+/// Maximum number of stored results, and bytes of one.
 const KEPT: usize = 200;
 const KEPT_BYTES: u64 = 16 * 1024;
 
-/// What a shell says of a command that it could not start.
+/// Exit codes of a shell for a command that it could not start.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// Where checks are run.
+/// The worktree and the tools of a check run.
 pub struct CheckSite<'a> {
     pub store: &'a Store,
     pub worktree: &'a Path,
     pub disk: &'a dyn Disk,
-    /// The hash of the worktree as it is now; `None` where nobody can say, and then nothing is kept.
+    /// The present hash of the worktree; `None` if it is unknown. Results without a hash are not stored.
     pub tree: &'a dyn Fn() -> Option<String>,
-    /// The run of ours that this is.
+    /// The token of the purpose guard of this run.
     pub run: &'a str,
-    /// Told of each check before it is run.
+    /// Called before each check.
     pub watch: &'a dyn Fn(&CompletionCheck),
 }
 
-/// Runs the checks of a profile in their order, all of them within the budget. One that fails does not
-/// keep the others from being run: whoever has to fix it wants to know the rest.
+/// Runs the checks of a profile in their order, all within one budget. The other checks run after a failure
+/// too, so that the agent sees all failures at once.
 pub fn run(site: &CheckSite<'_>, checks: &[CompletionCheck], profile: Profile, budget: Duration) -> Results {
     let started = Instant::now();
     let first = site.tree();
@@ -77,7 +77,7 @@ impl CheckSite<'_> {
     }
 }
 
-/// Runs a check and compares the trees; the second part is the tree as it is now.
+/// Runs a check and compares the trees. Returns the outcome and the tree after the check.
 fn judged(
     site: &CheckSite<'_>,
     check: &CompletionCheck,
@@ -112,7 +112,7 @@ fn judged(
 fn outcome(ran: exec::ProcessOutput, deadline: Duration) -> CheckOutcome {
     match ran.ending {
         ProcessEnd::Code(0) => CheckOutcome::Passed,
-        // It is not the tree's fault, and must not stick to it.
+        // The tree did not cause this failure, so the outcome is not stored for the tree.
         ProcessEnd::Code(code) if NOT_STARTED.contains(&code) => {
             let said = tail(&words(ran));
             let last = one_line(said.as_str().lines().last().unwrap_or_default());
@@ -147,8 +147,7 @@ fn execute(
     check: &CompletionCheck,
     deadline: Duration,
 ) -> io::Result<exec::ProcessOutput> {
-    // One stream, so that what belongs together stays together. What the shell itself has to say before
-    // it gets that far is in the other.
+    // One stream keeps related lines together. Syntax errors of the shell itself still go to stderr.
     let script = format!("exec 2>&1; {}", check.command);
     let unset = unset();
     run_for_end(&exec::ProcessSpec {
@@ -163,13 +162,14 @@ fn execute(
     })
 }
 
-/// What would tie a program of the check to the session that is being judged, or to another repository.
+/// Returns the variables that would tie a program of the check to the judged session or to another
+/// repository.
 pub fn unset() -> Vec<&'static str> {
     [program::UNSET, git::ELSEWHERE, &[crate::purpose::program::TOKEN, crate::purpose::program::PASS]]
         .concat()
 }
 
-/// A result as it is kept. It says itself what it is about: a name alone may be anything's.
+/// A stored result. It names its tree and check, because the file name alone proves neither.
 #[derive(Serialize, Deserialize)]
 struct CachedResult {
     v: u32,
@@ -188,7 +188,7 @@ fn path(site: &CheckSite<'_>, check: &CompletionCheck, tree: &str) -> PathBuf {
     dir(site).join(format!("{}.json", Digest::hash_parts([tree, &check.digest().to_string()])))
 }
 
-/// What is known of a check on this tree. A damaged file is no result.
+/// Returns the stored outcome of a check on this tree. Ignores a damaged file.
 fn recall(site: &CheckSite<'_>, check: &CompletionCheck, tree: Option<&str>) -> Option<CheckOutcome> {
     let tree = tree?;
     let text = read_small(&path(site, check, tree), KEPT_BYTES).ok()?;

@@ -1,6 +1,5 @@
-//! A verification: the configured checks of a worktree, run as a run of ours. What a check starts may be
-//! an agent's client with our hooks installed; its own stops are nobody's to judge, least of all by these
-//! checks.
+//! Runs the configured checks of a worktree under a purpose guard. A check may start a client with Sprag's
+//! hooks. The guard keeps these checks from judging the stops of that client.
 
 use std::io;
 use std::path::Path;
@@ -18,8 +17,8 @@ use crate::worktree::{self, tree_hash};
 use crate::world::{World, started_elsewhere};
 use crate::{checks, purpose};
 
-/// Runs what is planned in the worktree, or outside git in this directory. There the tree has no name, and
-/// nothing that was found out is kept.
+/// Runs the planned checks in the worktree, or in this directory outside git. Outside git the tree has no
+/// hash, so no result is stored.
 pub fn run(
     world: &World<'_>,
     dir: &Path,
@@ -30,7 +29,7 @@ pub fn run(
     run_these(world, dir, checks, plan.profile, plan.budget_seconds, watch)
 }
 
-/// The same with checks from elsewhere.
+/// Runs the given checks instead of the configured ones.
 pub(crate) fn run_these(
     world: &World<'_>,
     dir: &Path,
@@ -40,7 +39,7 @@ pub(crate) fn run_these(
     watch: &dyn Fn(&CompletionCheck),
 ) -> io::Result<Results> {
     let Some(user) = &world.places.user else {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no home to keep the run in"));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no home directory to store the run in"));
     };
     let run = purpose::PurposeGuard::begin(user, world.process_disk(), purpose::Purpose::Check)?;
     let worktree = world.places.worktree.as_deref();
@@ -55,7 +54,7 @@ pub(crate) fn run_these(
     Ok(checks::run(&site, checks, profile, Duration::from_secs(u64::from(budget_seconds))))
 }
 
-/// What a session would have to pass now.
+/// Returns the checks that a session would have to pass now.
 pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<CheckRun> {
     let (loaded, _) = journal::read(&journal::path(&world.store(), id)).ok()?;
     let root = world.places.worktree.as_ref().map(|root| root.to_string_lossy().into_owned());
@@ -68,14 +67,14 @@ pub fn plan(world: &World<'_>, id: &SessionId, now: Timestamp) -> Option<CheckRu
     loaded.session.check_run(&input, policy, changes.as_ref())
 }
 
-/// Whether this process is itself part of a check. Only a command refuses by the variable alone: hooks
-/// would be switched off by it.
+/// Reports whether this process is part of a check. Only commands trust the variable alone; for hooks it
+/// would be an off switch.
 pub fn is_within_check(world: &World<'_>) -> bool {
     let task = || match purpose::task(world.places.user.as_ref(), world.env)? {
         task @ (purpose::Purpose::Judge | purpose::Purpose::Check | purpose::Purpose::Review { .. }) => {
             Some(task)
         }
-        // An agent at work is no check, and may run some.
+        // An agent of a stage is not a check and may run checks.
         purpose::Purpose::Stage { .. } => None,
     };
     world.env.text(checks::VARIABLE).is_some() || task().is_some()

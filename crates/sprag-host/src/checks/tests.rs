@@ -115,7 +115,7 @@ fn a_timeout_ends_all_that_it_started() {
     assert_eq!(made, CheckOutcome::Passed);
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     let reader = File::options().read(true).custom_flags(flags).open(&pipe).unwrap();
-    // Whoever is started after the pipe is opened holds its other end.
+    // All processes that start after this inherit the other end of the pipe.
     let command = format!("exec 9>'{}'; echo begun; (sleep 60 & sleep 60) & sleep 60", pipe.display());
     let slow = CompletionCheck { timeout: 1, ..check("slow", &command) };
     let results = place.run(&[slow.clone(), check("next", "true")], LONG);
@@ -125,7 +125,7 @@ fn a_timeout_ends_all_that_it_started() {
     let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
     poll(&mut waiting, Some(&patience)).unwrap();
     assert!(waiting[0].revents().contains(PollFlags::HUP), "a process is left");
-    assert_eq!(place.kept().len(), 2, "what took too long is not kept");
+    assert_eq!(place.kept().len(), 2, "a timeout is not stored");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_check_that_changes_the_tree_has_not_passed() {
     assert_eq!(results.ran[0].outcome, changed);
     assert_eq!(results.ran[1].outcome, CheckOutcome::Passed);
     assert_eq!(results.tree, Some(Text::from("one")));
-    // On the tree it left it changes nothing, and the other check is known.
+    // On the resulting tree the check changes nothing, and the result of the other check is stored.
     let again =
         place.run(&[check("format", "printf two > file"), check("counts", "echo run >> ../runs")], LONG);
     assert_eq!((again.status(), again.tree, place.runs()), (CheckStatus::Passed, Some(Text::from("two")), 1));
@@ -243,7 +243,7 @@ fn without_a_tree_nothing_is_kept() {
         let results = place.run_on(&|| nobody_knows.clone(), std::slice::from_ref(&counting), LONG);
         assert_eq!((results.status(), results.tree), (CheckStatus::Passed, None));
     }
-    // A tree that cannot be told afterwards may be another one.
+    // If the tree is unknown afterwards, it may have changed.
     let asked = Cell::new(0);
     let once = || (asked.replace(asked.get() + 1) == 0).then(|| "one".to_owned());
     place.run_on(&once, &[counting], LONG);
@@ -306,7 +306,7 @@ fn a_check_is_no_part_of_the_session() {
     }
 }
 
-/// The configuration of the hook path is kept in a form without names.
+/// The compiled configuration for hooks is stored in a form without names.
 #[test]
 fn a_check_survives_being_compiled() {
     let checks =
