@@ -1,4 +1,4 @@
-//! Claude Code. Its hooks have an exec form: no shell stands between it and us.
+//! Claude Code. Its hooks have an exec form, so no shell runs between Claude Code and Sprag.
 
 use std::path::PathBuf;
 
@@ -17,11 +17,11 @@ use crate::clients::payload::HookPayload;
 use crate::sys::env::{self, Env};
 use crate::sys::locations;
 
-/// A reviewer that reads the work of a stage: it looks into files and git, and decides.
+/// Arguments of a reviewer that only reads the work of a stage: files and git.
 const READING: &[&str] = &[
     "-p",
     PROMPT,
-    // It tells what it has cost.
+    // Reports the cost.
     "--output-format",
     "json",
     "--setting-sources",
@@ -55,7 +55,7 @@ pub const CLIENT: Client = Client {
         entry,
         program_of,
         agent_file: Some("agents/sprag-reviewer.md"),
-        // Its own list for a user is a file it keeps writing to; a project's is ours to add to.
+        // Claude Code keeps writing to its user list of servers, so Sprag adds to the project list only.
         server: Some(McpServerFile {
             file: |_, worktree| worktree.map(|worktree| worktree.join(".mcp.json")),
             form: ServerFileForm::Json,
@@ -78,8 +78,8 @@ pub const CLIENT: Client = Client {
     ],
 };
 
-/// Never `WorktreeCreate`, which replaces `git worktree`, and never `PostToolBatch`, whose block
-/// ends the turn and loses the reason.
+/// Events of Sprag's hooks. `WorktreeCreate` is left out because it replaces `git worktree`. `PostToolBatch`
+/// is left out because its block ends the turn and loses the reason.
 const EVENTS: &[(&str, u32)] = &[
     ("SessionStart", 30),
     ("UserPromptSubmit", 20),
@@ -135,8 +135,8 @@ pub const TOOLS: &[ToolRow] = &[
 ];
 
 fn parse(payload: &HookPayload, env: &Env) -> Result<ParsedPayload, Malformed> {
-    // Copilot also runs the hooks of a repository's `.claude/settings.json`. Its events are not
-    // Claude Code's, and must not count as such.
+    // Copilot also runs the hooks of `.claude/settings.json`. Its events must not count as events of Claude
+    // Code.
     if env.get("COPILOT_CLI").is_some() {
         return Ok(ParsedPayload { native: String::new(), input: None });
     }
@@ -145,7 +145,7 @@ fn parse(payload: &HookPayload, env: &Env) -> Result<ParsedPayload, Malformed> {
         tools: TOOLS,
         presence: presence(env),
         tells_outcome: true,
-        // `cwd` follows the agent's `cd`.
+        // `cwd` is not the project, because it follows the agent's `cd`.
         project: env.text("CLAUDE_PROJECT_DIR").filter(|dir| dir.starts_with('/')),
         now: env::now(),
     };

@@ -1,5 +1,5 @@
-//! Codex: Claude Code's JSON with gaps. It never gets a question, a rewrite becomes a hold that
-//! names the wanted input, and how a tool went is not in the payload.
+//! Codex: the JSON of Claude Code with gaps. A question and a rewrite become holds; the hold for a rewrite
+//! names the wanted input. The payload does not contain the outcome of a tool.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -32,12 +32,12 @@ pub const CLIENT: Client = Client {
     presence: |_| Presence::Headless,
     kind_of: hook_dialect::kind_of,
     settled: Some(settled),
-    // It must be able to leave its verdict. What else it writes makes the verdict stale.
+    // The reviewer must be able to write its verdict. Any other write makes the verdict stale.
     review: Some(ReviewerArgs {
         trying: &["exec", "-s", "workspace-write", PROMPT],
-        // It tells what it has cost.
+        // `--json` reports the cost.
         reading: &["exec", "--json", "-s", "workspace-write", "--skip-git-repo-check", PROMPT],
-        // Within ours it cannot put up its own, and would run no command at all.
+        // Codex cannot start its own sandbox inside Sprag's, and would run no command.
         walled: &["exec", "--json", "-s", "danger-full-access", "--skip-git-repo-check", PROMPT],
     }),
     install: Install {
@@ -51,7 +51,7 @@ pub const CLIENT: Client = Client {
             file: |settings, _| settings.parent().map(|dir| dir.join("config.toml")),
             form: ServerFileForm::Toml,
         }),
-        after: "open Codex and trust the hooks with `/hooks`; untrusted hooks are skipped without a word",
+        after: "open Codex and trust the hooks with `/hooks`; untrusted hooks are skipped silently",
         permission: None,
     },
     can: &[
@@ -116,7 +116,7 @@ fn parse(payload: &HookPayload, _env: &Env) -> Result<ParsedPayload, Malformed> 
     Ok(parsed)
 }
 
-/// A patch names its files in its own text, wherever that text is.
+/// Adds the paths that a patch names in its text, in any member of the input.
 fn name_patched(call: &mut ToolCall) {
     let texts =
         call.input.as_object().into_iter().flat_map(|members| members.values()).filter_map(Value::as_str);
@@ -130,7 +130,7 @@ fn name_patched(call: &mut ToolCall) {
     call.paths.extend(paths);
 }
 
-/// A line of the talk that holds a tool's answer.
+/// A line of the transcript that holds the answer of a tool.
 #[derive(Deserialize)]
 struct TranscriptLine<'a> {
     #[serde(borrow)]
@@ -146,7 +146,8 @@ struct ToolAnswer<'a> {
     output: Value,
 }
 
-/// The exit code stands above the command's own words, which are not to be believed.
+/// Reports whether the call succeeded. Reads the exit code above `Output:` only, because the command controls
+/// the text below.
 fn settled(line: &str, call: &str) -> Option<bool> {
     let TranscriptLine { payload } = serde_json::from_str(line).ok()?;
     let output = payload
@@ -166,7 +167,7 @@ fn render(reply: &RenderInput<'_>) -> String {
             }
             (Ruling::Pass, Some(Rewrite { input, why })) => Ruling::Hold {
                 gate: "rewrite",
-                reason: Reason::new("rewrite", why.as_str(), format!("call it with {input}")),
+                reason: Reason::new("rewrite", why.as_str(), format!("call the tool with {input}")),
                 also: Vec::new(),
             },
             (ruling, _) => ruling.clone(),
@@ -198,7 +199,7 @@ fn program_of(entry: &Value) -> Option<String> {
     super::is_our_program(&program).then_some(program)
 }
 
-/// Codex hands the command to a shell.
+/// Quotes a program for the shell that Codex runs it with.
 fn quoted(program: &str) -> String {
     let is_plain = program.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
     if is_plain { program.to_owned() } else { format!("'{}'", program.replace('\'', r"'\''")) }

@@ -1,6 +1,5 @@
-//! The hook JSON that Claude Code made and others copied: one object on stdin with
-//! `hook_event_name`, one object on stdout. Clients that speak it differ in their tools and in what
-//! they honour; that part is in their own files.
+//! The hook JSON of Claude Code, which other clients copied: one object with `hook_event_name` on stdin, one
+//! object on stdout. The files of the clients hold the differences: tools and supported answers.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,14 +19,14 @@ use sprag_policy::call::{InputCompleteness, ToolCall, ToolOutcome, ToolRow};
 use super::{Malformed, ParsedPayload, RenderInput};
 use crate::clients::payload::HookPayload;
 
-/// How a client's speech differs.
+/// The properties in which clients of this dialect differ.
 pub(crate) struct HookDialect {
     pub client: &'static str,
     pub tools: &'static [ToolRow],
     pub presence: Presence,
-    /// Whether a finished tool tells how it went.
+    /// Whether the payload of a finished tool contains the outcome.
     pub tells_outcome: bool,
-    /// The project the client was started for, where it says so.
+    /// The project that the client was started for, if the client reports it.
     pub project: Option<String>,
     pub now: Timestamp,
 }
@@ -60,7 +59,7 @@ struct Wire<'a> {
     notification_type: Option<String>,
 }
 
-/// What a tool's response may say of a call that goes on.
+/// The fields of a tool response that mark a call as still running.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Launch {
@@ -90,7 +89,7 @@ pub(crate) fn parse(dialect: &HookDialect, payload: &HookPayload) -> Result<Pars
     let wire: Wire<'_> =
         serde_json::from_slice(&payload.bytes).map_err(|error| Malformed(error.to_string()))?;
     let native = wire.hook_event_name.clone();
-    // An empty id is nobody's: no stop passes for having one.
+    // An empty id does not name a subagent, so its stop is judged like any other.
     let id = wire.agent_id.as_deref().filter(|id| !id.trim().is_empty());
     let actor = match id {
         Some(id) => Actor::Subagent {
@@ -99,12 +98,12 @@ pub(crate) fn parse(dialect: &HookDialect, payload: &HookPayload) -> Result<Pars
         },
         None => Actor::Main,
     };
-    // Without an id it is the session's own agent that was started as one of this kind.
+    // Without an id, the type belongs to the main agent of the session.
     let agent = wire.agent_type.as_deref().filter(|kind| id.is_none() && !kind.is_empty());
     let agent = agent.map(redact::short);
     let session = SessionId::new(wire.session_id.clone());
     let cwd = wire.cwd.clone().unwrap_or_default();
-    // In these modes the client answers itself what it is asked: a question would let the call pass, or be lost.
+    // In these modes the client answers questions itself: the question would allow the call or be lost.
     let presence = match wire.permission_mode.as_deref() {
         Some("bypassPermissions" | "dontAsk") => Presence::Headless,
         _ => dialect.presence,
@@ -157,7 +156,7 @@ fn event(
         }
         EventKind::StopRequested => Event::StopRequested(stop(wire)),
         EventKind::SubagentStarted => Event::SubagentStarted,
-        // A client's own helpers, for compaction say, stop without having started.
+        // Internal helpers of a client, for example for compaction, stop without a start event.
         EventKind::SubagentStopped if wire.agent_type.as_deref() == Some("") => return Ok(None),
         EventKind::SubagentStopped => Event::SubagentStopped(stop(wire)),
         EventKind::TaskCompleting => Event::TaskCompleting {
@@ -181,7 +180,7 @@ fn call(dialect: &HookDialect, wire: Wire<'_>, whole: InputCompleteness) -> Resu
     Ok(ToolCall::new(dialect.tools, &name, wire.tool_input, wire.tool_use_id.as_deref(), whole))
 }
 
-/// What the user answered stands in the response, and with some versions in the input.
+/// Adds the answers of the user from the response. Some versions put them into the input.
 fn add_answers(input: &mut Value, response: Option<&str>) {
     let response: Value = response.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     if let (Some(input), Some(answers)) = (input.as_object_mut(), response.get("answers")) {
@@ -208,7 +207,7 @@ fn outcome(dialect: &HookDialect, wire: &Wire<'_>) -> ToolOutcome {
 
 fn stop(wire: Wire<'_>) -> StopRequest {
     StopRequest {
-        // How a turn ends is told by the end of its message.
+        // The end of the message shows how the turn ended.
         last_message: Text::from(ending(&wire.last_assistant_message.unwrap_or_default(), 4000)),
         waiting: match wire.background_tasks {
             Some(tasks) if tasks.is_empty() => BackgroundWork::No,
@@ -242,7 +241,7 @@ fn author(text: &str) -> PromptAuthor {
     }
 }
 
-/// The answer, in the members every speaker of the dialect honours.
+/// Renders the answer with the members that all clients of the dialect support.
 pub(crate) fn render(reply: &RenderInput<'_>) -> String {
     let mut out = serde_json::Map::new();
     if let Some(warning) = reply.warning {
@@ -258,7 +257,7 @@ pub(crate) fn render(reply: &RenderInput<'_>) -> String {
                     Some(json!({"behavior": "deny", "message": reason.refusal_text()}))
                 }
                 Ruling::Allow { .. } => Some(json!({"behavior": "allow"})),
-                // The client's own question stands.
+                // The client asks its own question.
                 Ruling::Pass | Ruling::Ask { .. } => None,
             };
             if let Some(decision) = decision {
@@ -295,14 +294,14 @@ fn tool_requested(reply: &RenderInput<'_>, specific: &mut serde_json::Map<String
     let (decision, reason) = match (ruling, reply.presence) {
         (Ruling::Pass | Ruling::Allow { .. }, _) => (None, None),
         (Ruling::Ask { reason, .. }, Presence::Attended) => (Some("ask"), Some(reason)),
-        // Nobody is there to answer: a question would be a denial without a reason.
+        // No person can answer: a question would become a denial without a reason.
         (Ruling::Ask { reason, .. }, Presence::Headless) | (Ruling::Hold { reason, .. }, _) => {
             (Some("deny"), Some(reason))
         }
     };
     if let (Some(decision), Some(reason)) = (decision, reason) {
         specific.insert("permissionDecision".to_owned(), json!(decision));
-        // A question is read by a person, a refusal by the agent.
+        // A person reads a question, an agent reads a refusal.
         let told = if decision == "ask" { reason.hold_text(&[]) } else { reason.refusal_text() };
         specific.insert("permissionDecisionReason".to_owned(), json!(told));
     }
@@ -311,7 +310,7 @@ fn tool_requested(reply: &RenderInput<'_>, specific: &mut serde_json::Map<String
     }
 }
 
-/// At a stop, context would keep the turn going: there it is left out.
+/// Reports whether the event accepts context. Stops do not, because context would continue the turn.
 fn takes_context(native: &str) -> bool {
     matches!(
         native,

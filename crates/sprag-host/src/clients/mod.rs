@@ -1,6 +1,6 @@
-//! The clients: programs that call our hooks. A client is one file that turns its JSON into an
-//! [`Input`] and a verdict into its JSON, and one line in the list below. What a client can do is
-//! data here, tagged by how we know it.
+//! Clients: programs that call Sprag's hooks. Each client is one line in the list below and one file, which
+//! turns its JSON into an [`Input`] and a verdict into its JSON. The abilities of a client are data, tagged
+//! with the evidence for them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,65 +20,66 @@ clients! {
 }
 
 pub struct Client {
-    /// As in `sprag hook NAME`.
+    /// The `NAME` of `sprag hook NAME`.
     pub name: &'static str,
     pub title: &'static str,
-    /// The program a user starts.
+    /// The program that a user starts.
     pub program: &'static str,
-    /// The version all of this was tested with.
+    /// The version that Sprag was tested with.
     pub tested: &'static str,
     pub parse: fn(&HookPayload, &Env) -> Result<ParsedPayload, Malformed>,
     pub render: fn(&RenderInput<'_>) -> String,
-    /// Whether somebody is there to answer a question.
+    /// Whether a person can answer a question.
     pub presence: fn(&Env) -> Presence,
-    /// Our name for one of its events. `None`: it means nothing to us.
+    /// Returns Sprag's kind for an event of the client. `None` if Sprag ignores the event.
     pub kind_of: fn(&str) -> Option<EventKind>,
-    /// How a call went, from a line of the talk that mentions it; `None` where events tell.
+    /// Reads the outcome of a call from a transcript line that mentions it. `None` if events contain the
+    /// outcome.
     pub settled: Option<fn(line: &str, call: &str) -> Option<bool>>,
-    /// How it is started to review something. `None`: it cannot be.
+    /// Arguments that start the client as a reviewer. `None` if it cannot review.
     pub review: Option<ReviewerArgs>,
     pub install: Install,
     pub can: &'static [(ClientAbility, Support)],
 }
 
-/// Arguments of a reviewer, [`PROMPT`] among them.
+/// Arguments of a reviewer, with [`PROMPT`] among them.
 #[derive(Clone, Copy)]
 pub struct ReviewerArgs {
-    /// It may run what is there, as tests are.
+    /// For a reviewer that may run the code under review, for example its tests.
     pub trying: &'static [&'static str],
-    /// It runs nothing that its author wrote, and obeys no settings that came along with the work.
+    /// For a reviewer that runs no code of the author and ignores settings in the reviewed work.
     pub reading: &'static [&'static str],
-    /// The same behind walls of ours.
+    /// Like `reading`, inside Sprag's sandbox.
     pub walled: &'static [&'static str],
 }
 
-/// Stands for the prompt among arguments.
+/// Placeholder of the prompt among the arguments.
 pub const PROMPT: &str = "{prompt}";
 
-/// Where the hooks of a client are written down, and how.
+/// The place and the form of a client's hooks.
 pub struct Install {
     pub user_file: fn(&Env) -> Option<PathBuf>,
-    /// Below the worktree.
+    /// Relative to the worktree.
     pub project_file: &'static str,
-    /// Its events that we want, with a timeout in seconds each.
+    /// Events that Sprag subscribes to, each with a timeout in seconds.
     pub events: &'static [(&'static str, u32)],
-    /// One hook entry that runs this program.
+    /// Returns one hook entry that runs this program.
     pub entry: fn(program: &str, timeout: u32) -> Value,
-    /// The program an entry runs, if the entry is one of ours.
+    /// Returns the program of an entry, if the entry belongs to Sprag.
     pub program_of: fn(&Value) -> Option<String>,
-    /// Where it finds the definition of our reviewer, beside its settings.
+    /// Path of the definition of Sprag's reviewer, next to the client's settings.
     pub agent_file: Option<&'static str>,
-    /// Where it is told of servers, if it takes any.
+    /// The list of MCP servers, if the client supports them.
     pub server: Option<McpServerFile>,
-    /// What else a user has to do.
+    /// A further step for the user.
     pub after: &'static str,
-    /// A permission rule for one of the agent's own commands, where the client has such rules.
+    /// Returns a permission rule for a command that agents run, if the client has such rules.
     pub permission: Option<fn(command: &str) -> String>,
 }
 
-/// The file in which a client lists servers.
+/// The file in which a client lists MCP servers.
 pub struct McpServerFile {
-    /// For these settings and this worktree.
+    /// Returns the file for these settings and this worktree.
     pub file: fn(settings: &Path, worktree: Option<&Path>) -> Option<PathBuf>,
     pub form: ServerFileForm,
 }
@@ -89,24 +90,24 @@ pub enum ServerFileForm {
     Toml,
 }
 
-/// A payload in our words.
+/// A payload in Sprag's vocabulary.
 #[derive(Debug, PartialEq)]
 pub struct ParsedPayload {
-    /// The client's own name of the event.
+    /// The client's name of the event.
     pub native: String,
-    /// `None`: an event that means nothing to us.
+    /// `None` if Sprag ignores the event.
     pub input: Option<Input>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed(pub String);
 
-/// What the client is to be told.
+/// The parts of an answer to the client.
 pub struct RenderInput<'a> {
     pub native: &'a str,
     pub presence: Presence,
     pub verdict: &'a Verdict,
-    /// For the user's eyes, not for the model's context.
+    /// For the user, not for the context of the model.
     pub warning: Option<&'a str>,
 }
 
@@ -143,13 +144,13 @@ impl ClientAbility {
     }
 }
 
-/// Whether a client can do something, and how we know.
+/// Whether a client has an ability, and how Sprag knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     Tested,
-    /// Read in the shipped program.
+    /// Read in the shipped program of the client.
     Read,
-    /// Only together with something we never do.
+    /// Only together with an answer that Sprag never gives.
     Unusable,
     No,
 }
@@ -165,7 +166,7 @@ impl Support {
     }
 }
 
-/// Other tools have hooks of the same form: an entry is ours if it starts a program of our name.
+/// Reports whether a program is Sprag. The name decides, because other tools have hooks of the same form.
 pub fn is_our_program(program: &str) -> bool {
     program.rsplit('/').next().is_some_and(|name| name == "sprag" || name.starts_with("sprag-"))
 }
@@ -174,12 +175,12 @@ pub fn find(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name).copied()
 }
 
-/// The one registration of a client.
+/// Declares all clients. This is the only place that registers them.
 macro_rules! clients {
     ($($name:ident),+ $(,)?) => {
         $(pub mod $name;)+
 
-        /// Every client, in the order in which they are shown.
+        /// All clients, in display order.
         pub const CLIENTS: &[&Client] = &[$(&$name::CLIENT),+];
     };
 }

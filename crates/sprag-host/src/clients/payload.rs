@@ -1,9 +1,8 @@
-//! Reading a hook's payload: bounded in size and time, whatever the client does.
+//! Reads the payload of a hook, with limits on size and time.
 //!
-//! A payload is complete at the end of its first JSON object, so a client that never closes our
-//! stdin does not hang us. More than 1 MB is still read to the end, because a client that cannot
-//! finish writing takes that as a failed hook; long strings are shortened on the way, and the
-//! result is a smaller JSON object with the same members.
+//! A payload ends with its first JSON object, so Sprag does not hang if the client never closes stdin. Sprag
+//! reads a payload above 1 MB to the end, because a client that cannot finish writing reports a failed hook.
+//! Sprag shortens its long strings; the result is a smaller JSON object with the same members.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -13,13 +12,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use sprag_policy::call::InputCompleteness;
 
-/// What is kept as it came.
+/// Payloads up to this size stay unchanged.
 const KEPT: usize = 1024 * 1024;
-/// Longest string of a payload that is over the limit.
+/// Longest string in a payload above the limit.
 const STRING: usize = 8 * 1024;
-/// Nobody sends more than this by accident.
+/// Far more than any client sends by accident.
 const MOST: usize = 256 * 1024 * 1024;
-/// How long the next byte may take, and all of them together.
+/// Time limits for the next byte and for the whole payload.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -31,7 +30,7 @@ pub struct HookPayload {
 
 #[derive(Debug)]
 pub enum PayloadError {
-    /// No byte for a second, and what came is no whole JSON object.
+    /// No byte came for a second, and the bytes so far are not a complete JSON object.
     Unfinished,
     Io(io::Error),
 }
@@ -56,7 +55,7 @@ pub fn read(stdin: impl AsFd) -> Result<HookPayload, PayloadError> {
     }
 }
 
-/// Appends what is there, waiting for it within bounds; 0 at the end of the stream.
+/// Appends available bytes, and waits for them within the limits. Returns 0 at the end of the stream.
 fn read_some(stdin: BorrowedFd<'_>, last: Instant, bytes: &mut Vec<u8>) -> Result<usize, PayloadError> {
     let until = last.min(Instant::now() + PATIENCE);
     loop {
@@ -104,7 +103,7 @@ fn read_summarised(
     })
 }
 
-/// Whether our name is anywhere in what was read, also in the parts that are dropped.
+/// A search for the name `sprag` in all bytes, also in the dropped ones.
 #[derive(Default)]
 struct NameScan {
     found: bool,
@@ -119,7 +118,7 @@ impl NameScan {
     }
 }
 
-/// Follows strings and brackets to the end of the first object.
+/// A scanner of strings and brackets that finds the end of the first object.
 #[derive(Clone, Copy, Default)]
 struct ObjectScan {
     depth: usize,
@@ -137,7 +136,7 @@ impl ObjectScan {
         None
     }
 
-    /// True at the bracket that closes the first object or array.
+    /// Reports whether this bracket closes the first object or array.
     fn step(&mut self, byte: u8) -> bool {
         if self.in_string {
             match byte {
@@ -161,26 +160,25 @@ impl ObjectScan {
     }
 }
 
-/// Copies JSON with long strings shortened. If even that is too long, it is cut behind the last
-/// whole member and its brackets are closed.
+/// A copy of JSON with shortened strings. If the copy is still too long, Sprag cuts it after the last
+/// complete member and closes its brackets.
 #[derive(Default)]
 struct PayloadSummary {
     scan: ObjectScan,
     out: Vec<u8>,
-    /// Closing brackets owed, innermost last.
+    /// Missing closing brackets, innermost last.
     closers: Vec<u8>,
-    /// Where the output can be cut.
+    /// Position where the output can be cut.
     safe: usize,
     string: InString,
     is_full: bool,
 }
 
-/// Where in a string's text the copying is: a cut falls between characters, not inside an escape
-/// and not between the two halves of one.
+/// The position inside a string. A cut falls between characters, never inside an escape or a surrogate pair.
 #[derive(Default)]
 struct InString {
     length: usize,
-    /// Digits that still belong to a `\u` escape, and their value so far.
+    /// Remaining digits of a `\u` escape, and the value so far.
     digits: u8,
     value: u32,
     is_half: bool,
@@ -188,7 +186,7 @@ struct InString {
 }
 
 impl InString {
-    /// Whether this byte of the text is kept.
+    /// Reports whether to keep this byte of the string.
     fn keeps(&mut self, byte: u8, before: ObjectScan) -> bool {
         self.length += 1;
         let starts_character = !before.is_escaped && self.digits == 0 && byte & 0xC0 != 0x80;
@@ -211,7 +209,7 @@ impl InString {
 }
 
 impl PayloadSummary {
-    /// True when the first object is complete.
+    /// Returns true when the first object is complete.
     fn push_bytes(&mut self, bytes: &[u8]) -> bool {
         for &byte in bytes {
             let before = self.scan;
@@ -227,7 +225,7 @@ impl PayloadSummary {
         false
     }
 
-    /// Copies a byte; `before` is the scan as it was before this byte.
+    /// Copies a byte; `before` is the state of the scan before this byte.
     fn copy(&mut self, byte: u8, before: ObjectScan) {
         let was_string = before.in_string;
         if was_string && self.scan.in_string {
@@ -259,7 +257,7 @@ impl PayloadSummary {
     }
 }
 
-/// The brackets a piece of JSON still owes, innermost last.
+/// Returns the missing closing brackets of a piece of JSON, innermost last.
 fn open_brackets(json: &[u8]) -> Vec<u8> {
     let mut scan = ObjectScan::default();
     let mut owed = Vec::new();

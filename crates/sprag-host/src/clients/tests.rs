@@ -1,4 +1,4 @@
-//! Laws of the adapters, run over the recorded payloads in `tests/recorded/`.
+//! Laws of the clients, tested with the recorded payloads in `tests/recorded/`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn parse(client: &Client, value: &Value) -> Result<ParsedPayload, Malformed> {
     (client.parse)(&payload, &Env::Given(Default::default()))
 }
 
-/// Without these there is no event to speak of.
+/// Required members: an event cannot be read without them.
 const REQUIRED: &[&str] = &["session_id", "hook_event_name", "tool_name"];
 
 #[test]
@@ -67,7 +67,7 @@ fn recorded_payloads_parse_and_stay_parsed() {
     }
 }
 
-/// How each recorded payload is read: event, actor and what the gates look at.
+/// Pins how each recorded payload is read: event, actor and the fields that gates read.
 #[test]
 fn recorded_payloads_read_as_these_events() {
     let mut told = String::new();
@@ -88,7 +88,7 @@ fn rewrite(input: Value) -> Rewrite {
     Rewrite { input, why: Text::from("it has to be another way") }
 }
 
-/// Every kind of verdict on every kind of event, as each client is told.
+/// Pins the answer of each client to every kind of verdict on every kind of event.
 #[test]
 fn verdicts_are_told_like_this() {
     use sprag_govern::reason::Reason;

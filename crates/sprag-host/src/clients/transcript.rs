@@ -1,5 +1,5 @@
-//! The talk of a session as its client writes it down: the end of it, for what no event tells. A file
-//! that is missing or odd says nothing.
+//! Reads the end of a session's transcript for facts that no event contains. A missing or malformed file
+//! contains no facts.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -11,10 +11,10 @@ use sprag_trace::export;
 use crate::clients::{self, Client};
 use crate::sys::disk::open_regular;
 
-/// One long answer of a tool, and what came after it.
+/// Enough for one long answer of a tool and the lines after it.
 const TAIL: u64 = 512 * 1024;
 
-/// How a call went that the client has told nothing about. `None`: nobody knows.
+/// Reports whether a call succeeded if no event contained its outcome. `None` if unknown.
 pub(crate) fn went_well(input: &Input, call: &str) -> Option<bool> {
     let Client { settled, .. } = clients::find(&input.client)?;
     let settled = (*settled)?;
@@ -35,10 +35,10 @@ fn last(path: &Path, size: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// As much as one answer of a model has.
+/// Enough for one answer of a model.
 const ANSWER: u64 = 64 * 1024;
 
-/// Which model the session's agent is, as its client has written last.
+/// Returns the model of the session's agent, by the last transcript line that names one.
 pub(crate) fn model(input: &Input) -> Option<Text<250>> {
     let talk = last(Path::new(input.transcript.as_deref()?), ANSWER)?;
     let is_name = |name: &&str| {
