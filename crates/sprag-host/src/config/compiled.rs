@@ -1,5 +1,5 @@
-//! The compiled configuration of the hook path: one small file instead of three parsed ones. It is
-//! valid while every file it was made from is just as it was.
+//! The compiled configuration for hooks: one small file instead of three parsed files. The file is valid
+//! until one of its source files changes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
@@ -23,25 +23,25 @@ use crate::sys::disk::{self, Disk};
 use crate::sys::env::Env;
 use crate::sys::locations::Locations;
 
-/// Another build may mean something else by the same bytes.
+/// Another build may read the same bytes differently.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/19");
 
-/// Warnings about intents that are told; `sprag intent check` has all of them.
+/// Maximum number of intent warnings; `sprag intent check` shows all.
 const SHOWN: usize = 3;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Compiled {
     build: String,
-    /// Bytes of the built-in rules: they change more often than the version does.
+    /// Total bytes of the built-in rules, because they change more often than the version.
     packs: usize,
     made_from: Vec<(PathBuf, Option<FileStamp>)>,
     pub settings: Settings,
     pub off: switches::Off,
-    /// What `sprag status` and the user should know of the layers.
+    /// Warnings about the layers, for `sprag status` and the user.
     pub warnings: Vec<String>,
-    /// Where the rules are kept: most calls need none of them.
+    /// The file with the rules. It is separate because most calls need no rules.
     rules: PathBuf,
-    /// The same for the intents of the repository, where it has any.
+    /// The file with the intents, if the repository has any.
     intents: Option<PathBuf>,
     #[serde(skip)]
     fresh: Option<Rc<RuleCache>>,
@@ -50,7 +50,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// The restricting rules a call concerns; `None` if they cannot be had.
+    /// Returns the restricting rules that a call concerns; `None` if they cannot be read.
     pub fn restricting(&self, concern: &RuleConcern) -> Option<RuleSet> {
         self.kept()?.restricting(concern)
     }
@@ -59,8 +59,8 @@ impl Compiled {
         self.kept()?.allowing()
     }
 
-    /// The intents of the repository. What is kept of them is as good as the files: all were looked at when
-    /// this was found valid.
+    /// Returns the intents of the repository. The cached intents are up to date, because the check of this
+    /// cache covered all intent files.
     pub fn intents(&self, worktree: &Path) -> Option<intent_files::LoadedIntents> {
         if let Some(fresh) = &self.fresh_intents {
             return Some(fresh.clone());
@@ -77,7 +77,7 @@ impl Compiled {
     }
 }
 
-/// What changes when a file changes.
+/// The metadata that changes when a file changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FileStamp {
     modified: (i64, i64),
@@ -86,8 +86,8 @@ struct FileStamp {
     inode: u64,
 }
 
-/// The configuration for a hook call. A layer with a mistake never takes effect, and what was in
-/// force before the mistake stays in force.
+/// Returns the configuration for a hook call. A layer with a mistake never takes effect; its last good text
+/// stays in force.
 pub fn for_hook(places: &Locations, env: &Env, disk: &dyn Disk) -> Compiled {
     let Some(path) = cache_path(places, env) else {
         return compile(places, env, &Good::default(), PathBuf::new());
@@ -109,7 +109,7 @@ pub fn for_hook(places: &Locations, env: &Env, disk: &dyn Disk) -> Compiled {
 }
 
 fn compile(places: &Locations, env: &Env, last_good: &Good, rules: PathBuf) -> Compiled {
-    // Stamps first: a file that changes while it is read is read again next time.
+    // Take the stamps first. If a file changes during the read, the next call reads it again.
     let made_from = sources(places).into_iter().map(|path| (path.clone(), read_stamp(&path))).collect();
     let resolved = config::load_with(places, env, last_good);
     let mut warnings: Vec<String> = resolved.problems.iter().map(ToString::to_string).collect();
@@ -128,7 +128,7 @@ fn compile(places: &Locations, env: &Env, last_good: &Good, rules: PathBuf) -> C
             settings.govern.gates.permission.watch = sorted.restricting.watch();
             RuleCache::new(&sorted, &resolved.good).ok().map(Rc::new)
         }
-        // Each was checked when it was read.
+        // The layers checked each rule when they read it.
         Err(bad) => {
             warnings.push(format!("no rules are in force: {bad}"));
             None
@@ -154,7 +154,7 @@ fn compile(places: &Locations, env: &Env, last_good: &Good, rules: PathBuf) -> C
     }
 }
 
-/// What the rules that want a review are about; most projects have none.
+/// Returns a filter for calls that rules with a review concern. Most projects have none.
 fn review_watch(rules: &[Sourced]) -> Option<RuleFilter> {
     let mut wanting =
         rules.iter().map(|sourced| &sourced.rule).filter(|rule| rule.decision == Decision::Review).peekable();
@@ -166,8 +166,8 @@ fn packs_size() -> usize {
     PACKS.iter().map(|pack| pack.toml.len()).sum()
 }
 
-/// What has to be looked at to know whether anything has changed. Where a whole directory of layers is
-/// missing, its appearance is the one change there can be.
+/// Returns the paths that show whether the configuration changed. If the directory of a layer is missing, the
+/// directory itself is watched.
 fn sources(places: &Locations) -> Vec<PathBuf> {
     let rules = rule_layers::dirs(places).into_iter().chain(rule_layers::files(places));
     let rules = rules.chain(templates::dirs(places)).chain(templates::files(places));
@@ -181,13 +181,13 @@ fn sources(places: &Locations) -> Vec<PathBuf> {
             watched.push(path);
         }
     }
-    // Of intents, all that counts is looked at only where there are any.
+    // Ignore files count only in a repository with intents.
     if let Some(worktree) = &places.worktree
         && intent_files::files(worktree).any(|path| fs::symlink_metadata(path).is_ok())
     {
         watched.extend(intent_files::ignore_files(worktree));
     }
-    // These lie beside what we write ourselves.
+    // These files are in Sprag's own state directory.
     watched
         .extend(places.user.iter().flat_map(|user| [switches::off_path(user), switches::trust_path(user)]));
     watched
@@ -203,9 +203,9 @@ fn read_stamp(path: &Path) -> Option<FileStamp> {
     })
 }
 
-/// One file for each worktree, each store, each place of settings and each set of them in the
-/// environment. It is kept with the user and nowhere else: a git directory may have come in an
-/// archive, with a policy of its own.
+/// Returns the cache path, one for each combination of worktree, store, user configuration and environment
+/// settings. It is in the user's state directory, because a git directory may come from an archive and bring
+/// its own policy.
 fn cache_path(places: &Locations, env: &Env) -> Option<PathBuf> {
     let user = places.user.as_ref()?;
     let mut hash = DefaultHasher::new();

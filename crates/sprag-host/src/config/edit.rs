@@ -1,4 +1,4 @@
-//! Changing one value in a configuration file, leaving its comments and order alone.
+//! Changes one value in a configuration file and keeps its comments and order.
 
 use std::path::Path;
 use std::{fs, io};
@@ -10,7 +10,7 @@ use crate::sys::disk::{self, Disk};
 
 #[derive(Debug)]
 pub enum EditError {
-    /// The file as it would be is not a configuration.
+    /// The changed file would not be a valid configuration.
     Wrong(Vec<ConfigProblem>),
     Io(io::Error),
 }
@@ -21,10 +21,10 @@ impl From<io::Error> for EditError {
     }
 }
 
-/// Sets a dotted key to a value written as TOML; a bare word is taken as a string.
+/// Sets a dotted key to a TOML value. A bare word becomes a string.
 pub fn set(disk: &dyn Disk, layer: Layer, path: &Path, key: &str, value: &str) -> Result<(), EditError> {
     if path.parent().is_some_and(|dir| fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink())) {
-        return Err(EditError::Io(io::Error::other("the directory it is in is a link")));
+        return Err(EditError::Io(io::Error::other("the parent directory is a symbolic link")));
     }
     let before = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -46,13 +46,13 @@ fn with_value(text: &str, key: &str, value: &str) -> Result<String, String> {
         text.parse().map_err(|error: toml_edit::TomlError| error.message().to_owned())?;
     let parsed: Value = value.parse().unwrap_or_else(|_| Value::from(value));
     let mut parts: Vec<&str> = key.split('.').collect();
-    let last = parts.pop().filter(|last| !last.is_empty()).ok_or("a key has a name")?;
+    let last = parts.pop().filter(|last| !last.is_empty()).ok_or("the key is empty")?;
     let mut table = document.as_table_mut();
     for part in parts {
         let entry = table.entry(part).or_insert_with(toml_edit::table);
         table = entry.as_table_mut().ok_or_else(|| format!("`{part}` is not a section"))?;
     }
-    // Assigning to what is there keeps the comments above it; inserting would drop them.
+    // Assignment keeps the comments above the value; `insert` drops them.
     match table.get_mut(last) {
         Some(item) => *item = Item::Value(parsed),
         None => {

@@ -1,5 +1,5 @@
-//! Keys of the configuration: which there are in a file, which was meant, and what a project may do to
-//! one before it is trusted.
+//! Keys of the configuration: lists them, suggests the nearest, and decides what a project may change before
+//! it is trusted.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use sprag_base::settings::Tighten;
 use super::ResolvedSetting;
 use crate::config::sections;
 
-/// The key that was probably meant.
+/// Returns the known key that is most similar, if it is similar enough.
 pub fn nearest(settings: &BTreeMap<String, ResolvedSetting>, key: &str) -> Option<String> {
     let scored = settings.keys().map(|known| (strsim::jaro_winkler(known, key), known));
     let (score, known) = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -38,8 +38,8 @@ pub(crate) fn tighten_rule(key: &str) -> Tighten {
     found.map_or(Tighten::Never, |key| key.tighten)
 }
 
-/// Sections that the environment may only tighten: a project's settings of a client may set variables for
-/// the hooks it calls.
+/// Reports whether the environment may only tighten this key. The project settings of a client may set
+/// variables for hooks.
 pub(crate) fn guards(key: &str) -> bool {
     ["policy.", "protection.", "completion.", "review.", "backends."]
         .iter()
@@ -69,7 +69,7 @@ pub(crate) fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// Whether a line assigns this key, by its last part.
+/// Reports whether a line assigns this key, by the last part of the key.
 pub(crate) fn names(line: &str, key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or(key);
     line.trim_start().strip_prefix(last).is_some_and(|rest| rest.trim_start().starts_with('='))

@@ -1,5 +1,5 @@
-//! Configuration: layers, lowest first, each value with the layer it came from. Off the hook path
-//! the layers are read and checked; on it, a compiled copy is taken as long as no layer changed.
+//! Configuration: layers, lowest first, and each value with its layer. Commands read and check the layers.
+//! Hooks use a compiled copy until a layer changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,7 +41,7 @@ pub mod settings;
 pub mod switches;
 pub mod templates;
 
-/// Where a value came from. The order is the precedence.
+/// The origin of a value, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     Default,
@@ -62,7 +62,7 @@ impl Layer {
         }
     }
 
-    /// Layers that come with a repository and are not the user's word.
+    /// Reports whether the layer comes with a repository, so that the user must trust it first.
     fn needs_trust(self) -> bool {
         matches!(self, Layer::Project | Layer::Local)
     }
@@ -80,18 +80,18 @@ pub struct Resolved {
     /// By dotted key.
     pub settings: BTreeMap<String, ResolvedSetting>,
     pub typed: Settings,
-    /// What is wrong with a layer. Such a layer is not used at all.
+    /// Mistakes in layers. Sprag ignores a layer with a mistake.
     pub problems: Vec<ConfigProblem>,
-    /// What an untrusted project may not say.
+    /// Settings of an untrusted project that Sprag ignores.
     pub ignored: Vec<IgnoredSetting>,
-    /// Rules in force, of packs and layers.
+    /// Rules in force, from packs and layers.
     pub rules: Vec<Sourced>,
-    /// The files as they were last good.
+    /// The last good texts of the files.
     pub good: Good,
 }
 
-/// Texts of configuration files that held no mistake when they were read. A layer of the user's
-/// keeps saying what it did when a mistake gets in, and rules go on being rules.
+/// Texts of configuration files without a mistake. If a user layer or a rule file gets a mistake, its last
+/// good text stays in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Good {
     pub user: Option<String>,
@@ -122,12 +122,12 @@ impl fmt::Display for ConfigProblem {
     }
 }
 
-/// The commented reference: every section there is.
+/// Returns the commented reference with all sections.
 pub fn defaults() -> String {
     sections().map(|section| section.defaults).collect::<Vec<_>>().join("\n")
 }
 
-/// The files of the layers, present or not.
+/// Returns the paths of the layers; a file may be missing.
 pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let user = places.user.iter().map(|user| (Layer::User, user.config.join("config.toml")));
     let project = places.project();
@@ -137,16 +137,16 @@ pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     user.chain(project).collect()
 }
 
-/// Larger than any configuration, smaller than any trouble.
+/// Far larger than any configuration.
 const FILE_BYTES: u64 = 64 * 1024;
-/// Nobody reads more mistakes at once.
+/// Maximum number of reported mistakes for one file.
 const PROBLEMS: usize = 10;
 
 pub fn load(places: &Locations, env: &Env) -> Resolved {
     load_with(places, env, &Good::default())
 }
 
-/// The layers, with the last good text in place of one that is broken.
+/// Loads the layers, and uses the last good text of a broken one.
 pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
     let mut merge = Merge::new();
     for (layer, path) in files(places) {
@@ -196,14 +196,14 @@ pub fn load_with(places: &Locations, env: &Env, last_good: &Good) -> Resolved {
     resolved
 }
 
-/// What the layers would be if this file had this text: a change is checked before it is written.
+/// Checks the text of a layer before it is written. Returns its mistakes.
 pub fn check_text(layer: Layer, path: &Path, text: &str) -> Vec<ConfigProblem> {
     let mut merge = Merge::new();
     merge.text(layer, path, text, FileTrust::Trusted);
     merge.finish().problems
 }
 
-/// Whether the user trusts a file of a project as it is now.
+/// Whether the user trusts the present text of a project file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileTrust {
     Trusted,
@@ -262,7 +262,7 @@ impl Merge {
             Some(Ok(read)) => Some(read),
             Some(Err(problem)) => return self.problems.push(problem),
         };
-        // All or nothing: half a policy is not what its author meant.
+        // Use the whole file or none of it, because half a policy is not what its author meant.
         let mut taken = Vec::new();
         let before = self.problems.len();
         for (key, value) in leaves(&table) {
@@ -294,7 +294,7 @@ impl Merge {
         }
     }
 
-    /// Whether the file's rules are used.
+    /// Reads a rule file and reports whether its rules are used.
     fn rules_file(&mut self, layer: Layer, path: &Path, text: &str, trust: FileTrust) -> bool {
         match rule_layers::of_file(layer, path, text, trust) {
             Ok(read) => self.take_rules(read),
@@ -306,7 +306,7 @@ impl Merge {
         true
     }
 
-    /// The templates of files that can be used.
+    /// Returns the templates of all files that are valid and trusted.
     fn templates(&mut self, places: &Locations) -> Vec<Template> {
         let mut found: Vec<Template> = Vec::new();
         for (layer, path) in templates::files(places) {
@@ -319,7 +319,7 @@ impl Merge {
                     path,
                     may: "only once it is trusted".to_owned(),
                 }),
-                // The later layer's counts.
+                // The later layer wins.
                 Ok((_, template)) => {
                     found.retain(|other| other.id() != template.id());
                     found.push(template);
@@ -371,11 +371,11 @@ impl Merge {
         };
         if known.value.type_str() != value.type_str() {
             return Err((
-                format!("`{key}` is {} and not {}", known.value.type_str(), value.type_str()),
+                format!("`{key}` is of type {}, not {}", known.value.type_str(), value.type_str()),
                 None,
             ));
         }
-        // The typed policy has the last word on a value: is it one of the names, is it in range?
+        // The typed settings decide whether the value is a known name or in range.
         let mut settings = self.settings.clone();
         settings.insert(key.to_owned(), ResolvedSetting { value: value.clone(), layer: Layer::Default });
         match typed(&settings) {
@@ -400,7 +400,8 @@ impl Merge {
     }
 }
 
-/// `SPRAG_SECTION__KEY`: the double underscore tells a setting from our other variables.
+/// Returns the settings in the environment. Their names have the form `SPRAG_SECTION__KEY`; other variables
+/// of Sprag have no double underscore.
 pub fn settings_in(env: &Env) -> Vec<(String, String)> {
     env.starting_with("SPRAG_").into_iter().filter(|(name, _)| name.contains("__")).collect()
 }

@@ -1,5 +1,5 @@
-//! The rules in force as the hooks find them: one file with a directory at its start, so that a call
-//! that concerns two rules does not read the others.
+//! The cache file of the rules in force. A directory at its start lets a call read only the rules that it
+//! concerns.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,12 +24,12 @@ const EVERY: &str = "<every>";
 const ALLOWING: &str = "<allow>";
 const GOOD: &str = "<good>";
 
-/// Larger than any such file is.
+/// Larger than any cache file.
 const CAP: u64 = 1024 * 1024;
-/// Holds the directory of the built-in rules and room for as many again, so that most calls read twice.
+/// Room for twice the directory of the built-in rules, so that most calls need two reads.
 const HEAD: usize = 8 * 1024;
 
-/// Such a file, or the bytes it is to have.
+/// A cache file, or the bytes to write into one.
 #[derive(Debug)]
 pub(crate) struct RuleCache(CacheBytes);
 
@@ -77,7 +77,7 @@ impl RuleCache {
         Ok(RuleCache(CacheBytes::Bytes(all)))
     }
 
-    /// The file as it lies there; what is asked of it later is read then.
+    /// Opens the file and reads its head. Other parts are read when needed.
     pub(super) fn open(path: &Path) -> Option<RuleCache> {
         let file = disk::open_regular(path).ok()?;
         let size = file.metadata().ok()?.len();
@@ -86,7 +86,7 @@ impl RuleCache {
         Some(RuleCache(CacheBytes::File { file, head }))
     }
 
-    /// All of it, where it was made just now.
+    /// Returns all bytes of a cache that was just built.
     pub(super) fn made(&self) -> Option<&[u8]> {
         match &self.0 {
             CacheBytes::Bytes(bytes) => Some(bytes),
@@ -94,7 +94,7 @@ impl RuleCache {
         }
     }
 
-    /// The restricting rules a call concerns; `None` if they cannot be had.
+    /// Returns the restricting rules that a call concerns; `None` if they cannot be read.
     pub(super) fn restricting(&self, concern: &RuleConcern) -> Option<RuleSet> {
         match concern {
             RuleConcern::None => Some(RuleSet::default()),
@@ -131,7 +131,7 @@ impl RuleCache {
             CacheBytes::Bytes(bytes) => bytes.get(range).map(Cow::Borrowed),
             CacheBytes::File { head, .. } if range.end <= head.len() => head.get(range).map(Cow::Borrowed),
             CacheBytes::File { file, .. } => {
-                // A damaged directory must not ask for more than such a file can hold.
+                // A damaged directory must not cause a read beyond the maximum file size.
                 let mut part = vec![0; range.len().min(CAP as usize)];
                 file.read_exact_at(&mut part, range.start as u64).ok()?;
                 Some(Cow::Owned(part))

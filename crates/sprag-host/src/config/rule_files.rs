@@ -1,4 +1,4 @@
-//! Reading rules: the built-in packs and files of one's own. What they mean is the core's business.
+//! Reads the rules of built-in packs and of files; `sprag-policy` interprets them.
 
 use std::fmt;
 use std::path::Path;
@@ -9,10 +9,10 @@ use sprag_shell::{Script, ShellStart};
 
 use crate::sys::disk::read_small;
 
-/// Larger than any set of rules.
+/// Larger than any rule file.
 const FILE_BYTES: u64 = 1024 * 1024;
 
-/// Which packs are asked.
+/// The selected packs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Packs {
     Default,
@@ -20,7 +20,7 @@ pub enum Packs {
     Named(Vec<String>),
 }
 
-/// A rule and where it comes from: the name of a pack, or a file.
+/// A rule with its origin: the name of a pack, or a file.
 #[derive(Clone, Debug)]
 pub struct Sourced {
     pub source: String,
@@ -39,7 +39,7 @@ impl fmt::Display for RulesError {
         match self {
             RulesError::UnknownPack { name } => {
                 let known: Vec<&str> = PACKS.iter().map(|pack| pack.name).collect();
-                write!(f, "unknown pack `{name}`; known are {}", known.join(", "))
+                write!(f, "unknown pack `{name}`; known packs: {}", known.join(", "))
             }
             RulesError::Unreadable { source, what } => write!(f, "`{source}`: {what}"),
             RulesError::Bad(bad) => write!(f, "{bad}"),
@@ -48,7 +48,7 @@ impl fmt::Display for RulesError {
 }
 
 impl Packs {
-    /// `default`, `all`, or names with commas between them.
+    /// Parses `default`, `all`, or names separated by commas.
     pub fn read(text: &str) -> Packs {
         match text {
             "default" => Packs::Default,
@@ -72,7 +72,7 @@ impl Packs {
     }
 }
 
-/// The rules of these packs and of a file, if one is given.
+/// Returns the rules of these packs and of the file, if one is given.
 pub fn rules(packs: &Packs, file: Option<&Path>) -> Result<Vec<Sourced>, RulesError> {
     let mut rules = Vec::new();
     for pack in packs.chosen()? {
@@ -87,7 +87,7 @@ pub fn rules(packs: &Packs, file: Option<&Path>) -> Result<Vec<Sourced>, RulesEr
     Ok(rules)
 }
 
-/// The rules of a built-in pack: they are read and tried by a test.
+/// Returns the rules of a built-in pack. A test checks that all packs can be read.
 pub fn of_pack(pack: &Pack) -> Vec<Sourced> {
     read(pack.name, pack.toml).unwrap_or_default()
 }
@@ -100,7 +100,7 @@ fn read(source: &str, text: &str) -> Result<Vec<Sourced>, RulesError> {
     Ok(file.rules.into_iter().map(|rule| Sourced { source: source.to_owned(), rule }).collect())
 }
 
-/// Every example that shows its rule to be wrong.
+/// Returns all examples that contradict their rule.
 pub fn failed_examples(rules: &[Sourced]) -> Result<Vec<FailedExample>, RulesError> {
     let parse = |text: &str| {
         let start = ShellStart { cwd: Some(EXAMPLE_CWD.to_owned()), home: Some(EXAMPLE_HOME.to_owned()) };

@@ -1,5 +1,5 @@
-//! Taking over the permission rules of a client: finds its files, and writes what the core has made
-//! of them as a rule file of ours.
+//! Imports the permission rules of a client: finds its files and writes the converted rules as a rule file of
+//! Sprag.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::sys::disk::{self, Disk, read_small};
 use crate::sys::env::Env;
 use crate::sys::locations::{self, Locations, UserLocations, tidy};
 
-/// Larger than any settings.
+/// Larger than any settings file.
 const FILE_BYTES: u64 = 1024 * 1024;
-/// Rule files that one folder may have.
+/// Maximum number of rule files in one directory.
 const MOST_FILES: usize = 200;
 
 /// A file with rules of a client.
@@ -24,23 +24,23 @@ const MOST_FILES: usize = 200;
 pub struct RuleSource {
     pub path: PathBuf,
     pub owner: RuleOwner,
-    /// What its paths are relative to.
+    /// The directory that its paths are relative to.
     pub base: PathBuf,
     pub named: RuleSourceName,
 }
 
-/// How it came to be read.
+/// How Sprag found the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleSourceName {
-    /// By the user, on the command line.
+    /// The user named the file on the command line.
     ByUser,
-    /// It lies where the client keeps its rules.
+    /// The file is where the client keeps its rules.
     ByPlace,
 }
 
 #[derive(Debug)]
 pub enum ImportError {
-    /// Neither the user nor the project has any.
+    /// Neither the user nor the project has rule files.
     NoFiles {
         title: &'static str,
     },
@@ -55,7 +55,7 @@ pub enum ImportError {
     },
 }
 
-/// What a written import is, compared to the one before.
+/// Differences between a written import and the one before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportChanges {
     pub added: Vec<String>,
@@ -63,7 +63,7 @@ pub struct ImportChanges {
     pub removed: Vec<String>,
 }
 
-/// The files to read: those that are named, or those that are there.
+/// Returns the files to read: the named ones, or else all that exist.
 pub fn origins(
     importer: &RuleImporter,
     named: &[PathBuf],
@@ -84,7 +84,7 @@ pub fn origins(
     if !named.is_empty() {
         return named.iter().map(|path| origin(tidy(&cwd.join(path)), RuleSourceName::ByUser)).collect();
     }
-    // The user's first: of two rules that are the same the first counts, and theirs count for more.
+    // Files of the user come first, because the first of two equal rules counts.
     let user = folder.iter().flat_map(|folder| files(folder, importer.user_files));
     let project = places.worktree.as_deref().unwrap_or(cwd).join(importer.folder);
     let mut found: Vec<PathBuf> = user.chain(files(&project, importer.project_files)).collect();
@@ -115,7 +115,7 @@ fn files(folder: &Path, kinds: &[RuleFiles]) -> Vec<PathBuf> {
     found
 }
 
-/// Everything these files say.
+/// Reads and converts all rules of these files.
 pub fn read(importer: &'static RuleImporter, origins: &[RuleSource]) -> Result<Import, ImportError> {
     if origins.is_empty() {
         return Err(ImportError::NoFiles { title: importer.title });
@@ -142,8 +142,9 @@ pub fn read(importer: &'static RuleImporter, origins: &[RuleSource]) -> Result<I
     })
 }
 
-/// Leaves out what a project's own files allow: written down, it would hold in every project, and
-/// a cloned repository must not open up its user's machine. A user who names the file means it.
+/// Removes allow rules of a project's own files. The import is valid in every project, and a cloned
+/// repository must not grant permissions on the user's machine. A file that the user names keeps its allow
+/// rules.
 pub fn without_foreign_allows(import: Import, origins: &[RuleSource]) -> Import {
     let is_foreign =
         |at: usize| origins[at].owner == RuleOwner::Project && origins[at].named == RuleSourceName::ByPlace;
@@ -154,7 +155,9 @@ pub fn without_foreign_allows(import: Import, origins: &[RuleSource]) -> Import 
                 source: origins[imported.source].path.display().to_string(),
                 line: imported.line,
                 text: imported.text,
-                why: "a project does not allow for all others; name its file to import it".to_owned(),
+                why:
+                    "an allow rule of a project is not imported for all projects; name the file to import it"
+                        .to_owned(),
             });
         } else {
             kept.rules.push(imported);
@@ -163,10 +166,10 @@ pub fn without_foreign_allows(import: Import, origins: &[RuleSource]) -> Import 
     kept
 }
 
-/// The rules as a file, as `sprag policy test --config FILE` takes it.
+/// Renders the rules as a file that `sprag policy test --config FILE` reads.
 pub fn to_toml(importer: &RuleImporter, rules: &[&Rule]) -> String {
     let mut text = format!(
-        "# Rules of {}, made by `sprag policy import {}`. The next import writes this file anew.\n",
+        "# Rules of {}, made by `sprag policy import {}`. The next import overwrites this file.\n",
         importer.title, importer.name
     );
     for rule in rules {
@@ -186,12 +189,12 @@ pub fn to_toml(importer: &RuleImporter, rules: &[&Rule]) -> String {
     text
 }
 
-/// Where an import is kept.
+/// Returns the path of an import.
 pub fn path(importer: &RuleImporter, user: &UserLocations) -> PathBuf {
     user.config.join("policy").join(format!("imported-{}.toml", importer.name))
 }
 
-/// Puts an import in the place of the one before, and tells what is different.
+/// Replaces the last import and returns the differences.
 pub fn write(
     importer: &RuleImporter,
     rules: &[&Rule],
@@ -200,7 +203,7 @@ pub fn write(
 ) -> io::Result<ImportChanges> {
     let path = path(importer, user);
     if path.parent().is_some_and(|dir| fs::symlink_metadata(dir).is_ok_and(|found| found.is_symlink())) {
-        return Err(io::Error::other(format!("the directory of `{}` is a link", path.display())));
+        return Err(io::Error::other(format!("the directory of `{}` is a symbolic link", path.display())));
     }
     let before = match read_small(&path, FILE_BYTES) {
         Ok(text) => text,
@@ -212,7 +215,7 @@ pub fn write(
         disk::make_parent(disk, &path)?;
         disk::replace(disk, &path, after.as_bytes())?;
     }
-    // A file that somebody has broken is replaced as well; nothing of it is known.
+    // A broken file is replaced as well and counts as empty.
     let old: RuleFile = toml::from_str(&before).unwrap_or_default();
     Ok(changes(&old.rules, rules))
 }

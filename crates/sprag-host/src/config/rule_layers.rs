@@ -1,5 +1,5 @@
-//! Rules in the layers: `[[rule]]` in a configuration file, and files of rules in `policy/` beside
-//! it. A file whose rules cannot be used, or whose examples say otherwise, does not count at all.
+//! Rules in the layers: `[[rule]]` in a configuration file, and rule files in `policy/` next to it. Sprag
+//! ignores a file with an invalid rule or a failed example.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ use super::{ConfigProblem, FileTrust, IgnoredSetting, Layer, line_of};
 use crate::config::rule_files::{self, Sourced};
 use crate::sys::locations::Locations;
 
-/// Files of rules in one place; more are a mistake.
+/// Maximum number of rule files in one directory.
 const FILES: usize = 50;
 pub const FILE_BYTES: u64 = 256 * 1024;
-/// Examples are parsed whenever their file has changed, in a hook that somebody waits for: so many of a
-/// file, and each no longer than this.
+/// Limits on the examples of a file: number, and bytes of each. A hook parses them after each change of the
+/// file, while the agent waits.
 const EXAMPLES: usize = 1000;
 const EXAMPLE_BYTES: usize = 4096;
-/// And of a project that nobody has trusted, whose files may be many.
+/// Stricter limits for an untrusted project.
 const FOREIGN_BYTES: usize = 16 * 1024;
 const FOREIGN_FILES: usize = 8;
 
-/// Directories with files of rules, present or not.
+/// Returns the directories of rule files; a directory may be missing.
 pub fn dirs(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let user = places.user.iter().map(|user| (Layer::User, user.config.join("policy")));
     let project = places.project().map(|project| (Layer::Project, project.join("policy")));
     user.chain(project).collect()
 }
 
-/// The files of rules of all layers, by name.
+/// Returns the rule files of all layers, sorted by name.
 pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let mut found = Vec::new();
     for (layer, dir) in dirs(places) {
@@ -47,13 +47,13 @@ pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     found
 }
 
-/// What a file's rules come to.
+/// The usable rules and the ignored rules of a file.
 pub struct RuleFileResult {
     pub rules: Vec<Sourced>,
     pub ignored: Vec<IgnoredSetting>,
 }
 
-/// Only the rules of a configuration file; its settings are read elsewhere.
+/// The rules of a configuration file; other code reads its settings.
 #[derive(Deserialize)]
 struct Among {
     #[serde(default, rename = "rule")]
@@ -100,20 +100,20 @@ fn checked(
     };
     let examples: usize = rules.iter().map(|rule| rule.matching.len() + rule.not_match.len()).sum();
     if examples > EXAMPLES {
-        return Err(problem("", format!("there are {examples} examples; at most {EXAMPLES} are tried")));
+        return Err(problem("", format!("{examples} examples, at most {EXAMPLES} are allowed")));
     }
     let is_foreign = layer.needs_trust() && trust == FileTrust::Untrusted;
     let lengths =
         || rules.iter().flat_map(|rule| rule.matching.iter().chain(&rule.not_match)).map(String::len);
     let (longest, all): (usize, usize) = (lengths().max().unwrap_or(0), lengths().sum());
     if longest > EXAMPLE_BYTES || (is_foreign && all > FOREIGN_BYTES) {
-        return Err(problem("", "its examples are too long to be tried".to_owned()));
+        return Err(problem("", "the examples are too long".to_owned()));
     }
     let mut read = RuleFileResult { rules: Vec::new(), ignored: Vec::new() };
     for mut rule in rules {
         RuleSet::new([&rule], Strictness::Usual).map_err(|bad| problem(&rule.id, bad.to_string()))?;
         if is_foreign {
-            // It speaks in the project's name, and tells nobody what to run.
+            // The id names the project as the origin, and the rule may not suggest a command.
             rule.id = format!("project/{}", rule.id);
             rule.next.clear();
         }
@@ -136,14 +136,14 @@ fn checked(
     Ok(read)
 }
 
-/// Whether a line gives a rule this id.
+/// Reports whether a line assigns this id to a rule.
 fn is_id(line: &str, id: &str) -> bool {
     let value =
         line.trim_start().strip_prefix("id").map(str::trim_start).and_then(|rest| rest.strip_prefix('='));
     value.is_some_and(|value| value.trim().trim_matches(['"', '\'']) == id)
 }
 
-/// The rules that `review.gates.tools` stands for.
+/// Returns the rules for the patterns of `review.gates.tools`.
 pub fn gated(tools: &[GatePattern]) -> impl Iterator<Item = Sourced> {
     tools.iter().enumerate().map(|(at, pattern)| Sourced {
         source: "review.gates.tools".to_owned(),
@@ -151,8 +151,8 @@ pub fn gated(tools: &[GatePattern]) -> impl Iterator<Item = Sourced> {
     })
 }
 
-/// The rules in force: those of the packs that are on and those of the layers, without what the user
-/// has switched off.
+/// Returns the rules in force: rules of enabled packs and of layers, without the rules that the user turned
+/// off.
 pub fn in_force(
     packs: &[SettingName],
     off: &[String],

@@ -1,5 +1,5 @@
-//! The settings of all domains, typed and merged. Each domain declares its own sections, with a commented
-//! default that is also its documentation.
+//! The typed settings of all domains. Each domain declares its own sections with commented defaults, which
+//! are also the documentation.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,15 +40,15 @@ impl Default for Retention {
 const RETENTION: SettingSection = SettingSection {
     name: "retention",
     defaults: "\
-# How long things stay where they are. Records are never dropped, only moved.
+# How long records stay in journals. Sprag moves records, but never drops them.
 [retention]
-# Events of a session after which its journal moves into the log.
+# Move the journal of a session into the log after this many events.
 journal_events = 500
 ",
     keys: &[SettingKey { name: "journal_events", tighten: Tighten::Never }],
 };
 
-/// Every section there is, in the order of the reference.
+/// Returns all sections, in the order of the reference.
 pub fn sections() -> impl Iterator<Item = &'static SettingSection> {
     [&breaker::SECTION, &RETENTION, &settings::SECTION, &decay::SECTION]
         .into_iter()

@@ -1,5 +1,5 @@
-//! What a person has switched: Sprag off and on, and trust in a project's own configuration. Both
-//! are kept with the user, where a repository cannot bring them along.
+//! Switches that a person sets: Sprag off or on, and trust in the configuration of a project. Both are in the
+//! user's state directory, where a repository cannot set them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use sprag_base::time::Timestamp;
 use crate::sys::disk::{self, Disk, read_small};
 use crate::sys::locations::UserLocations;
 
-/// Where Sprag is off, and until when.
+/// The clones where Sprag is off, and until when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Off {
     pub everywhere: Option<SwitchOff>,
@@ -23,7 +23,7 @@ pub struct Off {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchOff {
     pub since: Timestamp,
-    /// `None`: until somebody turns it on.
+    /// `None` until a person turns Sprag on.
     pub until: Option<Timestamp>,
 }
 
@@ -42,7 +42,7 @@ pub fn trust_path(user: &UserLocations) -> PathBuf {
     user.state.join("trust.json")
 }
 
-/// A file that cannot be read switches nothing off.
+/// Reads the off switches. A file that cannot be read turns nothing off.
 pub fn read_off(user: &UserLocations) -> Off {
     read(&off_path(user))
 }
@@ -51,12 +51,12 @@ pub fn write_off(user: &UserLocations, disk: &dyn Disk, off: &Off) -> io::Result
     write(disk, &off_path(user), off)
 }
 
-/// The content a person has trusted, by its hash.
+/// Returns the hash of the content that a person trusted.
 pub fn trusted(user: &UserLocations, file: &Path) -> Option<String> {
     read::<BTreeMap<PathBuf, String>>(&trust_path(user)).remove(file)
 }
 
-/// Trusts each file as it is, or not at all.
+/// Trusts the present content of each file, or removes the trust.
 pub fn set_trust(
     user: &UserLocations,
     disk: &dyn Disk,

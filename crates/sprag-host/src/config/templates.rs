@@ -1,4 +1,4 @@
-//! Templates in files: `templates/block-ID.md` beside a configuration file.
+//! Template files: `templates/block-ID.md` next to a configuration file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::{ConfigProblem, Layer};
 use crate::sys::disk::read_small;
 use crate::sys::locations::Locations;
 
-/// Directories with templates, present or not.
+/// Returns the directories of templates; a directory may be missing.
 pub fn dirs(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let user = places.user.iter().map(|user| (Layer::User, user.config.join("templates")));
     let project = places.project().map(|project| (Layer::Project, project.join("templates")));
     user.chain(project).collect()
 }
 
-/// The files of all layers, by name.
+/// Returns the template files of all layers, sorted by name.
 pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     let mut found = Vec::new();
     for (layer, dir) in dirs(places) {
@@ -30,7 +30,7 @@ pub fn files(places: &Locations) -> Vec<(Layer, PathBuf)> {
     found
 }
 
-/// A file's text, to be trusted as it is, and what it is to us.
+/// Reads a template file. Returns its text, which a person trusts by its hash, and the parsed template.
 pub fn read(path: &Path) -> Result<(String, Template), String> {
     let text =
         read_small(path, template::BYTES as u64).map_err(|error| format!("cannot be read: {error}"))?;
@@ -38,7 +38,8 @@ pub fn read(path: &Path) -> Result<(String, Template), String> {
     Ok((text, template))
 }
 
-/// Ids in the settings that no template has. What they stand for is left out of the choice.
+/// Returns a problem for each id in the settings without a template. The choice of a template ignores these
+/// ids.
 pub fn unknown(policy: &Settings) -> Vec<ConfigProblem> {
     let active =
         Some(&policy.templates.active).filter(|id| !id.is_empty()).map(|id| ("templates.active", id));
@@ -46,7 +47,7 @@ pub fn unknown(policy: &Settings) -> Vec<ConfigProblem> {
     let unknown = active.into_iter().chain(weighted).filter(|(_, id)| template::find(policy, id).is_none());
     let problem = |(key, id): (&str, &String)| ConfigProblem {
         source: key.to_owned(),
-        what: format!("there is no template `{}`", quoted(id)),
+        what: format!("unknown template `{}`", quoted(id)),
         suggestion: None,
     };
     unknown.map(problem).collect()

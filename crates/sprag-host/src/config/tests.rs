@@ -1,4 +1,4 @@
-//! Layers, and what each of them may say.
+//! Tests of the layers and of the settings that each layer may change.
 
 use super::*;
 
@@ -36,7 +36,7 @@ fn mistakes_are_named_with_their_line() {
             "[circuit_breaker]\nmax_block = 2\n",
             "config.toml:2: unknown key `circuit_breaker.max_block`, did you mean `circuit_breaker.max_blocks`?",
         ),
-        ("[notes]\ndebts = 1\n", "config.toml:2: `notes.debts` is boolean and not integer"),
+        ("[notes]\ndebts = 1\n", "config.toml:2: `notes.debts` is of type boolean, not integer"),
         ("x = = 1", "config.toml:1: "),
         (
             "[integrity]\nconflict_markers = \"perhaps\"\n",

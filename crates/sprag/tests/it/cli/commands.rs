@@ -326,7 +326,7 @@ fn configuration_mistakes_are_named_before_any_work() {
     assert_snapshot!(sandbox.run(&["config", "set", "notes.debts", "maybe"]).told(&sandbox), @r"
     exit 2
     --- stderr
-    sprag: ROOT/home/.config/sprag/config.toml:2: `notes.debts` is boolean and not string
+    sprag: ROOT/home/.config/sprag/config.toml:2: `notes.debts` is of type boolean, not string
       next: sprag config show --defaults
     ");
     assert!(!sandbox.home.join(".config/sprag/config.toml").exists());

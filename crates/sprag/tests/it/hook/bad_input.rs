@@ -287,7 +287,10 @@ fn a_broken_configuration_keeps_the_last_good_one() {
         "one hold, as the last good configuration says"
     );
     let reply = sandbox.event("s2", "SessionStart", json!({"source": "startup"}));
-    assert!(warning(&reply).contains("`circuit_breaker.max_blocks` is integer and not string"), "{reply}");
+    assert!(
+        warning(&reply).contains("`circuit_breaker.max_blocks` is of type integer, not string"),
+        "{reply}"
+    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn rules_of_claude() {
     assert_snapshot!(sandbox.run(&["policy", "import", "claude"]).told(&sandbox), @r##"
     exit 0
     --- stdout
-    # Rules of Claude Code, made by `sprag policy import claude`. The next import writes this file anew.
+    # Rules of Claude Code, made by `sprag policy import claude`. The next import overwrites this file.
 
     [[rule]]
     id = "claude-deny-bash-git-push"
@@ -93,7 +93,7 @@ fn rules_of_codex() {
     assert_snapshot!(sandbox.run(&["policy", "import", "codex"]).told(&sandbox), @r##"
     exit 0
     --- stdout
-    # Rules of Codex, made by `sprag policy import codex`. The next import writes this file anew.
+    # Rules of Codex, made by `sprag policy import codex`. The next import overwrites this file.
 
     [[rule]]
     id = "codex-ask-git-push-fetch"
@@ -166,10 +166,10 @@ fn an_import_is_written_and_replaced() {
     + claude-allow-edit-docs
     4 rules in `ROOT/home/.config/sprag/policy/imported-claude.toml`
     --- stderr
-    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: only plain words of one command are supported: `|`
-    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: an allow rule cannot cover unread code: npm run test
-    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: a setting of the client, not a rule
-    ROOT/project/.claude/settings.json:1: not imported: `Bash(git show:*)`: a project does not allow for all others; name its file to import it
+    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: it is more than the plain words of one command: `|`
+    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: no allow rule covers what is not looked into: npm run test
+    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: it is a setting of the client, not a rule
+    ROOT/project/.claude/settings.json:1: not imported: `Bash(git show:*)`: an allow rule of a project is not imported for all projects; name the file to import it
     "##);
     let file = sandbox.home.join(".config/sprag/policy/imported-claude.toml");
     assert_eq!(sandbox.run(&["policy", "test", "--config", file.to_str().unwrap()]).code, 0);
