@@ -1,5 +1,5 @@
-//! Asking git for what commits have changed and for the bytes of files in them. By whole names alone, in
-//! bounded portions; an answer that is cut off is none.
+//! Reads changes of commits and bytes of blobs from git. Uses full object names only, in bounded batches, and
+//! rejects a cut answer.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::{GitQuery, ProcessOutput, ask, is_object_name};
 use crate::sys::locations::Locations;
 
-/// Bytes of one answer.
+/// Maximum bytes of one answer.
 const CAP: usize = 64 * 1024 * 1024;
-/// Names that are asked for at once: more would not fit into a pipe.
+/// Maximum names in one request: more would not fit into a pipe.
 const AT_ONCE: usize = 400;
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A commit with what it has changed.
+/// A commit with the files that it changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
     pub name: String,
@@ -21,7 +21,7 @@ pub struct Committed {
     pub files: Vec<ChangedBlob>,
 }
 
-/// One file of it. `None`: there is no such file on that side.
+/// One changed file. A side is `None` if the file does not exist there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedBlob {
     pub from: Option<Blob>,
@@ -32,12 +32,12 @@ pub struct ChangedBlob {
 pub struct Blob {
     pub path: String,
     pub name: String,
-    /// A link, whose bytes are where it leads.
+    /// Whether it is a symbolic link; its bytes are then the target.
     pub is_link: bool,
 }
 
-/// Commits that `to` has and `from` has not, oldest first; of more than `most` the latest. Of a merge nothing
-/// is told. `None`: git could not say.
+/// Returns the commits in `to` that are not in `from`, oldest first, and at most the `most` latest ones.
+/// Leaves out merges. `None` if git failed.
 pub fn commits(places: &Locations, from: Option<&str>, to: &str, most: usize) -> Option<Vec<Committed>> {
     if !is_object_name(to) || from.is_some_and(|from| !is_object_name(from)) {
         return None;
@@ -56,7 +56,7 @@ pub fn commits(places: &Locations, from: Option<&str>, to: &str, most: usize) ->
     log(places, &more)
 }
 
-/// Asks for commits with what they have changed, whatever the user's settings are.
+/// Asks for commits with their changed files, independent of the user's git settings.
 fn log(places: &Locations, more: &[&str]) -> Option<Vec<Committed>> {
     const ALWAYS: &[&str] = &[
         "-c",
@@ -84,8 +84,8 @@ fn log(places: &Locations, more: &[&str]) -> Option<Vec<Committed>> {
     Some(read_commits(&ran.stdout))
 }
 
-/// Paths that commits since then have changed, each with when that was written first: a commit that is picked or
-/// rebased keeps that time. Merges tell nothing.
+/// Returns the paths that commits since then changed, with the author date of each commit. A cherry-pick or
+/// rebase keeps that date. Leaves out merges.
 pub fn authored(places: &Locations, since: i64, most: usize) -> Option<Vec<(i64, Vec<String>)>> {
     let count = format!("--max-count={most}");
     let since = format!("--since=@{since} +0000");
@@ -144,7 +144,7 @@ fn read_commits(bytes: &[u8]) -> Vec<Committed> {
     commits
 }
 
-/// `100644 100644 OLD NEW M`, then one path, or two of a rename.
+/// Parses `100644 100644 OLD NEW M`, followed by one path, or by two for a rename.
 fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> Option<ChangedBlob> {
     let entry = std::str::from_utf8(entry).ok()?;
     let [mode_from, mode_to, from, to, status] = entry.split(' ').collect::<Vec<_>>()[..] else {
@@ -157,14 +157,14 @@ fn read_entry<'a>(entry: &[u8], words: &mut impl Iterator<Item = &'a [u8]>) -> O
         path.clone()
     };
     let blob = |path: String, mode: &str, name: &str| {
-        // A directory of another repository has no bytes here.
+        // A submodule has no bytes in this repository.
         let is_file = mode.starts_with("100") || mode == "120000";
         is_file.then(|| Blob { path, name: name.to_owned(), is_link: mode == "120000" })
     };
     Some(ChangedBlob { from: blob(path, mode_from, from), to: blob(target, mode_to, to) })
 }
 
-/// The bytes that these names stand for, in their order. What is no file, or not there, is none.
+/// Returns the bytes of these objects, in the same order. An object that is missing or not a blob is `None`.
 pub fn blobs(worktree: &Path, names: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
     let mut found = Vec::with_capacity(names.len());
     let mut at = 0;
@@ -172,7 +172,7 @@ pub fn blobs(worktree: &Path, names: &[String]) -> Option<Vec<Option<Vec<u8>>>> 
         let mut stdin = Vec::new();
         let mut count = 0;
         for name in &names[at..] {
-            // A name that has a line feed in it would be two.
+            // A name with a line feed would count as two names.
             let name = if name.contains('\n') { "" } else { name.as_str() };
             if count == AT_ONCE || (count > 0 && stdin.len() + name.len() > 48 * 1024) {
                 break;
@@ -213,7 +213,7 @@ fn read_blobs(mut bytes: &[u8], count: usize) -> Option<Vec<Option<Vec<u8>>>> {
     Some(found)
 }
 
-/// Every version of a file that some commit has, oldest first: the commit, its parents and the blob.
+/// Returns all committed versions of a file, oldest first: commit, parents and blob.
 pub fn versions(places: &Locations, path: &str, most: usize) -> Option<Vec<Committed>> {
     let count = format!("--max-count={most}");
     let more =

@@ -1,6 +1,5 @@
-//! Asking git for what was: who last touched a line, what commits are and what they changed. All of it by
-//! names of commits, so that nothing depends on settings of whoever asks; answers are capped and late ones
-//! are none.
+//! Reads history from git: blame of lines, commits and their changes. Queries use object names, so that the
+//! caller's git settings do not matter. Sprag rejects answers that are late or cut.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,23 +8,23 @@ use super::{GitQuery, ProcessOutput, ask, borrowed, disarmed, is_object_name};
 use crate::git::quoted_path;
 use crate::sys::locations::Locations;
 
-/// Bytes of one answer.
+/// Maximum bytes of one answer.
 const CAP: usize = 32 * 1024 * 1024;
-/// Names that are asked for at once: more would not fit into a pipe, in or out.
+/// Maximum names in one request: more would not fit into a pipe, in or out.
 const AT_ONCE: usize = 500;
 
-/// Where a line of a file comes from.
+/// The origin of a line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blamed {
-    /// All zeros: it is not committed.
+    /// All zeros if the line is not committed.
     pub commit: String,
-    /// What the file was called there.
+    /// The path of the file in that commit.
     pub path: String,
-    /// Which line it was there, from zero on.
+    /// The line number in that commit, from 0.
     pub line: usize,
 }
 
-/// Which state of a file is meant.
+/// The version of a file that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileVersion<'a> {
     Worktree,
@@ -37,13 +36,13 @@ pub struct CommitInfo {
     pub name: String,
     pub tree: String,
     pub parents: Vec<String>,
-    /// Who wrote it and when, which copies keep.
+    /// Author and author date, which copies of a commit keep.
     pub authored: String,
 }
 
-/// The lines of a file, each with where it comes from. `None`: git could not say.
+/// Returns the origin of each line of a file. `None` if git failed.
 pub fn blame(places: &Locations, at: FileVersion<'_>, path: &str, deadline: Duration) -> Option<Vec<Blamed>> {
-    // A list of commits to be passed over makes git guess.
+    // With a list of ignored commits git guesses the origin.
     let settings = ["-c", "blame.ignoreRevsFile=", "-c", "core.quotePath=false", "--no-replace-objects"];
     let mut args: Vec<&str> = settings.to_vec();
     args.extend(["blame", "--incremental", "--no-textconv"]);
@@ -65,7 +64,7 @@ fn is_whole(ran: &ProcessOutput) -> bool {
     ran.succeeded() && ran.stdout.len() < CAP
 }
 
-/// Entries of `name line-there line-here count`, some words about the commit, and the file's name.
+/// Parses entries of `name line-there line-here count`, lines about the commit, and the name of the file.
 fn read_blame(text: &[u8]) -> Option<Vec<Blamed>> {
     let mut lines: Vec<Option<Blamed>> = Vec::new();
     let mut entry: Option<(String, usize, usize, usize)> = None;
@@ -99,10 +98,10 @@ fn head(line: &[u8]) -> Option<(String, usize, usize, usize)> {
     Some((name.to_owned(), there.checked_sub(1)?, here.checked_sub(1)?, count))
 }
 
-/// More lines than a file may have that is looked at.
+/// Far more lines than any file that Sprag reads.
 const MOST_LINES: usize = 4_000_000;
 
-/// What a file was in a commit. `None`: it was not there, or is no file, or too large.
+/// Returns the content of a file in a commit. `None` if it is missing, too large or not a file.
 pub fn text(places: &Locations, commit: &str, path: &str, deadline: Duration) -> Option<Vec<u8>> {
     let name = format!("{}:{path}", Some(commit).filter(|name| is_object_name(name))?);
     let args = ["--no-replace-objects", "cat-file", "blob", &name];
@@ -110,7 +109,7 @@ pub fn text(places: &Locations, commit: &str, path: &str, deadline: Duration) ->
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
-/// Those of these commits that are still there.
+/// Returns the given commits that still exist.
 pub fn existing(places: &Locations, names: &[&str], deadline: Duration) -> Option<Vec<String>> {
     let args = ["--no-replace-objects", "cat-file", "--batch-check=%(objectname) %(objecttype)"];
     let mut found = Vec::new();
@@ -128,20 +127,20 @@ pub fn existing(places: &Locations, names: &[&str], deadline: Duration) -> Optio
     Some(found)
 }
 
-/// Which commits are meant by a list of names.
+/// The commits that a list of names selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisionWalk {
-    /// These alone.
+    /// Only the named commits.
     Named,
-    /// These and all before them that what is checked out does not have; newest first.
+    /// The named commits and their ancestors that are not in `HEAD`, newest first.
     NotInHead,
-    /// These and all before them that no branch or tag has.
+    /// The named commits and their ancestors that are in no branch or tag.
     NotInAny,
-    /// All that branches and tags have, newest first; no names are needed.
+    /// All commits of branches and tags, newest first. Needs no names.
     Everything,
 }
 
-/// What is known of commits, which must all be there; at most so many.
+/// Returns information about at most `most` commits. All of them must exist.
 pub fn commits(
     places: &Locations,
     names: &[&str],
@@ -189,7 +188,7 @@ fn commit(line: &str) -> Option<CommitInfo> {
     })
 }
 
-/// All of a commit's message.
+/// Returns the full message of a commit.
 pub fn message(places: &Locations, commit: &str, deadline: Duration) -> Option<String> {
     let name = Some(commit).filter(|name| is_object_name(name))?;
     let args = ["--no-replace-objects", "cat-file", "commit", name];
@@ -199,7 +198,7 @@ pub fn message(places: &Locations, commit: &str, deadline: Duration) -> Option<S
     text.split_once("\n\n").map(|(_, message)| message.to_owned())
 }
 
-/// How diffs are written, whatever the settings say.
+/// Options that fix the format of diffs, independent of settings.
 const DIFF: [&str; 12] = [
     "-p",
     "-r",
@@ -217,7 +216,7 @@ const DIFF: [&str; 12] = [
 const QUIET: [&str; 5] =
     ["--no-replace-objects", "-c", "core.quotePath=false", "-c", "diff.orderFile=/dev/null"];
 
-/// What each of these commits changed, one after the other behind its name; merges changed nothing.
+/// Returns the diff of each of these commits, after its name. A merge has no diff.
 pub fn changes(places: &Locations, names: &[&str], deadline: Duration) -> Option<Vec<u8>> {
     let mut args = QUIET.to_vec();
     args.extend(["diff-tree", "--stdin", "--root"]);
@@ -228,7 +227,7 @@ pub fn changes(places: &Locations, names: &[&str], deadline: Duration) -> Option
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
-/// The difference between two commits.
+/// Returns the difference between two commits.
 pub fn between(places: &Locations, from: &str, to: &str, deadline: Duration) -> Option<Vec<u8>> {
     let mut args = QUIET.to_vec();
     args.push("diff-tree");
@@ -238,7 +237,7 @@ pub fn between(places: &Locations, from: &str, to: &str, deadline: Duration) -> 
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
-/// What is not committed of what git knows.
+/// Returns the uncommitted changes of tracked files.
 pub fn uncommitted(places: &Locations, deadline: Duration) -> Option<Vec<u8>> {
     let mut args = QUIET.to_vec();
     args.push("diff");
@@ -250,7 +249,7 @@ pub fn uncommitted(places: &Locations, deadline: Duration) -> Option<Vec<u8>> {
     Some(ask(places.worktree.as_ref()?, &question).filter(is_whole)?.stdout)
 }
 
-/// Commits that what is checked out has since this one. `None`: they are too many, or git could not say.
+/// Returns the commits of `HEAD` since this one. `None` if they are too many or git failed.
 pub fn since(places: &Locations, base: &str, deadline: Duration) -> Option<HashSet<String>> {
     let not = format!("^{}", Some(base).filter(|name| is_object_name(name))?);
     let most = format!("--max-count={SINCE}");
@@ -261,10 +260,10 @@ pub fn since(places: &Locations, base: &str, deadline: Duration) -> Option<HashS
     (names.len() < SINCE).then_some(names)
 }
 
-/// More commits are not told apart.
+/// Maximum number of commits since a base.
 const SINCE: usize = 20_000;
 
-/// The newest commit that two have in common.
+/// Returns the newest common ancestor of two commits.
 pub fn base(places: &Locations, a: &str, b: &str, deadline: Duration) -> Option<String> {
     let args = ["--no-replace-objects", "merge-base", a, b];
     if !is_object_name(a) || !is_object_name(b) {

@@ -1,30 +1,31 @@
-//! Whether an index holds nothing but files and links, read from its bytes: asked of every worktree that somebody has had
-//! for themselves, several times for each piece of work. What is not as git usually writes it is left for git to say.
+//! Reads from the bytes of an index whether it contains only files and links. Sprag asks this several times
+//! for each worktree of an agent, so it avoids a git process. For an unusual index the caller asks git.
 
-/// Times, place, mode, owner and size of a file, the name of its content and flags.
+/// Bytes of an entry: times, device, mode, owner and size of a file, its object name and flags.
 const ENTRY: usize = 40 + HASH + 2;
 const MODE: usize = 24;
 const HASH: usize = 20;
-/// Git reads longer ones in several threads, from places that an extension names.
+/// Git reads a longer index in several threads, at offsets that an extension names.
 const MOST: u32 = 10_000;
-/// What stands behind the entries and says nothing of which there are.
+/// Extensions after the entries that do not change the list of entries.
 const HARMLESS: [&[u8]; 4] = [b"TREE", b"REUC", b"UNTR", b"FSMN"];
 
-/// False may also mean that we cannot tell. Of a repository with names of another length nothing may be asked.
+/// Reports whether the index contains only files and links. False may also mean unknown. The repository must
+/// use SHA-1 names.
 pub(crate) fn holds_files_alone(index: &[u8]) -> bool {
     read(index).is_some()
 }
 
 fn read(index: &[u8]) -> Option<()> {
     let count = number(index, 8)?;
-    // Others say what a name is by the one before it.
+    // Version 4 shortens each name by the name before it.
     if index.get(..4)? != b"DIRC" || !matches!(number(index, 4)?, 2 | 3) || count > MOST {
         return None;
     }
     let mut at = 12;
     for _ in 0..count {
         let entry = index.get(at..at + ENTRY)?;
-        // All of it: git looks at some bits of a mode and takes the others as they come.
+        // Compare the whole mode, because git checks only some of its bits.
         if !matches!(number(entry, MODE)?, 0o100_644 | 0o100_755 | 0o120_000) {
             return None;
         }
@@ -63,7 +64,7 @@ mod tests {
         fs::read(git.dir().join(".git/index")).unwrap()
     }
 
-    /// With files of every kind, in folders, staged and with flags that need more room.
+    /// Creates a repository with all kinds of files, in directories, staged, and with extended flags.
     fn mixed() -> Scratch {
         let git = Scratch::new();
         git.commit("a", "1");
@@ -85,7 +86,7 @@ mod tests {
         assert!(holds_files_alone(&index(&git)));
         git.run(&["status"]);
         git.run(&["commit", "-q", "-m", "all"]);
-        assert!(holds_files_alone(&index(&git)), "with what git remembers of trees");
+        assert!(holds_files_alone(&index(&git)), "with cached trees");
     }
 
     #[test]
@@ -99,7 +100,7 @@ mod tests {
         assert!(!holds_files_alone(&index(&git)));
     }
 
-    /// Whoever wrote it wants us to see less than git does.
+    /// An attacker may write an index that hides entries from Sprag but not from git.
     #[test]
     fn an_index_that_was_tampered_with_is_left_for_git_to_say() {
         let git = mixed();
@@ -112,7 +113,7 @@ mod tests {
         let mut fewer = whole.clone();
         let count = number(&whole, 8).unwrap();
         fewer[8..12].copy_from_slice(&u32::to_be_bytes(count - 1));
-        assert!(!holds_files_alone(&fewer), "an entry is no extension");
+        assert!(!holds_files_alone(&fewer), "an entry is not an extension");
         assert!((0..whole.len() / 2).all(|length| !holds_files_alone(&whole[..length])), "half of one");
         let mut more = whole;
         more.extend_from_slice(b"link\0\0\0\0");

@@ -1,4 +1,4 @@
-//! Asking git. The only file that starts it; most questions are answered by looking (`sys/locations.rs`).
+//! Queries git. Only this directory starts git; `sys/locations.rs` answers most questions from files.
 
 pub mod blobs;
 pub mod history;
@@ -24,11 +24,11 @@ mod versions;
 
 pub use versions::{ChangeRange, FileVersions, tree, versions};
 
-/// Long, because a verdict depends on the answer; a client waits for a stop much longer.
+/// Long, because a verdict depends on the answer and a client waits much longer for a stop.
 const DEADLINE: Duration = Duration::from_secs(5);
 const CAP: usize = 4 * 1024 * 1024;
 
-/// A client may itself run inside a git hook, whose variables name another repository.
+/// Variables to unset. A client may run inside a git hook, whose variables name another repository.
 pub(crate) const ELSEWHERE: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -37,7 +37,7 @@ pub(crate) const ELSEWHERE: &[&str] = &[
     "GIT_PREFIX",
     "GIT_OBJECT_DIRECTORY",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    // These change what a path or a diff means.
+    // These change the meaning of a path or a diff.
     "GIT_LITERAL_PATHSPECS",
     "GIT_ICASE_PATHSPECS",
     "GIT_NOGLOB_PATHSPECS",
@@ -47,12 +47,12 @@ pub(crate) const ELSEWHERE: &[&str] = &[
     "GIT_ATTR_SOURCE",
 ];
 
-/// Paths that differ from HEAD or are untracked, relative to the worktree. `None`: git could not say.
+/// Returns paths that differ from `HEAD` or are untracked, relative to the worktree. `None` if git failed.
 pub fn changed_paths(worktree: &Path) -> Option<Vec<String>> {
     changed_by(worktree, &[])
 }
 
-/// The same by this index in place of the repository's own.
+/// Returns the changed paths as [`changed_paths`] does, but with another index file.
 pub fn changed_paths_by(worktree: &Path, index: &Path) -> Option<Vec<String>> {
     changed_by(worktree, &[("GIT_INDEX_FILE", index.as_os_str())])
 }
@@ -64,7 +64,7 @@ fn changed_by(worktree: &Path, env: &[(&str, &OsStr)]) -> Option<Vec<String>> {
     Some(paths.map(|entry| String::from_utf8_lossy(&entry[3..]).into_owned()).collect())
 }
 
-/// Paths that differ between a commit and HEAD.
+/// Returns paths that differ between a commit and `HEAD`.
 pub fn paths_since(worktree: &Path, commit: &str) -> Option<Vec<String>> {
     if commit.is_empty() || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -75,25 +75,25 @@ pub fn paths_since(worktree: &Path, commit: &str) -> Option<Vec<String>> {
     Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// What lines are compared with, to see which are added.
+/// The two sides of a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Against {
-    /// What is staged, with HEAD.
+    /// The index against `HEAD`.
     Index,
-    /// Files as they are, with HEAD.
+    /// The files against `HEAD`.
     Head,
-    /// Files as they are, with nothing: before the first commit.
+    /// The files against an empty tree, before the first commit.
     Nothing,
 }
 
 pub struct GitDiff {
     pub text: Vec<u8>,
-    /// Nothing was cut off.
+    /// Whether the text is complete.
     pub is_whole: bool,
 }
 
-/// A diff without context of what is below these paths, with slashes and prefixes as git is born
-/// with them. What the repository says is no text is left out. `None`: git could not say.
+/// Returns a diff without context of the files below these paths, with git's default prefixes. Leaves out
+/// files that the repository marks as binary. `None` if git failed.
 pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<GitDiff> {
     let mut args = vec![
         "-c",
@@ -123,7 +123,7 @@ pub fn added_lines(dir: &Path, against: Against, paths: &[String]) -> Option<Git
     Some(GitDiff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
-/// Staged files below these paths, relative to the repository.
+/// Returns staged files below these paths, relative to the repository.
 pub fn staged_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
     let args = vec![
         "diff",
@@ -137,30 +137,30 @@ pub fn staged_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
     listed(git_alone(dir, &below(args, paths))?)
 }
 
-/// Files below these paths that git does not know and is not told to ignore, relative to `dir`.
+/// Returns untracked files below these paths that are not ignored, relative to `dir`.
 pub fn untracked_paths(dir: &Path, paths: &[String]) -> Option<Vec<String>> {
     listed(git_alone(dir, &below(vec!["ls-files", "--others", "--exclude-standard", "-z"], paths))?)
 }
 
-/// Every file of the worktree that git knows or is not told to ignore.
+/// Returns all files of the worktree that are tracked or not ignored.
 pub fn all_paths(worktree: &Path) -> Option<Vec<String>> {
     listed(git(worktree, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"])?)
 }
 
-/// Every file of the worktree that git knows.
+/// Returns all tracked files of the worktree.
 pub fn tracked_paths(worktree: &Path) -> Option<Vec<String>> {
     listed(git(worktree, &["ls-files", "--cached", "-z"])?)
 }
 
-/// Those of them that are not as they were committed.
+/// Returns the tracked files that differ from `HEAD`.
 pub fn changed_tracked_paths(worktree: &Path) -> Option<Vec<String>> {
-    // Not into repositories within: those obey a configuration that may be anybody's.
+    // Do not enter submodules, because anyone may have written their configuration.
     let args =
         ["diff", "HEAD", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "-z"];
     listed(git(worktree, &args)?)
 }
 
-/// Its name depends on how the repository hashes.
+/// Returns the name of the empty tree, which depends on the repository's hash function.
 pub fn empty_tree(dir: &Path) -> Option<String> {
     let ran = git(dir, &["hash-object", "-t", "tree", "--stdin"])?;
     object_name(ran)
@@ -177,13 +177,13 @@ fn listed(ran: ProcessOutput) -> Option<Vec<String>> {
     Some(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// Asks git so that it starts no other program: to compare a file it would run the filters that the
-/// repository's configuration names, so those are unset for the question.
+/// Runs git so that it starts no other program. Git would run the filters in the repository's configuration
+/// to compare a file, so Sprag unsets them.
 fn git_alone(dir: &Path, args: &[&str]) -> Option<ProcessOutput> {
     let named = run(dir, &["config", "--null", "--name-only", "--get-regexp", r"^filter\."], &[])?;
     let filters = match named.ending {
         ProcessEnd::Code(0) => listed(named)?,
-        // There are none.
+        // No filter is configured.
         ProcessEnd::Code(1) => Vec::new(),
         ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => return None,
     };
@@ -191,7 +191,7 @@ fn git_alone(dir: &Path, args: &[&str]) -> Option<ProcessOutput> {
     run(dir, args, &borrowed(&disarmed)).filter(ProcessOutput::succeeded)
 }
 
-/// Variables that set these settings to what starts no program.
+/// Returns variables that set these settings to values that start no program.
 fn disarming(names: Vec<String>) -> Vec<(String, String)> {
     if names.is_empty() {
         return Vec::new();
@@ -200,7 +200,7 @@ fn disarming(names: Vec<String>) -> Vec<(String, String)> {
     for (i, name) in names.into_iter().enumerate() {
         let harmless = match name.rsplit('.').next() {
             Some("required") => "false",
-            // An empty one is an error; this one gives back what it is given.
+            // An empty value is an error; `cat` returns its input unchanged.
             Some("textconv") => "cat",
             _ => "",
         };
@@ -214,9 +214,9 @@ fn borrowed(env: &[(String, String)]) -> Vec<(&str, &OsStr)> {
     env.iter().map(|(name, value)| (name.as_str(), OsStr::new(value))).collect()
 }
 
-/// Disarms the filters and converters that the repository's own configuration names. Those of the
-/// user are run as git runs them for everybody: without them, files kept elsewhere look changed.
-/// Nearly no repository has any, and to see that takes no child.
+/// Disarms the filters and converters in the repository's own configuration. Filters of the user still run,
+/// because without them files in external storage look changed. Few repositories have any; a file read shows
+/// that without a git process.
 fn disarmed(places: &Locations) -> Option<Vec<(String, String)>> {
     let (worktree, git_dir, common) =
         (places.worktree.as_ref()?, places.git_dir.as_ref()?, places.common.as_ref()?);
@@ -246,18 +246,19 @@ fn disarmed(places: &Locations) -> Option<Vec<(String, String)>> {
     Some(disarming(names))
 }
 
-/// More than any configuration that people write.
+/// Larger than any configuration that people write.
 const CONFIG_BYTES: u64 = 1024 * 1024;
 
-/// Names of files as git knows them: bytes.
+/// File names as bytes, like in git.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PathNames {
     pub paths: Vec<Vec<u8>>,
-    /// Nothing was cut off.
+    /// Whether the list is complete.
     pub is_whole: bool,
 }
 
-/// What differs from HEAD or the index, and what is untracked, relative to the worktree; by one child.
+/// Returns paths that differ from `HEAD` or the index or are untracked, relative to the worktree. Needs one
+/// git process.
 pub fn dirty_paths(places: &Locations) -> Option<PathNames> {
     let args =
         ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"];
@@ -269,8 +270,8 @@ pub fn dirty_paths(places: &Locations) -> Option<PathNames> {
     Some(PathNames { paths, is_whole: ran.stdout.len() < CAP })
 }
 
-/// How the worktree differs from this index, in git's long format: untracked names and the diff from
-/// the index to the files, by one child. Settings that would change the format are set back.
+/// Returns the difference between the worktree and this index in git's long format: untracked names and the
+/// diff. Needs one git process, and overrides settings that would change the format.
 pub fn status_against(places: &Locations, index: &Path) -> Option<GitDiff> {
     let mut args = Vec::new();
     for setting in [
@@ -312,8 +313,8 @@ pub fn status_against(places: &Locations, index: &Path) -> Option<GitDiff> {
     Some(GitDiff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
-/// Writes the worktree, without our own files, as a tree into a store of objects of ours. This
-/// index is changed for it; neither that of the repository nor its objects are.
+/// Writes the worktree without Sprag's files as a tree into a separate object store. Changes this index, but
+/// neither the index nor the objects of the repository.
 pub fn write_tree(places: &Locations, index: &Path, objects: &Path) -> Option<String> {
     let worktree = places.worktree.as_ref()?;
     let until = Instant::now() + TREE_DEADLINE;
@@ -324,8 +325,8 @@ pub fn write_tree(places: &Locations, index: &Path, objects: &Path) -> Option<St
     env.push(("GIT_OBJECT_DIRECTORY", objects.as_os_str()));
     env.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", &alternates));
     let ask = |args: &[&str]| {
-        // No hook is told of an index that is not the repository's, none of it need survive a power
-        // cut, and a shared index would be written beside the real one.
+        // Hooks must not see an index that is not the repository's. The index need not survive a power cut. A
+        // shared index would be written next to the real one.
         let settings = [
             "core.hooksPath=/dev/null",
             "core.fsync=none",
@@ -338,30 +339,31 @@ pub fn write_tree(places: &Locations, index: &Path, objects: &Path) -> Option<St
         all.extend(args);
         run_within(worktree, &all, &env, until.saturating_duration_since(Instant::now()))
     };
-    // What git cannot read (1) is not part of what it can say: a repository without a commit, say.
+    // Exit code 1: git could not read some paths, for example a repository without a commit. They are left
+    // out.
     let added = ask(&["add", "-A", "--ignore-errors", "--", ".", NOT_OURS])?;
     if !matches!(added.ending, ProcessEnd::Code(0 | 1)) {
         return None;
     }
-    // Those that are tracked were passed over, and are as they were last staged.
+    // Git skipped tracked files of `.sprag`; they are still in the index.
     ask(&["rm", "-r", "-f", "--cached", "--quiet", "--ignore-unmatch", "--", ".sprag"])
         .filter(ProcessOutput::succeeded)?;
     object_name(ask(&["write-tree"]).filter(ProcessOutput::succeeded)?)
 }
 
 const NOT_OURS: &str = ":(exclude,top).sprag";
-/// Large files are read and written for it.
+/// Long, because git reads and writes large files.
 const TREE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The repository's objects, as a list of places.
+/// Returns the object directory of the repository in the form of a list of alternates.
 fn alternates(places: &Locations) -> Option<OsString> {
     let objects = places.common.as_ref()?.join("objects").into_os_string();
     let is_plain = !objects.as_encoded_bytes().iter().any(|byte| b":\"\\\n".contains(byte));
     Some(if is_plain { objects } else { quoted_path::quote(objects.as_encoded_bytes()).into() })
 }
 
-/// The difference between two trees, ours or the repository's, as people read it; without our own
-/// files. No program of the repository is run: trees need no filters.
+/// Returns the readable difference between two trees, without Sprag's files. The trees may be in Sprag's
+/// store or in the repository. Runs no program of the repository, because trees need no filters.
 pub fn tree_diff(places: &Locations, objects: &Path, from: &str, to: &str) -> Option<GitDiff> {
     if !is_object_name(from) || !is_object_name(to) {
         return None;
@@ -389,7 +391,7 @@ pub fn tree_diff(places: &Locations, objects: &Path, from: &str, to: &str) -> Op
     ];
     let alternates = alternates(places)?;
     let mut env = vec![("GIT_ALTERNATE_OBJECT_DIRECTORIES", alternates.as_os_str())];
-    // Without a store of ours both must be the repository's own.
+    // Without Sprag's store both trees must be in the repository.
     if objects.is_dir() {
         env.push(("GIT_OBJECT_DIRECTORY", objects.as_os_str()));
     }
@@ -397,7 +399,7 @@ pub fn tree_diff(places: &Locations, objects: &Path, from: &str, to: &str) -> Op
     Some(GitDiff { is_whole: ran.stdout.len() < CAP, text: ran.stdout })
 }
 
-/// The tree of the commit that is checked out.
+/// Returns the tree of `HEAD`.
 pub fn head_tree(places: &Locations) -> Option<String> {
     object_name(git(places.worktree.as_ref()?, &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"])?)
 }
@@ -408,12 +410,12 @@ fn object_name(ran: ProcessOutput) -> Option<String> {
     is_object_name(name).then(|| name.to_owned())
 }
 
-/// The whole name, of either kind of hash: a short one may become ambiguous.
+/// Reports whether this is a full object name of either hash. A short name may become ambiguous.
 pub fn is_object_name(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Runs git in a repository of our own making, with an identity and settings of our own.
+/// Runs git in a repository that Sprag created, with Sprag's identity and settings.
 pub fn in_own_repository(dir: &Path, args: &[&str]) -> io::Result<ProcessOutput> {
     let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
     let who = OsStr::new("demo");
@@ -456,11 +458,11 @@ fn run_within(
     ask(worktree, &GitQuery { args, env: more, stdin: b"", deadline, cap: CAP })
 }
 
-/// What git is asked, and how much of an answer is wanted.
+/// A query to git with the limits of its answer.
 struct GitQuery<'a> {
     args: &'a [&'a str],
     env: &'a [(&'a str, &'a OsStr)],
-    /// Less than a pipe holds.
+    /// Smaller than the buffer of a pipe.
     stdin: &'a [u8],
     deadline: Duration,
     cap: usize,
@@ -470,10 +472,10 @@ fn ask(worktree: &Path, question: &GitQuery<'_>) -> Option<ProcessOutput> {
     ask_of(worktree, question, &[])
 }
 
-/// The same, and of these paths, as git knows them: by their bytes.
+/// Asks git about these paths, which are bytes.
 fn ask_of(worktree: &Path, question: &GitQuery<'_>, paths: &[&OsStr]) -> Option<ProcessOutput> {
-    // Asking must not write into the repository, nor start its monitor or fetch from its remote. What
-    // its own configuration names as a filter, git runs as it does for everybody.
+    // A query must not write into the repository, start its monitor or fetch from its remote. Git still runs
+    // the configured filters.
     let quiet = ["-c", "core.fsmonitor=false", "--no-optional-locks"];
     let args = quiet.iter().chain(question.args).map(OsStr::new);
     let args: Vec<&OsStr> = args.chain(paths.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! Who else in a repository spells a name.
+//! Finds files of a repository that contain a name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,25 +7,25 @@ use std::time::Duration;
 use super::{GitQuery, ask, is_object_name};
 use crate::sys::exec::ProcessEnd;
 
-/// Reading a large tree takes long, and whoever waits for the verdict waits for this.
+/// A large tree takes long to read, and the verdict waits for this.
 const DEADLINE: Duration = Duration::from_secs(10);
-/// Names of files that are listed: more are more than enough to know.
+/// Maximum bytes of listed file names.
 const CAP: usize = 1024 * 1024;
-/// What is told to git at once.
+/// Maximum names in one query.
 const MOST: usize = 200;
 
-/// Which files are looked through.
+/// The files to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchTree<'a> {
-    /// Those of a commit or tree, by its whole name.
+    /// Files of a commit or tree, by its full name.
     Of(&'a str),
-    /// What is staged.
+    /// Files of the index.
     Staged,
-    /// Those that lie there, whether git knows them or not.
+    /// Files of the worktree, tracked or not.
     Worktree,
 }
 
-/// Files that have one of `names` as a word. `None`: git could not say, or not in time.
+/// Returns files that contain one of `names` as a word. `None` if git failed or was too late.
 pub fn files_with(worktree: &Path, tree: SearchTree<'_>, names: &BTreeSet<String>) -> Option<Vec<String>> {
     if names.is_empty() {
         return Some(Vec::new());
@@ -33,7 +33,7 @@ pub fn files_with(worktree: &Path, tree: SearchTree<'_>, names: &BTreeSet<String
     if names.len() > MOST || names.iter().any(|name| name.is_empty() || name.contains('\n')) {
         return None;
     }
-    // What attributes call no text is looked through as well.
+    // The search includes files that attributes mark as binary.
     let mut args =
         vec!["grep", "-l", "-z", "-a", "-w", "-F", "--full-name", "--no-color", "--no-recurse-submodules"];
     args.extend(match tree {
@@ -50,13 +50,13 @@ pub fn files_with(worktree: &Path, tree: SearchTree<'_>, names: &BTreeSet<String
     let ran = ask(worktree, &question)?;
     match ran.ending {
         ProcessEnd::Code(0) if ran.stdout.len() < CAP => Some(listed(&ran.stdout, tree)),
-        // Nobody.
+        // Exit code 1: no file matches.
         ProcessEnd::Code(1) if ran.stdout.is_empty() => Some(Vec::new()),
         _ => None,
     }
 }
 
-/// In a tree git puts its name before each.
+/// Parses the list of files. In a tree git puts the tree's name before each path.
 fn listed(stdout: &[u8], tree: SearchTree<'_>) -> Vec<String> {
     let entries = stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     entries

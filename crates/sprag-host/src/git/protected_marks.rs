@@ -1,5 +1,5 @@
-//! What a side has changed of files that are marked as nobody's to change. The commit both sides started from is the
-//! snapshot: git has kept every file of it, by the name of its content.
+//! Finds protected files that one side of a merge changed. The common base of both sides holds the original
+//! content.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,9 +9,9 @@ use super::CAP;
 use super::refs::{GitError, act, act_on, refused};
 use crate::sys::exec::ProcessEnd;
 
-/// Stands on the first line of a file that agents must not change.
+/// Marks on the first line of a file that agents must not change.
 const MARKS: [&str; 2] = ["<!-- sprag:protected -->", "<!-- .loom-protected -->"];
-/// Whatever the user's settings are, a mark is told as its file, its line and itself.
+/// Options that print file, line and mark, independent of the user's settings.
 const SEARCH: [&str; 12] = [
     "--literal-pathspecs",
     "grep",
@@ -26,25 +26,25 @@ const SEARCH: [&str; 12] = [
     "--no-heading",
     "--no-recurse-submodules",
 ];
-/// Paths of one question, and bytes of them.
+/// Maximum paths and bytes of one query.
 const AT_ONCE: usize = 200;
 const BYTES: usize = 48 * 1024;
 
-/// A file that one side has changed.
+/// A file that one side changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
-    /// As git knows it: bytes, which may be no text.
+    /// The path as bytes, which may not be UTF-8.
     pub path: Vec<u8>,
-    /// What it was before; `None`: it was not there.
+    /// The object name before the change; `None` for a new file.
     pub before: Option<String>,
 }
 
-/// All that one side has changed since it parted from the other.
+/// Returns all files that one side changed since its common base with the other.
 pub fn touched(dir: &Path, other: &str, side: &str) -> Result<Vec<Touched>, GitError> {
     within(dir, &format!("{other}...{side}"))
 }
 
-/// The same where it is known from which commit they parted.
+/// Returns all files that one side changed since this base.
 pub fn touched_since(dir: &Path, base: &str, side: &str) -> Result<Vec<Touched>, GitError> {
     within(dir, &format!("{base}..{side}"))
 }
@@ -65,7 +65,7 @@ fn within(dir: &Path, range: &str) -> Result<Vec<Touched>, GitError> {
     Ok(found)
 }
 
-/// Those of them that have a mark on their first line in a commit.
+/// Returns the files that have a mark on their first line in a commit.
 pub fn marked(dir: &Path, base: &str, all: &[Touched]) -> Result<Vec<Touched>, GitError> {
     let mut found = Vec::new();
     let mut rest = all;
@@ -83,7 +83,7 @@ pub fn marked(dir: &Path, base: &str, all: &[Touched]) -> Result<Vec<Touched>, G
     Ok(found)
 }
 
-/// Most files have no mark anywhere, and git is quick to say so.
+/// Returns the marked files of one batch. Most files have no mark, so one `git grep` is fast.
 fn holding(dir: &Path, base: &str, some: &[Touched]) -> Result<Vec<Touched>, GitError> {
     let mut args = SEARCH.to_vec();
     args.extend(MARKS.iter().flat_map(|mark| ["-e", mark]));
@@ -95,15 +95,16 @@ fn holding(dir: &Path, base: &str, some: &[Touched]) -> Result<Vec<Touched>, Git
         ProcessEnd::Code(0) => {}
         ProcessEnd::Code(_) | ProcessEnd::Signal | ProcessEnd::TimedOut => return Err(refused(&ran)),
     }
-    // What is cut off may be the one that counts.
+    // The missing part of a cut answer may contain a protected file.
     if ran.stdout.len() >= CAP {
-        return Err(GitError("files have more marks than can be looked at".to_owned()));
+        return Err(GitError("the list of protected marks is too long".to_owned()));
     }
     let first = firsts(&ran.stdout, base);
     Ok(some.iter().filter(|it| first.contains(&it.path.as_slice())).cloned().collect())
 }
 
-/// Paths of those that were found on the first line: `commit:path`, line and mark, a zero behind each of the first two.
+/// Returns the paths with a mark on line 1. An entry is `commit:path`, line and mark, with a zero byte after
+/// each of the first two.
 fn firsts<'a>(mut said: &'a [u8], base: &str) -> Vec<&'a [u8]> {
     let mut found = Vec::new();
     let until = |said: &'a [u8], end: u8| {

@@ -1,7 +1,6 @@
-//! File names as git writes them: in double quotes and with escapes as in C where a name has
-//! characters that would break the line it stands in.
+//! File names in git's quoted form: in double quotes with C escapes, if a name has special characters.
 
-/// What a quoted name means, and what follows it. `None`: it is not one.
+/// Parses a quoted name. Returns the name and the text after it; `None` if the text is not a quoted name.
 pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut name = Vec::with_capacity(rest.len());
@@ -37,7 +36,7 @@ pub(crate) fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// Quotes a name, whatever is in it.
+/// Quotes a name of any bytes.
 pub(crate) fn quote(name: &[u8]) -> String {
     let mut text = String::from("\"");
     for &byte in name {

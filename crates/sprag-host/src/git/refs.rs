@@ -1,5 +1,5 @@
-//! Merging outside of every checkout: candidates are commits made from trees, and references move from what
-//! they were known to be or not at all. Nobody's index or files are touched by any of it.
+//! Merges without a checkout. Candidates are commits of trees. A reference moves only from its expected
+//! value. No index and no file changes.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,20 +12,20 @@ use crate::sys::env::Env;
 use crate::sys::exec::{ProcessEnd, ProcessOutput};
 use crate::sys::locations::Locations;
 
-/// A merge of a large repository takes a while.
+/// A merge in a large repository takes long.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// What a reference points to must be there after a power cut, which git does not see to by itself; and no
-/// hook of the repository has a say in references of our own.
+/// Git does not flush the target of a reference to disk by default. Hooks of the repository must not run for
+/// Sprag's references.
 const SETTINGS: &[&str] =
     &["-c", "core.fsync=committed,loose-object,reference", "-c", "core.hooksPath=/dev/null"];
-/// How git is told that a reference must not be there.
+/// The old value for a reference that must not exist.
 const NONE: &str = "";
 
-/// Git did not do it, and said this.
+/// An error with the text that git printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitError(pub String);
 
-/// A merge, said so exactly that making it again gives the same commit.
+/// A complete description of a merge: the same recipe gives the same commit.
 #[derive(Clone, Copy, Debug)]
 pub struct MergeRecipe<'a> {
     pub onto: &'a str,
@@ -42,13 +42,13 @@ pub enum MergeAttempt {
         commit: String,
         tree: String,
     },
-    /// The paths both sides changed in ways that do not go together.
+    /// Paths with a conflict.
     Conflict {
         paths: Vec<String>,
     },
 }
 
-/// Merges two commits into one that no reference knows yet.
+/// Merges two commits into a commit without a reference.
 pub fn merge(dir: &Path, recipe: &MergeRecipe<'_>) -> Result<MergeAttempt, GitError> {
     let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", recipe.onto, recipe.head];
     let ran = act(dir, &args, &[])?;
@@ -67,7 +67,7 @@ pub fn merge(dir: &Path, recipe: &MergeRecipe<'_>) -> Result<MergeAttempt, GitEr
     Ok(MergeAttempt::Clean { commit, tree })
 }
 
-/// A commit of a tree, with who and when as the recipe says.
+/// Creates a commit of a tree, with the author and time of the recipe.
 pub fn commit(
     dir: &Path,
     tree: &str,
@@ -88,7 +88,7 @@ pub fn commit(
     named(act(dir, &args, &env)?)
 }
 
-/// What a name stands for, as a commit; `None` if nothing has that name.
+/// Returns the commit of a name; `None` if the name does not exist.
 pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, GitError> {
     match read(dir, name) {
         Some(commit) => Ok(Some(commit)),
@@ -96,7 +96,8 @@ pub fn resolve(dir: &Path, name: &str) -> Result<Option<String>, GitError> {
     }
 }
 
-/// The same, read without git; `None` also where only git knows it. Of other names it is not sure that commits have them.
+/// Reads the commit of a reference from files. `None` if only git can resolve the name, or if its target may
+/// not be a commit.
 fn read(dir: &Path, name: &str) -> Option<String> {
     let places = Locations::find(dir, &Env::Real).ok()?;
     let commit = match name {
@@ -107,7 +108,7 @@ fn read(dir: &Path, name: &str) -> Option<String> {
     commit.filter(|commit| is_object_name(commit))
 }
 
-/// What a commit was made from.
+/// Returns the parents of a commit.
 pub fn parents(dir: &Path, commit: &str) -> Result<Vec<String>, GitError> {
     let ran = act(dir, &["rev-list", "--max-count=1", "--parents", commit, "--"], &[])?;
     if !ran.succeeded() {
@@ -121,7 +122,7 @@ pub fn tree_of(dir: &Path, commit: &str) -> Result<Option<String>, GitError> {
     look_up(dir, &format!("{commit}^{{tree}}"))
 }
 
-/// What is checked out, and its tree; `None` where nothing was ever committed.
+/// Returns `HEAD` and its tree; `None` before the first commit.
 pub fn head_of(dir: &Path) -> Result<Option<(String, String)>, GitError> {
     let ran = act(dir, &["rev-list", "--max-count=1", "--format=%H %T", "HEAD", "--"], &[])?;
     let text = String::from_utf8_lossy(&ran.stdout);
@@ -129,7 +130,7 @@ pub fn head_of(dir: &Path) -> Result<Option<(String, String)>, GitError> {
         Some((head, tree)) if ran.succeeded() && is_object_name(head) && is_object_name(tree) => {
             Ok(Some((head.to_owned(), tree.to_owned())))
         }
-        // It may be that there is no commit, and git says so in words alone.
+        // Git reports a missing commit only as text, so ask again.
         _ if look_up(dir, "HEAD^{commit}")?.is_none() => Ok(None),
         _ => Err(refused(&ran)),
     }
@@ -143,8 +144,8 @@ fn look_up(dir: &Path, name: &str) -> Result<Option<String>, GitError> {
     }
 }
 
-/// When a commit was made that another does not have in its history: what is made from the two again later is the same.
-/// `None`: it has.
+/// Returns the time of a commit that `within` does not contain, and `None` if it does. With this time a
+/// repeated merge gives the same commit.
 pub fn new_since(dir: &Path, commit: &str, within: &str) -> Result<Option<Timestamp>, GitError> {
     let without = format!("^{within}");
     let args = ["rev-list", "--max-count=1", "--format=%ct", commit, without.as_str(), "--"];
@@ -152,22 +153,22 @@ pub fn new_since(dir: &Path, commit: &str, within: &str) -> Result<Option<Timest
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
-    // The name of the commit stands on a line before it.
+    // The line before it holds the name of the commit.
     let text = String::from_utf8_lossy(&ran.stdout);
     let Some(seconds) = text.lines().nth(1) else { return Ok(None) };
     let seconds = seconds.trim().parse::<i64>().map_err(|_| refused(&ran))?;
     Ok(Some(Timestamp::from_millis(seconds.saturating_mul(1000))))
 }
 
-/// Paths that one side has changed since it parted from the other.
+/// Returns paths that one side changed since its common base with the other.
 pub fn changed(dir: &Path, other: &str, side: &str) -> Result<Vec<String>, GitError> {
     let range = format!("{other}...{side}");
     let args = ["diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", &range, "--"];
     paths(act(dir, &args, &[])?)
 }
 
-/// How many lines one side has put in or taken out since it parted from the other. What has no lines, or is said to have
-/// none, is as many as can be.
+/// Returns the number of lines that one side added or removed since its common base with the other. A binary
+/// file counts as the maximum.
 pub fn changed_lines(dir: &Path, other: &str, side: &str) -> Result<u32, GitError> {
     let range = format!("{other}...{side}");
     let ran = act(dir, &["diff", "--numstat", "--no-renames", "--no-ext-diff", &range, "--"], &[])?;
@@ -188,7 +189,7 @@ fn paths(ran: ProcessOutput) -> Result<Vec<String>, GitError> {
     Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
-/// Commits of what is checked out since another, the newest first: a short name and what each says.
+/// Returns the commits of `HEAD` since another commit, newest first: short name and subject.
 pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, GitError> {
     let (count, range) = (format!("--max-count={most}"), format!("{since}..HEAD"));
     let ran = act(dir, &["log", "--format=%h %s", &count, &range, "--"], &[])?;
@@ -198,25 +199,26 @@ pub fn subjects(dir: &Path, since: &str, most: usize) -> Result<Vec<String>, Git
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
-/// What is different in two commits.
+/// Returns the paths that differ between two commits.
 pub fn between(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, GitError> {
     paths(act(dir, &["diff-tree", "-r", "--no-renames", "--name-only", "-z", one, other, "--"], &[])?)
 }
 
-/// The last commit that the histories of two have in common.
+/// Returns the newest common ancestor of two commits.
 pub fn common(dir: &Path, one: &str, other: &str) -> Result<String, GitError> {
     named(act(dir, &["merge-base", one, other], &[])?)
 }
 
-/// All of them, where there is more than one. Then what one side changed depends on which of them it is compared with.
+/// Returns all best common ancestors of two commits. With several, the changes of a side depend on the chosen
+/// one.
 pub fn all_common(dir: &Path, one: &str, other: &str) -> Result<Vec<String>, GitError> {
     let ran = act(dir, &["merge-base", "--all", one, other], &[])?;
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
-/// Whether a commit has all of these in its history.
+/// Reports whether a commit has all of these commits in its history.
 pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, GitError> {
-    // What is reachable from them and not from it: nothing.
+    // True if no commit is reachable from them but not from `within`.
     let bounds = format!("^{within}");
     for some in commits.chunks(500) {
         let mut args = vec!["rev-list", "--max-count=1", bounds.as_str()];
@@ -231,7 +233,7 @@ pub fn contains_all(dir: &Path, commits: &[&str], within: &str) -> Result<bool, 
     Ok(true)
 }
 
-/// Commits in the history of one that the other does not have; `None` where there are too many to be listed.
+/// Returns the commits of one history that the other lacks; `None` if there are too many.
 pub fn missing(dir: &Path, of: &str, within: &str) -> Result<Option<Vec<String>>, GitError> {
     let without = format!("^{within}");
     let ran = act(dir, &["rev-list", of, without.as_str(), "--"], &[])?;
@@ -242,7 +244,7 @@ pub fn missing(dir: &Path, of: &str, within: &str) -> Result<Option<Vec<String>>
     Ok((ran.stdout.len() < CAP).then(|| text.lines().map(str::to_owned).collect()))
 }
 
-/// Whether the history of one commit has the other.
+/// Reports whether the history of `within` contains the commit.
 pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, GitError> {
     let ran = act(dir, &["merge-base", "--is-ancestor", commit, within], &[])?;
     match ran.ending {
@@ -255,32 +257,32 @@ pub fn contains(dir: &Path, commit: &str, within: &str) -> Result<bool, GitError
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefUpdate {
     Done,
-    /// It is not what it was taken for.
+    /// The reference does not have the expected value.
     Moved {
         now: Option<String>,
     },
 }
 
-/// Moves a reference from one commit to another; from nothing, it must not be there yet.
+/// Moves a reference from one commit to another. Without an old value the reference must not exist.
 pub fn swap(dir: &Path, reference: &str, to: &str, from: Option<&str>) -> Result<RefUpdate, GitError> {
     let ran = act(dir, &["update-ref", "--no-deref", reference, to, from.unwrap_or(NONE)], &[])?;
     settled(dir, reference, from, &ran)
 }
 
-/// Gives a commit a name of ours, whatever had it before.
+/// Sets a reference of Sprag to a commit, without a check of the old value.
 pub fn pin(dir: &Path, reference: &str, to: &str) -> Result<(), GitError> {
     let ran = act(dir, &["update-ref", "--no-deref", reference, to], &[])?;
     if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
 }
 
-/// Moves the branch that is checked out, and its files, on to a commit ahead of it. Git refuses what is not ahead,
-/// or would write over something.
+/// Fast-forwards the checked-out branch and its files. Git refuses a commit that is not ahead, or one that
+/// would overwrite a file.
 pub fn fast_forward(checkout: &Path, to: &str) -> Result<(), GitError> {
     let ran = act(checkout, &["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", to], &[])?;
     if ran.succeeded() { Ok(()) } else { Err(refused(&ran)) }
 }
 
-/// References below a prefix.
+/// Returns the references below a prefix.
 pub fn references(dir: &Path, prefix: &str) -> Result<Vec<(String, String)>, GitError> {
     let ran = act(dir, &["for-each-ref", "--format=%(refname) %(objectname)", prefix], &[])?;
     if !ran.succeeded() {
@@ -291,7 +293,7 @@ pub fn references(dir: &Path, prefix: &str) -> Result<Vec<(String, String)>, Git
     Ok(text.lines().filter_map(pair).collect())
 }
 
-/// A reference to a commit, and when that was made.
+/// A reference to a commit, with the time of the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dated {
     pub name: String,
@@ -299,7 +301,7 @@ pub struct Dated {
     pub date: Timestamp,
 }
 
-/// References to commits below a prefix, with their dates.
+/// Returns the references to commits below a prefix, with their times.
 pub fn dated(dir: &Path, prefix: &str) -> Result<Vec<Dated>, GitError> {
     let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
     let ran = act(dir, &["for-each-ref", format, prefix], &[])?;
@@ -316,13 +318,14 @@ pub fn dated(dir: &Path, prefix: &str) -> Result<Vec<Dated>, GitError> {
     Ok(text.lines().filter_map(dated).collect())
 }
 
-/// Takes a reference away, if it is what it is taken for.
+/// Deletes a reference, if it has the expected value.
 pub fn drop_reference(dir: &Path, reference: &str, from: &str) -> Result<RefUpdate, GitError> {
     let ran = act(dir, &["update-ref", "--no-deref", "-d", reference, from], &[])?;
     settled(dir, reference, Some(from), &ran)
 }
 
-/// Git says in words alone whether a reference had moved: so it is looked at.
+/// Reports whether a reference was updated. Git reports a moved reference only as text, so Sprag reads the
+/// reference.
 fn settled(
     dir: &Path,
     reference: &str,
@@ -340,14 +343,14 @@ fn named(ran: ProcessOutput) -> Result<String, GitError> {
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
-    super::object_name(ran).ok_or_else(|| GitError("git named no object".to_owned()))
+    super::object_name(ran).ok_or_else(|| GitError("git returned no object name".to_owned()))
 }
 
 pub(crate) fn act(dir: &Path, args: &[&str], env: &[(&str, &OsStr)]) -> Result<ProcessOutput, GitError> {
     act_on(dir, args, env, &[])
 }
 
-/// The same on paths, whatever bytes they are called by.
+/// Runs git on paths, which may be any bytes.
 pub(crate) fn act_on(
     dir: &Path,
     args: &[&str],
@@ -356,15 +359,15 @@ pub(crate) fn act_on(
 ) -> Result<ProcessOutput, GitError> {
     let args: Vec<&str> = SETTINGS.iter().chain(args).copied().collect();
     let question = GitQuery { args: &args, env, stdin: b"", deadline: DEADLINE, cap: CAP };
-    ask_of(dir, &question, paths).ok_or_else(|| GitError("git cannot be started".to_owned()))
+    ask_of(dir, &question, paths).ok_or_else(|| GitError("cannot start git".to_owned()))
 }
 
 pub(crate) fn refused(ran: &ProcessOutput) -> GitError {
     let said = String::from_utf8_lossy(&ran.stderr);
     GitError(match (&ran.ending, said.trim()) {
         (ProcessEnd::TimedOut, _) => format!("git did not end within {} s", DEADLINE.as_secs()),
-        (ProcessEnd::Code(code), "") => format!("git ended with {code}"),
-        (ProcessEnd::Signal, "") => "git was ended by a signal".to_owned(),
+        (ProcessEnd::Code(code), "") => format!("git failed with exit code {code}"),
+        (ProcessEnd::Signal, "") => "git was killed by a signal".to_owned(),
         (ProcessEnd::Code(_) | ProcessEnd::Signal, said) => said.to_owned(),
     })
 }

@@ -1,4 +1,4 @@
-//! A repository of its own for each test, of this crate and of those above it.
+//! A temporary repository for each test of this crate and of crates above it.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Scratch {
         String::from_utf8_lossy(&ran.stdout).trim_end().to_owned()
     }
 
-    /// Writes a file and commits it; the commit's name.
+    /// Writes a file and commits it. Returns the name of the commit.
     pub fn commit(&self, path: &str, text: &str) -> String {
         fs::write(self.dir().join(path), text).expect("the folder is the test's own");
         self.run(&["add", "-A"]);

@@ -1,22 +1,22 @@
-//! The files of a change, as they were and as they are.
+//! The files of a change, before and after.
 
 use std::path::Path;
 
 use super::{CAP, git};
 
-/// More files are not one change that somebody looks at.
+/// Maximum number of files in one change.
 const MOST: usize = 2000;
 
-/// Which change is meant.
+/// A change to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChangeRange {
-    /// A commit, against its first parent.
+    /// A commit against its first parent.
     Commit(String),
     Between {
         from: String,
         to: String,
     },
-    /// What is staged, against HEAD.
+    /// The index against `HEAD`.
     Staged,
 }
 
@@ -29,7 +29,7 @@ pub struct FileVersions {
     pub after: Option<Vec<u8>>,
 }
 
-/// The files that differ. `None`: no such revision, or too much to tell.
+/// Returns the files that differ. `None` if the revision does not exist or the change is too large.
 pub fn versions(worktree: &Path, range: &ChangeRange) -> Option<Vec<FileVersions>> {
     let empty = super::empty_tree(worktree)?;
     let raw = ["-r", "-z", "-M", "--raw", "--no-abbrev", "--no-ext-diff"];
@@ -64,7 +64,7 @@ pub fn versions(worktree: &Path, range: &ChangeRange) -> Option<Vec<FileVersions
         let side = |mode: &str, object: &str, path: String| -> Option<(Option<String>, Option<Vec<u8>>)> {
             match mode {
                 "000000" => Some((None, None)),
-                // A link or a module is no source, whatever its name.
+                // A link or a submodule is not a source file.
                 mode if !mode.starts_with("100") => Some((Some(format!("{path}/")), Some(Vec::new()))),
                 _ => Some((Some(path), Some(blob(worktree, object)?))),
             }
@@ -85,7 +85,7 @@ fn compared(worktree: &Path, raw: &[&str], old: &str, new: &str) -> Option<super
     git(worktree, &args)
 }
 
-/// The tree of a revision, by its name.
+/// Returns the tree of a revision.
 pub fn tree(worktree: &Path, revision: &str) -> Option<String> {
     let name = format!("{revision}^{{tree}}");
     let ran = git(worktree, &["rev-parse", "--verify", "--quiet", "--end-of-options", &name])?;

@@ -1,6 +1,6 @@
-//! Whether a worktree that an agent had for itself may be looked at with git again. Git obeys what a worktree says of its
-//! repository, follows links on the way, and runs what the configuration of a repository within it names: whoever could
-//! plant any of these would choose what we run.
+//! Checks whether Sprag may run git again in a worktree of an agent. Git trusts the worktree's link to its
+//! repository, follows links, and runs programs from the configuration of a nested repository. An agent that
+//! plants one of these would choose what Sprag runs.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,29 +12,29 @@ use super::refs::{GitError, refused};
 use super::{GitQuery, ask, index};
 use crate::sys::{disk, locations};
 
-/// Each of these files is a line.
+/// Each of these files has one line.
 const LINE: u64 = 4096;
-/// Entries of a worktree's git directory that are looked at.
+/// Maximum entries that Sprag checks in the git directory of a worktree.
 const ENTRIES: usize = 20_000;
 const CONFIG: u64 = 1024 * 1024;
-/// Of the ten thousand files whose list we read ourselves.
+/// Maximum bytes of an index with 10,000 files, which Sprag reads itself.
 const INDEX: u64 = 16 * 1024 * 1024;
-/// Of a list of a million files.
+/// Maximum bytes of a list of a million files.
 const LIST: usize = 256 * 1024 * 1024;
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Refuses what is not as we made it. An agent that is still there can change it at any time: whatever looks at its
-/// worktree after this must not enter repositories within.
+/// Refuses a worktree that differs from the one Sprag created. A running agent can change it at any time, so
+/// later queries must not enter nested repositories.
 pub fn prove(root: &Path, worktree: &Path) -> Result<(), GitError> {
     prove_placed(root, worktree)?;
     nested(worktree)
 }
 
-/// That git would find the repository that is ours, for those who ask nothing that leads into repositories within. It
-/// takes a few looks at files, and no git.
+/// Checks that git would find Sprag's repository, for callers whose queries do not enter nested repositories.
+/// Reads a few files and starts no git.
 pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), GitError> {
     let no = |what: String| Err(GitError(what));
-    let common = locations::common_dir(root).ok_or_else(|| GitError("there is no repository".to_owned()))?;
+    let common = locations::common_dir(root).ok_or_else(|| GitError("no git repository".to_owned()))?;
     let entry = worktree.join(".git");
     let line = |path: &Path| {
         let bytes = disk::read_regular(path, LINE)
@@ -44,12 +44,12 @@ pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), GitError> {
     let named = line(&entry)?;
     let git_dir = named.strip_prefix("gitdir: ").map(|path| locations::tidy(&worktree.join(path)));
     let Some(git_dir) = git_dir.filter(|dir| dir.parent() == Some(common.join("worktrees").as_path())) else {
-        return no(format!("`{}` leads elsewhere", entry.display()));
+        return no(format!("`{}` does not point to this repository", entry.display()));
     };
     if locations::tidy(&git_dir.join(line(&git_dir.join("commondir"))?)) != common {
-        return no(format!("`{}` leads elsewhere", git_dir.join("commondir").display()));
+        return no(format!("`{}` does not point to this repository", git_dir.join("commondir").display()));
     }
-    // The one worktree of this name: another one's index and branch are not this one's.
+    // The link back must name this worktree, because another worktree has another index and branch.
     if locations::tidy(&git_dir.join(line(&git_dir.join("gitdir"))?)) != entry {
         return no(format!("`{}` belongs to another worktree", git_dir.display()));
     }
@@ -57,16 +57,16 @@ pub fn prove_placed(root: &Path, worktree: &Path) -> Result<(), GitError> {
     if config.symlink_metadata().is_ok() {
         let of = |path: &Path| disk::read_regular(path, CONFIG).ok();
         if of(&config).is_none_or(|own| of(&common.join("config.worktree")) != Some(own)) {
-            return no(format!("`{}` is not that of the repository", config.display()));
+            return no(format!("`{}` differs from the file of the repository", config.display()));
         }
     }
     if let Some(link) = planted(&git_dir)? {
-        return no(format!("`{}` is no file", link.display()));
+        return no(format!("`{}` is not a file", link.display()));
     }
     Ok(())
 }
 
-/// The first entry that is neither file nor directory, in a directory that has none by itself.
+/// Returns the first entry that is neither a file nor a directory. Git creates no such entry.
 fn planted(dir: &Path) -> Result<Option<PathBuf>, GitError> {
     let mut open = vec![dir.to_path_buf()];
     let mut seen = 0;
@@ -81,7 +81,7 @@ fn planted(dir: &Path) -> Result<Option<PathBuf>, GitError> {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push(entry.path()),
                 Ok(kind) if kind.is_file() => {}
-                // A link, or a pipe that nobody comes back from.
+                // A link, or a pipe that would block forever.
                 Ok(_) | Err(_) => return Ok(Some(entry.path())),
             }
         }
@@ -89,33 +89,33 @@ fn planted(dir: &Path) -> Result<Option<PathBuf>, GitError> {
     Ok(None)
 }
 
-/// A repository that is staged within the worktree is asked for its state by a git of its own, which obeys its own
-/// configuration.
+/// Refuses a staged nested repository. Git would start a process for it that obeys its configuration.
 fn nested(worktree: &Path) -> Result<(), GitError> {
     if has_files_alone(worktree) {
         return Ok(());
     }
     let args = ["-c", "core.hooksPath=/dev/null", "ls-files", "--stage", "-z"];
     let question = GitQuery { args: &args, env: &[], stdin: b"", deadline: DEADLINE, cap: LIST };
-    let ran = ask(worktree, &question).ok_or_else(|| GitError("git cannot be started".to_owned()))?;
+    let ran = ask(worktree, &question).ok_or_else(|| GitError("cannot start git".to_owned()))?;
     if !ran.succeeded() {
         return Err(refused(&ran));
     }
     if ran.stdout.len() >= LIST {
-        return Err(GitError("the index is too long to be looked at".to_owned()));
+        return Err(GitError("the index is too long".to_owned()));
     }
     for line in ran.stdout.split(|&byte| byte == 0).filter(|line| line.starts_with(b"160000 ")) {
         let path = line.splitn(2, |&byte| byte == b'\t').nth(1).unwrap_or_default();
-        // By its bytes: a name that is no text is one, too.
+        // As bytes, because the name may not be UTF-8.
         let path = Path::new(OsStr::from_bytes(path));
         if worktree.join(path).join(".git").symlink_metadata().is_ok() {
-            return Err(GitError(format!("`{}` is a repository of its own", path.display())));
+            return Err(GitError(format!("`{}` is a nested repository", path.display())));
         }
     }
     Ok(())
 }
 
-/// Nearly always; and to see that takes no git. False may also mean that we cannot tell.
+/// Reports whether the index contains only files and links, without a git process. False may also mean
+/// unknown.
 fn has_files_alone(worktree: &Path) -> bool {
     let (Some(git_dir), Some(common)) = (locations::git_dir(worktree), locations::common_dir(worktree))
     else {
@@ -177,14 +177,20 @@ mod tests {
         let elsewhere = format!("gitdir: {}\n", other.dir().join(".git").display());
         let desk = self::desk();
         fs::write(desk.path.join(".git"), &elsewhere).unwrap();
-        assert_eq!(desk.proved(), Err("`ROOT/.worktrees/one/.git` leads elsewhere".to_owned()));
+        assert_eq!(
+            desk.proved(),
+            Err("`ROOT/.worktrees/one/.git` does not point to this repository".to_owned())
+        );
         fs::remove_file(desk.path.join(".git")).unwrap();
         symlink(other.dir().join(".git"), desk.path.join(".git")).unwrap();
         assert!(desk.proved().unwrap_err().ends_with("is not a regular file"));
 
         let desk = self::desk();
         fs::write(desk.own.join("commondir"), other.dir().join(".git").display().to_string()).unwrap();
-        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/commondir` leads elsewhere".to_owned()));
+        assert_eq!(
+            desk.proved(),
+            Err("`ROOT/.git/worktrees/one/commondir` does not point to this repository".to_owned())
+        );
 
         let desk = self::desk();
         fs::write(desk.own.join("gitdir"), "/somewhere/.git\n").unwrap();
@@ -195,10 +201,10 @@ mod tests {
     fn a_planted_link_or_configuration_is_refused() {
         let desk = self::desk();
         symlink("/etc/passwd", desk.own.join("logs/planted")).unwrap();
-        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/logs/planted` is no file".to_owned()));
+        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/logs/planted` is not a file".to_owned()));
         let desk = self::desk();
         fs::write(desk.own.join("config.worktree"), "[core]\n\tfsmonitor = touch evil\n").unwrap();
-        assert!(desk.proved().unwrap_err().ends_with("is not that of the repository"));
+        assert!(desk.proved().unwrap_err().ends_with("differs from the file of the repository"));
     }
 
     #[test]
@@ -209,9 +215,9 @@ mod tests {
         fs::write(inner.join("x"), "work").unwrap();
         desk.git.run_in(&inner, &["add", "-A"]);
         desk.git.run_in(&inner, &["commit", "-q", "-m", "inner"]);
-        assert_eq!(desk.proved(), Ok(()), "git does not look into what nobody has staged");
+        assert_eq!(desk.proved(), Ok(()), "git does not enter a repository that is not staged");
         desk.git.run_in(&desk.path, &["-c", "advice.addEmbeddedRepo=false", "add", "inner"]);
-        assert_eq!(desk.proved(), Err("`inner` is a repository of its own".to_owned()));
+        assert_eq!(desk.proved(), Err("`inner` is a nested repository".to_owned()));
     }
 
     #[test]
@@ -224,7 +230,7 @@ mod tests {
         desk.git.run_in(&inner, &["add", "-A"]);
         desk.git.run_in(&inner, &["commit", "-q", "-m", "inner"]);
         desk.git.run_in(&desk.path, &["-c", "advice.addEmbeddedRepo=false", "add", "-A"]);
-        assert!(desk.proved().unwrap_err().ends_with("is a repository of its own"));
+        assert!(desk.proved().unwrap_err().ends_with("is a nested repository"));
     }
 
     #[test]
@@ -233,8 +239,8 @@ mod tests {
         fs::remove_file(desk.own.join("HEAD")).unwrap();
         let head = desk.own.join("HEAD");
         rustix::fs::mkfifoat(rustix::fs::CWD, &head, rustix::fs::Mode::RWXU).unwrap();
-        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/HEAD` is no file".to_owned()));
-        assert!(worktrees::list(desk.git.dir()).is_ok(), "whoever lists them comes back");
+        assert_eq!(desk.proved(), Err("`ROOT/.git/worktrees/one/HEAD` is not a file".to_owned()));
+        assert!(worktrees::list(desk.git.dir()).is_ok(), "the list does not block");
         assert!(!head.exists());
     }
 

@@ -1,5 +1,5 @@
-//! Worktrees that stages are worked at in. One is taken away only after everything in it is kept: what an
-//! agent left behind, finished or not, is a commit under a reference of ours first.
+//! Worktrees of stages. Before Sprag removes a worktree, it commits everything in it, finished or not, and
+//! stores the commit under its own reference.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,37 +14,37 @@ use crate::sys::disk::{self, Disk};
 use crate::sys::exec::{ProcessEnd, ProcessOutput};
 use crate::sys::locations;
 
-/// Two worktrees that are made or taken away at once get into each other's way: git has no lock for its list.
+/// Git has no lock for its list of worktrees, so concurrent changes would conflict.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
-    // Whoever panicked while holding it left nothing half done in memory.
+    // A panic while the lock was held left no partial state in memory.
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A repository within a worktree has a configuration of its own, which git would obey to tell whether it has changed.
-/// That it is at another commit is seen without.
+/// Git would obey the configuration of a nested repository to find out whether it changed. Git sees without
+/// it that the repository is at another commit.
 const INTO_NONE: &str = "--ignore-submodules=dirty";
 
-/// Files about a worktree are a line each.
+/// Maximum bytes of the files about a worktree; each has one line.
 const LINE: u64 = 4096;
 
-/// What git knows of a worktree.
+/// Git's information about a worktree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeInfo {
     pub path: PathBuf,
     pub head: Option<String>,
-    /// The whole name of a reference.
+    /// The full name of a reference.
     pub branch: Option<String>,
-    /// Why it must not be taken away, if it must not.
+    /// The reason of a lock, if the worktree is locked.
     pub locked: Option<String>,
-    /// Its folder is gone.
+    /// The directory is missing.
     pub is_prunable: bool,
 }
 
-/// All of them, that of the user first.
+/// Returns all worktrees, the user's first.
 pub fn list(dir: &Path) -> Result<Vec<WorktreeInfo>, GitError> {
-    // One that is being made cannot be read.
+    // A worktree that is being created cannot be read.
     let _alone = alone();
     listed(dir)
 }
@@ -72,8 +72,8 @@ fn listed(dir: &Path) -> Result<Vec<WorktreeInfo>, GitError> {
     Ok(all)
 }
 
-/// Git reads a few files of every worktree to list them. A pipe in place of one, which an agent can make in its own, would
-/// let it wait for ever; without the file the worktree counts as lost.
+/// Renames pipes among git's files. Git reads a few files of every worktree to list them, and a pipe that an
+/// agent made would block git forever. Without the file the worktree counts as lost.
 fn put_pipes_aside(dir: &Path) {
     let Some(common) = locations::common_dir(dir) else { return };
     for entry in fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten() {
@@ -87,8 +87,7 @@ fn put_pipes_aside(dir: &Path) {
     }
 }
 
-/// Makes a worktree on a branch of its own. A branch that is there already is taken as it is: the work of an
-/// earlier attempt goes on.
+/// Creates a worktree on a separate branch. If the branch exists, the work of the earlier attempt continues.
 pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Result<Branch, GitError> {
     let _alone = alone();
     let at = text_of(path)?;
@@ -98,35 +97,35 @@ pub fn add(dir: &Path, path: &Path, branch: &str, base: &str, why: &str) -> Resu
     if ran.succeeded() {
         return Ok(Branch::New);
     }
-    // Nothing is made of one whose branch is there already.
+    // Git creates nothing if the branch exists.
     match resolve(dir, &reference)? {
         Some(_) => done(act(dir, &[&add[..], &[at, branch]].concat(), &[])?).map(|_| Branch::Old),
         None => Err(refused(&ran)),
     }
 }
 
-/// Whose branch a worktree was made on.
+/// Whether the branch of a worktree is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Branch {
     New,
-    /// Of an earlier attempt.
+    /// From an earlier attempt.
     Old,
 }
 
-/// A worktree of one commit, on no branch.
+/// Creates a worktree of one commit, without a branch.
 pub fn add_at(dir: &Path, path: &Path, commit: &str) -> Result<(), GitError> {
     let _alone = alone();
     let args = ["worktree", "add", "--quiet", "--force", "--detach", text_of(path)?, commit];
     done(act(dir, &args, &[])?).map(|_| ())
 }
 
-/// Sees to it that worktrees within the user's checkout are not taken for files of it. The list is the clone's own,
-/// and nobody commits it.
+/// Makes git ignore worktrees inside the user's checkout. Uses the exclude file of the clone, which is never
+/// committed.
 pub fn keep_out_of_sight(root: &Path, disk: &dyn Disk) -> std::io::Result<()> {
     leave_out(root, "/.worktrees/", disk)
 }
 
-/// Adds a pattern to the list of what git takes no notice of in this clone.
+/// Adds a pattern to the exclude file of this clone.
 pub fn leave_out(root: &Path, pattern: &str, disk: &dyn Disk) -> std::io::Result<()> {
     let _alone = alone();
     let common = locations::common_dir(root).ok_or(std::io::ErrorKind::NotFound)?;
@@ -144,13 +143,14 @@ pub fn leave_out(root: &Path, pattern: &str, disk: &dyn Disk) -> std::io::Result
     disk::replace(disk, &path, format!("{before}{gap}{pattern}\n").as_bytes())
 }
 
-/// Whether a worktree holds nothing but what is committed, untracked files counted.
+/// Reports whether a worktree contains only committed files; an untracked file counts as a change.
 pub fn is_clean(worktree: &Path) -> Result<bool, GitError> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=all", INTO_NONE];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
-/// Commits what is below a folder of a worktree, and nothing else, in our name; `None` where nothing has changed there.
+/// Commits the changes below a directory of a worktree as Sprag, and nothing else. `None` if nothing changed
+/// there.
 pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<String>, GitError> {
     done(act(worktree, &["add", "-A", "--", folder], &[])?)?;
     let staged = act(worktree, &["diff", "--cached", "--quiet", "--no-ext-diff", "--", folder], &[])?;
@@ -167,13 +167,13 @@ pub fn commit_below(worktree: &Path, folder: &str, why: &str) -> Result<Option<S
     resolve(worktree, "HEAD")
 }
 
-/// Whether what is tracked is as it was committed.
+/// Reports whether all tracked files are unchanged.
 pub fn is_unchanged(worktree: &Path) -> Result<bool, GitError> {
     let args = ["status", "--porcelain", "-z", "--untracked-files=no", INTO_NONE];
     done(act(worktree, &args, &[])?).map(|ran| ran.stdout.is_empty())
 }
 
-/// Whether git takes no notice of a path.
+/// Reports whether git ignores a path.
 pub fn is_ignored(worktree: &Path, path: &str) -> Result<bool, GitError> {
     let ran = act(worktree, &["check-ignore", "--quiet", "--no-index", "--", path], &[])?;
     match ran.ending {
@@ -183,8 +183,8 @@ pub fn is_ignored(worktree: &Path, path: &str) -> Result<bool, GitError> {
     }
 }
 
-/// Keeps all that a worktree holds under a reference, and leaves the worktree as it is: `None` where its last
-/// commit is all there is.
+/// Stores everything in a worktree under a reference, and leaves the worktree unchanged. `None` if the last
+/// commit already holds everything.
 pub fn salvage(
     worktree: &Path,
     reference: &str,
@@ -192,16 +192,16 @@ pub fn salvage(
     at: Timestamp,
 ) -> Result<Option<String>, GitError> {
     let head = resolve(worktree, "HEAD")?;
-    // Nearly always: what was merged leaves nothing behind.
+    // The usual case, because merged work leaves nothing behind.
     if let Some(head) = &head
         && is_clean(worktree)?
         && is_named(worktree, head)?
     {
         return Ok(None);
     }
-    // Not the index that is there: what the agent has staged stays as staged as it is.
+    // A copy of the index keeps the agent's staged changes untouched.
     let git_dir = locations::git_dir(worktree)
-        .ok_or_else(|| GitError(format!("`{}` is no worktree", worktree.display())))?;
+        .ok_or_else(|| GitError(format!("`{}` is not a worktree", worktree.display())))?;
     let index = git_dir.join("index.sprag-salvage");
     let _gone_after = Temporary(&index);
     fs::copy(git_dir.join("index"), &index).map(|_| ()).or_else(|error| match error.kind() {
@@ -220,7 +220,7 @@ pub fn salvage(
         if is_named(worktree, head)? {
             return Ok(None);
         }
-        // It was left on no branch: the commit itself is what is kept.
+        // The commit is on no branch, so the reference keeps it.
         let before = resolve(worktree, reference)?;
         swap(worktree, reference, head, before.as_deref())?;
         return Ok(Some(head.clone()));
@@ -232,18 +232,18 @@ pub fn salvage(
     Ok(Some(kept))
 }
 
-/// Whether some reference has a commit.
+/// Reports whether a reference contains the commit.
 fn is_named(worktree: &Path, commit: &str) -> Result<bool, GitError> {
     let args = ["for-each-ref", "--count=1", "--contains", commit, "--format=%(refname)", "refs"];
     done(act(worktree, &args, &[])?).map(|ran| !ran.stdout.is_empty())
 }
 
-/// Whether a branch or a tag has a commit, or somebody else's repository had it when it was last asked.
+/// Reports whether a local branch, a tag or a remote branch of the last fetch contains the commit.
 pub fn is_on_branch(dir: &Path, commit: &str) -> Result<bool, GitError> {
     Ok(!with(dir, commit)?.is_empty())
 }
 
-/// The same, but for branches of stages.
+/// Reports whether such a reference other than a branch of a stage contains the commit.
 pub fn is_on_other_branch(dir: &Path, commit: &str) -> Result<bool, GitError> {
     Ok(with(dir, commit)?.iter().any(|name| !name.starts_with("refs/heads/sprag/")))
 }
@@ -254,7 +254,7 @@ fn with(dir: &Path, commit: &str) -> Result<Vec<String>, GitError> {
     Ok(String::from_utf8_lossy(&ran.stdout).lines().map(str::to_owned).collect())
 }
 
-/// Of a repository within the worktree git would keep the name of a commit and nothing else.
+/// Refuses a new nested repository. Git would store only the name of its commit.
 fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) -> Result<(), GitError> {
     let Some(head) = head else { return Ok(()) };
     let args = ["diff-index", "--cached", "--no-renames", "--diff-filter=A", "-z", head];
@@ -263,14 +263,14 @@ fn refuse_nested(worktree: &Path, head: Option<&str>, env: &[(&str, &OsStr)]) ->
     while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
         if about.split(|&byte| byte == b' ').nth(1) == Some(b"160000") {
             let path = String::from_utf8_lossy(path);
-            return Err(GitError(format!("`{path}` is a repository of its own, whose files cannot be kept")));
+            return Err(GitError(format!("`{path}` is a nested repository; Sprag cannot save its files")));
         }
     }
     Ok(())
 }
 
-/// Makes room for a worktree: lets git forget one whose folder somebody has deleted, and puts aside what git knows
-/// nothing of. Whosever that is, it is not thrown away.
+/// Makes room for a worktree. Git forgets a worktree whose directory was deleted. Sprag renames an unknown
+/// directory and never deletes it.
 pub fn make_room(dir: &Path, path: &Path) -> Result<(), GitError> {
     let _alone = alone();
     let known = known(dir, path);
@@ -281,7 +281,7 @@ pub fn make_room(dir: &Path, path: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Lets git forget a worktree, and leaves its folder under another name: somebody may want what is in it.
+/// Makes git forget a worktree and renames its directory, because the user may need its files.
 pub fn set_aside(dir: &Path, path: &Path) -> Result<(), GitError> {
     let _alone = alone();
     let known = known(dir, path);
@@ -295,24 +295,24 @@ fn put_aside(path: &Path) -> Result<(), GitError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let free =
         (1..1000).map(|number| path.with_file_name(format!("{name}.aside-{number}"))).find(|it| !it.exists());
-    let Some(free) = free else { return Err(GitError(format!("`{}` is in the way", path.display()))) };
-    fs::rename(path, free).map_err(|error| GitError(format!("`{}` is in the way: {error}", path.display())))
+    let Some(free) = free else { return Err(GitError(format!("no free name for `{}`", path.display()))) };
+    fs::rename(path, free).map_err(|error| GitError(format!("cannot move `{}`: {error}", path.display())))
 }
 
-/// Takes a worktree away. What it holds must have been kept.
+/// Removes a worktree. The caller has salvaged its content.
 pub fn remove(dir: &Path, path: &Path) -> Result<(), GitError> {
     let _alone = alone();
     take_away(dir, path, known(dir, path))
 }
 
-/// What git has on record of a worktree.
+/// The state of a worktree in git's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WorktreeRegistration {
     Locked,
     Open,
 }
 
-/// Read as git would read it, without asking it; `None`: it knows of no worktree there.
+/// Reads git's files about a worktree without a git process. `None` if git does not know the worktree.
 fn known(dir: &Path, path: &Path) -> Option<WorktreeRegistration> {
     put_pipes_aside(dir);
     let all = fs::read_dir(locations::common_dir(dir)?.join("worktrees")).ok()?;
@@ -329,9 +329,9 @@ fn known(dir: &Path, path: &Path) -> Option<WorktreeRegistration> {
     })
 }
 
-/// Whether git knows of a worktree at a path.
+/// Reports whether git knows a worktree at a path.
 pub fn is_known(dir: &Path, path: &Path) -> bool {
-    // One that is being made cannot be read.
+    // A worktree that is being created cannot be read.
     let _alone = alone();
     known(dir, path).is_some()
 }
@@ -339,7 +339,7 @@ pub fn is_known(dir: &Path, path: &Path) -> bool {
 fn take_away(dir: &Path, path: &Path, known: Option<WorktreeRegistration>) -> Result<(), GitError> {
     let at = text_of(path)?;
     let Some(known) = known else { return Ok(()) };
-    // Twice: also one that is locked.
+    // The second `--force` removes a locked worktree as well.
     if path.join(".git").exists() {
         return done(act(dir, &["worktree", "remove", "--force", "--force", at], &[])?).map(|_| ());
     }
@@ -355,14 +355,14 @@ fn done(ran: ProcessOutput) -> Result<ProcessOutput, GitError> {
 
 fn text_of(path: &Path) -> Result<&str, GitError> {
     let text: &OsStr = path.as_os_str();
-    text.to_str().ok_or_else(|| GitError(format!("`{}` is no text", path.display())))
+    text.to_str().ok_or_else(|| GitError(format!("`{}` is not UTF-8", path.display())))
 }
 
 struct Temporary<'a>(&'a Path);
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        fs::remove_file(self.0).discard("a leftover temporary file harms nobody");
+        fs::remove_file(self.0).discard("a leftover temporary file is harmless");
     }
 }
 
@@ -395,7 +395,7 @@ mod tests {
         assert!(!path.exists());
         assert!(!is_known(git.dir(), &path) && !is_known(git.dir(), git.dir()));
         add(git.dir(), &path, "sprag/one", &base, "again").unwrap();
-        assert!(path.join("a").exists(), "the branch of the first attempt is taken up");
+        assert!(path.join("a").exists(), "the branch of the first attempt continues");
     }
 
     #[test]
@@ -429,7 +429,7 @@ mod tests {
         git.run_in(&git.dir().join("inner"), &["add", "-A"]);
         git.run_in(&git.dir().join("inner"), &["commit", "-q", "-m", "inner"]);
         let said = salvage(git.dir(), "refs/sprag/p/salvage/one/1", "left", at()).unwrap_err().0;
-        assert_eq!(said, "`inner` is a repository of its own, whose files cannot be kept");
+        assert_eq!(said, "`inner` is a nested repository; Sprag cannot save its files");
     }
 
     #[test]
@@ -454,7 +454,7 @@ mod tests {
         git.run_in(&path, &["add", "-A"]);
         git.run_in(&path, &["commit", "-q", "-m", "work"]);
         make_room(git.dir(), &path).unwrap();
-        assert!(path.join("new").exists(), "one that is there is left alone");
+        assert!(path.join("new").exists(), "an existing worktree stays");
         fs::remove_dir_all(&path).unwrap();
         assert!(add(git.dir(), &path, "sprag/one", &base, "again").is_err(), "git keeps its name");
         make_room(git.dir(), &path).unwrap();

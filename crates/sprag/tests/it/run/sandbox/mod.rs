@@ -179,7 +179,7 @@ fn whoever_points_git_elsewhere_is_not_looked_at_with_git() {
         echo \"gitdir: $PWD/evil/.git\" >.git\nexit 0";
     desk.plan(&[desk.stage("a", script)], "");
     assert_eq!(desk.run().code, 1);
-    assert!(desk.records().contains("/.git` leads elsewhere"), "{}", desk.records());
+    assert!(desk.records().contains("/.git` does not point to this repository"), "{}", desk.records());
     assert!(!desk.sandbox.home.join("evil").exists());
 }
 
