@@ -1,5 +1,5 @@
-//! Everything of Sprag that touches the world: clients, files, git, processes, the clock. Start
-//! at [`pipeline`]: it takes one event from state to verdict.
+//! All parts of Sprag that touch the system: clients, files, git, processes, the clock. Start at
+//! [`pipeline`]: it takes one event from state to verdict.
 
 pub mod answers;
 pub mod checks;

@@ -1,5 +1,5 @@
-//! Finding the tracker of a worktree and asking it. Finding is looking at a few directory entries, so
-//! that any hook can do it; asking starts a program, and is for after the reply.
+//! Finds the tracker of a worktree and queries it. The search reads a few directory entries, so any hook can
+//! do it. A query starts a program and runs after the reply.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use crate::sys::exec::{self, ProcessSpec};
 use crate::sys::locations::{self, Locations};
 use crate::world::World;
 
-/// A tracker that is slower has nothing to say.
+/// Time limit of a tracker query.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// Bytes of an answer. One that is cut is no JSON, and so no answer.
+/// Maximum bytes of an answer. A cut answer is not valid JSON and counts as none.
 const CAP: usize = 256 * 1024;
-/// Bytes of what is kept of an answer.
+/// Maximum bytes of a cached answer.
 const TOLD: u64 = 4096;
-/// Bytes of a clone's configuration.
+/// Maximum bytes of the configuration of a clone.
 const CONFIG: u64 = 1024 * 1024;
 
-/// Nobody is there to answer, and nobody waits for news.
+/// Turns off prompts, update notices and colours, because no person reads the output.
 const QUIET: &[(&str, &str)] = &[
     ("GH_PROMPT_DISABLED", "1"),
     ("GH_NO_UPDATE_NOTIFIER", "1"),
@@ -34,32 +34,32 @@ const QUIET: &[(&str, &str)] = &[
     ("CLICOLOR_FORCE", "0"),
 ];
 
-/// The first tracker of the order that is used in this worktree. Names nobody knows are passed over.
+/// Returns the first tracker of the order that this worktree uses. Ignores unknown names.
 pub fn found(
     worktree: &Path,
     order: &[SettingName],
     enabled: impl Fn(&str) -> bool,
 ) -> Option<&'static Tracker> {
     let is_used = |tracker: &&Tracker| match tracker.mark {
-        // As it is there: a link to nowhere is somebody's mark all the same.
+        // A dangling link is a sign too.
         TrackerSign::Path(path) => fs::symlink_metadata(worktree.join(path)).is_ok(),
         TrackerSign::Remote(host) => has_remote(worktree, host),
         TrackerSign::Always => true,
         TrackerSign::Never => false,
     };
     let known = order.iter().filter(|name| enabled(name)).filter_map(|name| find(name));
-    // Whatever the order says, what is always there is for when nothing else is.
+    // Trackers that are always there come last, in any order of the settings.
     let (last, first): (Vec<_>, Vec<_>) = known.partition(|tracker| tracker.mark == TrackerSign::Always);
     first.into_iter().chain(last).find(is_used)
 }
 
-/// Whether its tickets lie in the worktree itself. One that is asked over a network is asked only
-/// about a ticket that somebody closes.
+/// Reports whether the tickets are in the worktree. Sprag asks a tracker over the network only about a ticket
+/// that an agent closes.
 pub fn is_here(tracker: &Tracker) -> bool {
     matches!(tracker.mark, TrackerSign::Path(_))
 }
 
-/// Asks what is being worked on and keeps the answer for the next event: for after a reply.
+/// Asks for the active ticket and caches the answer for the next event. Runs after a reply.
 pub fn ask_active(world: &World<'_>) -> io::Result<()> {
     let policy = &world.config.settings.govern.gates.reflection;
     let order = &policy.ticketing.discovery;
@@ -77,25 +77,25 @@ pub fn ask_active(world: &World<'_>) -> io::Result<()> {
     disk::replace_derived(world.disk, &path, &bytes)
 }
 
-/// What it said when it was last asked.
+/// Returns the active ticket of the last query.
 pub fn read_cached_ticket(places: &Locations) -> Option<ActiveTicket> {
     let text = read_small(&told_path(places)?, TOLD).ok()?;
     serde_json::from_str(&text).ok()?
 }
 
-/// One for each worktree of a clone.
+/// Returns the path of the cached answer, one for each worktree of a clone.
 fn told_path(places: &Locations) -> Option<PathBuf> {
     let worktree = places.worktree.as_ref()?.to_string_lossy().into_owned();
     Some(places.store.join("cache").join(format!("active-{}.json", Digest::hash_parts([worktree]).short())))
 }
 
-/// What is being worked on. `None`: the tracker cannot be asked, or does not answer as we know it.
+/// Returns the active tickets. `None` if the tracker is not available or its answer is unknown.
 pub fn active(tracker: &Tracker, worktree: &Path, env: &Env) -> Option<Vec<ActiveTicket>> {
     let words: Vec<String> = tracker.asks.as_ref()?.active.iter().map(|word| (*word).to_owned()).collect();
     tracker.read_active(&answer(tracker, &words, worktree, env)?)
 }
 
-/// Whether a ticket is closed. `None`: as above, or the id might be more than an id to a program.
+/// Reports whether a ticket is closed. `None` as for `active`, or if the id is not a plain word.
 pub fn is_closed(tracker: &Tracker, id: &str, worktree: &Path, env: &Env) -> Option<bool> {
     let asks = tracker.asks.as_ref().filter(|_| is_plain(id))?;
     tracker.read_closed(&answer(tracker, &(asks.closed)(id), worktree, env)?)
@@ -121,15 +121,15 @@ fn answer(tracker: &Tracker, words: &[String], worktree: &Path, env: &Env) -> Op
     ran.ok().filter(exec::ProcessOutput::succeeded).map(|ran| ran.stdout)
 }
 
-/// Whether a remote of the clone is on this host, as its own configuration says. What that includes
-/// from elsewhere is not looked at.
+/// Reports whether a remote of the clone is on this host. Reads the configuration of the clone only, without
+/// its includes.
 fn has_remote(worktree: &Path, host: &str) -> bool {
     let config = locations::common_dir(worktree).and_then(|dir| read_small(&dir.join("config"), CONFIG).ok());
     config
         .is_some_and(|config| remotes(&config).any(|url| host_of(url).is_some_and(|of| is_within(of, host))))
 }
 
-/// The addresses of remotes in the text of a git configuration.
+/// Returns the URLs of remotes in the text of a git configuration.
 fn remotes(config: &str) -> impl Iterator<Item = &str> {
     let mut is_remote = false;
     config.lines().filter_map(move |line| {
@@ -144,7 +144,7 @@ fn remotes(config: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The host in `https://me@host:443/path` or `git@host:path`. A path has none.
+/// Returns the host in `https://me@host:443/path` or `git@host:path`. A path has no host.
 fn host_of(url: &str) -> Option<&str> {
     let authority = match url.split_once("://") {
         Some((_, rest)) => rest.split('/').next()?,
@@ -153,7 +153,8 @@ fn host_of(url: &str) -> Option<&str> {
     authority.rsplit('@').next()?.split(':').next()
 }
 
-/// `ssh.github.com` is of `github.com`; `notgithub.com` is not.
+/// Reports whether a name is the host or below it: `ssh.github.com` is below `github.com`, `notgithub.com` is
+/// not.
 fn is_within(name: &str, host: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.strip_suffix(host).is_some_and(|before| before.is_empty() || before.ends_with('.'))
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(found_in(root, ALL, ""), Some("tissue"));
         assert_eq!(found_in(root, &["beads", "tissue"], ""), Some("beads"));
         assert_eq!(found_in(root, &["tasks"], ""), None);
-        // A mark in a directory above is another project's.
+        // A mark in a parent directory belongs to another project.
         fs::create_dir(root.join("sub")).unwrap();
         assert_eq!(found_in(&root.join("sub"), ALL, ""), Some("session"));
     }
@@ -240,13 +241,13 @@ mod tests {
         assert_eq!(found_in(&other, ALL, ""), Some("github"));
     }
 
-    /// A stand-in for a tracker's program: a script that answers the documented commands, and refuses
-    /// any other. The real ones are not needed, and not what is tested here.
+    /// Writes a script that stands in for the program of a tracker. It answers the documented commands and
+    /// refuses all others.
     fn stand_in(dir: &Path, name: &str, cases: &str) -> Env {
         let script = format!("#!/bin/sh\ncase \"$*\" in\n{cases}\n*) exit 64;;\nesac\n");
         let program = dir.join(name);
-        // Written by another process: while one of ours has a program open for writing, a test that
-        // forks just then keeps it open, and it cannot be started.
+        // Another process writes the script. If this process wrote it, a fork in another test could keep it
+        // open for writing, and then it could not start.
         let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\""].map(OsStr::new);
         let ran = exec::run(&ProcessSpec {
             program: OsStr::new("/bin/sh"),
@@ -267,7 +268,7 @@ mod tests {
         Env::Given(BTreeMap::from([("PATH".to_owned(), path)]))
     }
 
-    /// The worktree, beside the programs.
+    /// Creates the worktree next to the programs.
     fn work(dir: &Path) -> PathBuf {
         let work = dir.join("work");
         fs::create_dir_all(&work).unwrap();
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(is_closed(find("tissue").unwrap(), "t-1", &work(dir), &env), Some(true));
         assert_eq!(is_closed(find("tissue").unwrap(), "t-2", &work(dir), &env), None);
 
-        // Whichever of the programs is there.
+        // Any of the programs will do.
         let env = stand_in(
             dir,
             "br",
@@ -351,7 +352,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path();
         stand_in(dir, "bd", "*) echo '[]';;");
-        // The way there from where tests run.
+        // A relative path from the directory of the tests.
         let depth = Path::new(env!("CARGO_MANIFEST_DIR")).components().count();
         let way = format!("{}{}", "../".repeat(depth), dir.strip_prefix("/").unwrap().display());
         assert!(Path::new(&way).join("bd").is_file());

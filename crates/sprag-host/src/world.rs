@@ -11,7 +11,8 @@ use crate::sys::disk::{Disk, RealDisk};
 use crate::sys::env::Env;
 use crate::sys::locations::Locations;
 
-/// The worktree of the session, if this event comes from another one of the same clone.
+/// Returns the world of the worktree where the session started, if this event comes from another worktree of
+/// the same clone.
 pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &SessionFacts) -> Option<World<'a>> {
     let root = Path::new(&session.root);
     if session.root.is_empty() || world.places.worktree.as_deref() == Some(root) {
@@ -22,7 +23,7 @@ pub(crate) fn started_elsewhere<'a>(world: &World<'a>, session: &SessionFacts) -
     is_same_clone.then(|| World { env: world.env, disk: world.disk, places, config: world.config.clone() })
 }
 
-/// Where a walk takes place.
+/// Environment, disk, locations and configuration of one call.
 pub struct World<'a> {
     pub env: &'a Env,
     pub disk: &'a dyn Disk,
@@ -40,17 +41,17 @@ impl<'a> World<'a> {
         Store::at(&self.places.store)
     }
 
-    /// Returns the disk for files that mark running processes. A dry run has to mark them too, and removes the marks.
+    /// Returns the disk for files that mark running processes. A dry run writes and removes these files too.
     pub(crate) fn process_disk(&self) -> &'a dyn Disk {
         if self.disk.is_read_only() { &RealDisk } else { self.disk }
     }
 
-    /// As the session of an event is written to: those of a stage begin in a folder of their own.
+    /// Returns the store for the session of an event. Sessions of a stage have a separate directory.
     pub(crate) fn store_of(&self, input: &Input) -> Store {
         let is_report = input.client == sprag_base::record::REPORTER;
         let sessions = match &input.stage {
             Some(stage) => SessionSelection::OfStage(file_name(stage.as_str())),
-            // A person may speak of any session.
+            // A person may report on any session.
             None if is_report => SessionSelection::All,
             None => SessionSelection::Plain,
         };
@@ -58,7 +59,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// The record of a run says which stage it is, and is a file as others are.
+/// Returns the part of a stage name that is safe in a file name. The name comes from a file that others may
+/// have changed.
 fn file_name(stage: &str) -> String {
     stage.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '-').collect()
 }
