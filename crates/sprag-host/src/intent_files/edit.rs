@@ -1,11 +1,11 @@
-//! Changing a file of intents in place: comments, order and keys of others stay. Whatever was changed is read
-//! again, and what does not say just what was wanted is not written.
+//! Changes an intent file in place and keeps comments, order and unknown keys. Sprag parses the changed text
+//! again and rejects any other difference.
 
 use sprag_intent::{Intent, IntentOrigin, IntentStatus, Ownership};
 
 use super::file::{self, Entries, EntryPosition, PatternList};
 
-/// The text with another status of one intent; `None` if it is written in a way that is not ours to change.
+/// Returns the text with a new status of one intent; `None` if Sprag cannot change this form of YAML safely.
 pub fn with_status(text: &str, origin: IntentOrigin, id: &str, status: IntentStatus) -> Option<String> {
     let before = file::read(text, origin);
     let written = before.written.get(id)?;
@@ -17,11 +17,11 @@ pub fn with_status(text: &str, origin: IntentOrigin, id: &str, status: IntentSta
     checked(new, origin, &before, id, is_wanted)
 }
 
-/// The text with one more pattern in the scope of one intent.
+/// Returns the text with a further pattern in the scope of one intent.
 pub fn with_pattern(text: &str, origin: IntentOrigin, id: &str, pattern: &str) -> Option<String> {
     let before = file::read(text, origin);
     let written = before.written.get(id)?;
-    // As JSON, which is YAML in quotes.
+    // A JSON string is also a quoted YAML string.
     let word = serde_json::Value::from(pattern).to_string();
     let new = match &written.owned {
         None => with_key(text, written, &format!("owned_scope: [{word}]")),
@@ -41,7 +41,7 @@ pub fn with_pattern(text: &str, origin: IntentOrigin, id: &str, pattern: &str) -
     checked(new, origin, &before, id, add)
 }
 
-/// The text with one more intent at its end.
+/// Returns the text with a further intent at the end.
 pub fn with_intent(text: &str, id: &str, name: &str, patterns: &[String]) -> Option<String> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let before = file::read(text, IntentOrigin::Sprag);
@@ -74,14 +74,14 @@ pub fn with_intent(text: &str, id: &str, name: &str, patterns: &[String]) -> Opt
     (before.bad.is_empty() && is_there && is_last).then_some(new)
 }
 
-/// A new key behind the id, on a line of its own.
+/// Inserts a key on a separate line after the id.
 fn with_key(text: &str, written: &EntryPosition, line: &str) -> String {
     let at = end_of_line(text, written.id_end);
     let indent = " ".repeat(written.column.saturating_sub(1) as usize);
     replaced(text, at, at, &format!("\n{indent}{line}"))
 }
 
-/// From here on, in characters.
+/// Returns the end of the line, counted in characters.
 fn end_of_line(text: &str, from: usize) -> usize {
     from + text.chars().skip(from).take_while(|&c| c != '\n' && c != '\r').count()
 }
@@ -91,7 +91,7 @@ fn replaced(text: &str, from: usize, to: usize, with: &str) -> String {
     format!("{}{with}{}", &text[..byte(from)], &text[byte(to)..])
 }
 
-/// Only if all else still says what it said.
+/// Returns the new text if nothing but the wanted change differs.
 fn checked(
     new: String,
     origin: IntentOrigin,

@@ -1,4 +1,4 @@
-//! A file of intents, read: what its entries say, or what is wrong with them and where.
+//! Parses an intent file: its entries, and mistakes with their positions.
 
 use std::collections::HashMap;
 
@@ -13,42 +13,42 @@ use sprag_intent::{
 
 use crate::sys::yaml;
 
-/// Entries of one file, and items of one list.
+/// Maximum number of entries in a file, and of items in a list.
 const MOST: usize = 2000;
 const ITEMS: usize = 500;
 
-/// The one key everything stands under.
+/// The only top-level key.
 const KEY: &str = "active_intents";
 
-/// What a file says.
+/// The content of an intent file.
 #[derive(Debug, Default)]
 pub struct Entries {
     pub intents: Vec<Intent>,
     pub bad: Vec<IntentFileError>,
-    /// What is taken, and should not be there.
+    /// Mistakes in entries that are still accepted.
     pub warnings: Vec<IntentFileError>,
-    /// Where entries are written, by their ids.
+    /// Positions of entries, by id.
     pub written: HashMap<String, EntryPosition>,
 }
 
-/// Where an entry is written, for whoever changes it in place. In characters from the start of the file.
+/// The position of an entry for a change in place, in characters from the start of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryPosition {
     pub id_end: usize,
-    /// The column of the entry's keys, from 1.
+    /// The column of the keys of the entry, from 1.
     pub column: u32,
     pub status: Option<(usize, usize)>,
     pub owned: Option<PatternList>,
 }
 
-/// How a list of patterns is written.
+/// The notation of a list of patterns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternList {
-    /// A dash each, behind so many blanks; the last one ends here.
+    /// One dash for each pattern, after `indent` blanks. `end` is the end of the last pattern.
     Dashes { indent: usize, end: usize },
-    /// In brackets, behind the last one.
+    /// In brackets. `end` is the end of the last pattern.
     Brackets { end: usize },
-    /// Nothing is in them.
+    /// An empty list.
     Empty { from: usize, to: usize },
 }
 
@@ -65,7 +65,7 @@ pub fn read(text: &str, origin: IntentOrigin) -> Entries {
 
 struct IntentFileReader {
     origin: IntentOrigin,
-    /// The text: places are counted in characters.
+    /// The text, because positions count characters.
     letters: Vec<char>,
     entries: Entries,
 }
@@ -96,16 +96,16 @@ impl IntentFileReader {
 
     fn root(&mut self, root: &DocumentNode) {
         let NodeValue::Map(members) = &root.what else {
-            return self.bad(root.at, &format!("a file of intents starts with `{KEY}:`"));
+            return self.bad(root.at, &format!("an intent file starts with `{KEY}:`"));
         };
         let Some((_, list)) = members.iter().find(|(name, _)| name.text == KEY) else {
-            return self.bad(root.at, &format!("there is no `{KEY}`"));
+            return self.bad(root.at, &format!("`{KEY}` is missing"));
         };
         if list.is_nothing() {
             return;
         }
         let NodeValue::List(items) = &list.what else {
-            return self.bad(list.at, &format!("`{KEY}` is no list"));
+            return self.bad(list.at, &format!("`{KEY}` must be a list"));
         };
         if items.len() > MOST {
             return self.bad(list.at, &format!("more than {MOST} intents"));
@@ -114,7 +114,7 @@ impl IntentFileReader {
         for item in items {
             let Some((draft, at)) = self.entry(item) else { continue };
             if let Some(first) = seen.insert(draft.id.clone(), at) {
-                self.bad(at, &format!("intent `{}` stands in line {} already", draft.id, first.line));
+                self.bad(at, &format!("intent `{}` is already in line {}", draft.id, first.line));
                 continue;
             }
             self.entries.intents.push(draft.intent(self.origin));
@@ -123,7 +123,7 @@ impl IntentFileReader {
 
     fn entry(&mut self, item: &DocumentNode) -> Option<(IntentDraft, Position)> {
         let NodeValue::Map(members) = &item.what else {
-            self.bad(item.at, "an intent is a map with an `id`");
+            self.bad(item.at, "an intent must be a map with an `id`");
             return None;
         };
         let mut draft = IntentDraft { line: item.at.line, ..IntentDraft::default() };
@@ -150,15 +150,15 @@ impl IntentFileReader {
             }
         }
         let Some(id) = id else {
-            self.bad(item.at, "an intent without an `id`");
+            self.bad(item.at, "intent without an `id`");
             return None;
         };
         let NodeValue::Text { text, .. } = &id.what else {
-            self.bad(id.at, "an `id` is a text");
+            self.bad(id.at, "an `id` must be a text");
             return None;
         };
         if !Intent::is_id(text) {
-            self.bad(id.at, &format!("`{text}` is no id: 1 to 64 of letters, digits, `.`, `_` and `-`"));
+            self.bad(id.at, &format!("`{text}` is not an id: use 1 to 64 letters, digits, `.`, `_` or `-`"));
             return None;
         }
         draft.id.clone_from(text);
@@ -186,7 +186,7 @@ impl IntentFileReader {
             _ if node.is_nothing() => None,
             NodeValue::Text { text, .. } => Some(text.clone()),
             NodeValue::List(_) | NodeValue::Map(_) => {
-                self.bad(node.at, &format!("`{}` is a text", name.text));
+                self.bad(node.at, &format!("`{}` must be a text", name.text));
                 None
             }
         }
@@ -201,7 +201,7 @@ impl IntentFileReader {
                 None
             }
             NodeValue::Text { .. } | NodeValue::Map(_) => {
-                self.bad(node.at, &format!("`{}` is a list", name.text));
+                self.bad(node.at, &format!("`{}` must be a list", name.text));
                 None
             }
         }
@@ -218,12 +218,12 @@ impl IntentFileReader {
             (Some(status), _) => status,
             (None, IntentOrigin::Sprag) => {
                 let known: Vec<&str> = IntentStatus::ALL.iter().map(|status| status.name()).collect();
-                self.bad(node.at, &format!("`{text}` is no status; there are {}", known.join(", ")));
+                self.bad(node.at, &format!("unknown status `{text}`; known: {}", known.join(", ")));
                 IntentStatus::default()
             }
-            // Other tools may know more of them.
+            // Other tools may have more statuses.
             (None, IntentOrigin::Orchestration) => {
-                self.warn(node.at, &format!("`{text}` is no status; it counts as not started"));
+                self.warn(node.at, &format!("unknown status `{text}` counts as `NOT_STARTED`"));
                 IntentStatus::default()
             }
         }
@@ -234,7 +234,7 @@ impl IntentFileReader {
         let mut globs = Vec::new();
         for item in items {
             let Some(glob) = self.text(name, item) else {
-                self.bad(item.at, "an empty pattern");
+                self.bad(item.at, "empty pattern");
                 continue;
             };
             match Ownership::check(&glob) {
@@ -254,7 +254,7 @@ impl IntentFileReader {
                     criteria.push(DraftCriterion { text: text.clone(), ..DraftCriterion::default() });
                 }
                 NodeValue::Map(members) => criteria.push(self.criterion(members, item.at)),
-                NodeValue::List(_) => self.bad(item.at, "a criterion is a text, or a map with `text`"),
+                NodeValue::List(_) => self.bad(item.at, "a criterion must be a text or a map with `text`"),
             }
         }
         criteria
@@ -271,7 +271,7 @@ impl IntentFileReader {
             }
         }
         if criterion.text.is_empty() && criterion.check.is_none() {
-            self.bad(at, "a criterion without `text`");
+            self.bad(at, "criterion without `text`");
         }
         criterion
     }
@@ -281,7 +281,7 @@ impl IntentFileReader {
             NodeValue::Text { text, .. } if text == "true" => IntentSharing::Exclusive,
             NodeValue::Text { text, .. } if text == "false" || text.is_empty() => IntentSharing::Shared,
             _ => {
-                self.bad(node.at, &format!("`{}` is true or false", name.text));
+                self.bad(node.at, &format!("`{}` must be true or false", name.text));
                 IntentSharing::Shared
             }
         }
@@ -302,7 +302,7 @@ fn patterns(node: &DocumentNode, letters: &[char]) -> Option<PatternList> {
     Some(PatternList::Dashes { indent: line.len() - dash - 1, end })
 }
 
-/// Unknown keys, as they are kept.
+/// Returns the unknown keys of an intent.
 pub fn rest(intent: &Intent) -> Map<String, serde_json::Value> {
     serde_json::from_str(&intent.rest).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The intents of a repository: found, read, kept for hooks, and changed in place.
+//! The intents of a repository: finds, reads and changes their files, and caches them for hooks.
 
 pub mod edit;
 pub mod file;
@@ -19,15 +19,15 @@ use crate::sys::disk::read_small;
 #[cfg(test)]
 mod tests;
 
-/// A file of intents that is longer is a mistake.
+/// Maximum bytes of an intent file.
 const LONGEST: u64 = 1024 * 1024;
 const IGNORED: u64 = 64 * 1024;
-const LINK: &str = "it is a link, and what that leads to is not guarded";
+const LINK: &str = "it is a symbolic link, and its target is not protected";
 
-/// Where intents that want a person's word for each change are named, relative to the worktree.
+/// Files that list intents whose changes need the approval of a person, relative to the worktree.
 const IGNORE_FILES: &[&str] = &[".orchestration/.intentignore", ".intentignore"];
 
-/// All that the files of a worktree say.
+/// The content of all intent files of a worktree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadedIntents {
     pub read: IntentFiles,
@@ -35,17 +35,17 @@ pub struct LoadedIntents {
     pub warnings: Vec<IntentFileError>,
 }
 
-/// Files that tell whether there are intents.
+/// Returns the intent files; a repository with one of them has intents.
 pub fn files(worktree: &Path) -> impl Iterator<Item = PathBuf> {
     IntentOrigin::ALL.map(|origin| worktree.join(origin.path())).into_iter()
 }
 
-/// Files that count where there are any.
+/// Returns the ignore files, which count only in a repository with intents.
 pub fn ignore_files(worktree: &Path) -> impl Iterator<Item = PathBuf> {
     IGNORE_FILES.iter().map(|path| worktree.join(path))
 }
 
-/// Reads them all. `None`: there are none.
+/// Reads all intent files. `None` if there are none.
 pub fn load(worktree: &Path) -> Option<LoadedIntents> {
     let there: Vec<IntentOrigin> = IntentOrigin::ALL
         .into_iter()
@@ -74,11 +74,11 @@ pub fn load(worktree: &Path) -> Option<LoadedIntents> {
     Some(LoadedIntents { read, ignored, warnings })
 }
 
-/// A file as text, within its bounds.
+/// Returns the text of an intent file, up to the maximum length.
 pub fn text_of(worktree: &Path, origin: IntentOrigin) -> io::Result<String> {
     let path = worktree.join(origin.path());
     let found = fs::symlink_metadata(&path)?;
-    // What it leads to may be what an intent owns.
+    // An intent may own the target of the link.
     if found.is_symlink() {
         return Err(io::Error::other(LINK));
     }
@@ -90,14 +90,14 @@ pub fn text_of(worktree: &Path, origin: IntentOrigin) -> io::Result<String> {
 
 fn unreadable(origin: IntentOrigin, error: &io::Error) -> IntentFileError {
     let what = match error.kind() {
-        io::ErrorKind::FileTooLarge => "it is longer than 1 MB".to_owned(),
-        io::ErrorKind::InvalidData => "it is no UTF-8".to_owned(),
-        _ => format!("it cannot be read: {error}"),
+        io::ErrorKind::FileTooLarge => "the file is longer than 1 MB".to_owned(),
+        io::ErrorKind::InvalidData => "the file is not UTF-8".to_owned(),
+        _ => format!("cannot read the file: {error}"),
     };
     IntentFileError { origin, line: 1, column: 1, what: Text::new(what) }
 }
 
-/// One intent as programs read it.
+/// Returns one intent as JSON.
 pub fn json(intent: &Intent, standings: &IntentHistories) -> Value {
     let criteria: Vec<Value> = intent.criteria.iter().map(criterion).collect();
     serde_json::json!({

@@ -61,15 +61,15 @@ fn what_is_wrong_is_told_with_its_place() {
         (entry("owned_scope: ['../x']"), "3:19", "relative"),
         (entry("owned_scope: [!src/x]"), "3:19", "quotes"),
         (entry("owned_scope: x"), "3:18", "list"),
-        (entry("status: OPEN"), "3:13", "no status"),
+        (entry("status: OPEN"), "3:13", "unknown status"),
         (entry("name: [x]"), "3:11", "text"),
         (entry("name: x\n    name: y"), "4:5", "twice"),
         (entry("exclusive: 7"), "3:16", "true or false"),
         (entry("owned_scope: ['{a']"), "3:19", "brace"),
         (entry("name: \"x"), "3:11", ""),
-        (bad_id("a b"), "2:9", "no id"),
-        (bad_id("''"), "2:9", "no id"),
-        (bad_id(&"x".repeat(65)), "2:9", "no id"),
+        (bad_id("a b"), "2:9", "not an id"),
+        (bad_id("''"), "2:9", "not an id"),
+        (bad_id(&"x".repeat(65)), "2:9", "not an id"),
         (bad_id("[A]"), "2:9", "text"),
         ("active_intents:\n  - id: A\n  - name: x\n".to_owned(), "3:5", "without"),
         ("active_intents:\n  - id: A\n  - id: B\n  - id: A\n".to_owned(), "4:9", "line 2"),
@@ -133,7 +133,7 @@ fn hostile_files_are_mistakes_and_cost_little() {
     for text in hostile {
         let entries = read(&text);
         let shown: String = text.chars().take(40).collect();
-        // A long text and a long comment are no mistake.
+        // A long text or comment is not a mistake.
         let is_fine = text.contains("x: a a") || text.starts_with('#');
         assert_eq!((entries.bad.is_empty(), entries.intents.len() <= 1), (is_fine, true), "{shown}");
     }
@@ -146,7 +146,7 @@ fn a_status_is_changed_in_place() {
     let two = edit::with_status(TEXT, IntentOrigin::Sprag, "INT-2", IntentStatus::InProgress).unwrap();
     assert_eq!(two, TEXT.replace("- id: INT-2\n", "- id: INT-2\n    status: IN_PROGRESS\n"));
     assert_eq!(edit::with_status(TEXT, IntentOrigin::Sprag, "INT-3", IntentStatus::Done), None);
-    // Everything in one line has no room for a key of its own.
+    // A flow map has no line for a new key.
     let flow = "active_intents: [{id: A}]\n";
     assert_eq!(edit::with_status(flow, IntentOrigin::Sprag, "A", IntentStatus::Done), None);
     let flow = "active_intents: [{id: A, status: NOT_STARTED}]\n";

@@ -116,7 +116,7 @@ fn intents_behind_a_link_are_no_intents() {
     symlink("../src/auth/i.yaml", &file).unwrap();
     let checked = sandbox.run(&["intent", "check"]);
     assert_eq!(checked.code, 1);
-    assert!(checked.stdout.contains("it is a link"), "{}", checked.told(&sandbox));
+    assert!(checked.stdout.contains("it is a symbolic link"), "{}", checked.told(&sandbox));
     assert_eq!(code(&write(&sandbox, "s", "src/auth/a.rs")), "bad_intents");
 }
 
