@@ -1,4 +1,4 @@
-//! Whether an intent is reached: its checks are run, each within its time, in the worktree as it is.
+//! Runs the checks of an intent in the present worktree, each within its time limit.
 
 use std::io;
 use std::path::Path;
@@ -15,16 +15,16 @@ use sprag_policy::call::{InputCompleteness, ToolCall, ToolEffect, ToolRow};
 use crate::checks::session;
 use crate::world::World;
 
-/// Seconds one check may take, and all of them.
+/// Maximum seconds of one check, and of all checks together.
 const SECONDS: u32 = 300;
 const BUDGET: u32 = 900;
 
-/// What came of the checks.
+/// The result of the checks of an intent.
 #[derive(Debug)]
 pub enum IntentCheckResult {
-    /// There may have been none.
+    /// All checks passed, or there are none.
     Passed,
-    /// A rule is against running this one.
+    /// A rule forbids this command.
     Forbidden {
         command: String,
         rule: String,
@@ -42,8 +42,8 @@ pub fn check(
     let mut checks = Vec::new();
     for criterion in &intent.criteria {
         let CriterionProof::Check(command) = &criterion.proof else { continue };
-        // The command is the repository's, and whoever says `done` may be an agent: what it could not run
-        // itself it cannot have run.
+        // The command comes from the repository, and an agent may claim `done`. An agent must not run a
+        // command through Sprag that it may not run itself.
         if let Some(rule) = forbids(world, command, dir, now) {
             return Ok(IntentCheckResult::Forbidden { command: command.clone(), rule });
         }
@@ -63,7 +63,7 @@ pub fn check(
     Ok(if all_passed { IntentCheckResult::Passed } else { IntentCheckResult::Failed(results) })
 }
 
-/// A check may leave files behind.
+/// Reports whether a check passed. A check may leave files behind.
 pub fn is_passed(outcome: &CheckOutcome) -> bool {
     matches!(outcome, CheckOutcome::Passed | CheckOutcome::ChangedTree { code: Some(0), .. })
 }

@@ -1,4 +1,5 @@
-//! What an agent is told of an intent it has chosen: the intent, what was done for it, who else is at it.
+//! Builds the text that an agent gets for its selected intent: the intent, its recent changes, and other
+//! sessions that work on it.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,10 +20,10 @@ use crate::world::World;
 
 const FOREIGN_TRACE: &str = ".orchestration/agent_trace.jsonl";
 const RECENT: usize = 5;
-/// Files of one record that are named.
+/// Maximum number of named files of one record.
 const NAMED: usize = 5;
 
-/// The block an agent is given for an intent; `None` if there is no such intent.
+/// Returns the context of an intent; `None` if the intent does not exist.
 pub fn context_of(
     world: &World<'_>,
     id: &str,
@@ -49,7 +50,8 @@ pub fn context_of(
     Ok(Some(context(intent, &around)))
 }
 
-/// Whether two intents may want the same file, by what their patterns name without a star.
+/// Reports whether two intents may own the same file, by the parts of their patterns before the first
+/// wildcard.
 fn overlap(one: &Intent, other: &Intent) -> bool {
     let start =
         |glob: &str| glob.split(['*', '?', '{']).next().unwrap_or_default().trim_end_matches('/').to_owned();
@@ -62,7 +64,7 @@ fn overlap(one: &Intent, other: &Intent) -> bool {
     ones.iter().any(|dir| owns(other, dir)) || others.iter().any(|dir| owns(one, dir))
 }
 
-/// The newest first, without those that a later one takes the place of.
+/// Returns recent changes, newest first, without superseded records.
 fn recent(world: &World<'_>, worktree: &Path, id: &str) -> io::Result<Vec<Earlier>> {
     let mut found: Vec<(String, Earlier)> = Vec::new();
     let mut replaced: HashSet<String> = HashSet::new();

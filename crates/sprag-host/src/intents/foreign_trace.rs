@@ -1,5 +1,5 @@
-//! A trace that another tool has kept, in the form of Agent Trace or in an older one with `relative_path` and
-//! `value`. Whatever cannot be read of it is not there.
+//! Reads a trace of another tool, in the format Agent Trace or in an older one with `relative_path` and
+//! `value`. Ignores lines that cannot be read.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -11,9 +11,9 @@ use sprag_intent::Earlier;
 
 use crate::sys::disk::open_regular;
 
-/// Bytes that are read, from its end.
+/// Maximum bytes read from the end of the file.
 const BYTES: u64 = 256 * 1024;
-/// Files of one record that are named.
+/// Maximum number of named files of one record.
 const NAMED: usize = 5;
 
 #[derive(Default, Deserialize)]
@@ -61,7 +61,7 @@ struct Ours {
     mutation_class: Option<String>,
 }
 
-/// The latest records about an intent, the last one first.
+/// Returns the latest records of an intent, newest first.
 pub(crate) fn earlier(path: &Path, id: &str, most: usize) -> Vec<Earlier> {
     let bytes = end_of(path).unwrap_or_default();
     let lines = bytes.split(|byte| *byte == b'\n').rev();

@@ -1,4 +1,4 @@
-//! The intents as hooks need them: what is kept of their files, what the records say, what a call would change.
+//! Facts about intents for hooks: cached files, recorded status, and the paths that a call would change.
 
 pub mod completion;
 pub mod context;
@@ -29,14 +29,14 @@ use crate::worktree::protect::snapshot;
 use crate::worktree::tree_hash;
 use crate::world::World;
 
-/// File times come from a clock that ticks coarsely.
+/// Tolerance for the coarse clock of file times.
 const SLACK_MILLIS: i64 = 20;
-/// Changed files that are looked at one by one.
+/// Maximum number of changed files that Sprag checks one by one.
 const LOOKED_AT: usize = 5000;
-/// Commits of a session that are looked at.
+/// Maximum number of commits of a session that Sprag checks.
 const COMMITS: usize = 500;
 
-/// `holders_of` is the intent whose other holders count.
+/// Gathers the facts for the scope gate. `holders_of` is an intent; its other holders count.
 pub(crate) fn gather_scope_facts(
     world: &World<'_>,
     input: &Input,
@@ -44,7 +44,7 @@ pub(crate) fn gather_scope_facts(
 ) -> Option<ScopeFacts> {
     let worktree = world.places.worktree.as_deref()?;
     let loaded = world.config.intents(worktree).unwrap_or_else(nothing);
-    // Records that cannot be read leave the scope as it is: then nothing is known to be done.
+    // If the records cannot be read, the scope stays the same and no intent counts as done.
     let standings = projections::load::<IntentHistories>(&world.store());
     let standings = standings.map(|folded| folded.state).unwrap_or_default();
     let is_held = holders_of.is_some_and(|id| is_exclusive(&loaded.read, id.as_str()));
@@ -65,19 +65,19 @@ pub(crate) fn gather_scope_facts(
     })
 }
 
-/// Where intents are wanted and there is no file of them.
+/// Returns an empty set, for a repository without intent files.
 fn nothing() -> LoadedIntents {
     let read = IntentFiles::Good(IntentSet::default());
     LoadedIntents { read, ignored: Default::default(), warnings: Vec::new() }
 }
 
-/// Whether another session may be in the way: that takes a look at every session.
+/// Reports whether an intent is exclusive. Only then Sprag reads all sessions to find other holders.
 fn is_exclusive(read: &IntentFiles, id: &str) -> bool {
     let IntentFiles::Good(set) = read else { return false };
     set.find(id).is_some_and(|intent| intent.sharing == IntentSharing::Exclusive)
 }
 
-/// Other live sessions that have chosen an intent.
+/// Returns other live sessions that selected an intent.
 pub fn holders(world: &World<'_>, input: &Input) -> Vec<Holder> {
     let mut holders = Vec::new();
     for path in journal::all(&world.store()) {
@@ -107,7 +107,7 @@ pub fn holders(world: &World<'_>, input: &Input) -> Vec<Holder> {
     holders
 }
 
-/// Where scratch files may go, as it is named and with links followed.
+/// Returns the temporary directories, both as named and with links resolved.
 fn temp(env: &Env) -> Vec<String> {
     let own = env.text("TMPDIR").filter(|dir| dir.starts_with('/') && dir.len() > 1);
     let mut all = Vec::new();
@@ -122,7 +122,7 @@ fn temp(env: &Env) -> Vec<String> {
     all
 }
 
-/// Whether this file system takes both cases for one name.
+/// Reports whether this file system ignores case.
 fn folding(worktree: &Path) -> CaseFolding {
     let same = |one: &Path, other: &Path| {
         let stamp = |path: &Path| fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()));
@@ -135,7 +135,7 @@ fn folding(worktree: &Path) -> CaseFolding {
     }
 }
 
-/// Of what has changed since the session started, what changed while such calls ran. `None`: nobody can say.
+/// Returns the files of this session that changed while one of these calls ran. `None` if unknown.
 pub(crate) fn strays(
     world: &World<'_>,
     spans: &[StrayWindow],
@@ -167,7 +167,8 @@ pub(crate) fn strays(
     Some(strays)
 }
 
-/// Whether a commit was written while one of these calls ran. What git only moves was written before.
+/// Reports whether a commit with this path was written while one of these calls ran. A commit that git only
+/// moves was written earlier.
 fn written_in(world: &World<'_>, all: &[StrayWindow], spans: &[&StrayWindow], path: &str) -> bool {
     let seconds = |at: Timestamp| at.millis().div_euclid(1000);
     let Some(since) = all.iter().map(|span| seconds(span.from)).min() else { return false };
@@ -178,7 +179,7 @@ fn written_in(world: &World<'_>, all: &[StrayWindow], spans: &[&StrayWindow], pa
     })
 }
 
-/// A file that is gone tells no time: it may have been then.
+/// Reports whether a file changed in this window. A deleted file has no time, so it counts.
 fn changed_in(path: &Path, span: &StrayWindow) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return true };
     let millis = |seconds: i64, nanos: i64| seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000);
@@ -189,12 +190,12 @@ fn changed_in(path: &Path, span: &StrayWindow) -> bool {
     times.into_iter().any(is_in)
 }
 
-/// What became of them.
+/// Returns the recorded history of all intents.
 pub fn standings(world: &World<'_>) -> io::Result<IntentHistories> {
     Ok(projections::load::<IntentHistories>(&world.store())?.state)
 }
 
-/// Replaces a file of intents.
+/// Replaces an intent file.
 pub fn replace(world: &World<'_>, places: &Locations, origin: IntentOrigin, text: &str) -> io::Result<()> {
     let worktree = places.worktree.as_ref().ok_or(io::ErrorKind::NotFound)?;
     let path = worktree.join(origin.path());
@@ -202,7 +203,8 @@ pub fn replace(world: &World<'_>, places: &Locations, origin: IntentOrigin, text
     disk::replace(world.disk, &path, text.as_bytes())
 }
 
-/// The same for a command that only a person may run: no call of an agent undoes it.
+/// Replaces an intent file for a command that only people may run. A later restore of protected files keeps
+/// this change.
 pub fn rewrite(world: &World<'_>, places: &Locations, origin: IntentOrigin, text: &str) -> io::Result<()> {
     replace(world, places, origin, text)?;
     places.worktree.iter().for_each(|worktree| snapshot::rewritten(world, &worktree.join(origin.path())));
@@ -213,7 +215,7 @@ pub fn rewrite(world: &World<'_>, places: &Locations, origin: IntentOrigin, text
 mod tests {
     use super::*;
 
-    /// What the user does while no such call runs is not the session's.
+    /// Changes that the user makes while no such call runs do not belong to the session.
     #[test]
     fn a_file_is_a_calls_if_it_changed_while_it_ran() {
         let dir = tempfile::tempdir().unwrap();
@@ -228,10 +230,13 @@ mod tests {
         assert!(changed_in(&path, &span(-1000, 2000)));
         assert!(!changed_in(&path, &span(-9000, -1000)));
         assert!(!changed_in(&path, &span(2000, 9000)));
-        // Its time can be set back, when it was changed cannot.
+        // The modification time can be set back, the change time cannot.
         let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
         fs::File::options().write(true).open(&path).unwrap().set_times(old).unwrap();
         assert!(changed_in(&path, &span(-1000, 9000)));
-        assert!(changed_in(&dir.path().join("gone"), &span(2000, 9000)), "nobody knows when it went");
+        assert!(
+            changed_in(&dir.path().join("gone"), &span(2000, 9000)),
+            "the time of the deletion is unknown"
+        );
     }
 }

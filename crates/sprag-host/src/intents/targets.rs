@@ -1,5 +1,4 @@
-//! What a call would change, once somebody has looked at what is there: links followed, patterns spelled out,
-//! patches read.
+//! Finds the paths that a call would change: follows links, expands patterns and reads patches.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
@@ -16,10 +15,10 @@ use crate::sys::disk::read_small;
 use crate::sys::links::LinkResolver;
 use crate::world::World;
 
-/// A patch that is longer is not read.
+/// Maximum bytes of a patch.
 const PATCH: u64 = 1024 * 1024;
 
-/// What the call of this event would change, and what does not tell.
+/// Returns the paths that the call of this event would change, and the files whose effect is unknown.
 pub(crate) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec<Text<120>>) {
     let Event::ToolRequested { call } = &input.event else { return Default::default() };
     let wanted = wanted(call, input, &world.config.settings.govern.gates.scope).unwrap_or_default();
@@ -56,7 +55,7 @@ pub(crate) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec
                 None => WriteReach::Wild,
             },
             (TargetKind::Directory, None) => WriteReach::Directory,
-            // What is there already stays as it is.
+            // An existing directory stays unchanged.
             (TargetKind::Directory, Some(_)) => continue,
             (TargetKind::Into(children), _) if is_dir && !children.is_empty() => {
                 for child in children {
@@ -73,12 +72,11 @@ pub(crate) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec
                 continue;
             }
             _ if is_dir => WriteReach::Tree,
-            // What is unpacked makes its own directory.
+            // An archive creates its own directory.
             (TargetKind::Tree, None) if UNPACKING.contains(&by.as_str()) => WriteReach::Tree,
             _ => WriteReach::Path,
         };
-        // A link that is taken away or replaced is itself what changes; what is written through it is
-        // where it leads.
+        // Deleting or replacing a link changes the link itself; writing through it changes its target.
         let real = followed.path(&plain);
         if !targets.iter().any(|known| known.paths[0] == plain && known.reach == reach) {
             targets.push(ScopedPath { named, paths: [plain, real], reach, by });
@@ -87,7 +85,7 @@ pub(crate) fn targets(world: &World<'_>, input: &Input) -> (Vec<ScopedPath>, Vec
     (targets, unknown)
 }
 
-/// Patches by what they say.
+/// Replaces patches by the paths that they change.
 fn with_patches(all: Vec<WriteTarget>, input: &Input) -> (Vec<WriteTarget>, Vec<Text<120>>) {
     let (mut wanted, mut unknown) = (Vec::new(), Vec::new());
     for one in all {
@@ -107,7 +105,7 @@ fn with_patches(all: Vec<WriteTarget>, input: &Input) -> (Vec<WriteTarget>, Vec<
     (wanted, unknown)
 }
 
-/// Paths that a pattern of the shell stands for now. `None`: there are too many to look at.
+/// Returns the paths that a shell pattern matches now. `None` if there are too many.
 fn expand(pattern: &str) -> Option<Vec<String>> {
     let mut found = vec![String::new()];
     let mut entries = 0;
@@ -118,7 +116,7 @@ fn expand(pattern: &str) -> Option<Vec<String>> {
             }
             continue;
         }
-        // A set of characters is one of any.
+        // A character set matches one character, like `?`.
         let glob = Glob::parse(&without_sets(name).replace("**", "*")).ok()?;
         let mut below = Vec::new();
         for dir in &found {
@@ -138,7 +136,7 @@ fn expand(pattern: &str) -> Option<Vec<String>> {
         found = below;
     }
     found.retain(|path| fs::symlink_metadata(path).is_ok());
-    // What fits nothing is taken as it is.
+    // The shell passes a pattern without matches unchanged.
     if found.is_empty() {
         found.push(pattern.to_owned());
     }
@@ -156,7 +154,7 @@ fn without_sets(name: &str) -> String {
     out + rest
 }
 
-/// Entries of directories that are looked at for a pattern, and paths it may stand for.
+/// Maximum number of directory entries read for a pattern, and of paths it may match.
 const LISTED: usize = 5000;
 const EXPANDED: usize = 500;
 
