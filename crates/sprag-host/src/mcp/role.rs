@@ -1,5 +1,5 @@
-//! Who speaks to the broker, and what that allows. A role is told by a token of ours, or by what the
-//! session's own hooks have seen of the call; nobody becomes more by setting a variable.
+//! The role of a caller of the broker, and its rights. A token of Sprag or the call that a hook recorded
+//! decides the role. Setting a variable never adds rights.
 
 use std::io;
 
@@ -23,7 +23,7 @@ use crate::world::World;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum McpRole {
-    /// The session's own agent.
+    /// The main agent of the session.
     Main,
     Subagent,
     Reviewer,
@@ -31,7 +31,7 @@ pub enum McpRole {
     Unknown,
 }
 
-/// What a tool does, as far as a role is concerned.
+/// The right that a tool needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpRight {
     Search,
@@ -56,7 +56,7 @@ impl McpRole {
     pub fn may(self, right: McpRight) -> bool {
         match self {
             McpRole::Main => true,
-            // It works for what its session works for, and may say so.
+            // A subagent works on the intent of its session, so it may select it.
             McpRole::Subagent => {
                 matches!(right, McpRight::Search | McpRight::Observe | McpRight::Outcome | McpRight::Select)
             }
@@ -68,7 +68,7 @@ impl McpRole {
     }
 }
 
-/// Who speaks, and of which session.
+/// The caller's role, session and identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub role: McpRole,
@@ -77,7 +77,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Whether a learning is for its eyes.
+    /// Reports whether the caller may read a learning.
     pub fn reads(&self, learning: &Learning) -> bool {
         let is_own = learning.session == self.session;
         let scope = learning.candidate.scope;
@@ -99,20 +99,20 @@ impl Caller {
     }
 }
 
-/// What a request says of who makes it.
+/// The parts of a request that identify its caller.
 pub struct RoleClaim<'a> {
     pub token: Option<String>,
-    /// The client's own id of the call.
+    /// The client's id of the call.
     pub call: Option<&'a str>,
     pub tool: &'a str,
-    /// The session of a connection that belongs to no other.
+    /// The session for a connection without another session.
     pub own: &'a SessionId,
 }
 
 pub fn caller(world: &World<'_>, asked: &RoleClaim<'_>, now: Timestamp) -> io::Result<Caller> {
     let nobody = || Caller { role: McpRole::Unknown, session: asked.own.clone(), actor: Actor::Main };
     if let Some(token) = &asked.token {
-        // A token that counts for nothing does not fall back to more than it would have given.
+        // An invalid token gets the role `unknown`, and never the rights of the session.
         return Ok(by_token(world, token, now).unwrap_or_else(nobody));
     }
     let Some(session) = session(world, now) else {
@@ -138,7 +138,7 @@ fn by_token(world: &World<'_>, token: &str, now: Timestamp) -> Option<Caller> {
     review::may_use(world, &session, token).then(|| Caller { role, session, actor: acting(role) })
 }
 
-/// Whose doing its records are. Only the session's own agent has no name of its own.
+/// Returns the author of the caller's records. Only the main agent has no name.
 fn acting(role: McpRole) -> Actor {
     match role {
         McpRole::Main => Actor::Main,
@@ -146,7 +146,8 @@ fn acting(role: McpRole) -> Actor {
     }
 }
 
-/// The session of the client that started this server, by its process; else as commands find theirs.
+/// Returns the session of the client process that started this server. Without one, searches like the
+/// commands do.
 fn session(world: &World<'_>, now: Timestamp) -> Option<SessionId> {
     let above = human::ancestors();
     let sessions = journal::all(&world.store()).into_iter().filter_map(|path| journal::read(&path).ok());
@@ -155,16 +156,17 @@ fn session(world: &World<'_>, now: Timestamp) -> Option<SessionId> {
         let last = records.last().filter(|_| client.is_some() && !loaded.session.about.ended)?;
         Some((last.at, last.session.clone()?))
     });
-    // One process may have had several, one after the other.
+    // One process may have had several sessions in turn.
     let newest = of_client.max_by_key(|(at, _)| *at).map(|(_, session)| session);
     newest.or_else(|| report::find_session::find_session(world, None, now).ok())
 }
 
-/// Calls looked through for the one that is being answered.
+/// Maximum number of recorded calls to search.
 const LAST: usize = 64;
 
-/// Whose call this is, by what a hook has seen of it. A client that names its calls is believed to the
-/// letter; otherwise every open call of this tool may be the one, and the least of them counts.
+/// Returns the agent that made this call, by the record of a hook. If the client sends the id of the call,
+/// only that call counts. Otherwise any open call of this tool may match, and the one with the fewest rights
+/// counts.
 fn actor(records: &[Record], asked: &RoleClaim<'_>) -> Actor {
     let calls = records.iter().rev().filter_map(|record| match RecordedEvent::read(record)? {
         RecordedEvent::ToolRequested(call) => Some((record, call, CallStage::Requested)),
@@ -204,7 +206,7 @@ fn actor_of(record: &Record) -> Actor {
     }
 }
 
-/// The kind of agent that `sprag init` and the plugin define for reviews.
+/// The agent type that `sprag init` and the plugin define for reviews.
 const REVIEWER: &str = "sprag-reviewer";
 
 fn role_of(actor: &Actor) -> McpRole {

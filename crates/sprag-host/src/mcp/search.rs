@@ -1,4 +1,4 @@
-//! Finding learnings for a caller. Here is the one place where the broker asks the memory.
+//! Finds learnings for a caller. Only this file of the broker reads the memory.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use sprag_memory::learning::{Category, Learning};
 use super::McpContext;
 use crate::memory::index::{DocumentFilter, Memory, TailRead};
 
-/// What is looked for.
+/// A search request.
 pub(crate) struct Query {
     pub text: String,
     pub limit: usize,
@@ -24,12 +24,12 @@ pub(crate) struct FoundLearning {
     pub is_stale: bool,
 }
 
-/// Age and use move a score as far as they usually do.
+/// Age and use have their usual influence on a score.
 const WIDTHS: Widths = Widths { recency: 1.0, usage: 1.0 };
-/// Looked at for every one that is wanted: some may not be for the caller's eyes.
+/// Candidates for each wanted result, because the caller may not read all of them.
 const SPARE: usize = 10;
 
-/// The best for this caller, best first.
+/// Returns the best learnings that this caller may read, best first.
 pub(crate) fn found(desk: &McpContext<'_>, query: &Query) -> io::Result<Vec<FoundLearning>> {
     let memory = Memory::open(&desk.world.places, TailRead::All)?;
     let question = IndexQuery {
@@ -41,7 +41,7 @@ pub(crate) fn found(desk: &McpContext<'_>, query: &Query) -> io::Result<Vec<Foun
     };
     let answers = memory.ask(&question, DocumentFilter::InUse, WIDTHS, desk.now);
     let likely = answers.iter().take_while(|answer| answer.probability >= FLOOR);
-    // What is no learning has nobody who may read it.
+    // Only learnings have readers, so other documents are left out.
     let found = likely.filter_map(|answer| {
         let learning = memory.learning(answer).filter(|learning| desk.caller.reads(learning))?;
         Some(FoundLearning { learning, is_stale: answer.is_stale() })

@@ -1,5 +1,5 @@
-//! Tokens for the broker: whoever starts an agent for a purpose hands it one, and the agent is what the
-//! token says. Only a hash of it is kept.
+//! Tokens for the broker. A process that starts an agent gives it a token, which decides the agent's role.
+//! Sprag stores only the hash.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,29 +15,29 @@ use crate::store::new_record;
 use crate::sys::disk::{self, Disk, read_small};
 use crate::sys::locations::UserLocations;
 
-/// What a token stands for.
+/// The rights of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
     pub role: McpRole,
     pub session: SessionId,
-    /// The records it is for; elsewhere it counts for nothing.
+    /// The store that the token is valid for.
     pub store: PathBuf,
     pub until: Timestamp,
 }
 
-/// Longer than any grant.
+/// Maximum bytes of a stored grant.
 const BYTES: u64 = 8192;
 
-/// A new token for this.
+/// Issues a new token.
 pub fn issue(user: &UserLocations, disk: &dyn Disk, granted: &Granted) -> io::Result<String> {
-    let token = new_record::new_token().ok_or_else(|| io::Error::other("there is no randomness"))?;
+    let token = new_record::new_token().ok_or_else(|| io::Error::other("no random bytes available"))?;
     let path = path(user, &token);
     disk::make_parent(disk, &path)?;
     disk::replace(disk, &path, &serde_json::to_vec(granted).map_err(io::Error::other)?)?;
     Ok(token)
 }
 
-/// What a token stands for now, if it is one of ours and has not run out.
+/// Returns the rights of a token, if Sprag issued it and it has not expired.
 pub fn check(user: &UserLocations, token: &str, now: Timestamp) -> Option<Granted> {
     let text = read_small(&path(user, token), BYTES).ok().filter(|_| is_token(token))?;
     let granted: Granted = serde_json::from_str(&text).ok()?;

@@ -1,5 +1,4 @@
-//! The tools of the broker: what each is told, what comes of it. Every one that writes is a report through
-//! the same walk as a hook's event.
+//! The tools of the broker. A tool that writes sends a report through the same pipeline as a hook event.
 
 use std::path::Path;
 
@@ -20,7 +19,7 @@ pub struct McpTool {
     pub name: &'static str,
     pub about: &'static str,
     pub right: McpRight,
-    /// The form of its arguments.
+    /// The schema of the arguments.
     pub schema: fn() -> Map<String, Value>,
     pub call: fn(&McpContext<'_>, &Map<String, Value>) -> ToolReply,
 }
@@ -28,49 +27,49 @@ pub struct McpTool {
 pub const TOOLS: &[McpTool] = &[
     McpTool {
         name: "search",
-        about: "Find what earlier sessions of this project have learned. Returns quoted notes, best first.",
+        about: "Find learnings of earlier sessions of this project. Returns quoted notes, best first.",
         right: McpRight::Search,
         schema: search_schema,
         call: search,
     },
     McpTool {
         name: "record",
-        about: "Hand in what was learned, as candidates; the same sieve as `sprag reflect`.",
+        about: "Submit learnings as candidates. The same checks apply as for `sprag reflect`.",
         right: McpRight::Record,
         schema: record_schema,
         call: record,
     },
     McpTool {
         name: "record_lesson",
-        about: "Keep a lesson: what went wrong, what to do about it, and the command that tells. It is a learning.",
+        about: "Store a lesson as a learning: what failed, how to fix it, and the command that shows it.",
         right: McpRight::Record,
         schema: lesson_schema,
         call: record_lesson,
     },
     McpTool {
         name: "observe",
-        about: "Note something for the session: whoever reflects on the work will see it.",
+        about: "Note something for the session. The agent that reflects on the work sees it.",
         right: McpRight::Observe,
         schema: observe_schema,
         call: observe,
     },
     McpTool {
         name: "answer",
-        about: "Keep a question that came up together with its answer and where that is from.",
+        about: "Store a question with its answer and the source of the answer.",
         right: McpRight::Answer,
         schema: answer_schema,
         call: answer,
     },
     McpTool {
         name: "outcome",
-        about: "Say that learnings were used, and whether the work went well with them.",
+        about: "Report that learnings were used, and whether the work succeeded.",
         right: McpRight::Outcome,
         schema: outcome_schema,
         call: outcome,
     },
     McpTool {
         name: "select_active_intent",
-        about: "Choose the intent that the changes to come serve. Returns what it means and what may be changed.",
+        about: "Select the intent of your next changes. Returns its meaning and the paths that you may change.",
         right: McpRight::Select,
         schema: select_schema,
         call: select,
@@ -88,7 +87,7 @@ fn search_schema() -> Map<String, Value> {
     object(
         json!({
             "query": {"type": "string", "maxLength": QUERY, "description": "what you are about to do or look for"},
-            "files": {"type": "array", "items": {"type": "string"}, "description": "paths in the repository it is about"},
+            "files": {"type": "array", "items": {"type": "string"}, "description": "paths in the repository that the query is about"},
             "category": {"type": "string", "enum": Category::ALL.iter().map(|it| it.name()).collect::<Vec<_>>()},
             "tag": {"type": "string"},
             "limit": {"type": "integer", "minimum": 1, "maximum": LIMIT_MOST, "default": LIMIT},
@@ -102,7 +101,7 @@ fn search(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
         None => None,
         Some(given) => Some(given.as_str().and_then(Category::read).ok_or_else(|| {
             let known: Vec<&str> = Category::ALL.iter().map(|category| category.name()).collect();
-            format!("`category` is one of {}", known.join(", "))
+            format!("`category` must be one of {}", known.join(", "))
         })?),
     };
     let query = find::Query {
@@ -112,9 +111,9 @@ fn search(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
         tag: arguments.get("tag").and_then(Value::as_str).map(str::to_owned),
         files: texts::<300>(arguments, "files", 20)?.iter().map(ToString::to_string).collect(),
     };
-    let found = find::found(desk, &query).map_err(|error| format!("the records cannot be read: {error}"))?;
+    let found = find::found(desk, &query).map_err(|error| format!("cannot read the records: {error}"))?;
     if found.is_empty() {
-        return Ok("sprag: nothing is known about this".to_owned());
+        return Ok("sprag: no matching learnings".to_owned());
     }
     let notes: Vec<String> = found.iter().map(messages::note).collect();
     Ok(format!("sprag: {} found, {}\n\n{}", found.len(), messages::FRAME, notes.join("\n\n")))
@@ -140,7 +139,7 @@ fn lesson_schema() -> Map<String, Value> {
     object(
         json!({
             "text": {"type": "string", "maxLength": LESSON, "description": "what went wrong, and what to do about it"},
-            "check": {"type": "string", "maxLength": CHECK, "description": "the command that failed, and passes now"},
+            "check": {"type": "string", "maxLength": CHECK, "description": "the command that failed and now passes"},
         }),
         &["text"],
     )
@@ -163,7 +162,7 @@ fn record_lesson(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolR
 fn in_words(error: SubmitError) -> String {
     match error {
         SubmitError::Unreadable(unreadable) => unreadable.to_string(),
-        SubmitError::Report(error) => format!("it cannot be written down: {error:?}"),
+        SubmitError::Report(error) => format!("cannot record this: {error:?}"),
     }
 }
 
@@ -194,7 +193,7 @@ fn answer(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
         Some(given) => given
             .as_f64()
             .filter(|given| (0.0..=1.0).contains(given))
-            .ok_or("`confidence` is a number from 0 to 1")?,
+            .ok_or("`confidence` must be a number from 0 to 1")?,
     };
     let answered = AnswerReport {
         question: text(arguments, "question")?,
@@ -210,18 +209,18 @@ fn outcome_schema() -> Map<String, Value> {
     object(
         json!({
             "ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": IDS},
-            "success": {"type": "boolean", "description": "leave it out if that is not known yet"},
-            "what": {"type": "string", "maxLength": 500, "description": "what they were used for"},
+            "success": {"type": "boolean", "description": "omit it if not known yet"},
+            "what": {"type": "string", "maxLength": 500, "description": "what the learnings were used for"},
         }),
         &["ids", "what"],
     )
 }
 
-/// Used is one thing, whether it went well another: the second may not be known.
+/// Reports the use of learnings, and the success if it is known.
 fn outcome(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let ids = texts::<64>(arguments, "ids", IDS)?;
     if ids.is_empty() {
-        return Err("`ids` names no learning".to_owned());
+        return Err("`ids` is empty".to_owned());
     }
     if let Some(bad) = ids.iter().find(|id| !new_record::is_id(id.as_str())) {
         return Err(format!("`{}` is not the id of a learning", sprag_base::text::quoted(bad.as_str())));
@@ -230,7 +229,7 @@ fn outcome(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
     let success = match arguments.get("success") {
         None | Some(Value::Null) => None,
         Some(Value::Bool(success)) => Some(*success),
-        Some(_) => return Err("`success` is true or false".to_owned()),
+        Some(_) => return Err("`success` must be true or false".to_owned()),
     };
     let mut how = send(desk, Report::Referred { ids: ids.clone(), how: what.clone() })?;
     if let Some(is_success) = success {
@@ -242,7 +241,7 @@ fn outcome(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
 fn select_schema() -> Map<String, Value> {
     object(
         json!({
-            "intent_id": {"type": "string", "maxLength": 64, "description": "its id, as `sprag intent list` shows it"},
+            "intent_id": {"type": "string", "maxLength": 64, "description": "an id from `sprag intent list`"},
             "mutation_class": {"type": "string", "enum": DeclaredClass::ALL.map(DeclaredClass::name)},
         }),
         &["intent_id"],
@@ -256,17 +255,17 @@ fn select(desk: &McpContext<'_>, arguments: &Map<String, Value>) -> ToolReply {
         Some(named) => named
             .as_str()
             .and_then(DeclaredClass::read)
-            .ok_or("`mutation_class` is AST_REFACTOR or INTENT_EVOLUTION")?,
+            .ok_or("`mutation_class` must be `AST_REFACTOR` or `INTENT_EVOLUTION`")?,
     };
     let (world, caller) = (desk.world, desk.caller);
     let report = Report::IntentSelected { id: id.clone(), class };
     let delivery = report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now)
-        .map_err(|error| format!("it cannot be written down: {error:?}"))?;
+        .map_err(|error| format!("cannot record this: {error:?}"))?;
     if let Delivery::Refused(reason) = delivery {
         return Err(reason.refusal_text().to_string());
     }
     let context = crate::intents::context::context_of(world, id.as_str(), &caller.session, desk.now)
-        .map_err(|error| format!("the records cannot be read: {error}"))?;
+        .map_err(|error| format!("cannot read the records: {error}"))?;
     context.map(|context| context.to_string()).ok_or_else(|| format!("there is no intent `{id}`"))
 }
 
@@ -274,11 +273,12 @@ fn send(desk: &McpContext<'_>, report: Report) -> Result<&'static str, String> {
     let (world, caller) = (desk.world, desk.caller);
     match report::send_as(world, &caller.session, &caller.actor, report, place(desk), desk.now) {
         Ok(delivery) => delivered(&delivery),
-        Err(error) => Err(format!("it cannot be written down: {error:?}")),
+        Err(error) => Err(format!("cannot record this: {error:?}")),
     }
 }
 
-/// A connection that is nobody's session must not pass for the one that is live here.
+/// Returns the directory of a report. It is empty for an unknown caller, who must not count as the live
+/// session of this directory.
 fn place<'a>(desk: &'a McpContext<'_>) -> &'a Path {
     if desk.caller.role == McpRole::Unknown { Path::new("") } else { desk.cwd }
 }
@@ -286,7 +286,7 @@ fn place<'a>(desk: &'a McpContext<'_>) -> &'a Path {
 fn delivered(delivery: &Delivery) -> Result<&'static str, String> {
     match delivery {
         Delivery::Recorded => Ok("recorded"),
-        Delivery::Left(_) => Ok("left for the next hook"),
+        Delivery::Left(_) => Ok("queued for the next hook"),
         Delivery::Refused(reason) => Err(reason.why.to_string()),
     }
 }
@@ -299,16 +299,17 @@ fn object(properties: Value, required: &[&str]) -> Map<String, Value> {
     schema
 }
 
-/// A text that is there and not too long: what is cut would be lost without anybody noticing.
+/// Reads a text argument and refuses one that is too long, because a silent cut would lose content.
 fn text<const N: usize>(arguments: &Map<String, Value>, name: &str) -> Result<Text<N>, String> {
-    let given = arguments.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` is no text"))?;
+    let given =
+        arguments.get(name).and_then(Value::as_str).ok_or_else(|| format!("`{name}` must be a text"))?;
     checked(name, given)
 }
 
 fn checked<const N: usize>(name: &str, given: &str) -> Result<Text<N>, String> {
     let count = given.chars().count();
     if given.trim().is_empty() || count > N {
-        Err(format!("`{name}` has {count} characters; it takes one to {N}"))
+        Err(format!("`{name}` has {count} characters; allowed are 1 to {N}"))
     } else {
         Ok(Text::from(given))
     }
@@ -322,11 +323,11 @@ fn texts<const N: usize>(
     let items = match arguments.get(name) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(items)) if items.len() <= most => items,
-        Some(_) => return Err(format!("`{name}` is a list of at most {most}")),
+        Some(_) => return Err(format!("`{name}` must be a list of at most {most} items")),
     };
     let one = |item: &Value| {
         item.as_str()
-            .ok_or_else(|| format!("`{name}` has an item that is no text"))
+            .ok_or_else(|| format!("`{name}` has an item that is not a text"))
             .and_then(|text| checked(name, text))
     };
     items.iter().map(one).collect()

@@ -147,7 +147,7 @@ fn a_session_records_and_finds_again() {
     assert_eq!(names, all);
 
     let (nothing, _) = talk.call("search", json!({"query": "lexer newline"}));
-    assert_eq!(nothing, "sprag: nothing is known about this");
+    assert_eq!(nothing, "sprag: no matching learnings");
     let summary = "The lexer needs a final newline";
     let (kept, is_error) =
         talk.call("record", json!({"candidates": [candidate(summary, "project"), {"x": 1}]}));
@@ -163,7 +163,7 @@ fn a_session_records_and_finds_again() {
     let (kept, is_error) = talk.call("record_lesson", json!({"text": lesson, "check": "cargo test lexer"}));
     assert!(!is_error && kept.contains("kept `"), "{kept}");
     let (refused, is_error) = talk.call("record_lesson", json!({"check": "cargo test"}));
-    assert!(is_error && refused.contains("`text` is no text"), "{refused}");
+    assert!(is_error && refused.contains("`text` must be a text"), "{refused}");
 
     let (noted, is_error) = talk.call("outcome", json!({"ids": [id], "success": true, "what": "fixed it"}));
     assert_eq!((noted.as_str(), is_error), ("noted (recorded)", false));
