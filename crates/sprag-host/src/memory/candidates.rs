@@ -1,5 +1,5 @@
-//! Finds out what the write gate has to know of candidates: what of that which they name is there, what
-//! they resemble, and what their evidence is like. Bounded by numbers of files and learnings, not by time.
+//! Finds the facts that the write gate needs about candidates: which named files exist, which statements are
+//! similar, and the state of the evidence. Limits on files and learnings bound the work, not a deadline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,13 +30,14 @@ use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 use crate::world::World;
 
-/// Learnings each candidate is compared with, the most promising first.
+/// Learnings that each candidate is compared with, best first.
 const HITS: usize = 20;
-/// Files that identifiers are looked for in, and how much of each.
+/// Files that are searched for identifiers.
 const FILES: usize = 20;
+/// Bytes that are searched in each file.
 const FILE_BYTES: u64 = 256 * 1024;
 
-/// Finds what is around the candidates of a report.
+/// Finds the facts about the candidates of a report.
 pub(crate) fn gather_candidate_facts(
     world: &World<'_>,
     input: &Input,
@@ -57,13 +58,13 @@ pub(crate) fn gather_candidate_facts(
     around
 }
 
-/// What came of judging a statement that is there already for another scope.
+/// Result of moving a learning to another scope.
 pub enum PromotionResult {
     Kept(Box<Candidate>),
     Refused(Text<1000>),
 }
 
-/// The write gate for one statement, which is not compared with the one it comes from.
+/// Runs the write gate for one statement, without comparing it to the learning it comes from.
 pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> PromotionResult {
     let candidates = vec![(0, candidate)];
     let input = Input::new(Timestamp::from_millis(0), SessionId::new(""), Event::Tick);
@@ -77,7 +78,8 @@ pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> Promo
         ..CandidateFacts::default()
     };
     let policy = world.config.settings.govern.gates.reflection.write_gate;
-    // It was asked for when it was first kept; what is asked now is whether it says something elsewhere.
+    // Sprag asked for this learning when it was first kept. Now the gate only checks whether it is valid in
+    // the other scope.
     let asked = GateRequest { policy, was_asked_for: true, resolution: None, around: &around };
     let Some(judged) = judge(candidates, &asked).into_iter().next() else {
         return PromotionResult::Refused(Text::default());
@@ -92,7 +94,7 @@ pub fn judge_alone(world: &World<'_>, candidate: Candidate, from: &str) -> Promo
     }
 }
 
-/// Files of this worktree that a statement names.
+/// Returns the files of this worktree that a statement names.
 pub fn paths_here(world: &World<'_>, candidate: &Candidate) -> Vec<String> {
     let Some(worktree) = &world.places.worktree else {
         return Vec::new();
@@ -103,7 +105,7 @@ pub fn paths_here(world: &World<'_>, candidate: &Candidate) -> Vec<String> {
     known.into_iter().filter(|name| name.contains('/') || name.contains('.')).collect()
 }
 
-/// Of what the candidates name, what is there.
+/// Returns the names in the candidates that exist in the worktree.
 pub fn known(worktree: &Path, candidates: &[(usize, Candidate)]) -> BTreeSet<String> {
     let names: BTreeSet<String> =
         candidates.iter().flat_map(|(_, candidate)| specificity::names(candidate)).collect();
@@ -146,9 +148,9 @@ fn lower_text(worktree: &Path, path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).to_lowercase())
 }
 
-/// What candidates are compared with.
+/// Statements that candidates are compared with.
 struct KnownStatements {
-    /// `None`: it cannot be read, and nothing resembles anything.
+    /// `None`: the memory cannot be read, so nothing is similar.
     memory: Option<Memory>,
     project: RecentRejections,
     personal: RecentRejections,
@@ -166,7 +168,7 @@ impl KnownStatements {
         }
     }
 
-    /// The one learning whose id is this, or begins so.
+    /// Returns the only learning whose id equals this prefix or starts with it.
     fn named(&self, prefix: &str) -> Option<Learning> {
         let memory = self.memory.as_ref()?;
         let found = memory.libraries().flat_map(|library| library.by_prefix(prefix));
@@ -179,7 +181,7 @@ impl KnownStatements {
         memory.get(id).map(|(learning, _, _)| learning)
     }
 
-    /// What candidates resemble: kept learnings, each other, and what was not kept in other sessions.
+    /// Returns similar statements: kept learnings, other candidates, and rejections of other sessions.
     fn alike(&self, candidates: &[(usize, Candidate)], input: &Input) -> Vec<SimilarScore> {
         let table = table::built_in();
         let said: Vec<(usize, &Candidate, PreparedStatement)> = candidates
@@ -199,7 +201,7 @@ impl KnownStatements {
                     found.push(SimilarScore { candidate: *index, to, summary, score, likeness });
                 }
             };
-            // A project's statement is not measured by what a user keeps for themselves.
+            // A project statement is not compared with the personal learnings of a user.
             let is_personal = place(candidate.scope) == Destination::Personal;
             for answer in self.near(candidate, input.at) {
                 let at = if answer.owner == LearningOwner::Personal {
@@ -232,14 +234,14 @@ impl KnownStatements {
         found
     }
 
-    /// The learnings that the memory thinks of first.
+    /// Returns the learnings that the memory ranks first.
     fn near(&self, candidate: &Candidate, now: Timestamp) -> Vec<MemoryHit> {
         let Some(memory) = &self.memory else {
             return Vec::new();
         };
         let question = IndexQuery {
             text: format!("{} {}", candidate.summary, candidate.detail),
-            // What is superseded or no learning takes places away.
+            // Superseded learnings and other documents take up places.
             limit: 2 * HITS,
             ..IndexQuery::default()
         };
@@ -250,7 +252,8 @@ impl KnownStatements {
     }
 }
 
-/// What was wrong in form, or is being worked on in this very session, is no miss of the sieve.
+/// Reports whether a rejection counts. Malformed candidates and rejections of the current session do not
+/// count.
 fn is_counted(rejection: &Rejection, input: &Input) -> bool {
     rejection.stage.as_str() != WriteGateStep::Schema.name()
         && rejection.session.as_ref() != Some(&input.session)

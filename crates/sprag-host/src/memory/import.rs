@@ -1,5 +1,5 @@
-//! Taking over the memory of another program: which files it has, what of them is new here, and writing that
-//! down. What was taken over before is known by where it came from.
+//! Imports the memory of another program: finds its files, selects new learnings and writes them. Sprag
+//! recognises earlier imports by their origin.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,34 +21,34 @@ use crate::store::{Store, new_record};
 use crate::sys::disk::{self, read_small};
 use crate::world::World;
 
-/// Bytes of one file.
+/// Most bytes of one file.
 const FILE: u64 = 16 * 1024 * 1024;
 const FILES: usize = 500;
-/// What is told of things that stay behind.
+/// Most skipped items that Sprag reports.
 const TOLD: usize = 1000;
 
-/// What would come of an import.
+/// Planned result of an import.
 #[derive(Debug, Default)]
 pub struct ImportPreview {
     pub files: Vec<PathBuf>,
     pub new: Vec<Learning>,
-    /// Taken over before.
+    /// Number of learnings that an earlier import took.
     pub known: usize,
     pub uses: usize,
-    /// Not taken over, each with the reason.
+    /// Skipped items, each with the reason.
     pub passed: Vec<(String, String)>,
-    /// Each with where it belongs.
+    /// Records with their destination.
     records: Vec<(Destination, Record)>,
 }
 
-/// The files of a source at this path, which may be one of them.
+/// Returns the files of a source at this path. The path may be one such file.
 pub fn files(importer: &MemoryImporter, path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let mut found: Vec<PathBuf> = Vec::new();
     for pattern in importer.files {
-        // Names without a folder are for a folder that is the memory itself.
+        // Patterns without a folder apply to a folder that is the memory itself.
         if pattern.contains('/')
             || found.is_empty()
             || importer.files.iter().all(|known| !known.contains('/'))
@@ -83,7 +83,7 @@ fn matching(below: &Path, pattern: &str) -> Vec<PathBuf> {
     dirs.into_iter().filter(|path| path.is_file()).collect()
 }
 
-/// What of these files is new.
+/// Plans the import of these files and leaves out known learnings.
 pub fn plan(
     world: &World<'_>,
     importer: &MemoryImporter,
@@ -133,7 +133,7 @@ pub fn plan(
             }
         }
     }
-    // What became of those that were here before is counted already.
+    // Uses of learnings that were imported before are counted already.
     for used in &read.uses {
         if let Some((place, id)) = fresh.get(&used.origin) {
             plan.records.push((*place, use_record(used, id, now)));
@@ -144,7 +144,7 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Writes a plan down. Backends hear of it, or get it from the outbox.
+/// Writes a plan to the log. Backends get it now or from the outbox.
 pub fn apply(world: &World<'_>, plan: &ImportPreview, now: Timestamp) -> io::Result<()> {
     for place in [Destination::Project, Destination::Personal] {
         let of_place = plan.records.iter().filter(|(its, _)| *its == place);
@@ -160,7 +160,7 @@ fn learning(importer: &MemoryImporter, draft: &LearningDraft, now: Timestamp) ->
     let candidate = draft.candidate(importer)?;
     match candidate.scope {
         LearningScope::Project | LearningScope::Team | LearningScope::Personal => {}
-        LearningScope::Ephemeral => return Err("it was for one session".to_owned()),
+        LearningScope::Ephemeral => return Err("an ephemeral learning ends with its session".to_owned()),
     }
     let at = draft.at.unwrap_or(now).min(now);
     let mut learning =
@@ -192,7 +192,7 @@ fn use_record(used: &ImportedUse, id: &str, now: Timestamp) -> Record {
     }
 }
 
-/// Everything that was ever taken over, by where it came from.
+/// Returns the origins of all learnings that were ever imported.
 fn known(store: &Store) -> io::Result<HashSet<String>> {
     let mut known = HashSet::new();
     for path in store.log_files() {

@@ -1,5 +1,5 @@
-//! Asking the judge of the memory: a program of the user's choice, for commands alone. It runs in a place of its
-//! own, within its deadline, and our hooks leave it alone.
+//! Asks the judge of the memory, a program that the user configured. Only commands ask it. It runs in a
+//! separate directory with a deadline, and Sprag's hooks ignore it.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use crate::purpose::program::{self, OpinionProgram};
 use crate::sys::exec::ProcessEnd;
 use crate::world::World;
 
-/// Bytes of an answer.
+/// Most bytes of an answer.
 const ANSWER: usize = 256 * 1024;
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug)]
 pub enum JudgeError {
-    /// None is configured, or there is no home to run it in.
+    /// No judge is configured, or no home directory exists to run it in.
     Nobody,
     Bad(String),
     Io(io::Error),
@@ -32,11 +32,11 @@ pub fn consult(world: &World<'_>, question: &[u8]) -> Result<Vec<u8>, JudgeError
     };
     let command = OpinionProgram { program, args, seconds: policy.judge_seconds, cap: ANSWER };
     let ran = program::run(world, user, &command, question)
-        .map_err(|error| JudgeError::Bad(format!("`{program}` cannot be run: {error}")))?;
+        .map_err(|error| JudgeError::Bad(format!("cannot run `{program}`: {error}")))?;
     match ran.ending {
         ProcessEnd::Code(0) => Ok(ran.stdout),
-        ProcessEnd::Code(code) => Err(JudgeError::Bad(format!("it ended with exit code {code}"))),
-        ProcessEnd::Signal => Err(JudgeError::Bad("it was killed".to_owned())),
+        ProcessEnd::Code(code) => Err(JudgeError::Bad(format!("exit code {code}"))),
+        ProcessEnd::Signal => Err(JudgeError::Bad("the program was killed".to_owned())),
         ProcessEnd::TimedOut => Err(JudgeError::Bad(format!("no answer within {} s", policy.judge_seconds))),
     }
 }

@@ -1,7 +1,6 @@
-//! Lessons on their way into the memory, and from there into the files that agents read first. Those files
-//! are somebody else's: only what stands between the marks is touched, in one step, and none is created.
-//! What other clones have handed over is not put there: a repository must not get words into an agent's
-//! instructions by way of our records.
+//! Renders lessons into the files that agents read first. Sprag does not own these files: it replaces only
+//! the text between its marks, in one step, and creates no file. Lessons of other clones are left out,
+//! because a repository must not put text into the instructions of an agent.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,12 +19,12 @@ use crate::store::{LOCK_WAIT, Store, lock_within};
 use crate::sys::disk::{self, Disk, read_small};
 use crate::world::World;
 
-/// The files that agents read first.
+/// Files that agents read first.
 const FILES: [&str; 2] = ["CLAUDE.md", "AGENTS.md"];
-/// A larger one is no file of instructions.
+/// Largest file that Sprag changes.
 const FILE_BYTES: u64 = 1024 * 1024;
 
-/// Puts the best lessons into the files that are there. Gives back what could not be done, in words.
+/// Writes the best lessons into the existing files. Returns a message for each failure.
 pub fn render(world: &World<'_>) -> io::Result<Vec<String>> {
     let (Some(worktree), Some(_)) = (&world.places.worktree, project_dir(&world.places)) else {
         return Ok(Vec::new());
@@ -45,32 +44,32 @@ pub fn render(world: &World<'_>) -> io::Result<Vec<String>> {
         lesson::ranked(shown).into_iter().map(|entry| lesson::line(&entry.learning)).collect();
     let lock = disk::append_regular(&store.dir.join("lessons.lock"))?;
     if !lock_within(&lock, LOCK_WAIT)? {
-        return Ok(vec!["somebody else is writing lessons".to_owned()]);
+        return Ok(vec!["another process is writing lessons".to_owned()]);
     }
     let one = |path: &std::path::PathBuf| put(world.disk, path, &lines, &own).err();
     Ok(files.iter().filter_map(one).collect())
 }
 
-/// Neither a link nor a directory: a link leads who knows where.
+/// Reports whether the path is a regular file. A link could point anywhere.
 fn is_plain(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
 fn put(disk: &dyn Disk, path: &Path, lines: &[String], own: &BTreeSet<String>) -> Result<(), String> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let text = read_small(path, FILE_BYTES).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
+    let text = read_small(path, FILE_BYTES).map_err(|error| format!("cannot read `{name}`: {error}"))?;
     let new = lesson::replaced(&text, lines, |id| own.contains(id))
-        .map_err(|_| format!("the marks for lessons in `{name}` are damaged: it is left as it is"))?;
+        .map_err(|_| format!("the lesson marks in `{name}` are damaged; the file stays unchanged"))?;
     let Some(new) = new else { return Ok(()) };
     let replace = || {
         let mode = fs::metadata(path)?.permissions();
         disk::replace(disk, path, new.as_bytes())?;
         fs::set_permissions(path, mode)
     };
-    replace().map_err(|error: io::Error| format!("`{name}` cannot be written: {error}"))
+    replace().map_err(|error: io::Error| format!("cannot write `{name}`: {error}"))
 }
 
-/// Learnings that this clone has written itself.
+/// Returns the ids of learnings that this clone wrote.
 fn own_ids(store: &Store) -> io::Result<BTreeSet<String>> {
     let mut own = BTreeSet::new();
     for path in store.log_files() {

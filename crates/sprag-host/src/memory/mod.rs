@@ -1,5 +1,5 @@
-//! Learnings as they are written, shared and shown: two stores, the project's and the user's own, and what
-//! is made of them in the worktree. Finding them again is the matter of the index.
+//! Reads, writes and shares learnings: two stores, one of the project and one of the user, and the files that
+//! Sprag renders from them. The index finds learnings again.
 
 pub mod candidates;
 pub mod evidence;
@@ -32,17 +32,17 @@ use crate::sys::locations::Locations;
 use crate::trace;
 use crate::world::World;
 
-/// All that somebody at this place may know of.
+/// All learnings that are visible here.
 #[derive(Debug, Default)]
 pub struct AllLearnings {
     pub project: Learnings,
     pub personal: Learnings,
 }
 
-/// The shortest start of an id that may stand for it.
+/// Shortest prefix of an id that may stand for it.
 pub const PREFIX: usize = 6;
 
-/// Why a name does not stand for one learning.
+/// Reason why a prefix matches no single learning.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotFound {
     TooShort,
@@ -65,7 +65,7 @@ impl AllLearnings {
         project.chain(self.personal.all().map(|entry| (Destination::Personal, entry)))
     }
 
-    /// A learning by its id or the start of it.
+    /// Returns the learning whose id equals this prefix or starts with it.
     pub fn find(&self, prefix: &str) -> Result<(Destination, &LearningEntry), NotFound> {
         let found: Vec<(Destination, &LearningEntry)> =
             self.entries().filter(|(_, entry)| entry.learning.id.as_str().starts_with(prefix)).collect();
@@ -82,28 +82,28 @@ impl AllLearnings {
         }
     }
 
-    /// The shortest start of an id that no other learning has.
+    /// Returns the shortest prefix of an id that no other learning has.
     pub fn short(&self, id: &str) -> String {
         let ids: Vec<&str> = self.entries().map(|(_, entry)| entry.learning.id.as_str()).collect();
         short(id, &ids).to_owned()
     }
 }
 
-/// The shortest start of an id that none of the others has, and no shorter than can be looked up.
+/// Returns the shortest prefix of an id that no other id has, at least [`PREFIX`] long.
 pub fn short<'a>(id: &'a str, others: &[&str]) -> &'a str {
     let shared = |other: &&str| id.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     let longest = others.iter().filter(|other| **other != id).map(shared).max().unwrap_or(0);
     id.get(..(longest + 1).max(PREFIX)).unwrap_or(id)
 }
 
-/// Writes records about learnings where those are kept, and tells whoever has to hear of it.
+/// Writes records about learnings to their store, then updates backends and rendered files.
 pub fn write(world: &World<'_>, place: Destination, records: &[Record], now: Timestamp) -> io::Result<()> {
     match place {
         Destination::Project | Destination::Session => {
             world.store().log(world.disk, records)?;
             let concerned: Vec<Record> =
                 records.iter().filter(|it| sprag_memory::mirror::concerns(it)).cloned().collect();
-            // A backend that fails gets it from the outbox.
+            // A failed backend gets the records from the outbox later.
             mirrors::mirror(world, &concerned, now);
         }
         Destination::Personal => {
@@ -115,12 +115,12 @@ pub fn write(world: &World<'_>, place: Destination, records: &[Record], now: Tim
     Ok(())
 }
 
-/// What follows from a change and may fail without harm: whoever comes next does it.
+/// Does the upkeep after a change. Ignores failures, because the next change or hook repeats it.
 pub fn after_change(world: &World<'_>, now: Timestamp) {
     maintain(world, now).discard("the next change or hook does the upkeep");
 }
 
-/// The same after a hook's reply: only if something has changed since, which takes a few looks to see.
+/// Does the upkeep after the reply of a hook, only if files changed since the last time.
 pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     let Some(project) = project_dir(&world.places) else {
         return Ok(());
@@ -142,10 +142,10 @@ pub fn after_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     disk::replace_derived(world.disk, &stamp, seen.as_bytes())
 }
 
-/// A larger log is left to `sprag memory maintain`.
+/// Most bytes of log for upkeep in a hook; `sprag memory maintain` handles a larger log.
 const HOOK_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What would be another if there was something to do.
+/// Returns the size and time of each file whose change requires upkeep.
 fn looked_at(store: &Store, project: &Path) -> Vec<String> {
     let mut files = store.log_files();
     files.extend(files_with_ending(&project.join("share"), "jsonl"));
@@ -157,20 +157,20 @@ fn looked_at(store: &Store, project: &Path) -> Vec<String> {
     files.iter().filter_map(look).collect()
 }
 
-/// What was brought together and written down for others to read.
+/// Result of the upkeep.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Maintained {
-    /// Records of other clones that were taken in.
+    /// Records taken from other clones.
     pub taken: usize,
-    /// Blocks that were edited by hand and taken over.
+    /// Blocks that people edited by hand.
     pub edited: usize,
     pub published: usize,
-    /// Edits that could not be read, in words. They are left as they are.
+    /// Messages about edits that could not be read. Sprag leaves such edits unchanged.
     pub problems: Vec<String>,
 }
 
-/// Brings the log, the files that are shared and those that people read to say the same. Somebody else who
-/// is at it already does it for us.
+/// Brings the log, the shared files and the rendered files up to date. Does nothing if another process
+/// already does this.
 pub fn maintain(world: &World<'_>, now: Timestamp) -> io::Result<Maintained> {
     let mut done = Maintained::default();
     let (store, disk) = (world.store(), world.disk);

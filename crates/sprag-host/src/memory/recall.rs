@@ -1,5 +1,5 @@
-//! Finds what the recall gate may show: the question is completed by what can be seen from here, the memory is
-//! asked, and what says the same, is not meant for this, or has lost what it rested on is left out.
+//! Finds learnings for the recall gate: adds the ticket and the branch to the question and queries the
+//! memory. It leaves out duplicates, learnings that exclude this case, and learnings without their evidence.
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -24,16 +24,16 @@ use crate::sys::locations::Locations;
 use crate::trackers;
 use crate::world::World;
 
-/// Bytes of a log that are read where the index is behind: somebody waits.
+/// Most bytes of the log that are read where the index is behind, because the session waits.
 const READ: u64 = 512 * 1024;
-/// Answers that are looked at closely, for every one that may be shown.
+/// Answers that are compared for each one that may be shown.
 const CLOSELY: usize = 3;
-/// With fewer learnings than this, being strict would mean being silent.
+/// With fewer learnings, a strict strategy would show none.
 const FEW: u64 = 20;
-/// So much of what a learning is not for has to be asked about.
+/// Share of the `when_not` words that must occur in the question to exclude a learning.
 const NOT_FOR: f32 = 0.6;
 
-/// `None`: the memory cannot be read.
+/// Finds learnings for a session. `None`: the memory cannot be read.
 pub(crate) fn recall_learnings(world: &World<'_>, question: &Question, now: Timestamp) -> Option<Recalled> {
     let policy = &world.config.settings.govern.gates.recall;
     let shown = &question.shown;
@@ -48,7 +48,7 @@ pub(crate) fn recall_learnings(world: &World<'_>, question: &Question, now: Time
     Some(Recalled { found, notices, is_any: true })
 }
 
-/// The same for somebody who is no session yet and has been shown nothing.
+/// Finds learnings for a caller without a session.
 pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp) -> Vec<RecalledLearning> {
     let question = RecallQuestion { text, files };
     match Memory::open(&world.places, TailRead::Last(READ)) {
@@ -59,7 +59,7 @@ pub fn about(world: &World<'_>, text: String, files: Vec<String>, now: Timestamp
     }
 }
 
-/// What the event asks, with what can be seen from here.
+/// Returns the question of the event, with the ticket and the branch added.
 fn completed(world: &World<'_>, question: &Question) -> RecallQuestion {
     let mut query = question.query.clone();
     if question.occasion.looks_around() {
@@ -70,7 +70,7 @@ fn completed(world: &World<'_>, question: &Question) -> RecallQuestion {
     query
 }
 
-/// What a branch is called says what is worked on, unless it is the one where everything ends up.
+/// Returns the words of the branch name, which describe the work. A trunk has none.
 fn branch_words(places: &Locations) -> Option<String> {
     const TRUNKS: &[&str] = &["main", "master", "trunk", "develop", "dev", "HEAD"];
     let branch = places.branch()?;
@@ -117,14 +117,14 @@ fn found(
             is_personal: answer.owner == LearningOwner::Personal,
         })
         .collect();
-    // Each is above the floor of its own kind already.
+    // Each is already above the floor of its owner.
     let limits = SelectionLimits { floor: 0.0, most: policy.most() };
     let alike = |a: usize, b: usize| statements[a].compare(&statements[b], &table).score >= SIMILAR;
     let chosen = select(&contenders, limits, alike);
     chosen.into_iter().filter_map(|at| to_recalled(world, known[at].0, &known[at].1, now)).collect()
 }
 
-/// The strategy's floor, moved by what was judged of what was shown.
+/// Recall floors of the strategy, adjusted by the ratings of earlier results.
 struct Floors {
     project: f32,
     personal: f32,
@@ -148,14 +148,14 @@ impl Floors {
     }
 }
 
-/// A learning says itself what it is not for.
+/// Reports whether the `when_not` text of a learning excludes this question.
 fn is_not_for(learning: &Learning, asked: &[String]) -> bool {
     let not: Vec<(String, u32)> = tokens::query_terms(learning.candidate.trigger.when_not.as_str());
     let said = not.iter().filter(|(term, _)| asked.contains(term)).count();
     !not.is_empty() && said as f32 >= NOT_FOR * not.len() as f32
 }
 
-/// `None`: what it rests on is gone.
+/// Builds the learning to show. `None`: its evidence is gone.
 fn to_recalled(
     world: &World<'_>,
     answer: &MemoryHit,
@@ -184,7 +184,7 @@ fn to_recalled(
     })
 }
 
-/// What has become of what the session was shown.
+/// Returns the changes to learnings that the session has seen.
 fn notices(world: &World<'_>, memory: &Memory, shown: &[ShownBefore]) -> Vec<Notice> {
     shown
         .iter()
@@ -204,7 +204,7 @@ fn notices(world: &World<'_>, memory: &Memory, shown: &[ShownBefore]) -> Vec<Not
         .collect()
 }
 
-/// By which one only the whole log tells. That happens rarely enough to read it then.
+/// Finds the learning that superseded this one. Reads the whole log, because this is rare.
 fn superseded(world: &World<'_>, memory: &Memory, id: &str) -> LearningChange {
     let learnings =
         projections::load::<Learnings>(&world.store()).map(|folded| folded.state).unwrap_or_default();

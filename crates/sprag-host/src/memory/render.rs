@@ -1,5 +1,5 @@
-//! Learnings as files for people, in the worktree and only where it has a `.sprag` directory. All of it is
-//! made from the log and can be made again; files are replaced whole, and only if they change.
+//! Renders learnings as files for people, only where the worktree has a `.sprag` directory. All files come
+//! from the log. Sprag replaces a file as a whole, and only if it changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,16 +19,18 @@ use crate::memory::evidence;
 use crate::store::new_record;
 use crate::sys::disk::{self, Disk, read_small};
 
-/// Lines of a category's summary and of a topic.
+/// Most lines of the summary of a category.
 const SUMMARY_LINES: usize = 250;
+/// Most lines of a topic.
 const TOPIC_LINES: usize = 500;
-/// A tag that so many learnings have is a topic, and there are so many of those.
+/// Learnings with the same tag that make it a topic.
 const TOPIC_LEAST: usize = 3;
+/// Most topics.
 const TOPICS: usize = 100;
 const DOCUMENT_BYTES: u64 = 64 * 1024 * 1024;
 const OURS: &str = "<!-- written by sprag; changes are lost -->\n";
 
-/// Writes everything that is made of the learnings of a project.
+/// Writes all files from the learnings of a project.
 pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result<()> {
     let shown: Vec<&LearningEntry> = learnings.in_use().filter(|entry| is_for_all(&entry.learning)).collect();
     if shown.is_empty() && !dir.join("learnings.md").exists() {
@@ -43,7 +45,7 @@ pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result
     for (name, text) in &files {
         replace(disk, dir, &knowledge.join(name), text)?;
     }
-    // A topic that is none any more. What others put there is theirs.
+    // Remove old topics. Foreign files stay.
     for dir in [knowledge.clone(), knowledge.join("topics")] {
         for path in crate::store::files_with_ending(&dir, "md") {
             let name = path.strip_prefix(&knowledge).unwrap_or(&path).to_string_lossy().into_owned();
@@ -56,7 +58,7 @@ pub fn project(dir: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result
     Ok(())
 }
 
-/// What the user prefers, for them alone.
+/// Writes the preferences of the user to a personal file.
 pub fn profile(state: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Result<()> {
     let preferences =
         learnings.in_use().filter(|entry| entry.learning.candidate.kind == LearningKind::Preference);
@@ -68,7 +70,7 @@ pub fn profile(state: &Path, learnings: &Learnings, disk: &dyn Disk) -> io::Resu
     replace(disk, state, &path, &format!("{OURS}# Preferences\n\n{sections}"))
 }
 
-/// What was edited by hand, as records; and what could not be read of it.
+/// Returns records of edits made by hand, and messages about unreadable edits.
 pub fn edits(
     dir: &Path,
     worktree: &Path,
@@ -93,7 +95,7 @@ pub fn edits(
     (corrected, problems)
 }
 
-/// The learning as it is now said; `None` if that is how it was. For whom it is cannot be edited.
+/// Returns the edited learning, or `None` if nothing changed. An edit cannot change the scope.
 pub fn correction(entry: &LearningEntry, said: Candidate, worktree: &Path) -> Option<Learning> {
     let old = &entry.learning;
     let mut said = said;
@@ -109,7 +111,7 @@ pub fn correction(entry: &LearningEntry, said: Candidate, worktree: &Path) -> Op
     Some(Learning { candidate: said, seen, ..old.clone() })
 }
 
-/// The files of `knowledge/`, by name.
+/// Returns the files of `knowledge/`, by name.
 fn knowledge(shown: &[&LearningEntry]) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut index = format!("{OURS}# Knowledge\n\n");
@@ -132,7 +134,7 @@ fn knowledge(shown: &[&LearningEntry]) -> BTreeMap<String, String> {
     }
     let mut topics: Vec<(String, Vec<&LearningEntry>)> =
         topics.into_iter().filter(|(_, entries)| entries.len() >= TOPIC_LEAST).collect();
-    // The largest first; among equals by name.
+    // Largest first, then by name.
     topics.sort_by_key(|(tag, entries)| (std::cmp::Reverse(entries.len()), tag.clone()));
     topics.truncate(TOPICS);
     if !topics.is_empty() {
@@ -158,7 +160,7 @@ fn topic(tag: &str, entries: &[&LearningEntry]) -> String {
     cut(head, entries, TOPIC_LINES, |entry| markdown::section(&entry.learning))
 }
 
-/// The newest first and stale ones apart, as many as there is room for.
+/// Lists entries up to the limit of lines, newest first, with stale ones in a separate section.
 fn cut(
     head: String,
     entries: &[&LearningEntry],
@@ -192,7 +194,7 @@ fn cut(
     text
 }
 
-/// A tag is no file name.
+/// Returns a safe file name for a tag.
 fn file_name(tag: &str) -> String {
     let plain: String =
         tag.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
@@ -204,7 +206,7 @@ fn file_name(tag: &str) -> String {
     }
 }
 
-/// Written if it is another text. A link in its place leads who knows where, and is left alone.
+/// Writes a file if its text changed. Refuses a link, which could point anywhere.
 fn replace(disk: &dyn Disk, root: &Path, path: &Path, text: &str) -> io::Result<()> {
     disk::make_dirs_within(disk, root, path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
     match fs::symlink_metadata(path) {

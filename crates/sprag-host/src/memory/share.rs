@@ -1,6 +1,6 @@
-//! What clones of a project tell each other, through files that are committed: one for each clone, only ever
-//! appended to, so that two clones never write into the same one. What others wrote is taken into the log
-//! once, under the id it has, and folded like everything else there.
+//! Shares records between clones of a project, through committed files. Each clone only appends to its own
+//! file, so two clones never write to the same one. Records of other clones enter the log once, under their
+//! id, and are folded like all others.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,12 @@ use crate::store::{AppendFile, LOCK_WAIT, Store, files_with_ending, new_record};
 use crate::sys::disk::{Disk, open_regular};
 use crate::sys::exec::read_capped;
 
-/// Files of others that are read, and how much of each.
+/// Most files of other clones that are read.
 const CLONES: usize = 500;
+/// Most bytes of each file.
 const BYTES: u64 = 64 * 1024 * 1024;
 
-/// Appends to the file of this clone what it does not have yet. Gives back how many records that were.
+/// Appends missing records to the file of this clone. Returns their number.
 pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
     let own = content(store)?;
     let shared: BTreeSet<Text<64>> =
@@ -60,7 +61,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     Ok(wanted.len())
 }
 
-/// Takes into the log what other clones have written since. Gives back how many records that were.
+/// Appends new records of other clones to the log. Returns their number.
 pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -> io::Result<usize> {
     let own = format!("{}.jsonl", clone_id(store, disk)?);
     let files: Vec<PathBuf> = files_with_ending(&project.join("share"), "jsonl")
@@ -79,7 +80,7 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
             .file_stem()
             .map(|stem| stem.to_string_lossy().chars().take(64).collect())
             .unwrap_or_default();
-        // One that cannot be read is somebody else's to mend.
+        // Skip an unreadable file; its clone must fix it.
         let Ok(bytes) = open_regular(&path).and_then(|file| read_capped(file, BYTES)) else { continue };
         let records = lines_of(&bytes).filter_map(|line| Record::parse(line).ok());
         new.extend(
@@ -109,7 +110,7 @@ pub fn take_in(store: &Store, project: &Path, disk: &dyn Disk, now: Timestamp) -
     Ok(count)
 }
 
-/// The records of the log that say what is known, in their order.
+/// Returns the records of learnings in the log, in their order.
 fn content(store: &Store) -> io::Result<Vec<Record>> {
     let mut found = Vec::new();
     for path in store.log_files() {
@@ -129,7 +130,7 @@ fn learning_id(record: &Record) -> Option<Text<64>> {
     MemoryRecord::read(record)?.into_learning().map(|learning| learning.id)
 }
 
-/// A record as others may have it: about what is for all, and nothing else.
+/// Returns the public form of a record. `None`: it concerns no shared learning.
 fn public(record: &Record, shared: &BTreeSet<Text<64>>) -> Option<Record> {
     let mut public = Record { set: None, ..record.clone() };
     let mut told = MemoryRecord::read(record)?;

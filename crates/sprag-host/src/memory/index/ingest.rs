@@ -1,4 +1,4 @@
-//! Reading what the index does not have yet, in as many pieces as there are hands.
+//! Reads log content that the index does not have yet, with several threads.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,10 +12,10 @@ use sprag_memory::index::segment::{Segment, merge};
 use super::reader::MappedIndex;
 use super::sources::{self, Covered, DocumentEvent, IndexSource, SourceEvents};
 
-/// Bytes of log that one thread makes a segment of.
+/// Most bytes of log that one thread turns into a segment.
 const PIECE: u64 = 64 * 1024 * 1024;
 
-/// What is to be read, of which source and from where.
+/// Parts of the sources that the index has not read.
 pub(crate) struct IngestTask {
     known: Vec<Covered>,
     parts: Vec<Unread>,
@@ -30,7 +30,7 @@ struct Unread {
 }
 
 impl IngestTask {
-    /// `None`: more sources than there are numbers.
+    /// Returns the task for these sources. `None`: there are too many sources.
     pub(super) fn new(index: &MappedIndex, wanted: Vec<IndexSource>) -> Option<IngestTask> {
         let known: Vec<Covered> =
             index.manifest.iter().flat_map(|manifest| manifest.sources.clone()).collect();
@@ -54,7 +54,7 @@ impl IngestTask {
         self.parts.iter().map(|part| part.to.saturating_sub(part.from)).sum()
     }
 
-    /// Several threads where there is much; what comes of it is the same.
+    /// Reads all parts. Uses two threads for large parts; the result is the same.
     pub(super) fn read(&self) -> io::Result<IngestResult> {
         let mut jobs = Vec::new();
         let size = (self.bytes() / 2 + 1).clamp(1024 * 1024, PIECE);
@@ -125,10 +125,10 @@ impl IngestTask {
 }
 
 impl Unread {
-    /// The end of the line that a place is in, so that two readers share no line.
+    /// Returns the end of the line at this offset, so that two readers share no line.
     fn line_end(&self, at: u64) -> io::Result<u64> {
         let mut buffer = [0; 4096];
-        // The line feed itself may be the last byte before.
+        // The line feed itself may be the byte before the offset.
         let mut from = at.saturating_sub(1);
         while from < self.to {
             let count = self.file.read_at(&mut buffer, from)?;
@@ -144,10 +144,10 @@ impl Unread {
     }
 }
 
-/// Documents above which segments of several threads stay as they are.
+/// Most documents of joined segments; larger ones stay separate.
 const JOINED: u64 = 32 * 1024;
 
-/// That several threads made them is nobody's business, unless they are large.
+/// Joins the segments of several threads, unless they are large.
 fn joined(segments: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let open: Vec<Segment<'_>> = segments.iter().filter_map(|bytes| Segment::open(bytes).ok()).collect();
     let docs: u64 = open.iter().map(|segment| u64::from(segment.count())).sum();
@@ -157,7 +157,7 @@ fn joined(segments: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     vec![merge::merge(&open, table::built_in().id())]
 }
 
-/// Small parts of several sources are one job.
+/// Groups small parts of several sources into one job.
 fn grouped(parts: Vec<(usize, u64, u64)>, size: u64) -> Vec<Vec<(usize, u64, u64)>> {
     let mut jobs: Vec<Vec<(usize, u64, u64)>> = Vec::new();
     let mut room = 0;
@@ -175,7 +175,7 @@ fn grouped(parts: Vec<(usize, u64, u64)>, size: u64) -> Vec<Vec<(usize, u64, u64
     jobs
 }
 
-/// What one thread read.
+/// Result of one thread.
 #[derive(Default)]
 struct IngestPool {
     segment: Option<Vec<u8>>,
@@ -183,10 +183,10 @@ struct IngestPool {
     ends: Vec<(u16, u64)>,
 }
 
-/// What was read of all sources.
+/// Result of all sources.
 pub(crate) struct IngestResult {
     pub segments: Vec<Vec<u8>>,
     pub events: Vec<DocumentEvent>,
-    /// Where the last whole line of a source ended.
+    /// End of the last whole line of each source.
     pub ends: HashMap<u16, u64>,
 }

@@ -1,4 +1,4 @@
-//! Texts that are loaded to be searched: a line of JSON becomes a record of the log.
+//! Loads texts for search: each line of JSON becomes a record of the log.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,26 +18,26 @@ use super::pools;
 use crate::store::{self, Store, new_record};
 use crate::sys::disk::Disk;
 
-/// Bytes of an id at most.
+/// Most bytes of an id.
 const ID: usize = 512;
-/// Tags and files of one text that are kept.
+/// Most tags and files of one text.
 const LABELS: usize = 64;
-/// Times the log is waited for.
+/// Most attempts to lock the log.
 const TURNS: usize = 30;
-/// Lines that are read before any is written.
+/// Lines of one batch.
 pub const BATCH: usize = 8192;
 
-/// Takes lines in, a batch at a time.
+/// Loader that takes lines in batches.
 pub struct Loader<'a> {
     dir: &'a Path,
     disk: &'a dyn Disk,
     now: Timestamp,
-    /// Pools that were written to, in order.
+    /// Pools with new texts, in order.
     pools: Vec<Option<String>>,
     pub loaded: usize,
 }
 
-/// A line that says nothing that can be kept.
+/// A line that cannot be loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadLine {
     pub id: Option<Value>,
@@ -54,7 +54,7 @@ impl<'a> Loader<'a> {
         Loader { dir, disk, now, pools: Vec::new(), loaded: 0 }
     }
 
-    /// On disk when this returns, except for the bad ones, which are given back.
+    /// Writes the lines to disk and returns the bad ones.
     pub fn load_lines(&mut self, lines: &[Vec<u8>]) -> io::Result<Vec<BadLine>> {
         let now = self.now;
         let (first, second) = lines.split_at(lines.len() / 2);
@@ -91,9 +91,9 @@ impl<'a> Loader<'a> {
         Ok(bad)
     }
 
-    /// Brings the index of every pool that was written to up to date.
+    /// Updates the index of every pool with new texts.
     pub fn finish(&self) -> io::Result<Vec<PathBuf>> {
-        // Nothing is something, too: whoever searches it finds no mistake.
+        // The directory must exist even without texts, so that a search does not fail.
         self.disk.make_dirs(self.dir)?;
         let mut dirs = Vec::new();
         for pool in &self.pools {
@@ -105,7 +105,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Waits for its turn as often as it takes: there is no later hook to leave them to.
+/// Appends records, with many attempts to lock the log: no later hook would append them.
 fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
     let Some(first) = records.first() else { return Ok(()) };
     for _ in 0..TURNS {
@@ -126,7 +126,7 @@ fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
     let text = |name: &str| match members.get(name) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text.as_str()),
-        Some(_) => Err(bad(&format!("`{name}` is no string"))),
+        Some(_) => Err(bad(&format!("`{name}` is not a string"))),
     };
     let list = |name: &str| match members.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -136,23 +136,23 @@ fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
                 .take(LABELS)
                 .map(|item| item.as_str().map(|text| build::cut(text, 1000).to_owned()))
                 .collect();
-            texts.ok_or_else(|| bad(&format!("`{name}` has an item that is no string")))
+            texts.ok_or_else(|| bad(&format!("`{name}` has an item that is not a string")))
         }
-        Some(_) => Err(bad(&format!("`{name}` is no list"))),
+        Some(_) => Err(bad(&format!("`{name}` is not a list"))),
     };
     let id = match members.get("id") {
         Some(Value::String(id)) if !id.is_empty() && id.len() <= ID => id.clone(),
         Some(Value::Number(id)) => id.to_string(),
-        Some(_) => return Err(bad(&format!("`id` is no string of 1 to {ID} bytes"))),
+        Some(_) => return Err(bad(&format!("`id` is not a string of 1 to {ID} bytes"))),
         None => return Err(bad("`id` is missing")),
     };
-    // What is taken out of it would make one name of many.
+    // Redaction would give several ids the same name.
     if let Some(kind) = redact::kind(&id) {
         return Err(bad(&format!("`id` looks like a secret ({kind})")));
     }
     let (whole, summary, detail) = (text("text")?, text("summary")?, text("detail")?);
     if whole.trim().is_empty() && summary.trim().is_empty() && detail.trim().is_empty() {
-        return Err(bad("neither `text` nor `summary` and `detail`"));
+        return Err(bad("`text`, `summary` and `detail` are missing"));
     }
     let detail = match (whole.is_empty(), detail.is_empty()) {
         (true, _) => detail.to_owned(),
@@ -170,19 +170,19 @@ fn read(line: &[u8], now: Timestamp) -> Result<LoadedLine, BadLine> {
         created: members
             .get("created")
             .filter(|value| !value.is_null())
-            .map(|value| moment(value).ok_or_else(|| bad("`created` is no time")))
+            .map(|value| moment(value).ok_or_else(|| bad("`created` is not a time")))
             .transpose()?,
     };
     let pool = match members.get("pool") {
         None | Some(Value::Null) => None,
         Some(Value::String(pool)) => Some(pool.clone()),
         Some(Value::Number(pool)) => Some(pool.to_string()),
-        Some(_) => return Err(bad("`pool` is no string")),
+        Some(_) => return Err(bad("`pool` is not a string")),
     };
     Ok(LoadedLine { pool, record: new_record::record(&MemoryRecord::Loaded(loaded), now, None, None) })
 }
 
-/// A time, a day, or seconds since 1970.
+/// Parses a time, a day, or seconds since 1970.
 fn moment(value: &Value) -> Option<Timestamp> {
     match value {
         Value::String(text) if text.len() == 10 => Timestamp::parse(&format!("{text}T00:00:00Z")),
@@ -192,7 +192,7 @@ fn moment(value: &Value) -> Option<Timestamp> {
     }
 }
 
-/// `2026-11-15T09:01:01+02:00`, as git writes it.
+/// Parses a time with an offset, such as `2026-11-15T09:01:01+02:00` from git.
 fn with_offset(text: &str) -> Option<Timestamp> {
     let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
     let number = |from: usize| offset.get(from..from + 2)?.parse::<i64>().ok();
@@ -232,11 +232,11 @@ mod tests {
             ("{", "not JSON: EOF while parsing an object at line 1 column 1"),
             ("[]", "not an object"),
             (r#"{"text":"x"}"#, "`id` is missing"),
-            (r#"{"id":"","text":"x"}"#, "`id` is no string of 1 to 512 bytes"),
-            (r#"{"id":"a"}"#, "neither `text` nor `summary` and `detail`"),
-            (r#"{"id":"a","text":3}"#, "`text` is no string"),
-            (r#"{"id":"a","text":"x","tags":"t"}"#, "`tags` is no list"),
-            (r#"{"id":"a","text":"x","created":"soon"}"#, "`created` is no time"),
+            (r#"{"id":"","text":"x"}"#, "`id` is not a string of 1 to 512 bytes"),
+            (r#"{"id":"a"}"#, "`text`, `summary` and `detail` are missing"),
+            (r#"{"id":"a","text":3}"#, "`text` is not a string"),
+            (r#"{"id":"a","text":"x","tags":"t"}"#, "`tags` is not a list"),
+            (r#"{"id":"a","text":"x","created":"soon"}"#, "`created` is not a time"),
         ] {
             assert_eq!(tried(line).err().map(|bad| bad.what).as_deref(), Some(what), "{line}");
         }

@@ -1,6 +1,6 @@
-//! Keeps the index up to date: what came since becomes a segment, many small segments become one, and an
-//! index that no longer holds is made again. One process does it at a time, nobody waits for it, and
-//! until the manifest is replaced nothing has happened.
+//! Keeps the index up to date: turns new records into a segment, merges small segments, and rebuilds a broken
+//! index. Only one process does this at a time and no other process waits for it. Nothing changes until the
+//! manifest is replaced.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -22,34 +22,35 @@ use crate::store::{Store, lock_within};
 use crate::sys::disk::{self, Disk};
 use crate::sys::mmap::Mapped;
 
-/// Documents that are read anew by everybody until they become a segment.
+/// Most documents that every reader parses again before they become a segment.
 const TAIL: usize = 64;
-/// The same for bytes, of which most may be about other things.
+/// Most such bytes; many of them may belong to other records.
 const TAIL_BYTES: u64 = 256 * 1024;
-/// Bytes after which a hook makes a segment: some sixty learnings, or much else.
+/// Bytes after which a hook makes a segment: about 60 learnings.
 const HOOK_TAIL: u64 = 64 * 1024;
-/// Segments an index has at most, where there is time to merge.
+/// Most segments of an index.
 const SEGMENTS: usize = 8;
-/// How many are left by a merge.
+/// Segments that remain after a merge.
 const LEFT: usize = 4;
-/// Documents that a merge within a hook takes on, and bytes that it reads.
+/// Most documents that a merge within a hook takes.
 const HOOK_DOCS: u64 = 20_000;
+/// Most bytes that a hook reads.
 const HOOK_BYTES: u64 = 16 * 1024 * 1024;
-/// Documents of one segment at most: beyond that merging costs more than it gives.
+/// Most documents of one segment; larger merges cost more than they gain.
 const LARGEST: u64 = 256 * 1024;
 
-/// How much may be done.
+/// Amount of work for one renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexWork {
-    /// What a hook may do after its reply.
+    /// Only work that a hook may do after its reply.
     Hook,
-    /// Whatever there is to do.
+    /// All work.
     All,
-    /// From nothing.
+    /// A rebuild from the sources.
     Rebuild,
 }
 
-/// What the index is like now.
+/// Size of the index after a renewal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Renewed {
     pub documents: u64,
@@ -57,12 +58,12 @@ pub struct Renewed {
     pub bytes: u64,
 }
 
-/// Whether it is worth the while.
+/// Reports whether the index is broken or far enough behind to renew it.
 pub fn is_due(behind: &IndexLag) -> bool {
     behind.is_broken || behind.documents > TAIL || behind.bytes > TAIL_BYTES
 }
 
-/// What a hook does after its reply: nothing, as long as there is little that the index does not have.
+/// Renews the index after the reply of a hook, if enough new content exists.
 pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::Result<()> {
     let known = manifest::read(store).map(|manifest| manifest.sources).unwrap_or_default();
     let wanted = sources::all(store, further);
@@ -75,7 +76,7 @@ pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::R
         .map(|source| {
             let covered =
                 known.iter().find(|known| known.name == source.name).map_or(0, |known| known.length);
-            // Shorter than it was is another content; it is looked at below.
+            // A shorter file has other content, which `renew` checks.
             let length = std::fs::metadata(&source.path).map_or(0, |found| found.len());
             if length < covered { HOOK_TAIL } else { length - covered }
         })
@@ -86,7 +87,7 @@ pub fn after_reply(store: &Store, disk: &dyn Disk, further: &[PathBuf]) -> io::R
     Ok(())
 }
 
-/// `None`: somebody else is at it, or it is too much for now.
+/// Renews the index. `None`: another process does it, or the work is too large for a hook.
 pub fn renew(
     store: &Store,
     disk: &dyn Disk,
@@ -122,7 +123,8 @@ pub fn renew(
     }))
 }
 
-/// Let go of by name and not by closing: a process that is being started may still have a copy of it.
+/// Lock of the index. It is unlocked explicitly, because a process that is being started may still hold a
+/// copy of the file.
 struct IndexLock(File);
 
 impl Drop for IndexLock {
@@ -137,13 +139,13 @@ fn lock(store: &Store) -> io::Result<Option<IndexLock>> {
     Ok(lock_within(&file, std::time::Duration::ZERO)?.then_some(IndexLock(file)))
 }
 
-/// A file of another worktree stays where it is; one that is gone takes its texts along.
+/// Reports whether a source is an existing file of another worktree. The texts of a deleted file are dropped.
 fn is_elsewhere(name: &str) -> bool {
     !name.starts_with("log/") && Path::new(name).exists()
 }
 
-/// Whether what the index has of the sources that are there still stands in them. One that nobody asked
-/// for now may be asked for again.
+/// Reports whether the index still agrees with the existing sources. A source that is not requested now may
+/// be requested again later.
 fn holds(index: &MappedIndex, wanted: &[IndexSource]) -> bool {
     let covered = index.manifest.iter().flat_map(|manifest| &manifest.sources);
     covered.into_iter().all(|known| match wanted.iter().find(|source| source.name == known.name) {
@@ -152,7 +154,7 @@ fn holds(index: &MappedIndex, wanted: &[IndexSource]) -> bool {
     })
 }
 
-/// A segment that is written already, or is not.
+/// Segment that is already on disk, or a new one.
 enum SegmentContent {
     Old(Mapped, IndexFile),
     New(Vec<u8>),
@@ -216,7 +218,7 @@ fn write(
     Ok(WrittenSegment { segments, columns })
 }
 
-/// The rows of a new segment. What was known under the same ids goes over to it.
+/// Returns the rows of a new segment. They take over the use counts of the same ids.
 fn build_rows(
     bytes: &[u8],
     old: &[SegmentContent],
@@ -253,7 +255,7 @@ fn build_rows(
     own
 }
 
-/// What happened to documents, in the order in which it did.
+/// Applies events to documents in their order.
 fn tell(
     events: &[DocumentEvent],
     contents: &[SegmentContent],
@@ -285,7 +287,7 @@ fn tell(
     early.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
-/// Which segments are to become one, if any.
+/// Returns the segments to merge, if any.
 fn to_merge(contents: &[SegmentContent], work: IndexWork) -> Option<Vec<usize>> {
     let mut by_size: Vec<(u64, usize)> = contents.iter().map(SegmentContent::docs).zip(0..).collect();
     by_size.sort_unstable();
@@ -338,11 +340,11 @@ fn merge_some(contents: &mut Vec<SegmentContent>, rows: &mut Vec<Vec<ColumnRow>>
     rows.push(merged.1);
 }
 
-/// Bytes that are written at once. The system keeps them in memory in pieces of that size and, when a file is
-/// mapped, brings in whole pieces: large ones would make every search look as large as its index.
+/// Bytes per write. The system caches a file in pieces of this size and maps whole pieces. With large pieces
+/// every search would use as much memory as the index.
 const CHUNK: usize = 16 * 1024;
 
-/// Writes a file under a name that tells its content, unless it is there.
+/// Writes a file whose name is the hash of its content, unless it exists.
 fn put(
     store: &Store,
     disk: &dyn Disk,
@@ -357,7 +359,7 @@ fn put(
     Ok(IndexFile { file, bytes: bytes.len() as u64, docs: u32::try_from(docs).unwrap_or(u32::MAX), sum })
 }
 
-/// Removes what no manifest speaks of any more. Whoever has it open keeps it.
+/// Removes files that the manifest does not name. A process that has such a file open keeps it.
 fn sweep(store: &Store, disk: &dyn Disk, manifest: &Manifest) -> io::Result<()> {
     let named: HashSet<&str> = manifest.pieces().map(|piece| piece.file.as_str()).collect();
     for ending in ["idx", "col"] {

@@ -1,5 +1,5 @@
-//! Which files make up the index, and which parts of which sources are in them. It is replaced in one
-//! step: whoever reads it sees the old index or the new one.
+//! Lists the files of the index and the parts of the sources in them. The manifest is replaced in one step,
+//! so a reader sees the old index or the new one.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use super::sources::Covered;
 use crate::store::Store;
 use crate::sys::disk::{self, Disk, read_small};
 
-/// The shape of an index this version writes. Raised when the same texts would be indexed otherwise;
-/// one of another shape counts for nothing and is made again.
+/// Format of the index that this version writes. Raise it when the same texts would be indexed differently.
+/// Sprag rebuilds an index of another format.
 pub const FORMAT: u32 = segment::FORMAT * 100 + 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub format: u32,
-    /// Of the vectors: those of two tables cannot be compared.
+    /// Id of the embedding table; vectors of two tables cannot be compared.
     pub table: String,
     pub segments: Vec<IndexFile>,
     pub columns: IndexFile,
@@ -32,20 +32,20 @@ pub struct Manifest {
 pub struct IndexFile {
     pub file: String,
     pub bytes: u64,
-    /// Documents in it.
+    /// Documents in this file.
     pub docs: u32,
-    /// Of the whole file.
+    /// Checksum of the whole file.
     pub sum: u64,
 }
 
-/// Nobody has so many pieces or sources.
+/// Most bytes of a manifest.
 const MOST: u64 = 4 * 1024 * 1024;
 
 pub fn path(store: &Store) -> PathBuf {
     store.cache_dir().join("MANIFEST")
 }
 
-/// `None`: there is none, or none for us.
+/// Reads the manifest. `None`: it is missing, or has another format.
 pub fn read(store: &Store) -> Option<Manifest> {
     let text = read_small(&path(store), MOST).ok()?;
     let manifest: Manifest = serde_json::from_str(&text).ok()?;

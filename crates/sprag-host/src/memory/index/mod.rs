@@ -1,6 +1,5 @@
-//! The memory on disk: an index over the log and over files that other clones share, made from them and
-//! thrown away at any time. Reading takes no lock and parses nothing but what came since; keeping it up
-//! to date happens after everybody has their answer.
+//! The index of the memory: built from the log and from shared files of other clones, and rebuilt at any
+//! time. Reading takes no lock and parses only new records. Maintenance happens after all replies.
 
 mod ingest;
 pub mod load;

@@ -1,5 +1,5 @@
-//! Stores of texts that were only loaded to be searched: a directory that holds nothing else, and below it
-//! one for each pool of texts that has nothing to do with the others.
+//! Stores of texts that were loaded only for search: one directory, with one directory below it for each
+//! pool.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use sprag_base::digest::Digest;
 
 use crate::store::Store;
 
-/// The store of a pool. Its name is anything; it becomes part of a file name only as far as it is harmless.
+/// Returns the store of a pool. A pool may have any name; only harmless characters become part of the file
+/// name.
 pub fn store(dir: &Path, pool: Option<&str>) -> Store {
     match pool {
         None => Store::at(dir),

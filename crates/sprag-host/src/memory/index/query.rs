@@ -1,5 +1,5 @@
-//! Asking the memory: the project's learnings, those that other clones share, and the user's own, as one.
-//! Whoever asks, a hook, a command or an agent through the broker, asks here.
+//! Queries the memory: learnings of the project, of other clones and of the user, in one result. Hooks,
+//! commands and the MCP server all query here.
 
 use std::io;
 
@@ -19,7 +19,7 @@ use super::{DocumentFilter, IndexReader, TailRead};
 use crate::store::Store;
 use crate::sys::locations::Locations;
 
-/// Hits that are looked at for every one that is wanted: age and use may change their order.
+/// Hits that are read for each requested one, because age and use may change their order.
 const SPARE: usize = 4;
 
 pub struct Memory {
@@ -29,11 +29,11 @@ pub struct Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LearningOwner {
     Project,
-    /// The user's own: no project sees it.
+    /// Personal: no project sees it.
     Personal,
 }
 
-/// A hit, with what became of it since it was written.
+/// A hit with its use counts.
 #[derive(Clone, Debug)]
 pub struct MemoryHit {
     pub id: String,
@@ -47,7 +47,7 @@ pub struct MemoryHit {
     spot: HitPosition,
 }
 
-/// Where to find it again.
+/// Position of a hit.
 #[derive(Clone, Copy, Debug)]
 struct HitPosition {
     library: usize,
@@ -60,17 +60,18 @@ impl MemoryHit {
     }
 }
 
-/// The store of what is the user's own.
+/// Returns the store of the user's personal learnings.
 pub fn personal(places: &Locations) -> Option<Store> {
     places.user.as_ref().map(|user| Store::at(user.state.join("personal")))
 }
 
 impl Memory {
     pub fn open(places: &Locations, reach: TailRead) -> io::Result<Memory> {
-        // What other clones share is taken into the log, in form and in its order; see `learnings::share`.
+        // `memory::share` takes the learnings of other clones into the log, in a valid form and in their
+        // order.
         let project = IndexReader::open(&Store::at(&places.store), &[], reach)?;
         let mut libraries = vec![(project, LearningOwner::Project)];
-        // What is the user's own is no reason to find nothing.
+        // Unreadable personal learnings must not hide the learnings of the project.
         let own = personal(places).and_then(|store| IndexReader::open(&store, &[], reach).ok());
         libraries.extend(own.map(|own| (own, LearningOwner::Personal)));
         Ok(Memory { libraries })
@@ -92,7 +93,7 @@ impl Memory {
         self.libraries.iter().map(|(library, _)| library)
     }
 
-    /// The best answers first.
+    /// Returns the best answers first.
     pub fn ask(
         &self,
         question: &IndexQuery,
@@ -103,7 +104,7 @@ impl Memory {
         self.ask_by(question, shown, widths, &WEIGHTS, now)
     }
 
-    /// The same, with other weights than the usual: to see what each of them brings.
+    /// Queries with other weights, to measure the effect of each.
     pub fn ask_by(
         &self,
         question: &IndexQuery,
@@ -121,7 +122,7 @@ impl Memory {
             }
         }
         let wide = IndexQuery { limit: question.limit.saturating_mul(SPARE), ..question.clone() };
-        // Whoever wants many looks at as many.
+        // A large limit needs as many candidates.
         let weights = RankWeights { candidates: weights.candidates.max(question.limit), ..*weights };
         let hits = query::search(&corpus, &wide, &table::built_in(), &weights);
         let mut answers: Vec<MemoryHit> = hits
@@ -159,13 +160,13 @@ impl Memory {
         }
     }
 
-    /// The whole of what was found.
+    /// Returns the whole learning of a hit.
     pub fn learning(&self, answer: &MemoryHit) -> Option<Learning> {
         let (library, _) = &self.libraries[answer.spot.library];
         self.kept(library, &library.card(answer.spot.place)?)
     }
 
-    /// The learning of this id with what became of it.
+    /// Returns the learning of this id with its use counts.
     pub fn get(&self, id: &str) -> Option<(Learning, Uses, Timestamp)> {
         self.libraries.iter().find_map(|(library, _)| {
             let (place, card) = library.by_prefix(id).into_iter().find(|(_, card)| card.id.as_str() == id)?;
@@ -179,7 +180,7 @@ impl Memory {
         MemoryRecord::read(&library.record(card).ok()?)?.into_learning()
     }
 
-    /// The text of what was found, also where it is no learning.
+    /// Returns the text of a hit, even if the hit is not a learning.
     pub fn document(&self, answer: &MemoryHit) -> Option<Document> {
         let (library, _) = &self.libraries[answer.spot.library];
         Document::from_record(&library.record(&library.card(answer.spot.place)?).ok()?)

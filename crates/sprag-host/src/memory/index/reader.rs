@@ -1,5 +1,5 @@
-//! The index, open for reading: no lock, no waiting. What was written since the index was made is read
-//! from its sources and stands beside it, so that an answer is as new as the log.
+//! Opens the index for reading, without a lock. Records written after the index are read from their sources,
+//! so an answer is as new as the log.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,60 +23,60 @@ use crate::sys::mmap::Mapped;
 
 pub struct IndexReader {
     segments: Vec<Mapped>,
-    /// One for each segment.
+    /// Rows of each segment.
     rows: Vec<Option<SegmentRows>>,
     columns: Option<Mapped>,
-    /// What came since, as a segment of its own.
+    /// Newer records, as a separate segment.
     tail: Vec<u8>,
-    /// Rows that are not what the columns say any more, by segment and document.
+    /// Rows that differ from the columns, by segment and document.
     changed: HashMap<(usize, u32), ColumnRow>,
     sources: Vec<SourceRef>,
     pub behind: IndexLag,
 }
 
-/// A source by its number.
+/// A source with its number.
 struct SourceRef {
     source: IndexSource,
-    /// Whether what the index has of it, if anything, still stands there.
+    /// Whether the indexed part of the source is unchanged.
     is_served: bool,
 }
 
-/// How much of what there is the index does not have.
+/// Content that the index does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexLag {
     pub documents: usize,
     pub bytes: u64,
-    /// Something was not read: there was more than the reader was ready for.
+    /// Whether the reader left out content because there was too much.
     pub is_cut: bool,
-    /// There is no index, or some of it no longer holds.
+    /// Whether the index is missing or partly invalid.
     pub is_broken: bool,
 }
 
-/// How far a reader goes for what the index does not have.
+/// How much unindexed content a reader reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TailRead {
-    /// So many bytes at the end of each source: somebody waits.
+    /// At most this many bytes at the end of each source, because the caller waits.
     Last(u64),
     All,
 }
 
-/// Which documents are shown.
+/// Selection of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentFilter {
-    /// Those in use.
+    /// Active and stale documents.
     InUse,
-    /// Archived and superseded ones as well.
+    /// Archived and superseded documents too.
     All,
 }
 
-/// A document of a library.
+/// Position of a document in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentRef {
     pub shelf: usize,
     pub doc: u32,
 }
 
-/// How often a reader tries again when files are replaced under its hands.
+/// Attempts of a reader when files are replaced while it opens them.
 const TRIES: usize = 5;
 
 impl IndexReader {
@@ -103,7 +103,7 @@ impl IndexReader {
         };
         let covered = manifest.map(|manifest| manifest.sources).unwrap_or_default();
         for known in &covered {
-            // Nobody asked for it; its number stays taken.
+            // The source is not requested, but its number stays taken.
             let source = IndexSource { name: known.name.clone(), path: PathBuf::new() };
             library.sources.push(SourceRef { source, is_served: false });
         }
@@ -111,7 +111,7 @@ impl IndexReader {
         for source in wanted {
             let number = covered.iter().position(|known| known.name == source.name);
             let Some(file) = source.open() else {
-                // What it replaced comes back when the index is made again.
+                // Texts that this source replaced return when the index is rebuilt.
                 library.behind.is_broken |= number.is_some();
                 continue;
             };
@@ -155,11 +155,11 @@ impl IndexReader {
         };
         self.behind.bytes += end.saturating_sub(from);
         self.behind.is_cut |= start > from;
-        // In the middle of a line: what is left of it is no record.
+        // A start in the middle of a line is harmless: the rest of the line is not a valid record.
         sources::read(file, u16::try_from(number).unwrap_or(u16::MAX), start, end)
     }
 
-    /// Brings in what the tail says of documents, its own and older ones.
+    /// Applies the changes in the tail to its own and to older documents.
     fn settle(&mut self, events: &[DocumentEvent]) {
         let mut changed = HashMap::new();
         {
@@ -233,12 +233,12 @@ impl IndexReader {
         self.sources.get(usize::from(segment.source(doc))).is_some_and(|known| known.is_served)
     }
 
-    /// What can be looked through.
+    /// Returns the searchable segments.
     pub fn shelves(&self, shown: DocumentFilter) -> Vec<SegmentShelf<'_>> {
         let view = self.view();
         let tail = self.segments.len();
         let all_served = self.all_served();
-        // A text may have been replaced by one that is not served; then the search looks at it again.
+        // A text may have been replaced by one of an unserved source; then the search checks it again.
         let is_shown = |row: &ColumnRow| {
             let is_in_use = matches!(row.uses.status, LearningStatus::Active | LearningStatus::Stale);
             (!all_served || !row.is_replaced) && (is_in_use || shown == DocumentFilter::All)
@@ -280,7 +280,7 @@ impl IndexReader {
         Corpus { shelves: self.shelves(shown) }
     }
 
-    /// What became of a document.
+    /// Returns the use counts of a document.
     pub fn uses(&self, place: DocumentRef) -> Uses {
         self.row(place).uses
     }
@@ -290,7 +290,7 @@ impl IndexReader {
         self.changed.get(&(place.shelf, place.doc)).copied().unwrap_or_else(stored)
     }
 
-    /// Read and not mapped: a few rows are wanted, from all over the file.
+    /// Reads one row from the file without mapping it: the caller needs only a few scattered rows.
     fn stored(&self, place: DocumentRef) -> Option<ColumnRow> {
         let at = self.view()?.place(place.shelf, place.doc)?;
         let mut row = [0; ROW];
@@ -302,7 +302,7 @@ impl IndexReader {
         self.open_segments().into_iter().nth(place.shelf)?.card(place.doc)
     }
 
-    /// Those whose id is this one, or else begins so; in the order of ids.
+    /// Returns the documents whose id equals this one, or else starts with it, in the order of ids.
     pub fn by_prefix(&self, id: &str) -> Vec<(DocumentRef, DocumentCard<'_>)> {
         let mut found: Vec<(DocumentRef, DocumentCard<'_>)> = Vec::new();
         for (shelf, segment) in self.open_segments().into_iter().enumerate() {
@@ -314,7 +314,7 @@ impl IndexReader {
                 found.extend(segment.card(doc).filter(|_| is_current).map(|card| (place, card)));
             }
         }
-        // The latest of each id.
+        // Keep the latest document of each id.
         found.sort_by(|(_, a), (_, b)| {
             (a.id.as_str().cmp(b.id.as_str())).then(b.origin.rank().cmp(&a.origin.rank()))
         });
@@ -325,7 +325,7 @@ impl IndexReader {
         found
     }
 
-    /// The whole of what was written.
+    /// Returns the whole record of a document.
     pub fn record(&self, card: &DocumentCard<'_>) -> io::Result<Record> {
         let known = self.sources.get(usize::from(card.origin.source)).ok_or(io::ErrorKind::NotFound)?;
         let file = known.source.open().ok_or(io::ErrorKind::NotFound)?;
@@ -334,17 +334,16 @@ impl IndexReader {
         Record::parse(&line).map_err(io::Error::other)
     }
 
-    /// How many documents there are, those that are not shown included.
+    /// Counts all documents, hidden ones included.
     pub fn documents(&self) -> u64 {
         self.open_segments().iter().map(|segment| u64::from(segment.count())).sum()
     }
 }
 
-/// Up to this many bytes of vectors are looked at where they are mapped: the pages around each row that come with it
-/// hold the next one.
+/// Most bytes of vectors that are read through the mapping. The pages around a row then hold the next rows.
 const DENSE: u64 = 4 * 1024 * 1024;
 
-/// The rows of a segment, read from its file.
+/// Reader of the rows of a segment, from its file.
 #[derive(Debug)]
 struct SegmentRows {
     file: File,
@@ -352,7 +351,7 @@ struct SegmentRows {
 }
 
 impl SegmentRows {
-    /// `None`: they are looked at where they are mapped.
+    /// Returns a reader. `None`: the vectors are small enough to read through the mapping.
     fn from_mapped(mapped: &Mapped) -> Option<SegmentRows> {
         let segment = Segment::open(mapped).ok()?;
         if u64::from(segment.count()) * table::DIMS as u64 <= DENSE {
@@ -368,7 +367,7 @@ impl query::RowReader for SegmentRows {
     }
 }
 
-/// The files of an index, mapped.
+/// Mapped files of an index.
 #[derive(Default)]
 pub struct MappedIndex {
     pub manifest: Option<Manifest>,
@@ -377,8 +376,8 @@ pub struct MappedIndex {
 }
 
 impl MappedIndex {
-    /// `None`: files went away while they were opened; try again. An index that is not whole is none at
-    /// all: `Some(None)`.
+    /// Opens the files of the index. `None`: files disappeared meanwhile; try again. `Some(None)`: the index
+    /// is incomplete.
     pub fn open(store: &Store) -> Option<Option<MappedIndex>> {
         let Some(manifest) = manifest::read(store) else {
             return Some(None);

@@ -1,6 +1,6 @@
-//! Where the memory comes from: the files of the log, and files that other clones share, which git may
-//! put another content into at any time. Of a source the index knows how far it was read and how that
-//! part began and ended; if that is not as it was, it is read again.
+//! Finds and reads the sources of the memory: the files of the log, and shared files of other clones. Git may
+//! replace shared files at any time. The index stores how far it read a source and checksums of that part. If
+//! they differ, the index reads the source again.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -24,36 +24,37 @@ use sprag_memory::usage::{self, UsageChange};
 use crate::store::Store;
 use crate::sys::disk;
 
-/// A file to be read.
+/// A file that the index reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexSource {
-    /// What it is known by: a name below the store, or a whole path.
+    /// Name below the store, or a whole path.
     pub name: String,
     pub path: PathBuf,
 }
 
-/// How far a source was read, and what it was like.
+/// The indexed part of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Covered {
     pub name: String,
     pub length: u64,
-    /// Sums of the first and the last bytes of that part.
+    /// Checksum of the first bytes of that part.
     pub first: u64,
+    /// Checksum of its last bytes.
     pub last: u64,
-    /// Which file it was, how long and from when: if nothing of that changed, nothing else did.
+    /// Inode, size and time of the file. If all three are equal, the content is unchanged.
     pub inode: u64,
     pub size: u64,
     pub modified: i64,
 }
 
-/// Bytes at each end that tell one content from another.
+/// Bytes at each end of a part that its checksums cover.
 const ENDS: u64 = 4096;
-/// Read at once.
+/// Bytes of one read.
 const CHUNK: usize = 1024 * 1024;
-/// A line that is longer is nothing we wrote.
+/// Longest line; Sprag writes no longer ones.
 const LINE: usize = 16 * 1024 * 1024;
 
-/// The log, oldest first, and what else there is.
+/// Returns the files of the log, oldest first, and the further files.
 pub fn all(store: &Store, further: &[PathBuf]) -> Vec<IndexSource> {
     let name =
         |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -66,14 +67,14 @@ pub fn all(store: &Store, further: &[PathBuf]) -> Vec<IndexSource> {
 }
 
 impl IndexSource {
-    /// `None`: it is not there, or not a file.
+    /// Opens the file. `None`: it is missing, or is not a regular file.
     pub fn open(&self) -> Option<File> {
         disk::open_regular(&self.path).ok()
     }
 }
 
 impl Covered {
-    /// What is to be remembered of a source that was read so far.
+    /// Describes the part of a source up to this length.
     pub fn for_source(name: &str, file: &File, length: u64) -> io::Result<Covered> {
         let found = file.metadata()?;
         let (first, last) = ends(file, length)?;
@@ -88,7 +89,7 @@ impl Covered {
         })
     }
 
-    /// Whether that part is still what it was.
+    /// Reports whether the indexed part of the file is unchanged.
     pub fn is_of(&self, file: &File) -> bool {
         let Ok(found) = file.metadata() else { return false };
         if (found.ino(), found.len(), modified(&found)) == (self.inode, self.size, self.modified) {
@@ -112,16 +113,16 @@ fn ends(file: &File, length: u64) -> io::Result<(u64, u64)> {
     Ok((first, checksum(&bytes)))
 }
 
-/// What a part of a source says.
+/// Documents and events in a part of a source.
 #[derive(Debug, Default)]
 pub struct SourceEvents {
     pub drafts: Vec<DocumentDraft>,
     pub changes: Vec<DocumentEvent>,
-    /// Where the last whole line ended.
+    /// End of the last whole line.
     pub end: u64,
 }
 
-/// One thing that happened to one document.
+/// One event of one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentEvent {
     pub id: String,
@@ -129,7 +130,7 @@ pub struct DocumentEvent {
     pub at: Timestamp,
 }
 
-/// Reads whole lines from `from` up to `to`. A last line without its line feed is still being written.
+/// Reads whole lines from `from` up to `to`. A last line without a line feed is still being written.
 pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<SourceEvents> {
     let mut said = SourceEvents { end: from, ..SourceEvents::default() };
     let mut buffer: Vec<u8> = Vec::new();
@@ -153,7 +154,7 @@ pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<SourceEv
         }
         buffer.drain(..start);
         if buffer.len() > LINE {
-            // It is passed over up to its end, wherever that is.
+            // Skip the long line up to its end.
             said.end += buffer.len() as u64;
             buffer.clear();
         }
@@ -161,7 +162,7 @@ pub fn read(file: &File, number: u16, from: u64, to: u64) -> io::Result<SourceEv
     Ok(said)
 }
 
-/// What is needed of a line before its body is read.
+/// Fields of a line, read before its body.
 #[derive(Deserialize)]
 struct SourceLine<'a> {
     #[serde(borrow)]
@@ -181,7 +182,7 @@ fn collect_line(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) 
         length: u32::try_from(line.len()).unwrap_or(u32::MAX),
         version,
     };
-    // Most of what is loaded is loaded at once; a value in between would cost as much again.
+    // Most documents are loaded in bulk, so this avoids parsing them twice.
     if let Ok(known) = serde_json::from_slice::<SourceLine<'_>>(line)
         && known.kind == "document.loaded"
     {
@@ -205,7 +206,7 @@ fn collect_line(line: &[u8], number: u16, offset: u64, said: &mut SourceEvents) 
     }
 }
 
-/// Looks at the kind without parsing. Lines written otherwise are parsed to be sure.
+/// Reports whether a line may concern the memory, from its kind. Lines in another form are parsed later.
 fn concerns(line: &[u8]) -> bool {
     match line.strip_prefix(br#"{"v":1,"kind":""#) {
         Some(kind) => records::PREFIXES.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),

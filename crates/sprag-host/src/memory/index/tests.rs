@@ -1,4 +1,4 @@
-//! What the index answers is what its sources say, whatever happened to either.
+//! The index agrees with its sources after any change to either.
 
 use std::fs;
 use std::path::PathBuf;
@@ -114,7 +114,7 @@ fn a_shared_file_may_become_another_at_any_time() {
     place.share(&[loaded("x", "the parser of theirs", 1), loaded("y", "a parser", 2)]);
     place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser").len(), 3);
-    // git puts an older state there, then a longer one, then takes it away.
+    // Git restores an older state, then writes a longer one, then removes the file.
     place.share(&[loaded("z", "the parser of others, quite another content", 1)]);
     assert_eq!(
         place.found("parser"),
@@ -122,7 +122,7 @@ fn a_shared_file_may_become_another_at_any_time() {
     );
     place.renew(IndexWork::Hook);
     assert_eq!(place.found("parser").len(), 2);
-    // What replaced a text of ours takes its replacement away with it.
+    // When a shared text that replaced a local one disappears, the local one returns.
     place.share(&[loaded("own", "the parser of ours, corrected by them", 9)]);
     assert_eq!(place.found("parser"), ["own: the parser of ours, corrected by them"]);
     place.renew(IndexWork::Hook);

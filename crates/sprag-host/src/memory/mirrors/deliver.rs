@@ -11,13 +11,13 @@ use crate::store::files_with_ending;
 use crate::store::outbox::{DeliveryReport, LOG, OutboxEntry, deliver, read, settle};
 use crate::world::World;
 
-/// Tries what is due, `most` at the most. Entries of one backend go together and in their order: what comes
-/// behind one that cannot be delivered waits with it.
+/// Delivers due entries, at most `most`. Entries of one backend keep their order: an undelivered entry delays
+/// the ones behind it.
 pub(crate) fn replay(world: &World<'_>, now: Timestamp, most: usize) -> io::Result<DeliveryReport> {
     replay_with(world, now, most, |entry| entry.next_at <= now)
 }
 
-/// Tries everything: somebody has asked for it, and waits.
+/// Delivers all entries now, for a command that waits.
 pub(crate) fn replay_all(world: &World<'_>, now: Timestamp) -> io::Result<DeliveryReport> {
     replay_with(world, now, usize::MAX, |_| true)
 }

@@ -1,4 +1,4 @@
-//! A backend for tests, with faults at will.
+//! A backend for tests that can fail on request.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use sprag_memory::learning::Learning;
 
 use super::{BackendHit, Mirror};
 
-/// What it holds outlives a connection to it.
+/// Backend whose content outlives a connection.
 #[derive(Clone, Default)]
 pub struct TestBackend(Rc<RefCell<StoredLearning>>);
 
@@ -17,7 +17,7 @@ pub struct TestBackend(Rc<RefCell<StoredLearning>>);
 struct StoredLearning {
     kept: BTreeMap<String, (BackendHit, bool)>,
     writes: usize,
-    /// Calls that succeed before one fails.
+    /// Number of calls that succeed before one fails.
     good_for: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! The rendered files of a project. They are made from the log as a whole after every change of it, so there
-//! is nothing to write one by one; what can be found in them is what the log has.
+//! The rendered files of a project as a backend. Sprag renders them as a whole after each change of the log,
+//! so `write` has nothing to do. A search reads the log.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::store::{Store, projections};
 pub const BACKEND: Backend =
     Backend { name: "markdown", about: "the rendered files below `.sprag`", probe, open };
 
-/// Files appear only where the project wants some.
+/// Reports whether the project has a `.sprag` directory; only then files are rendered.
 fn probe(site: &MirrorContext<'_>) -> bool {
     site.worktree.as_ref().is_some_and(|worktree| worktree.join(".sprag").is_dir())
 }
@@ -35,7 +35,7 @@ impl Mirror for Markdown {
         self.dir.metadata().map(drop)
     }
 
-    // Whoever changes the log has it rendered when it is changed; see `memory::after_change`.
+    // `memory::after_change` renders the files after each change of the log.
     fn write(&mut self, _: &Learning) -> io::Result<()> {
         self.ping()
     }

@@ -1,6 +1,6 @@
-//! A server with memory tools, spoken to over the Model Context Protocol. It is a program of the user's
-//! choice, started for as long as there is something to say and ended with everything it has started. A
-//! learning is an entity named by its id, its fields are observations, and `supersedes` is a relation.
+//! A memory server that Sprag calls over the Model Context Protocol. The user configures the program; Sprag
+//! starts it for a delivery and ends its whole process group. A learning is an entity named by its id, its
+//! fields are observations, and `supersedes` is a relation.
 
 use std::ffi::OsStr;
 use std::io;
@@ -30,11 +30,11 @@ pub const BACKEND: Backend = Backend {
     open,
 };
 
-/// Bytes of one answer.
+/// Most bytes of one answer.
 const LINE: usize = 16 * 1024 * 1024;
-/// The longest anybody waits for one.
+/// Longest deadline, in seconds.
 const LONGEST: u32 = 60;
-/// The tools without which it is no memory.
+/// Tools that a memory server must have.
 const NEEDED: [&str; 5] =
     ["create_entities", "add_observations", "delete_observations", "search_nodes", "open_nodes"];
 
@@ -42,7 +42,7 @@ fn open(site: &MirrorContext<'_>) -> io::Result<Box<dyn Mirror>> {
     let settings = &site.policy.mcp;
     let (program, args) = settings.command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let path = site.env.get("PATH").unwrap_or_default();
-    // The command is the user's word; a program of that name in the project is not.
+    // The user configured the command; a program of that name in the project is not trusted.
     let found = if program.contains('/') {
         Path::new(program).is_absolute().then(|| program.into())
     } else {
@@ -58,7 +58,7 @@ fn open(site: &MirrorContext<'_>) -> io::Result<Box<dyn Mirror>> {
 
 struct Remote {
     runtime: Runtime,
-    /// Before the process in the order of dropping: it says goodbye first.
+    /// Dropped before the process, so that the connection closes first.
     service: Option<RunningService<RoleClient, ()>>,
     _server: ServerProcess,
     deadline: Duration,
@@ -86,7 +86,7 @@ impl Remote {
         self.service.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
-    /// Whether it has the tools of a memory.
+    /// Checks that the server has the required tools.
     fn check(&mut self) -> io::Result<()> {
         let service = self.service()?;
         let listed = self
@@ -119,7 +119,7 @@ impl Remote {
         Ok(entities(graph).into_iter().find(|entity| entity.name == id))
     }
 
-    /// Makes the observations of an entity these; what else somebody noted there stays.
+    /// Sets the observations of an entity. Foreign observations stay.
     fn observe(&mut self, id: &str, has: &[String], wanted: &[String]) -> io::Result<()> {
         let is_ours = |text: &str| FIELDS.iter().any(|field| text.starts_with(&format!("{field}: ")));
         let old: Vec<&String> = has.iter().filter(|text| is_ours(text) && !wanted.contains(text)).collect();
@@ -148,7 +148,7 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        // Closes its stdin, which is how a server is told to end; whoever does not is ended with its group.
+        // Closing stdin asks the server to end. A server that does not end is killed with its group.
         if let Some(mut service) = self.service.take() {
             let goodbye = service.close_with_timeout(Duration::from_millis(200));
             self.runtime.block_on(goodbye).discard("a server that does not end is killed with its group");
@@ -156,12 +156,12 @@ impl Drop for Remote {
     }
 }
 
-/// What a field of ours begins with.
+/// Names of the fields that Sprag writes.
 const FIELDS: [&str; 9] =
     ["summary", "detail", "category", "scope", "confidence", "tag", "file", "when", "status"];
-/// What tells our entities from others.
+/// Type of the entities that Sprag writes.
 const TYPE: &str = "learning";
-/// Words of a query that are looked for, each on its own: such a server knows no other way.
+/// Most words of a query; the server searches each word separately.
 const WORDS: usize = 8;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -190,7 +190,7 @@ impl Mirror for Remote {
             }
         }
         for old in &learning.supersedes {
-            // A relation to what is not there is refused by some servers.
+            // Some servers refuse a relation to a missing entity.
             if self.node(old.as_str())?.is_some() {
                 let relation = json!({"from": id, "to": old, "relationType": "supersedes"});
                 self.call("create_relations", json!({ "relations": [relation] }))?;
@@ -276,7 +276,7 @@ fn entities(graph: Value) -> Vec<McpEntity> {
     all.into_iter().filter_map(|entity| serde_json::from_value(entity).ok()).collect()
 }
 
-/// The object a tool answers with, or its complaint.
+/// Returns the object of a tool's answer, or its error.
 fn read(tool: &str, answer: CallToolResult) -> io::Result<Value> {
     let text: String =
         answer.content.iter().filter_map(ContentBlock::as_text).map(|it| it.text.as_str()).collect();

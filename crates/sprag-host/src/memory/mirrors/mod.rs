@@ -1,8 +1,8 @@
-//! Backends: where learnings are mirrored to, so that other programs can read them. A backend is one file
-//! with a row of functions, and one line in the list below.
+//! Backends that mirror learnings for other programs. A backend is one file with a table of functions, and
+//! one line in the list below.
 //!
-//! The log comes first. What a backend could not take waits in the outbox and is tried again; nobody's work
-//! waits for it. What is already there is not written twice: a backend looks for the id first.
+//! The log comes first. Entries that a backend refused wait in the outbox; Sprag tries them again later, and
+//! no session waits for that. A backend looks for the id first, so it writes nothing twice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,12 +43,12 @@ mod tests;
 pub struct Backend {
     pub name: &'static str,
     pub about: &'static str,
-    /// Whether it is used here, by looking at a few directory entries or settings.
+    /// Reports whether the backend is used here, from a few directory entries or settings.
     pub probe: fn(&MirrorContext<'_>) -> bool,
     pub open: fn(&MirrorContext<'_>) -> io::Result<Box<dyn Mirror>>,
 }
 
-/// Where backends are looked for.
+/// Context in which backends are found.
 pub struct MirrorContext<'a> {
     pub worktree: Option<PathBuf>,
     pub store: Store,
@@ -57,29 +57,29 @@ pub struct MirrorContext<'a> {
     pub policy: &'a MirrorSettings,
 }
 
-/// An open backend. Each of these may be repeated without doing anything twice.
+/// An open backend. All operations are idempotent.
 pub trait Mirror {
     fn ping(&mut self) -> io::Result<()>;
-    /// Takes a learning in, or what it says now.
+    /// Writes a learning, or updates it.
     fn write(&mut self, learning: &Learning) -> io::Result<()>;
-    /// An id it does not have is no error.
+    /// Archives a learning. An unknown id is ignored.
     fn archive(&mut self, id: &str) -> io::Result<()>;
     fn restore(&mut self, id: &str) -> io::Result<()>;
-    /// What it has to say about this. The order is its own; whoever asks ranks anew.
+    /// Searches the backend. The caller ranks the hits again.
     fn search(&mut self, query: &str, limit: usize) -> io::Result<Vec<BackendHit>>;
 }
 
-/// Something a backend has.
+/// An entry of a backend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackendHit {
-    /// Ours, where it is a learning of ours; otherwise the backend's own name for it.
+    /// Id of the learning, or the backend's own name for a foreign entry.
     pub id: String,
     pub summary: String,
     pub detail: String,
     pub tags: Vec<String>,
 }
 
-/// What is to be done at a backend.
+/// An operation for a backend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MirrorOrder {
@@ -89,7 +89,7 @@ pub enum MirrorOrder {
 }
 
 impl MirrorOrder {
-    /// What a backend should be told of a learning as it stands.
+    /// Returns the operation that brings a backend up to date with a learning.
     fn for_entry(entry: &FoldEntry) -> MirrorOrder {
         match entry.status() {
             LearningStatus::Active | LearningStatus::Stale => {
@@ -102,7 +102,7 @@ impl MirrorOrder {
     }
 
     fn digest(&self) -> Digest {
-        // A learning is plain data with text keys.
+        // Serialization cannot fail: a learning is plain data with text keys.
         Digest::hash_parts([serde_json::to_vec(self).unwrap_or_default()])
     }
 
@@ -138,7 +138,7 @@ pub fn find(name: &str) -> Option<&'static Backend> {
     BACKENDS.iter().find(|backend| backend.name == name).copied()
 }
 
-/// The backends in use here, in the order of discovery.
+/// Returns the backends in use here, in the order of discovery.
 pub fn in_use(site: &MirrorContext<'_>) -> Vec<&'static Backend> {
     let mut found: Vec<&'static Backend> = Vec::new();
     for name in &site.policy.discovery {
@@ -156,7 +156,7 @@ pub fn in_use(site: &MirrorContext<'_>) -> Vec<&'static Backend> {
     found
 }
 
-/// What records of the memory mean for a backend. What is personal or a session's alone means nothing.
+/// Returns the backend operations for these records. Personal and ephemeral learnings are left out.
 fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> Vec<MirrorOrder> {
     let mut orders = Vec::new();
     let is_kept = |id: &str| learnings(id).is_some_and(|learning| is_shared(&learning));
@@ -183,7 +183,7 @@ fn orders(records: &[Record], learnings: impl Fn(&str) -> Option<Learning>) -> V
     orders
 }
 
-/// Puts what was just logged into the outbox for every backend in use. Says whether there is anything.
+/// Puts new records into the outbox for every backend in use. Reports whether there are any.
 pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Result<bool> {
     let site = MirrorContext::from_world(world);
     let backends = in_use(&site);
@@ -192,7 +192,7 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
     }
     let is_text =
         |record: &Record| matches!(record.kind.as_str(), "learning.accepted" | "learning.corrected");
-    // Only what is said of older ones needs them.
+    // Only records about older learnings need the known ones.
     let known = if records.iter().filter(|record| concerns(record)).all(is_text) {
         Learnings::default()
     } else {
@@ -203,7 +203,7 @@ pub fn enqueue(world: &World<'_>, records: &[Record], now: Timestamp) -> io::Res
     Ok(!orders.is_empty())
 }
 
-/// Puts orders into the outbox.
+/// Puts operations into the outbox.
 pub fn put_all(
     world: &World<'_>,
     backends: &[&Backend],
@@ -214,7 +214,7 @@ pub fn put_all(
     for order in orders {
         for backend in backends {
             let payload = serde_json::to_value(order).map_err(io::Error::other)?;
-            // The newest word on a learning goes last: ids sort by time, and within it as they are made.
+            // Ids sort by time and order of creation, so the newest operation goes last.
             let id = format!("{}-{}", new_record::new_id(now), backend.name);
             let entry = OutboxEntry { id, to: backend.name.to_owned(), payload, tries: 0, next_at: now };
             outbox::put(&store, world.disk, &entry)?;
@@ -223,24 +223,23 @@ pub fn put_all(
     Ok(())
 }
 
-/// Mirrors what was just logged. What does not succeed stays in the outbox and is told.
+/// Mirrors new records. Failed deliveries stay in the outbox; returns a warning for each.
 pub fn mirror(world: &World<'_>, records: &[Record], now: Timestamp) -> Vec<String> {
     match enqueue(world, records, now) {
         Ok(false) => Vec::new(),
         Ok(true) => match crate::memory::mirrors::deliver::replay(world, now, outbox::PER_HOOK) {
             Ok(replayed) => replayed.warnings,
-            Err(error) => vec![format!("backends: {error}; what was learned is in the log")],
+            Err(error) => vec![format!("backends: {error}; the learnings are in the log")],
         },
-        Err(error) => vec![format!("backends: {error}; what was learned is in the log")],
+        Err(error) => vec![format!("backends: {error}; the learnings are in the log")],
     }
 }
 
-/// Delivers entries to one backend; each with whether it was taken. The first failure ends it: the others
-/// would only wait for the same.
+/// Delivers entries to one backend. Stops at the first failure, because the other entries would fail too.
 pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Timestamp) -> Delivered {
     let site = MirrorContext::from_world(world);
     let Some(backend) = in_use(&site).into_iter().find(|backend| backend.name == name) else {
-        // Nobody mirrors there any more. If it comes back, a synchronisation finds what is missing.
+        // The backend is not in use any more. If it returns, a synchronisation finds the missing entries.
         return Delivered { taken: entries.len(), trouble: None };
     };
     let mut taken = 0;
@@ -251,7 +250,7 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Time
     }
     let trouble = (backend.open)(&site).and_then(|mut mirror| {
         for order in &orders {
-            // What cannot be read will not become readable.
+            // Unreadable entries would stay unreadable.
             if let Some(order) = order {
                 order.perform(mirror.as_mut())?;
                 took.push((Text::from(order.about()), order.digest()));
@@ -270,13 +269,13 @@ pub fn deliver(world: &World<'_>, name: &str, entries: &[OutboxEntry], now: Time
     Delivered { taken, trouble: trouble.err() }
 }
 
-/// How far a delivery came.
+/// Result of a delivery.
 pub struct Delivered {
     pub taken: usize,
     pub trouble: Option<io::Error>,
 }
 
-/// What each backend in use should have and does not, as far as the log knows, and nobody has ordered yet.
+/// Returns the operations that each backend in use lacks and that do not wait in the outbox.
 pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<MirrorOrder>)>> {
     let backends = in_use(&MirrorContext::from_world(world));
     if backends.is_empty() {
@@ -299,8 +298,8 @@ pub fn missing(world: &World<'_>) -> io::Result<Vec<(&'static Backend, Vec<Mirro
     Ok(backends.into_iter().map(|backend| (backend, missing(backend.name))).collect())
 }
 
-/// What backends have to say about something and our own memory does not: as a store of texts, below a
-/// directory that is thrown away, so that one ranking judges them all. With what went wrong.
+/// Returns hits of the backends that this memory does not have, and the warnings. The hits become a store in
+/// a temporary directory, so that one ranking covers all.
 pub fn foreign(
     world: &World<'_>,
     query: &str,
@@ -333,27 +332,27 @@ pub fn foreign(
     Ok((store, warnings))
 }
 
-/// Hits that one backend is asked for.
+/// Most hits of one backend.
 const FOREIGN: usize = 50;
 
-/// The one registration of a backend.
+/// Registers the backends; the only list of them.
 macro_rules! backends {
     ($($name:ident),+ $(,)?) => {
         $(pub mod $name;)+
 
-        /// Every backend, in the order in which they are shown.
+        /// All backends, in the order of display.
         pub const BACKENDS: &[&Backend] = &[$(&$name::BACKEND),+];
     };
 }
 use backends;
 
-/// The words of a query, for backends that have nothing better than looking for them.
+/// Returns the words of a query, for backends that can only search words.
 fn in_words(query: &str) -> Vec<String> {
     let words = query.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| word.chars().count() > 2).take(32).collect()
 }
 
-/// Whether at least a third of the words are in it.
+/// Reports whether a hit contains at least a third of the words.
 fn is_about(hit: &BackendHit, words: &[String]) -> bool {
     let text = format!("{} {} {}", hit.summary, hit.detail, hit.tags.join(" ")).to_lowercase();
     let found = words.iter().filter(|word| text.contains(word.as_str())).count();

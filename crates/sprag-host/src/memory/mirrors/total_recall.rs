@@ -1,6 +1,5 @@
-//! Total Recall: memory in Markdown files of the project. What we write goes where everything goes there
-//! first, into the file of the day, between marks that carry the id; what was promoted to a register by its
-//! own commands is read from there.
+//! Total Recall: memory in Markdown files of the project. Sprag writes to the file of the day, between marks
+//! with the id. It also reads the registers, into which Total Recall promotes entries.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,9 +17,9 @@ use crate::sys::disk::{self, Disk, RealDisk, read_small};
 pub const BACKEND: Backend =
     Backend { name: "total-recall", about: "the files of the day in `memory/daily`", probe, open };
 
-/// Bytes of one file that are read.
+/// Most bytes of one file that are read.
 const FILE: u64 = 1024 * 1024;
-/// Files of days that are searched.
+/// Newest daily files that are searched.
 const DAYS: usize = 14;
 const REGISTERS: usize = 50;
 
@@ -50,8 +49,8 @@ const RESTORED: &str = "<!-- sprag:restored ";
 const CLOSE: &str = " -->";
 
 impl TotalRecall {
-    /// A folder of the memory. One that leads out of the project is none: a repository must not have us
-    /// write or read elsewhere.
+    /// Returns a folder of the memory. Refuses a folder outside the project: a repository must not redirect
+    /// reads or writes.
     fn folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.worktree.join("memory").join(name);
         RealDisk.make_dirs(&folder)?;
@@ -59,7 +58,7 @@ impl TotalRecall {
         if real.starts_with(fs::canonicalize(&self.worktree)?) {
             Ok(real)
         } else {
-            Err(io::Error::other(format!("`{}` leads out of the project", folder.display())))
+            Err(io::Error::other(format!("`{}` is outside the project", folder.display())))
         }
     }
 
@@ -74,7 +73,7 @@ impl TotalRecall {
         RealDisk.sync(&file)
     }
 
-    /// The blocks of all days that are read, oldest first, and the registers' lines.
+    /// Returns the newest daily files with their texts, oldest first.
     fn days(&self) -> io::Result<Vec<(String, String)>> {
         let mut files = files_with_ending(&self.folder("daily")?, "md");
         files.reverse();
@@ -89,7 +88,7 @@ impl TotalRecall {
 
     fn day_of(&self, id: &str) -> io::Result<Option<(String, String)>> {
         let mark = format!("{START}{id}{CLOSE}");
-        // However old: it is looked for by whoever wants to change it.
+        // Search all days, because a change may concern an old learning.
         let files = files_with_ending(&self.folder("daily")?, "md");
         Ok(files.iter().rev().find_map(|path| {
             let text = text_of(path).filter(|text| text.contains(&mark))?;
@@ -97,7 +96,7 @@ impl TotalRecall {
         }))
     }
 
-    /// Marks a learning, unless that was the last word on it.
+    /// Marks a learning, unless it already has this state.
     fn mark(&self, id: &str, mark: &str) -> io::Result<()> {
         let Some((day, text)) = self.day_of(id)? else {
             return Ok(());
@@ -124,7 +123,7 @@ impl Mirror for TotalRecall {
                     Ok(())
                 }
             }
-            // What it says now stands below what it said: the last block of an id counts.
+            // The last block of an id counts, so a correction is appended.
             Some((day, _)) => self.append(&day, &block),
             None => self.append(&day(learning.at), &block),
         }
@@ -156,7 +155,7 @@ impl Mirror for TotalRecall {
     }
 }
 
-/// Bullets of the registers, as hits without an id of ours.
+/// Returns the bullets of the registers as hits with a generated id.
 pub fn registers(folder: &Path) -> Vec<BackendHit> {
     let mut hits = Vec::new();
     for path in files_with_ending(folder, "md").iter().take(REGISTERS) {
@@ -191,7 +190,7 @@ fn day(at: Timestamp) -> String {
     at.to_string().chars().take(10).collect()
 }
 
-/// As it stands in the file of its day. Nothing in it can be a mark.
+/// Formats a learning for the daily file. Escapes text that could be a mark.
 fn block(learning: &Learning) -> String {
     let harmless = |text: &str| text.replace("<!--", "<! --").replace("-->", "-- >");
     let candidate = &learning.candidate;
@@ -230,7 +229,7 @@ fn blocks(text: &str) -> Vec<BackendHit> {
     hits
 }
 
-/// Whether the last word on it is that it is put away.
+/// Reports whether the last mark of a learning archives it.
 fn is_archived(text: &str, id: &str) -> bool {
     let last = |mark: &str| text.rfind(&format!("{mark}{id}{CLOSE}"));
     last(ARCHIVED).is_some_and(|at| {

@@ -94,11 +94,7 @@ fn damaged_marks_links_and_projects_without_our_directory_are_left_alone() {
     symlink("elsewhere.md", sandbox.project.join("AGENTS.md")).unwrap();
     let ran = sandbox.run(&["lesson", LESSON, "--session", "s1"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("warning: the marks for lessons in `CLAUDE.md` are damaged"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("warning: the lesson marks in `CLAUDE.md` are damaged"), "{}", ran.stderr);
     assert_eq!(fs::read_to_string(sandbox.project.join("CLAUDE.md")).unwrap(), damaged);
     assert_eq!(fs::read_to_string(sandbox.project.join("elsewhere.md")).unwrap(), "mine\n");
     let bare = Sandbox::new();

@@ -80,7 +80,7 @@ fn a_bad_line_is_told_and_the_rest_goes_on() {
     let ran = sandbox.run_with(&["memory", "load", "--store", "t", "--jsonl"], texts);
     assert_eq!(ran.code, 3);
     let told = answers(&ran.stdout);
-    assert_eq!(told[1], json!({"error": "`text` is no string", "id": "x"}));
+    assert_eq!(told[1], json!({"error": "`text` is not a string", "id": "x"}));
     assert_eq!(told[2], json!({"loaded": 2, "bad": 2}));
     let questions = b"{\"query_id\":\"q\",\"text\":\"two\"}\n[]\n{\"query_id\":7}\n{\"query_id\":\"r\",\"text\":\"one\",\"limit\":1}";
     let ran = sandbox.run_with(&["search", "--store", "t", "--jsonl", "--all"], questions);

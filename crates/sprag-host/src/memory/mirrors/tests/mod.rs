@@ -1,4 +1,4 @@
-//! One suite for all backends, and what becomes of what they do not take.
+//! One test suite for all backends, and tests of undelivered entries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::sys::locations::{Locations, UserLocations};
 
 mod stand_in;
 
-/// A worktree with records of its own.
+/// A worktree with its own records.
 struct Bench {
     temp: tempfile::TempDir,
     env: Env,
@@ -89,7 +89,7 @@ impl Bench {
     }
 }
 
-/// What every backend promises. The log comes first, as everywhere.
+/// Checks the behaviour that all backends share. The log is written first, as in production.
 fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     let ids = |mirror: &mut Box<dyn Mirror>, query: &str| -> Vec<String> {
         let mut ids: Vec<String> = mirror.search(query, 10).unwrap().into_iter().map(|hit| hit.id).collect();
@@ -110,7 +110,7 @@ fn conforms(bench: &Bench, open: &dyn Fn() -> Box<dyn Mirror>) {
     assert_eq!(mirror.search("lexer", 1).unwrap().len(), 1);
     assert_eq!(ids(&mut mirror, "kubernetes deployment"), Vec::<String>::new());
 
-    // Another connection finds the same, and what it is told again is not there twice.
+    // Another connection finds the same entries, and a repeated write adds none.
     drop(mirror);
     let mut mirror = open();
     mirror.write(&one).unwrap();
@@ -166,7 +166,7 @@ fn total_recall_conforms() {
     assert_eq!(days.len(), 1);
     let text = fs::read_to_string(days[0].path()).unwrap();
     assert!(text.starts_with("# 2026-11-15\n"), "{text}");
-    assert_eq!(text.matches("<!-- sprag:learning 0192aaaa-one -->").count(), 2, "as it was, and corrected");
+    assert_eq!(text.matches("<!-- sprag:learning 0192aaaa-one -->").count(), 2, "original and correction");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn markdown_conforms() {
 fn a_memory_server_conforms() {
     let mut bench = Bench::new();
     let file = bench.temp.path().join("memory.json");
-    // The real one is used where somebody says where it is.
+    // The variable names a real server to test instead.
     bench.policy.mcp.command = match std::env::var("SPRAG_TEST_MEMORY_SERVER") {
         Ok(server) => {
             vec!["env".into(), format!("MEMORY_FILE_PATH={}", file.display()), "node".into(), server]
@@ -211,7 +211,7 @@ fn a_server_that_is_none_is_an_error_in_time() {
         bench.policy.mcp.command = command.clone();
         assert!((mcp::BACKEND.open)(&bench.site()).is_err(), "{command:?}");
     }
-    // A program that the project brought along.
+    // A program that comes with the project.
     let program = bench.worktree().join("server");
     fs::write(&program, "#!/bin/sh\ntouch started\n").unwrap();
     bench.env = Env::Given(BTreeMap::from([("PATH".to_owned(), bench.worktree().into())]));
@@ -270,7 +270,7 @@ fn what_is_personal_or_a_sessions_own_goes_nowhere() {
 fn what_a_backend_does_not_take_waits_and_is_tried_again() {
     let mut bench = Bench::new();
     bench.policy.overrides.markdown = false;
-    // A file where its folder should be: nothing can be written there.
+    // A file in place of the directory makes every write fail.
     fs::write(bench.worktree().join("memory/daily"), "in the way").unwrap();
     let world = bench.world();
     let one = bench
@@ -284,7 +284,7 @@ fn what_a_backend_does_not_take_waits_and_is_tried_again() {
     );
     assert_eq!(waiting(&bench), 2);
 
-    // Not before its time, then longer and longer.
+    // The entry waits for its time, and longer after each failure.
     fs::remove_file(bench.worktree().join("memory/daily")).unwrap();
     assert_eq!(
         crate::memory::mirrors::deliver::replay(&world, at(20), 8).unwrap(),

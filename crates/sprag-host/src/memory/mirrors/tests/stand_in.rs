@@ -1,5 +1,5 @@
-//! A memory server for tests, which need no network and no npm: the tools of the reference server, in the
-//! test program itself, which is started a second time for it.
+//! A memory server for tests without network and npm. It has the tools of the reference server and runs as a
+//! second process of the test program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 const FILE: &str = "SPRAG_STAND_IN_FILE";
 
-/// How it is started, with its memory in this file.
+/// Returns the command that starts the server, with its memory in this file.
 pub(super) fn command(file: &Path) -> Vec<String> {
     let this = std::env::current_exe().unwrap().display().to_string();
     let (_, module) = module_path!().split_once("::").unwrap();
@@ -27,7 +27,7 @@ pub(super) fn command(file: &Path) -> Vec<String> {
 #[test]
 fn serves_when_asked_to() {
     let Some(file) = std::env::var_os(FILE) else {
-        // Nobody asked: then this tests that a search looks at every field.
+        // Without the variable, this tests that a search reads every field.
         let graph = json!({"entities": [{"name": "a", "entityType": "t", "observations": ["Blue sky"]}], "relations": []});
         assert_eq!(search(&graph, "blue")["entities"][0]["name"], "a");
         assert_eq!(search(&graph, "green")["entities"], json!([]));
@@ -109,7 +109,7 @@ fn entity<'a>(graph: &'a mut Value, name: &Value) -> Option<&'a mut Value> {
     graph["entities"].as_array_mut()?.iter_mut().find(|entity| entity["name"] == *name)
 }
 
-/// The whole query has to be in one of the fields, as in the reference server.
+/// Searches the fields for the whole query, as the reference server does.
 fn search(graph: &Value, query: &str) -> Value {
     let query = query.to_lowercase();
     with(graph, |entity| {
