@@ -21,7 +21,7 @@ pub(crate) struct PendingRecords {
     pub(crate) is_binding: bool,
 }
 
-/// Writes everything down. Returns the records that backends want to hear of.
+/// Writes the records, the effects and the state. Returns the records that backends mirror.
 pub(crate) fn commit(
     world: &World<'_>,
     mut handle: SessionHandle<'_>,
@@ -45,7 +45,8 @@ pub(crate) fn commit(
             }
         }
         let [(_, project), (_, personal), (_, own)] = places;
-        // What outlives the session goes first: a journal must not speak of a debt nobody can find.
+        // Records that outlive the session go first: a journal must not name a debt that the log does not
+        // hold.
         if !project.is_empty() {
             handle.store.log(world.disk, &project)?;
         }

@@ -1,4 +1,4 @@
-//! The record of an event: what was asked, and the ruling on it.
+//! Builds the record of an event: the request and its ruling.
 
 use sprag_base::record::Record;
 use sprag_base::redact;
@@ -52,7 +52,7 @@ fn reported(report: &Report) -> RecordedEvent {
         Report::Answered(answered) => {
             RecordedEvent::Answered(ReportedAnswer { question: answered.question.clone() })
         }
-        // What tells a reviewer is nobody else's to read.
+        // The record leaves out the token, so that no other agent can use it.
         Report::Decided(decided) => RecordedEvent::ReviewDecided(ReportedDecision {
             word: decided.word,
             summary: decided.summary.clone(),

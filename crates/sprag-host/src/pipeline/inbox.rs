@@ -1,4 +1,4 @@
-//! Takes in reports that wait in the inbox.
+//! Takes reports from the inbox.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::pipeline::session_handle::SessionHandle;
 use crate::store::{inbox, projections};
 use crate::world::World;
 
-/// Takes in what sandboxed commands of this session have left. Returns the files to remove.
+/// Takes the reports that sandboxed commands of this session left. Returns the files to remove.
 pub(crate) fn take_in(
     world: &World<'_>,
     handle: &SessionHandle<'_>,
@@ -40,7 +40,7 @@ pub(crate) fn take_in(
             let report = Input {
                 at: drop.at.min(input.at).max(session.about.started.unwrap_or(input.at)),
                 event: Event::Reported(drop.report.redacted()),
-                // Whoever's call it is that takes it in, it is not theirs.
+                // The actor of the current call did not send this report.
                 actor: Actor::Main,
                 ..input.clone()
             };
@@ -57,8 +57,8 @@ pub(crate) fn take_in(
     Ok(taken)
 }
 
-/// The verdict of a reviewer that Sprag runs as a process is taken by whoever runs it, and by nobody else:
-/// only there it is known whose it is.
+/// Reports whether only the runner of a reviewer may take this report. Only the runner knows which process
+/// gave the decision.
 fn is_for_runner(session: &Session, report: &Report) -> bool {
     matches!(report, Report::Decided(_)) && session.review().seat().is_some_and(ReviewerSeat::is_process)
 }

@@ -1,7 +1,7 @@
-//! One event, from state to verdict: the part of the walk that hooks and reports share.
+//! Processes one event, from state to verdict, for hooks and reports.
 //!
-//! The journal is locked from reading the state to appending what came of it, so that no update of
-//! a parallel process is lost. Facts that take long are gathered before the lock is taken again.
+//! The journal stays locked from reading the state to appending the records, so that no update of a parallel
+//! process is lost. Sprag releases the lock while it finds slow facts.
 
 mod commit;
 mod event_record;
@@ -34,23 +34,23 @@ use crate::sys::human;
 use crate::worktree::leases;
 use crate::world::World;
 
-/// What came of an event.
+/// Result of an event.
 #[derive(Debug, Default)]
 pub struct PipelineResult {
     pub verdict: Verdict,
     pub warnings: Vec<String>,
-    /// The state was there to be changed. Without it nothing came of the event.
+    /// Whether the state could be changed. If not, the event had no effect.
     pub is_kept: bool,
-    /// What came of a report, where its gate says so.
+    /// Result of a report, if its gate gives one.
     pub outcome: Option<ReportOutcome>,
-    /// Nothing could be written. The verdict stands as far as it needs no memory.
+    /// Set if nothing could be written. The verdict is then valid only where it needs no state.
     pub unwritten: Option<io::Error>,
     pub(crate) chores: AfterReply,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct AfterReply {
-    /// What backends want to hear of.
+    /// Records that backends mirror.
     pub(crate) mirrors: Vec<Record>,
     pub(crate) moves_journal: bool,
     pub(crate) looks_around: bool,
@@ -59,7 +59,7 @@ pub(crate) struct AfterReply {
 }
 
 impl PipelineResult {
-    /// Returns the error if nothing could be written, for callers to whom a verdict alone is no result.
+    /// Returns the error if nothing could be written, for callers that need more than a verdict.
     pub fn require_written(self) -> io::Result<PipelineResult> {
         match self.unwritten {
             Some(error) => Err(error),
@@ -67,7 +67,7 @@ impl PipelineResult {
         }
     }
 
-    /// What was logged that backends want to hear of.
+    /// Returns the logged records that backends mirror.
     pub fn mirrors(&self) -> &[Record] {
         &self.chores.mirrors
     }
@@ -78,15 +78,15 @@ impl PipelineResult {
     }
 }
 
-/// Whether an event is decided for good, or only to show the verdict.
+/// Mode of a decision: with effects, or only to show the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineMode {
     Real,
-    /// The same verdict as a real call would have, and nothing is written.
+    /// Gives the verdict of a real call, and writes nothing.
     DryRun,
 }
 
-/// Judges one event and writes down what came of it before anyone is told.
+/// Decides one event and writes its records before the caller answers.
 pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> PipelineResult {
     let settings = &world.config.settings.govern;
     let mut handle = SessionHandle::open(world, input, mode);
@@ -102,7 +102,7 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
     if !handle.is_locked() {
         session.forget_single_use();
     }
-    // A report may be the first that is heard of a session; what counts is what its client says.
+    // A report may be the first event of a session; only an event of the client counts.
     let is_first = handle.session().about.started.is_none()
         && handle.keeps_state()
         && input.client != sprag_base::record::REPORTER;
@@ -113,8 +113,7 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
     if let Some(client) = facts.client
         && let Some(user) = &world.places.user
     {
-        human::remember(user, world.disk, client)
-            .discard("the commands of a person are still refused without a terminal");
+        human::remember(user, world.disk, client).discard("people-only commands still need a terminal");
     }
     let mut step = decide::decide(session, input, &facts, settings);
     if !handle.keeps_state() {
@@ -140,7 +139,7 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
     match commit(world, handle, pending, input, &step.session) {
         Ok(mirrors) => result.chores.mirrors = mirrors,
         Err(error) => {
-            // A use that is not written down could be repeated: the event is decided without it.
+            // A single use that is not written could be repeated, so Sprag decides the event without it.
             let mut session = before;
             session.forget_single_use();
             result.verdict = decide::decide(session, input, &facts, settings).verdict;
@@ -152,13 +151,13 @@ pub fn process_event(world: &World<'_>, input: &Input, mode: PipelineMode) -> Pi
         session_registry::note(&world.places, world.disk, &input.session);
     }
     for path in taken {
-        world.disk.remove(&path).discard("its report is on record and its id is known");
+        world.disk.remove(&path).discard("the report is recorded and its id is known");
     }
     result
 }
 
-/// Finds all facts of an event and performs the actions before its decision. Others get at the journal while
-/// that takes long.
+/// Finds all facts of an event and performs the actions before its decision. Releases the journal while that
+/// is slow.
 fn find_facts(
     world: &World<'_>,
     input: &Input,
@@ -206,7 +205,7 @@ fn chores(
     }
 }
 
-/// A prompt is when work starts; the answer is there for a later event.
+/// Reports whether to ask the tracker. Work starts with a prompt; a later event uses the answer.
 fn asks_tracker(input: &Input, session: &Session, facts: &DecisionFacts) -> bool {
     matches!(input.event, Event::Prompted { author: PromptAuthor::User, .. })
         && session.ticket().is_none()
@@ -218,19 +217,18 @@ fn journal_warnings(handle: &SessionHandle<'_>) -> Vec<String> {
     if !handle.state().damage.is_empty() {
         let mut damage = handle.state().damage.clone();
         damage.dedup();
-        warnings.push(format!("the session's journal is damaged: {} could not be read", damage.join(", ")));
+        warnings.push(format!("the session's journal is damaged: cannot read {}", damage.join(", ")));
     }
     if handle.state().is_newer {
-        warnings
-            .push("the session's journal was written by a newer sprag; its state is left alone".to_owned());
+        warnings.push("a newer sprag wrote the session's journal; its state stays unchanged".to_owned());
     }
     if handle.is_busy() {
-        warnings.push("the session's journal is locked by another process; nothing was changed".to_owned());
+        warnings.push("another process locks the session's journal; nothing changed".to_owned());
     }
     warnings
 }
 
-/// The process of the client, if it is another one than before. Only a hook is called by it.
+/// Returns the process of the client if it changed. Only hooks are started by the client.
 fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Process> {
     let known = session.about.client.map(|client| client.pid);
     let is_hook = matches!(world.env, Env::Real) && input.client != sprag_base::record::REPORTER;
@@ -240,8 +238,9 @@ fn seen_client(world: &World<'_>, input: &Input, session: &Session) -> Option<Pr
     human::client_process().filter(|client| session.about.client != Some(*client))
 }
 
-/// Where the state cannot be kept no hold is counted, so those the journal tells of are counted
-/// instead: a lock that never comes free must not hold an agent for ever. Returns a warning if the stop is let go.
+/// Limits holds where Sprag cannot keep the state and so counts no holds: it counts the holds in the journal
+/// instead. A lock that never becomes free must not hold an agent forever. Returns a warning if it releases
+/// the stop.
 fn bound_without_count(
     handle: &SessionHandle<'_>,
     settings: &GovernSettings,
@@ -254,12 +253,12 @@ fn bound_without_count(
     );
     let is_spent = || match handle.records() {
         Ok(records) => Breaker::from_records(&records).is_turn_spent(&settings.circuit_breaker),
-        // Holds that Sprag cannot read have no bound.
+        // Unreadable holds would have no limit.
         Err(_) => true,
     };
     if !is_stop || verdict.ruling == Ruling::Pass || !is_spent() {
         return None;
     }
     verdict.ruling = Ruling::Pass;
-    Some("the stop was let go: its holds cannot be counted".to_owned())
+    Some("the stop is released: its holds cannot be counted".to_owned())
 }

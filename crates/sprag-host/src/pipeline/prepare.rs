@@ -1,5 +1,5 @@
 //! Performs the actions that must happen before a decision, predicts their results for a dry run, and undoes
-//! those that turn out to be unnecessary. No other file performs them.
+//! unnecessary ones. No other file performs these actions.
 
 use sprag_base::result::Discard as _;
 use sprag_base::text::Text;
@@ -15,10 +15,11 @@ use crate::worktree::leases::{self, LeaseMode};
 use crate::worktree::protect::snapshot::{self, RestoreMode};
 use crate::world::World;
 
-/// Stands for a baseline that a dry run does not take.
+/// Placeholder for the baseline that a dry run does not take.
 const PREDICTED: &str = "predicted";
 
-/// Performs or predicts all actions, in their order: a lease does not hold for long, so it comes last.
+/// Performs or predicts all actions in their order. Leases come last, because they hold only for a short
+/// time.
 pub(crate) fn prepare(actions: &[Before], cx: &AnswerCx<'_>, mode: PipelineMode) -> Prepared {
     let mut prepared = Prepared::default();
     for action in actions {
@@ -42,7 +43,7 @@ fn perform(action: &Before, cx: &AnswerCx<'_>, prepared: &mut Prepared) {
         }
         Before::TakeBaseline => {
             let world = cx.session_world();
-            // Without it the size of what changes is not known, which is no reason to refuse a call.
+            // Without a baseline the size of the changes is unknown. That does not justify a refusal.
             let taken = baseline::capture(&world.places, world.disk, &cx.input.session);
             prepared.baseline = taken.ok().map(|taken| Text::new(taken.name));
         }
@@ -71,15 +72,14 @@ fn predict(action: &Before, cx: &AnswerCx<'_>, prepared: &mut Prepared) {
     }
 }
 
-/// Undoes what the decision has no use for: the baseline of a call that was not the first, and the leases of a
-/// call that is refused.
+/// Undoes unneeded actions: the baseline of a call that was not the first, and the leases of a refused call.
 pub(crate) fn undo(prepared: &Prepared, step: &Step, world: &World<'_>, input: &Input) {
     if let Some(taken) =
         prepared.baseline.as_ref().filter(|taken| step.session.about.start.as_ref() != Some(taken))
     {
         // A parallel call was first.
         baseline::drop_taken(&world.places, world.disk, taken.as_str())
-            .discard("a baseline that stays is swept with its journal");
+            .discard("a remaining baseline is removed with its journal");
     }
     if let Some(leases) = &prepared.leases {
         leases::release(world, input, leases, &step.verdict.ruling);

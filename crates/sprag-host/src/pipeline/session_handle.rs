@@ -1,4 +1,4 @@
-//! The session of one event, from reading its state to writing it.
+//! Gives access to the session of one event, from reading its state to writing it.
 
 use std::io;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::store::journal::{self, Journal, JournalState};
 use crate::store::{LOCK_WAIT, Store};
 use crate::world::World;
 
-/// How long a report waits for others of its session.
+/// Time that a report waits for other processes of its session.
 const REPORT_WAIT: Duration = Duration::from_secs(30);
 
 /// The journal of the session and the state that it holds.
@@ -25,7 +25,7 @@ pub(crate) struct SessionHandle<'a> {
 
 enum JournalAccess {
     Open(Journal),
-    /// Others may write while facts are found that take long.
+    /// Other processes may write while Sprag finds slow facts.
     Released(JournalState),
     /// Nothing is written.
     DryRun(JournalState),
@@ -43,7 +43,7 @@ impl<'a> SessionHandle<'a> {
         SessionHandle { world, input, store, access }
     }
 
-    /// Lets other processes at the journal. The state stays as it was read.
+    /// Lets other processes use the journal. The state stays as Sprag read it.
     pub(crate) fn release(&mut self) {
         if let JournalAccess::Open(journal) = &mut self.access {
             let released = JournalAccess::Released(std::mem::take(&mut journal.loaded));
@@ -55,7 +55,7 @@ impl<'a> SessionHandle<'a> {
         }
     }
 
-    /// Gives the journal up: nothing of this event is written.
+    /// Gives up the journal: Sprag writes nothing for this event.
     pub(crate) fn fail(&mut self, error: io::Error) {
         let state = match &mut self.access {
             JournalAccess::Open(journal) => &mut journal.loaded,
@@ -66,7 +66,7 @@ impl<'a> SessionHandle<'a> {
         self.access = JournalAccess::Unwritable(std::mem::take(state), error);
     }
 
-    /// Takes the journal back, with the state that others have left.
+    /// Locks the journal again and reads the state that other processes left.
     pub(crate) fn reclaim(&mut self) {
         if matches!(self.access, JournalAccess::Released(_)) {
             self.access = open_journal(self.world, &self.store, self.input);
@@ -86,7 +86,7 @@ impl<'a> SessionHandle<'a> {
         &self.state().session
     }
 
-    /// Reports whether nobody else can change the state before it is written. A dry run acts as if so.
+    /// Reports whether no other process can change the state before it is written. True in a dry run.
     pub(crate) fn is_locked(&self) -> bool {
         match &self.access {
             JournalAccess::Open(journal) => journal.is_locked(),
@@ -100,7 +100,7 @@ impl<'a> SessionHandle<'a> {
         matches!(&self.access, JournalAccess::Open(journal) if !journal.is_locked())
     }
 
-    /// Reports whether the state will be there for the next event.
+    /// Reports whether the next event will find this state.
     pub(crate) fn keeps_state(&self) -> bool {
         self.is_locked() && !self.state().is_newer
     }
@@ -116,7 +116,7 @@ impl<'a> SessionHandle<'a> {
         }
     }
 
-    /// Reads the records of the journal, also where its state cannot be kept.
+    /// Reads the records of the journal, even where its state cannot be kept.
     pub(crate) fn records(&self) -> io::Result<Vec<Record>> {
         let (_, records) = journal::read(&journal::path(&self.store, &self.input.session))?;
         Ok(records)
@@ -132,7 +132,7 @@ impl<'a> SessionHandle<'a> {
         }
     }
 
-    /// Unlocks the journal and puts it on disk.
+    /// Unlocks the journal and syncs it to disk.
     pub(crate) fn sync(self) -> io::Result<()> {
         match self.access {
             JournalAccess::Open(journal) => journal.unlock_and_sync(self.world.disk),
@@ -150,7 +150,7 @@ impl<'a> SessionHandle<'a> {
 }
 
 fn open_journal(world: &World<'_>, store: &Store, input: &Input) -> JournalAccess {
-    // Whoever runs a command can wait longer than a hook: what is reported must not be lost.
+    // A command can wait longer than a hook, and its report must not be lost.
     let wait = if input.client == REPORTER { REPORT_WAIT } else { LOCK_WAIT };
     match Journal::open(store, world.disk, &input.session, wait) {
         Ok(journal) => JournalAccess::Open(journal),

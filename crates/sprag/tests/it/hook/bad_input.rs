@@ -210,7 +210,7 @@ fn a_journal_of_a_newer_version_is_left_alone() {
     let mut journal = fs::OpenOptions::new().append(true).open(sandbox.journal("s")).unwrap();
     journal.write_all(newer.as_bytes()).unwrap();
     let reply = sandbox.bash("s", "make again");
-    assert!(warning(&reply).contains("written by a newer sprag"), "{reply}");
+    assert!(warning(&reply).contains("a newer sprag wrote"), "{reply}");
     let text = fs::read_to_string(sandbox.journal("s")).unwrap();
     assert!(text.contains(newer), "nothing of it is touched");
     assert!(text.lines().last().unwrap().contains("make again"), "and the event is kept");
