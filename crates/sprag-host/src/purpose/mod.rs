@@ -1,9 +1,10 @@
-//! Programs that Sprag itself runs: a judge, a reviewer, a check. Such a program may be an agent's client with our
-//! hooks installed. A judge's calls are no session's, and a judge that is asked about itself would never
-//! come to an end; a reviewer or a check is governed like everybody else, but owes nothing when it stops.
+//! Programs that Sprag itself runs: a judge, a reviewer, a check or the agent of a stage. Such a program may
+//! be a client with Sprag's hooks installed. Calls of a judge belong to no session, because a judge that
+//! judges itself would never end. A reviewer or a check is governed like any session, but it owes nothing
+//! when it stops.
 //!
-//! The variable alone switches nothing off: it must name a run on record, whose process lives and is
-//! the one that, further up, started this hook.
+//! The variable alone turns nothing off. It must name a recorded run whose process lives and is an ancestor
+//! of this hook.
 
 pub mod program;
 
@@ -27,19 +28,20 @@ use crate::sys::{human, processes};
 
 pub const VARIABLE: &str = "SPRAG_RUN";
 
-/// What a run is for.
+/// Purpose of a program that Sprag runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     Judge,
-    /// What a verification runs.
+    /// A command of a verification.
     Check,
-    /// Of this session's work, with the token of this hash.
+    /// A review of the work of this session, with the token of this hash.
     Review {
         session: SessionId,
         token: Digest,
     },
-    /// A stage of a plan: its session is governed like everybody else, and more strictly where it may meet others.
+    /// The agent of a stage. Its session is governed like any other, and more strictly about files of other
+    /// sessions.
     Stage {
         stage: Text<64>,
     },
@@ -55,12 +57,12 @@ impl Purpose {
 struct PurposeFile {
     process: Process,
     task: Purpose,
-    /// Where process numbers mean what they mean to that process.
+    /// PID namespace of the process, in which its process id is valid.
     #[serde(default)]
     namespace: Option<String>,
 }
 
-/// A run on record, for as long as this is kept.
+/// Record of a running program. Dropping this guard removes the record.
 pub struct PurposeGuard<'d> {
     pub token: String,
     path: PathBuf,
@@ -82,20 +84,20 @@ impl<'d> PurposeGuard<'d> {
 
 impl Drop for PurposeGuard<'_> {
     fn drop(&mut self) {
-        self.disk.remove(&self.path).discard("a file that stays names a process that is gone");
+        self.disk.remove(&self.path).discard("a remaining file names a process that has ended");
     }
 }
 
-/// Longer than any record of a run.
+/// Larger than any record of a run.
 const BYTES: u64 = 4096;
 
-/// The run of ours by which this process was started, however far down, if that goes on.
+/// Returns the purpose of the recorded run that started this process, directly or through other processes.
 pub fn task(user: Option<&UserLocations>, env: &Env) -> Option<Purpose> {
     let recorded = recorded(user, env)?;
     human::ancestors().contains(&recorded.process).then_some(recorded.task)
 }
 
-/// The run this process claims to belong to, where a sandbox keeps it from seeing who started it.
+/// Returns the purpose that this process claims when a sandbox hides its ancestors.
 pub fn claimed_from_sandbox(user: Option<&UserLocations>, env: &Env) -> Option<Purpose> {
     let recorded = recorded(user, env)?;
     let is_cut_off = recorded.namespace.is_some() && recorded.namespace != namespace();

@@ -1,5 +1,4 @@
-//! Asking the judge: one at a time, within its deadline, in a place of its own, and not at all while
-//! it keeps failing. Whatever goes wrong, the user is asked instead.
+//! Runs programs that give an opinion, such as the judge, with a deadline and in a separate directory.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -10,7 +9,7 @@ use crate::sys::exec::{self, ProcessOutput};
 use crate::sys::locations::UserLocations;
 use crate::world::World;
 
-/// What would make a program that we start, an agent's client say, take part in the session it is about.
+/// Variables that would make a started client take part in the session of the caller.
 pub(crate) const UNSET: &[&str] = &[
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -27,12 +26,12 @@ pub(crate) struct OpinionProgram<'a> {
     pub program: &'a str,
     pub args: &'a [String],
     pub seconds: u32,
-    /// Bytes of its answer at most.
+    /// Most bytes of the answer.
     pub cap: usize,
 }
 
-/// Runs it in a directory of its own, where no project's settings apply to it, and known to our hooks for what
-/// it is.
+/// Runs the program in a separate directory, where no project settings apply. The variable shows Sprag's
+/// hooks that the program is a judge.
 pub(crate) fn run(
     world: &World<'_>,
     user: &UserLocations,
@@ -62,5 +61,5 @@ pub(crate) fn millis(since: Instant) -> u64 {
 
 pub const TOKEN: &str = "SPRAG_REVIEW_TOKEN";
 
-/// The same once more: Codex keeps variables with `TOKEN` in their name from the commands it runs.
+/// The same token again: Codex hides variables with `TOKEN` in their name from the commands that it runs.
 pub const PASS: &str = "SPRAG_REVIEW_PASS";
