@@ -10,7 +10,8 @@ use crate::store::session_registry::LIVE_SECONDS;
 use crate::store::{Store, journal};
 use crate::world::World;
 
-/// The session a command is about: named, else the client's own, else the only live one here.
+/// Returns the session of a command: the named one, else the session of the client, else the only live one in
+/// this worktree.
 pub fn find_session(
     world: &World<'_>,
     named: Option<&str>,
@@ -21,7 +22,8 @@ pub fn find_session(
         return by_prefix(&store, named);
     }
     let variables = ["SPRAG_SESSION", "CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
-    // A stage's session has a name of ours besides the client's: whichever has called hooks is meant.
+    // The session of a stage has a Sprag id besides the id of the client. The id that has a journal is the
+    // right one.
     let mut ids = variables.iter().filter_map(|name| world.env.text(name)).map(SessionId::new);
     if let Some(first) = ids.next() {
         let known = |id: &SessionId| journal::path(&store, id).exists();
@@ -41,13 +43,7 @@ pub fn find_session(
     }
 }
 
-/// Returns the session with the newest record.
-pub fn newest(store: &Store) -> Result<SessionId, ReportError> {
-    let sessions = crate::store::projections::load_all::<sprag_govern::history::SessionList>(store)?;
-    sessions.rows().first().map(|row| row.id.clone()).ok_or(ReportError::NoSession)
-}
-
-/// Any session of the store by the start of its id.
+/// Returns the session of the store whose id starts with this prefix.
 pub fn by_prefix(store: &Store, prefix: &str) -> Result<SessionId, ReportError> {
     let sessions: Vec<SessionId> =
         match crate::store::projections::load_all::<sprag_govern::history::SessionList>(store) {

@@ -1,4 +1,4 @@
-//! Records of intents that people make.
+//! Records the decisions of people about intents.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use sprag_intent::IntentRecord;
 use crate::store::new_record;
 use crate::world::World;
 
-/// Writes down what a person has decided about an intent.
+/// Writes the decision of a person about an intent.
 pub fn record(world: &World<'_>, record: &IntentRecord, now: Timestamp) -> io::Result<()> {
     let by = RecordAuthor::reporter();
     world.store().log(world.disk, &[new_record::record(record, now, None, Some(by))])

@@ -10,17 +10,17 @@ use crate::report::submit::{SubmissionResult, SubmitError, Submitter, hand_in};
 use crate::store::{Store, journal};
 use crate::world::World;
 
-/// What became of a lesson.
+/// Result of recording a lesson.
 #[derive(Debug)]
 pub struct LessonOutcome {
     pub handed_in: SubmissionResult,
-    /// The intent it is tied to.
+    /// Intent of the lesson.
     pub intent: Option<String>,
-    /// Files that could not be brought up to date, in words.
+    /// Messages about files that could not be updated.
     pub warnings: Vec<String>,
 }
 
-/// Hands in a lesson. One that says nearly the same as a learning becomes part of it.
+/// Submits a lesson. A lesson that is similar to a learning is merged into it.
 pub fn record(
     world: &World<'_>,
     hand: &Submitter<'_>,
@@ -34,7 +34,7 @@ pub fn record(
         let merge = SimilarResolution::Merge(Text::from(similar.id.as_str()));
         handed_in = hand_in(world, hand, &submission, Some(merge))?;
     }
-    let warnings = render(world).unwrap_or_else(|error| vec![format!("lessons were not rendered: {error}")]);
+    let warnings = render(world).unwrap_or_else(|error| vec![format!("cannot render lessons: {error}")]);
     Ok(LessonOutcome { handed_in, intent, warnings })
 }
 

@@ -1,5 +1,5 @@
-//! What an agent tells us through a command. A report finds its session, goes through the same walk
-//! as a hook's event, and is left in the inbox where a sandbox does not let it.
+//! Sends reports that agents make through commands. A report finds its session and passes the same pipeline
+//! as a hook event. If a sandbox prevents that, the report waits in the inbox.
 
 pub mod find_session;
 pub mod intent;
@@ -34,13 +34,13 @@ pub enum ReportError {
     Io(io::Error),
 }
 
-/// Where a report went.
+/// Destination of a report.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Delivery {
     Recorded,
-    /// Left for the next hook of the session to take in.
+    /// Left in the inbox for the next hook of the session.
     Left(PathBuf),
-    /// A gate objects; nothing came of it.
+    /// Refused by a gate, without effect.
     Refused(Reason),
 }
 
@@ -50,7 +50,7 @@ impl From<io::Error> for ReportError {
     }
 }
 
-/// Where a report went, and what came of it.
+/// Destination and result of a report.
 #[derive(Debug)]
 pub struct ReportReceipt {
     pub delivery: Delivery,
@@ -68,7 +68,7 @@ pub fn send(
     tell(world, session, &Actor::Main, report, cwd, now).map(|told| told.delivery)
 }
 
-/// The same, for an agent that the session has started.
+/// Sends a report of an agent that the session started.
 pub fn send_as(
     world: &World<'_>,
     session: &SessionId,
@@ -100,7 +100,7 @@ pub fn tell(
     };
     let processed = pipeline::process_event(world, &input, PipelineMode::Real);
     match processed.require_written() {
-        // Somebody sits on the session. Saying that it was recorded would be a lie.
+        // Another process locks the session, so nothing was recorded.
         Ok(walked) if !walked.is_kept => Err(io::Error::from(io::ErrorKind::WouldBlock).into()),
         Ok(walked) => {
             mirror(world, session, walked.mirrors(), now);
@@ -121,7 +121,7 @@ pub fn tell(
     }
 }
 
-/// Tells the backends. It is on record already: a backend that fails is a warning in the log and no more.
+/// Copies the records to the backends. The log has them already, so a failing backend only causes a warning.
 fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timestamp) {
     let warned = mirrors::mirror(world, logged, now);
     let warned: Vec<Record> = warned
@@ -130,11 +130,11 @@ fn mirror(world: &World<'_>, session: &SessionId, logged: &[Record], now: Timest
         .map(|warning| new_record::record(&warning, now, Some(session), None))
         .collect();
     if !warned.is_empty() {
-        world.store().log(world.disk, &warned).discard("the report itself is on record already");
+        world.store().log(world.disk, &warned).discard("the report itself is recorded already");
     }
 }
 
-/// Leaves a report for somebody else to take in.
+/// Leaves a report in the inbox for another process.
 pub fn leave(world: &World<'_>, session: &SessionId, report: Report, now: Timestamp) -> io::Result<Delivery> {
     let report = report.redacted();
     let drop =

@@ -1,5 +1,4 @@
-//! Reviews from outside the hooks: starting a reviewer as a process of its own, and finding the session
-//! a token belongs to.
+//! Runs reviews outside the hooks: starts a reviewer process, and finds the session of a token.
 
 use std::ffi::OsStr;
 use std::io;
@@ -26,30 +25,31 @@ use crate::world::World;
 
 pub const SESSION: &str = "SPRAG_REVIEW_SESSION";
 
-/// Where the reviewer of a stage leaves its verdict, for whoever started it.
+/// Path where the reviewer of a stage leaves its decision for the process that started it.
 pub const VERDICT: &str = "SPRAG_REVIEW_VERDICT";
 
-/// What is kept of a reviewer's own words, in bytes, and what of that is told, in characters.
+/// Bytes of the reviewer's output that Sprag keeps.
 const OUTPUT: usize = 64 * 1024;
+/// Characters of the output that Sprag shows.
 const SAID: usize = 2000;
-/// Longer than any verdict.
+/// Larger than any decision.
 const LEFT: u64 = 64 * 1024;
 
-/// What came of a reviewer's process.
+/// Result of a reviewer process.
 pub struct Reviewed {
-    /// The last one it gave.
+    /// Last decision of the reviewer.
     pub verdict: Option<PastReview>,
     pub is_timed_out: bool,
-    /// The end of what it said.
+    /// End of the output.
     pub said: String,
 }
 
-/// The state of a session's review; none, where there is no such session.
+/// Returns the review state of a session. `None`: the session is unknown.
 pub fn state(store: &Store, session: &SessionId) -> Option<ReviewGate> {
     journal::read(&journal::path(store, session)).ok().map(|(loaded, _)| loaded.session.review().clone())
 }
 
-/// The reviews of all sessions that were not moved away.
+/// Returns the reviews of all sessions whose journals were not moved away.
 pub fn all(store: &Store) -> Vec<(SessionId, ReviewGate)> {
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
     let of_session = journals.filter_map(|(loaded, records)| {
@@ -59,12 +59,13 @@ pub fn all(store: &Store) -> Vec<(SessionId, ReviewGate)> {
     of_session.collect()
 }
 
-/// The session whose open review has this token.
+/// Returns the session whose open review has this token.
 pub fn owner(store: &Store, token: &str) -> Option<SessionId> {
     all(store).into_iter().find(|(_, review)| review.knows(token)).map(|(session, _)| session)
 }
 
-/// Whether a token that is a process's is used below that very process.
+/// Reports whether this process may use a token. The token of a reviewer process is valid only below that
+/// process.
 pub fn may_use(world: &World<'_>, session: &SessionId, token: &str) -> bool {
     let is_process = state(&world.store(), session)
         .as_ref()
@@ -74,15 +75,15 @@ pub fn may_use(world: &World<'_>, session: &SessionId, token: &str) -> bool {
         || purpose::task(world.places.user.as_ref(), world.env) == Some(Purpose::review(session, token))
 }
 
-/// Whether it is used where a sandbox hides which process that is. Then the verdict is left for whoever
-/// runs the reviewer, and counts only if that one takes it in.
+/// Reports whether a token is used in a sandbox that hides the reviewer process. The decision then goes to
+/// the inbox. It counts only if the runner of the reviewer takes it.
 pub fn is_used_in_sandbox(world: &World<'_>, session: &SessionId, token: &str) -> bool {
     purpose::claimed_from_sandbox(world.places.user.as_ref(), world.env)
         == Some(Purpose::review(session, token))
 }
 
-/// The program of a client, as the session's own client would find it: an agent can put another one of
-/// that name in front of what its commands see. A person's own surroundings are theirs.
+/// Returns the program of a client, found on the `PATH` of the session's client. An agent could put another
+/// program of that name on its own `PATH`. For a person the current `PATH` applies.
 pub fn program(world: &World<'_>, session: &SessionId, name: &str) -> Option<PathBuf> {
     let store = world.store();
     let client = journal::read(&journal::path(&store, session)).ok()?.0.session.about.client;
@@ -94,20 +95,20 @@ pub fn program(world: &World<'_>, session: &SessionId, name: &str) -> Option<Pat
     exec::on_foreign_path(name, &path, world.places.worktree.as_deref())
 }
 
-/// Who is to review what.
+/// Request to start a reviewer.
 pub struct ReviewerOrder<'a> {
     pub session: &'a SessionId,
     pub client: &'a Client,
     pub program: &'a Path,
-    /// With [`PROMPT`] among them.
+    /// Arguments, including [`PROMPT`].
     pub args: &'a [&'a str],
     pub deadline: Duration,
 }
 
-/// Starts a reviewer and waits for it. A gate that has nothing to review refuses.
+/// Starts a reviewer and waits for its end. A gate with nothing to review refuses.
 pub fn run(world: &World<'_>, order: &ReviewerOrder<'_>) -> Result<Result<Reviewed, Reason>, ReportError> {
     let session = order.session;
-    let token = new_record::new_token().ok_or_else(|| io::Error::other("there is no randomness"))?;
+    let token = new_record::new_token().ok_or_else(|| io::Error::other("no random source is available"))?;
     let dir = world.places.worktree.clone().unwrap_or_else(|| locations::current_dir(world.env));
     let begun = env::now();
     let tell = |report: Report| report::send(world, session, report, &dir, env::now());
@@ -154,7 +155,7 @@ fn start(
     })
 }
 
-/// A reviewer in a sandbox leaves its verdict where it can.
+/// Takes the decision that a sandboxed reviewer left in the inbox.
 fn take_left(world: &World<'_>, session: &SessionId, token: &str, dir: &Path) -> Result<(), ReportError> {
     for (path, drop) in inbox::waiting(&world.places, world.env, session) {
         let is_its = matches!(&drop.report, Report::Decided(decided)
@@ -173,34 +174,36 @@ fn verdict_since(store: &Store, session: &SessionId, begun: Timestamp) -> io::Re
     Ok(of_session.next().filter(|verdict| verdict.at >= begun).cloned())
 }
 
-/// Arguments with the prompt put in.
+/// Returns the arguments with the prompt in place of the placeholder.
 pub fn asked<'a>(args: &[&'a str], prompt: &'a str) -> Vec<&'a OsStr> {
     args.iter().map(|arg| OsStr::new(if *arg == PROMPT { prompt } else { arg })).collect()
 }
 
-/// Writes down what a reviewer of a stage has decided. Whether it counts is for whoever gave it the token.
+/// Writes the decision of a stage reviewer to a file. The process that issued the token decides whether it
+/// counts.
 pub fn leave(path: &Path, decided: &ReviewDecision, disk: &dyn Disk) -> io::Result<()> {
     disk::replace_derived(disk, path, &serde_json::to_vec(decided).map_err(io::Error::other)?)
 }
 
-/// What it has left there, if that came with its token.
+/// Reads the decision at this path, if it has this token.
 pub fn read_decision(path: &Path, token: &str) -> Option<ReviewDecision> {
     let decided: ReviewDecision = serde_json::from_slice(&disk::read_regular(path, LEFT).ok()?).ok()?;
     (decided.token.as_ref()?.as_str() == token).then_some(decided)
 }
 
-/// What every reviewer is told to look for.
+/// Instruction of all reviewers.
 pub const LOOK: &str =
-    "Look for what was asked and is missing, for mistakes, and for claims that nothing shows.";
+    "Look for missing parts of the request, for mistakes, and for claims without evidence.";
 
 fn prompt(session: &SessionId) -> String {
     let id = session.as_str();
     format!(
-        "You review the work of another agent, in this repository. You did not write it and you change nothing.\n\
-         1. Run `sprag review context --session {id}`: what was asked for, and the diff.\n\
-         2. Read the changed code and what it touches; run the tests that cover it. {LOOK}\n\
-         3. Decide, exactly once: `sprag decide COMPLETE --summary TEXT --session {id}` if it does what was asked and \
-         is sound, else `sprag decide ISSUES --summary TEXT --message TEXT --session {id}`, with every issue by file \
-         and line in the message. The token you need is in your environment."
+        "You review the work of another agent in this repository. You did not write it. Change no files.\n\
+         1. Run `sprag review context --session {id}` to see the request and the diff.\n\
+         2. Read the changed code and the code that depends on it. Run the tests that cover it. {LOOK}\n\
+         3. Decide exactly once: `sprag decide COMPLETE --summary TEXT --session {id}` if the work \
+         fulfils the request and is correct, else `sprag decide ISSUES --summary TEXT --message TEXT \
+         --session {id}`. Name the file and line of every issue in the message. The token is in your \
+         environment."
     )
 }

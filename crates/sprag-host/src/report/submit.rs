@@ -1,5 +1,5 @@
-//! Handing in candidates, for a command and for the broker alike: the submission without its secrets, and
-//! what became of each candidate.
+//! Submits candidates for commands and for the MCP server: removes secrets and reports the result of each
+//! candidate.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::report::{self, Delivery, ReportError, ReportReceipt};
 use crate::store::new_record;
 use crate::world::World;
 
-/// Who hands in, where and when.
+/// Author, directory and time of a submission.
 pub struct Submitter<'a> {
     pub session: &'a SessionId,
     pub actor: &'a Actor,
@@ -34,7 +34,7 @@ pub enum SubmitError {
     Report(ReportError),
 }
 
-/// What became of the candidates.
+/// Result of a submission.
 #[derive(Debug)]
 pub struct SubmissionResult {
     pub delivery: Delivery,
@@ -44,7 +44,7 @@ pub struct SubmissionResult {
     pub notes: Vec<String>,
 }
 
-/// Without a submission, a resolution is about the candidates that wait.
+/// Submits candidates. Without candidates, a resolution applies to the candidates that wait.
 pub fn hand_in(
     world: &World<'_>,
     hand: &Submitter<'_>,
@@ -68,7 +68,8 @@ pub fn hand_in(
     Ok(SubmissionResult::from_receipt(&submission, &ids, told))
 }
 
-/// The submission as it may be left on a disk: without secrets, which only what is in form has lost yet.
+/// Returns the submission without secrets, for storage on disk. Only well-formed candidates are redacted
+/// before this.
 fn cleaned(text: &str, submission: &Submission) -> String {
     let candidates = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Value::Object(mut members)) => members.remove("candidates").unwrap_or_default(),
@@ -95,7 +96,7 @@ impl SubmissionResult {
             (Delivery::Recorded | Delivery::Refused(_), None) => Reflected::default(),
         };
         let mut accepted = kept;
-        // What this session has handed in before keeps its name.
+        // A candidate that this session submitted before keeps its id.
         for RepeatedCandidate { index, learning } in repeated {
             if !rejected.iter().any(|rejected| rejected.index == index) {
                 accepted.push(learning);
@@ -104,7 +105,7 @@ impl SubmissionResult {
         SubmissionResult { delivery, accepted, rejected, similar, notes }
     }
 
-    /// For whoever handed them in.
+    /// Returns the lines for the submitter.
     pub fn lines(&self, how: &str) -> Vec<String> {
         let kept = self
             .accepted
@@ -113,16 +114,16 @@ impl SubmissionResult {
         let not = self
             .rejected
             .iter()
-            .map(|it| format!("not kept, candidate {}: {}", it.index, one_line(it.reason.as_str())));
+            .map(|it| format!("candidate {} is not kept: {}", it.index, one_line(it.reason.as_str())));
         let mut lines: Vec<String> = kept.chain(not).chain(self.notes.iter().cloned()).collect();
         if self.rejected.iter().any(|it| it.stage.as_str() != "duplicate") {
-            lines.push("  next: hand those in again, changed as told".to_owned());
+            lines.push("  next: fix these candidates and submit them again".to_owned());
         }
         lines
     }
 }
 
-/// What a submission will come to that waits in the inbox, as far as its form tells.
+/// Predicts the result of a submission that waits in the inbox, from its form alone.
 fn left(submission: &Submission, ids: &[Text<64>]) -> Reflected {
     let kept = submission.accepted.iter().filter_map(|(index, it)| {
         Some(KeptLearning { id: ids.get(*index)?.clone(), summary: it.summary.clone() })

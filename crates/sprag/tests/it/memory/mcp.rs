@@ -151,7 +151,7 @@ fn a_session_records_and_finds_again() {
     let summary = "The lexer needs a final newline";
     let (kept, is_error) =
         talk.call("record", json!({"candidates": [candidate(summary, "project"), {"x": 1}]}));
-    assert!(!is_error && kept.contains("kept `") && kept.contains("not kept, candidate 1"), "{kept}");
+    assert!(!is_error && kept.contains("kept `") && kept.contains("candidate 1 is not kept"), "{kept}");
     let id = kept.split('`').nth(1).unwrap().to_owned();
 
     let (found, _) = talk.call("search", json!({"query": "does the lexer need a final newline?"}));
