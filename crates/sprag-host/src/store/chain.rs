@@ -1,9 +1,9 @@
-//! Appending to the chain. Who appends holds a lock of its own over all log files, because a line is written
-//! behind the last one wherever that is; what everybody else logs does not wait for it.
+//! Appends to the chain. A writer locks all log files with a separate lock, because each line follows the
+//! last one in any file. Other log writers do not wait for this lock.
 //!
-//! The last lines are noted beside the log, so that nobody has to look for them, and so that it is seen if
-//! they are cut off. The note is written after the lines: one that is older is caught up with, one that is
-//! damaged is made anew from the log.
+//! A note next to the log holds the last lines, so that writers find them fast and Sprag notices their
+//! removal. The note is written after the lines. Sprag updates an older note and rebuilds a damaged one from
+//! the log.
 
 use std::fs::File;
 use std::io;
@@ -21,11 +21,11 @@ use crate::store::projections::{each_line, id_of};
 use crate::store::{self, LOCK_WAIT, Store};
 use crate::sys::disk::{self, Disk, read_small};
 
-/// What is known of the last lines.
+/// Note about the last lines of the chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ChainNote {
     v: u32,
-    /// The log file with the last of them, where that starts and where it ends.
+    /// Log file of the last line, with the line's start and end.
     file: String,
     at: u64,
     end: u64,
@@ -70,7 +70,7 @@ impl ChainNote {
     }
 }
 
-/// Appends records of changes, each behind the one before. `false`: somebody else holds the books.
+/// Appends trace records, each linked to the one before. `false`: another process holds the lock.
 pub(crate) fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::Result<bool> {
     match lock(store, disk)? {
         Some(lock) => write_behind(store, disk, lock, records),
@@ -78,7 +78,7 @@ pub(crate) fn append(store: &Store, disk: &dyn Disk, records: &[Record]) -> io::
     }
 }
 
-/// The same for one that may have been appended before its writer died.
+/// Appends a record unless the log has it: an earlier writer may have died after it wrote the record.
 pub(crate) fn deliver(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<bool> {
     match lock(store, disk)? {
         Some(_) if has(store, &record.id)? => Ok(true),
@@ -98,7 +98,7 @@ fn write_behind(store: &Store, disk: &dyn Disk, lock: File, records: &[Record]) 
         return Ok(true);
     };
     let noted = noted(store);
-    // Never behind a line of a later month, whatever the clock says: the order of files is that of the chain.
+    // Never before a line of a later month, whatever the clock says: files and chain have the same order.
     let month = noted.as_ref().and_then(|noted| noted.file.strip_suffix(".jsonl")).unwrap_or_default();
     let month = first.at.month().max(month.to_owned());
     let mut log = store::open_log(store, disk, &month)?;
@@ -121,13 +121,13 @@ fn write_behind(store: &Store, disk: &dyn Disk, lock: File, records: &[Record]) 
     for (at, record) in &lines {
         noted.pass(&file, start + at, &record.line(), record);
     }
-    write(store, disk, &noted).discard("the next reader walks the chain itself");
+    write(store, disk, &noted).discard("the next reader walks the chain instead");
     drop(lock);
     log.unlock_and_sync(disk)?;
     Ok(true)
 }
 
-/// Whether a record stands in the log already. It may be in a later file than its time says.
+/// Reports whether the log has a record. Its file may be later than its time.
 fn has(store: &Store, id: &str) -> io::Result<bool> {
     let mut has = false;
     for path in store.log_files() {
@@ -136,7 +136,7 @@ fn has(store: &Store, id: &str) -> io::Result<bool> {
     Ok(has)
 }
 
-/// What was noted, as it is written.
+/// Reads the stored note.
 pub(crate) fn noted(store: &Store) -> Option<ChainNote> {
     let text = read_small(&path(store), 4096).ok()?;
     serde_json::from_str::<ChainNote>(&text).ok().filter(|noted| noted.v == 1)
@@ -151,7 +151,7 @@ fn write(store: &Store, disk: &dyn Disk, noted: &ChainNote) -> io::Result<()> {
     disk::replace_derived(disk, &path(store), &bytes)
 }
 
-/// With the lines that were written since.
+/// Returns the note, updated with newer lines.
 fn caught_up(store: &Store, noted: Option<ChainNote>) -> io::Result<ChainNote> {
     let files = store.log_files();
     let (mut noted, from) = match noted.filter(|noted| is_there(store, noted)) {
@@ -180,7 +180,7 @@ fn caught_up(store: &Store, noted: Option<ChainNote>) -> io::Result<ChainNote> {
     Ok(noted)
 }
 
-/// Whether the last line stands where it was: a log that was replaced is looked through again.
+/// Reports whether the last line is still at its place. If not, the log was replaced and is read again.
 fn is_there(store: &Store, noted: &ChainNote) -> bool {
     let is_name = noted.file.len() == 13 && !noted.file.contains('/');
     let read = |path: &Path| -> io::Result<Vec<u8>> {
@@ -193,5 +193,5 @@ fn is_there(store: &Store, noted: &ChainNote) -> bool {
         && read(&store.log_dir().join(&noted.file)).is_ok_and(|line| Some(chain::sum_of(&line)) == noted.sum)
 }
 
-/// More than any record has.
+/// Larger than any record.
 const LONGEST: u64 = 64 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The id of a clone, and the files it shares with others.
+//! The id of a clone, and the files that it shares with other clones.
 
 use std::fs;
 use std::io::{self, Read, Seek};
@@ -8,18 +8,19 @@ use crate::store::{LOCK_WAIT, Store, lock_within};
 use crate::sys::disk::{self, Disk, random};
 use crate::sys::locations::Locations;
 
-/// Where files of the project go, if it wants any. A link leads who knows where.
+/// Returns the directory for files of the project, if it exists. Ignores a link, which could point anywhere.
 pub fn project_dir(places: &Locations) -> Option<PathBuf> {
     places.project().filter(|project| fs::symlink_metadata(project).is_ok_and(|found| found.is_dir()))
 }
 
-/// A name is a line; killed processes leave some more.
+/// Most bytes of the id file. It has one line, or more after killed processes.
 const CLONE_BYTES: u64 = 64 * 1024;
 
-/// Two branches of one clone append to the same file: both ends are kept when they are merged.
+/// Two branches of one clone append to the same file; a merge keeps both ends.
 const ATTRIBUTES: &str = "*.jsonl merge=union\n";
 
-/// The name this clone writes under. Random, since nothing else about a clone is its own.
+/// Returns the id of this clone, and creates it if it is missing. The id is random, because a clone has no
+/// other unique property.
 pub fn clone_id(store: &Store, disk: &dyn Disk) -> io::Result<String> {
     disk.make_dirs(&store.dir)?;
     let path = store.dir.join("clone");
@@ -38,21 +39,21 @@ pub fn clone_id(store: &Store, disk: &dyn Disk) -> io::Result<String> {
     }
     let id = format!("{:016x}", random()?);
     file.seek(io::SeekFrom::End(0))?;
-    // Behind whatever a killed process has left.
+    // A killed process may have left half a line.
     disk.append(&file, format!("\n{id}\n").as_bytes())?;
     disk.sync(&file)?;
     disk::sync_parent(disk, &path)?;
     Ok(id)
 }
 
-/// The same, if it has one yet. Nothing is written for it.
+/// Returns the id of this clone, if it has one. Writes nothing.
 pub fn known_clone_id(store: &Store) -> Option<String> {
     let text = disk::read_small(&store.dir.join("clone"), 4096).ok()?;
     let is_id = |line: &&str| line.len() == 16 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
     text.lines().last().filter(is_id).map(str::to_owned)
 }
 
-/// The file of this clone, in a directory that is made for it.
+/// Returns the file of this clone, and creates its directory.
 pub fn own_file(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<PathBuf> {
     let dir = project.join("share");
     disk::make_dirs_within(disk, project, &dir)?;

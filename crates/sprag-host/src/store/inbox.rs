@@ -1,9 +1,8 @@
-//! Reports of agents in a sandbox. A sandbox may keep the git directory read-only, so a command of
-//! ours that cannot write there leaves its report where it can, and the next hook of that session,
-//! which runs outside, takes it in.
+//! Reports of sandboxed agents. A sandbox may make the git directory read-only. A command then leaves its
+//! report in another directory, and the next hook of the session, which runs outside the sandbox, takes it.
 //!
-//! What lies there may have been put by anyone: a drop counts only for the session it names, only
-//! as what an agent may say anyway, and once.
+//! Any program may have put a file there. A report counts only for the session that it names, only if any
+//! agent may send it, and only once.
 
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -22,22 +21,22 @@ use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
 const MOST: usize = 64;
-/// Room for a submission of candidates, which is the longest thing an agent may say.
+/// Most bytes of a report; a submission of candidates is the longest.
 const BYTES: u64 = 320 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct InboxReport {
     pub v: u32,
-    /// Becomes the id of the record: a drop taken in twice leaves one.
+    /// Id of the later record, so that a report taken twice makes one record.
     pub id: String,
     pub at: Timestamp,
     pub session: SessionId,
     pub report: Report,
 }
 
-/// Where a sandbox really lets us write, best first: the project, then temporary directories.
+/// Returns the directories that a sandbox may allow, best first: the project, then temporary directories.
 pub(crate) fn places(places: &Locations, env: &Env) -> Vec<PathBuf> {
-    // A `.sprag` that is a link leads who knows where.
+    // A `.sprag` that is a link could point anywhere.
     let is_ours = |project: &PathBuf| fs::symlink_metadata(project).is_ok_and(|found| found.is_dir());
     let project = places.project().filter(is_ours).map(|project| project.join("inbox"));
     let name = format!("sprag-{}", rustix::process::getuid().as_raw());
@@ -50,7 +49,7 @@ pub(crate) fn places(places: &Locations, env: &Env) -> Vec<PathBuf> {
     found
 }
 
-/// Leaves a report in the first place that takes it.
+/// Leaves a report in the first directory that accepts it.
 pub(crate) fn leave(at: &Locations, env: &Env, disk: &dyn Disk, drop: &InboxReport) -> io::Result<PathBuf> {
     let bytes = serde_json::to_vec(drop).map_err(io::Error::other)?;
     let name = format!("{}.{}.json", journal::stem(&drop.session), drop.id);
@@ -64,7 +63,7 @@ pub(crate) fn leave(at: &Locations, env: &Env, disk: &dyn Disk, drop: &InboxRepo
     Err(refused)
 }
 
-/// The reports that wait for a session, oldest first.
+/// Returns the reports that wait for a session, oldest first.
 pub(crate) fn waiting(at: &Locations, env: &Env, session: &SessionId) -> Vec<(PathBuf, InboxReport)> {
     let prefix = format!("{}.", journal::stem(session));
     let mut found: Vec<(PathBuf, InboxReport)> = places(at, env)
@@ -87,7 +86,8 @@ fn read(path: &Path) -> Option<InboxReport> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// A directory anyone else could write to is no inbox. `.sprag/inbox` is only made below `.sprag`.
+/// Creates the inbox. Refuses a directory that other users can write. Creates `.sprag/inbox` only below an
+/// existing `.sprag`.
 fn make_private(dir: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(dir) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,8 +1,8 @@
-//! The journal of one session: its events in the order they were judged, and its state.
+//! The journal of one session: its events in the order of their decisions, and its state.
 //!
-//! Each line may carry `set`, the parts of the state it changed. At least every 16th line is a
-//! snapshot of all of it, and reading starts at the last one from the end: the six hundredth call
-//! of a session costs what the first did. Lines that changed nothing are not even parsed.
+//! A line may carry `set`, the changed parts of the state. At least every 16th line is a snapshot of the
+//! whole state. Reading starts at the last snapshot, so the 600th call of a session costs as much as the
+//! first. Lines without `set` are not parsed.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -26,18 +26,18 @@ use sprag_govern::session_facts::Process;
 use crate::store::{self, AppendFile, SessionSelection, Store, files_with_ending, new_record};
 use crate::sys::disk::{self, Disk};
 
-/// Journals of sessions that work at stages, by stage.
+/// Directory of the journals of stage sessions, by stage.
 const STAGES: &str = "stages";
 /// Lines after which a snapshot is due.
 const SNAPSHOT_EVERY: usize = 16;
-/// Where a snapshot line is known by, without parsing it. Also what fixes the order of fields.
+/// Start of a snapshot line, recognised without parsing. It fixes the order of fields.
 const SNAPSHOT: &[u8] = br#"{"v":1,"kind":"snapshot","#;
-/// What was learned for this session alone; what is for longer is not in a journal.
+/// Start of a learning line. A journal holds only learnings for its own session.
 const PASSING: &[u8] = br#"{"v":1,"kind":"learning."#;
 const OURS: &[u8] = br#"{"v":1,"#;
-/// A quote inside a JSON string is escaped: this can only be the member itself.
+/// A quote inside a JSON string is escaped, so this matches only the member itself.
 const SET: &[u8] = br#","set":{"#;
-/// Enough for the lines between two snapshots of an ordinary session.
+/// Bytes that hold the lines between two snapshots of an ordinary session.
 const TAIL: u64 = 16 * 1024;
 
 pub struct Journal {
@@ -45,21 +45,21 @@ pub struct Journal {
     pub loaded: JournalState,
 }
 
-/// What a journal says.
+/// Content of a journal.
 #[derive(Debug, Default)]
 pub struct JournalState {
     pub session: Session,
-    /// Events since the journal last moved into the log.
+    /// Events since the last move of the journal into the log.
     pub events: u64,
-    /// Lines or parts of the state that could not be read.
+    /// Unreadable lines or parts of the state.
     pub damage: Vec<String>,
-    /// Written by a newer version: its state is left alone.
+    /// Whether a newer version wrote the journal. Sprag then does not change its state.
     pub is_newer: bool,
     since_snapshot: usize,
     ends_whole: bool,
 }
 
-/// A line as far as the state is concerned: the rest of it is passed over.
+/// Fields of a snapshot line that concern the state.
 #[derive(Deserialize)]
 struct StateLine<'a> {
     #[serde(default)]
@@ -68,15 +68,15 @@ struct StateLine<'a> {
     set: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
 
-/// The same without the count, which only a snapshot has.
+/// Fields of another line; only a snapshot has the count.
 #[derive(Deserialize)]
 struct SetLine<'a> {
     #[serde(borrow)]
     set: BTreeMap<Cow<'a, str>, &'a RawValue>,
 }
 
-/// The parts of the state as they are written, each with all that was ever written of it: only the last
-/// one that can be read counts, and only that one is.
+/// Parts of the state with all their written values. Only the last readable value counts, so only that one is
+/// read.
 #[derive(Default)]
 struct JournalParts<'a>(Vec<(Cow<'a, str>, Vec<&'a RawValue>)>);
 
@@ -109,7 +109,7 @@ impl Journal {
         Ok(Journal { lines, loaded })
     }
 
-    /// Whether what changes will be there for the next event.
+    /// Reports whether the next event will find a changed state.
     pub fn keeps_state(&self) -> bool {
         self.lines.is_locked && !self.loaded.is_newer
     }
@@ -118,7 +118,7 @@ impl Journal {
         self.lines.is_locked
     }
 
-    /// Whether a record of this id is there, whole. The id in a torn line does not count.
+    /// Reports whether the journal has a whole record of this id. A torn line does not count.
     pub fn holds_id(&self, id: &str) -> io::Result<bool> {
         let all = self.lines.tail(u64::MAX)?;
         let finder = memmem::Finder::new(id);
@@ -142,7 +142,7 @@ impl Journal {
         }
         let mut bytes = record::lines(&records);
         let events = self.loaded.events + records.len() as u64;
-        // Damage is stepped over by a snapshot, so that it is met only once.
+        // A snapshot skips damage, so that Sprag meets it only once.
         let is_damaged = !self.loaded.damage.is_empty() || !self.loaded.ends_whole;
         if self.loaded.since_snapshot + records.len() >= SNAPSHOT_EVERY || is_damaged {
             bytes.extend_from_slice(&snapshot(id.as_ref(), at, after, events).line());
@@ -154,13 +154,13 @@ impl Journal {
         }
     }
 
-    /// Without the lock nothing of the state may change, but the event is kept. The leading line
-    /// feed seals whatever the holder of the lock may be writing when it is killed.
+    /// Appends an event without changing the state, because the lock is missing. The leading line feed ends a
+    /// line that the lock holder may leave torn.
     fn append_event_only(&mut self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
         let mut bytes = vec![b'\n'];
         bytes.extend_from_slice(&record::lines(records));
         disk.append(&self.lines.file, &bytes)?;
-        // Moved into the log under our hands: the new journal has to have it too.
+        // The journal was moved to the log meanwhile, so the new journal needs the event too.
         let ours = self.lines.file.metadata()?.ino();
         if fs::metadata(&self.lines.path).map_or(true, |now| now.ino() != ours) {
             let again = AppendFile::open(disk, &self.lines.path, Duration::ZERO)?;
@@ -177,8 +177,8 @@ impl Journal {
         self.lines.unlock_and_sync(disk)
     }
 
-    /// Moves all events into the log and starts anew with a snapshot. Killed at any point, the next
-    /// move finds in the log what is there already and adds the rest.
+    /// Moves all events into the log and starts a new journal with a snapshot. After a kill at any point, the
+    /// next move appends only the missing events.
     pub fn move_to_log(
         self,
         store: &Store,
@@ -197,12 +197,13 @@ impl Journal {
         self.move_and(store, disk, |path| disk::replace(disk, path, &fresh))
     }
 
-    /// Moves all events into the log and leaves no journal behind.
+    /// Moves all events into the log and removes the journal.
     pub fn retire(self, store: &Store, disk: &dyn Disk) -> io::Result<usize> {
         self.move_and(store, disk, |path| disk.remove(path))
     }
 
-    /// Whoever waits for the lock finds the file gone from its name and opens the new one.
+    /// Moves events to the log and clears the journal. A process that waits for the lock sees the file gone
+    /// and opens the new one.
     fn move_and(
         self,
         store: &Store,
@@ -215,20 +216,20 @@ impl Journal {
         let mut moved = HashSet::new();
         let count = append_missing(store, disk, &self.lines.tail(u64::MAX)?, &mut moved)?;
         clear(&self.lines.path)?;
-        // Lines that came without the lock, between our reading and the clearing.
+        // Other processes may have appended lines without the lock meanwhile.
         let late = self.lines.grown()?.tail(u64::MAX)?;
         Ok(count + append_missing(store, disk, &late, &mut moved)?)
     }
 
-    /// When its last line was written.
+    /// Returns the time of the last line.
     pub fn last_at(&self) -> io::Result<Option<Timestamp>> {
         let all = self.lines.tail(u64::MAX)?;
         Ok(lines_of(&all).filter_map(|line| Record::parse(line).ok()).map(|record| record.at).last())
     }
 }
 
-/// Appends those lines of a journal to the log that are neither in `moved` nor in the log. They are
-/// copied as they are: whatever another version wrote into them stays.
+/// Appends lines of a journal that are neither in `moved` nor in the log. Copies them unchanged, so that
+/// fields of other versions stay.
 fn append_missing(
     store: &Store,
     disk: &dyn Disk,
@@ -246,7 +247,7 @@ fn append_missing(
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let known = log.tail(u64::MAX)?;
-        // A move that was killed wrote some of them, the last one perhaps torn: whole lines count.
+        // A killed move may have written some lines, the last one torn. Only whole lines count.
         let known: HashSet<&[u8]> = lines_of(&known).filter(|line| moved.contains(*line)).collect();
         let mut missing = Vec::new();
         for (line, _) in group.iter().filter(|(line, _)| !known.contains(line)) {
@@ -261,8 +262,8 @@ fn append_missing(
     Ok(lines.len())
 }
 
-/// The month of a line, and so the log file it belongs to. Our own lines are not parsed for it;
-/// what is no record at all has none.
+/// Returns the month of a line, which names its log file. Sprag's own lines need no parsing. `None`: the line
+/// is not a record.
 fn month_of(line: &[u8]) -> Option<String> {
     let quick = || {
         let at = memmem::find(line.get(..160).unwrap_or(line), br#"","at":""#)? + 8;
@@ -283,25 +284,26 @@ pub fn read(path: &Path) -> io::Result<(JournalState, Vec<Record>)> {
     Ok((loaded, records))
 }
 
-/// The processes of clients that sessions know of.
+/// Returns the client processes of all sessions.
 pub fn clients(store: &Store) -> Vec<Process> {
     let journals = all(store).into_iter().filter_map(|path| read(&path).ok());
     journals.filter_map(|(loaded, _)| loaded.session.about.client).collect()
 }
 
-/// All journals of a store.
+/// Returns all journals of a store.
 pub fn all(store: &Store) -> Vec<PathBuf> {
     let mut found = files_with_ending(&store.dir.join("journal"), "jsonl");
     found.extend(folders(&store.dir).iter().flat_map(|folder| files_with_ending(folder, "jsonl")));
     found
 }
 
-/// Where sessions of a stage write: walls can keep an agent from a folder, and not from a file that is not there yet.
+/// Returns the journal directory of a stage. A sandbox can deny a directory, but not a file that does not
+/// exist yet.
 pub fn folder(store: &Path, stage: &str) -> PathBuf {
     store.join(STAGES).join(stage)
 }
 
-/// Folders of all stages.
+/// Returns the journal directories of all stages.
 pub fn folders(store: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(store.join(STAGES)).into_iter().flatten().flatten();
     let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -309,8 +311,8 @@ pub fn folders(store: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// A session id comes from outside and is no file name. A session that is not known yet begins where this store's
-/// sessions write.
+/// Returns the path of a journal. A session id is foreign text, so it is made a safe file name. A new session
+/// starts where this store's sessions write.
 pub fn path(store: &Store, id: &SessionId) -> PathBuf {
     let name = format!("{}.jsonl", stem(id));
     let plain = store.dir.join("journal").join(&name);
@@ -354,14 +356,14 @@ fn load(lines: &AppendFile) -> io::Result<JournalState> {
     }
 }
 
-/// How much of a journal the end that was read holds.
+/// Whether the bytes are the whole journal or its end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TailExtent {
     Whole,
     Part,
 }
 
-/// Folds from the last snapshot on. `None`: there is none in this part of the file.
+/// Folds lines from the last snapshot. `None`: this part of the file has no snapshot.
 fn fold(tail: &[u8], extent: TailExtent) -> Option<JournalState> {
     let mut loaded =
         JournalState { ends_whole: tail.last().is_none_or(|&last| last == b'\n'), ..JournalState::default() };
@@ -385,8 +387,8 @@ fn fold(tail: &[u8], extent: TailExtent) -> Option<JournalState> {
 }
 
 fn fold_rest<'a>(mut loaded: JournalState, mut parts: JournalParts<'a>, rest: &'a [u8]) -> JournalState {
-    // A last line without its end was being written by somebody who was killed. Nobody was told of
-    // it, so it is no damage.
+    // A last line without a line feed is from a killed writer. Its event was never answered, so this is not
+    // damage.
     let end =
         if loaded.ends_whole { rest.len() } else { memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1) };
     let rest = &rest[..end];
@@ -432,7 +434,7 @@ pub fn lines_of(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|line| !line.is_empty())
 }
 
-/// Where lines start, last first. The first line of a part of a file may be cut and does not count.
+/// Returns the starts of lines, last first. Leaves out the first line of a partial file, which may be cut.
 fn line_starts_backwards(tail: &[u8], extent: TailExtent) -> impl Iterator<Item = usize> {
     let first = (extent == TailExtent::Whole).then_some(0);
     memrchr_iter(b'\n', tail).map(|at| at + 1).filter(|&at| at < tail.len()).chain(first)

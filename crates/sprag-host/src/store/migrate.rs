@@ -1,5 +1,5 @@
-//! Replaying the log into a new one. Nothing is edited in place: the old log is set aside whole, and
-//! lines that are no records stay readable in it.
+//! Replays the log into a new one. Nothing is edited in place: the old log stays as a whole, with its
+//! unreadable lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,23 +14,23 @@ use crate::store::projections::each_line;
 use crate::store::{self, AppendFile, Store};
 use crate::sys::disk::Disk;
 
-/// What a replay finds.
+/// Result of a replay.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct MigrationReport {
     pub files: usize,
     pub records: usize,
-    /// Records that stand in the log twice; one is kept.
+    /// Records that occur twice in the log; one is kept.
     pub duplicates: usize,
-    /// Lines that are no records: torn by a killed process, say.
+    /// Lines that are not records, for example torn lines of a killed process.
     pub unreadable: usize,
-    /// Records of a newer version, kept as they are.
+    /// Records of a newer version, kept unchanged.
     pub newer: usize,
     pub by_kind: BTreeMap<String, usize>,
-    /// Where the old log was put, if it was replaced.
+    /// Path of the old log, if it was replaced.
     pub set_aside: Option<PathBuf>,
 }
 
-/// Reads everything and changes nothing.
+/// Reads the whole log and changes nothing.
 pub fn dry_run(store: &Store, mut progress: impl FnMut()) -> io::Result<MigrationReport> {
     let mut replay = Replay::default();
     for path in store.log_files() {
@@ -46,9 +46,9 @@ pub fn migrate(
     now: Timestamp,
     mut progress: impl FnMut(),
 ) -> io::Result<MigrationReport> {
-    // Writers wait, and what they have to say goes into the new log.
+    // Writers wait, and then write to the new log.
     let Some(_shut) = store::shut_log(store, disk)? else {
-        return Err(io::Error::new(io::ErrorKind::WouldBlock, "the log is in use by another process"));
+        return Err(io::Error::new(io::ErrorKind::WouldBlock, "another process uses the log"));
     };
     let files = store.log_files();
     let mut replay = Replay::default();
@@ -56,7 +56,7 @@ pub fn migrate(
         return Ok(replay.report);
     }
     let moment = now.to_string().replace(':', "-");
-    // Never an existing name: what a killed migration left may be the old log itself.
+    // Never an existing name: a killed migration may have left the old log there.
     let new = store.dir.join(format!("log.new-{moment}-{}", std::process::id()));
     disk.make_dirs(&new)?;
     for path in &files {
@@ -111,7 +111,7 @@ impl Replay {
     }
 }
 
-/// A record of an older version in today's shape. There is only one shape so far.
+/// Converts a record of an older version to the current one. Only one version exists so far.
 fn upgraded(record: Record) -> Record {
     Record { v: VERSION, ..record }
 }

@@ -1,6 +1,5 @@
-//! The append-only files under everything. A line that was acknowledged is never lost: it is
-//! appended under a lock in one write, behind a line feed that seals whatever a killed process may
-//! have left half-written, and what must survive a power cut is synced before anyone hears of it.
+//! Append-only files. An acknowledged line is never lost. Sprag appends it under a lock in one write, after a
+//! line feed that ends any torn line. Records that must survive a power cut are synced before the answer.
 
 pub(crate) mod chain;
 pub mod clone;
@@ -22,34 +21,34 @@ use sprag_base::record::{self, Record};
 
 use crate::sys::disk::{self, Disk};
 
-/// How long anyone waits for anyone else.
+/// Longest wait for a lock.
 pub const LOCK_WAIT: Duration = Duration::from_secs(2);
 
-/// The records of one clone.
+/// Records of one clone.
 #[derive(Clone, Debug)]
 pub struct Store {
     pub dir: PathBuf,
     pub sessions: SessionSelection,
 }
 
-/// Which sessions a store is asked for.
+/// Selection of sessions in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionSelection {
-    /// Any: each is found where it began.
+    /// All sessions, each found at the place where it began.
     All,
-    /// One of a client that works at no stage. Nobody searches for it: it may be the first call of hundreds.
+    /// A session without a stage. Its path is not searched, because hooks call this often.
     Plain,
-    /// One that works at this stage of a plan.
+    /// A session of this stage.
     OfStage(String),
 }
 
-/// One append-only file, open and, if `is_locked`, ours alone.
+/// One append-only file; exclusive if `is_locked`.
 pub struct AppendFile {
     pub path: PathBuf,
     pub file: File,
     pub len: u64,
     pub is_locked: bool,
-    /// Held by whoever writes to the log, so that nobody replaces it meanwhile.
+    /// Shared lock of log writers; it prevents a replacement of the log.
     gate: Option<File>,
 }
 
@@ -66,13 +65,13 @@ impl Store {
         self.dir.join("cache")
     }
 
-    /// Log files, oldest first.
+    /// Returns the log files, oldest first.
     pub fn log_files(&self) -> Vec<PathBuf> {
         files_with_ending(&self.log_dir(), "jsonl")
     }
 
-    /// Appends records to the log, on disk when this returns. If somebody keeps the log locked,
-    /// they wait in the outbox, where the next hook takes them from.
+    /// Appends records to the log and syncs them. If another process locks the log, the records wait in the
+    /// outbox for the next hook.
     pub fn log(&self, disk: &dyn Disk, records: &[Record]) -> io::Result<()> {
         let is_chained = |record: &Record| sprag_trace::is_trace(&record.kind);
         let is_one_group =
@@ -98,7 +97,7 @@ impl Store {
     }
 }
 
-/// Opens a log file for appending. While somebody replaces the log, it is not to be had.
+/// Opens a log file for appending. The file is not locked while another process replaces the log.
 pub fn open_log(store: &Store, disk: &dyn Disk, month: &str) -> io::Result<AppendFile> {
     disk.make_dirs(&store.dir)?;
     let gate = gate(store)?;
@@ -110,7 +109,7 @@ pub fn open_log(store: &Store, disk: &dyn Disk, month: &str) -> io::Result<Appen
     Ok(lines)
 }
 
-/// Shuts everybody else out of the log for as long as the file is held.
+/// Locks out all other log writers while the returned file is open.
 pub fn shut_log(store: &Store, disk: &dyn Disk) -> io::Result<Option<File>> {
     disk.make_dirs(&store.dir)?;
     let gate = gate(store)?;
@@ -122,8 +121,8 @@ fn gate(store: &Store) -> io::Result<File> {
 }
 
 impl AppendFile {
-    /// Opens and locks. A lock that cannot be had in time leaves `is_locked` false: what can be
-    /// done without it is the caller's matter.
+    /// Opens and locks a file. If the lock is not free in time, `is_locked` is false and the caller decides
+    /// what to do.
     pub fn open(disk: &dyn Disk, path: &Path, wait: Duration) -> io::Result<AppendFile> {
         loop {
             let file = match disk::append_regular(path) {
@@ -135,7 +134,7 @@ impl AppendFile {
             };
             let is_locked = lock_within(&file, wait)?;
             let found = file.metadata()?;
-            // Moved away while we waited: the name belongs to a new file now.
+            // The file was moved away meanwhile; the name belongs to a new file now.
             if found.nlink() == 0 {
                 continue;
             }
@@ -143,19 +142,19 @@ impl AppendFile {
         }
     }
 
-    /// For reading only.
+    /// Opens a file for reading only.
     pub fn open_read_only(path: &Path) -> io::Result<AppendFile> {
         let file = disk::open_regular(path)?;
         let len = file.metadata()?.len();
         Ok(AppendFile { path: path.to_owned(), file, len, is_locked: false, gate: None })
     }
 
-    /// With what was appended since it was opened.
+    /// Updates the length, to include lines that were appended since.
     pub fn grown(self) -> io::Result<AppendFile> {
         Ok(AppendFile { len: self.file.metadata()?.len(), ..self })
     }
 
-    /// The last `size` bytes, or all.
+    /// Returns the last `size` bytes, or all.
     pub fn tail(&self, size: u64) -> io::Result<Vec<u8>> {
         let from = self.len.saturating_sub(size);
         let mut tail = vec![0; usize::try_from(self.len - from).unwrap_or(usize::MAX)];
@@ -163,7 +162,7 @@ impl AppendFile {
         Ok(tail)
     }
 
-    /// Appends whole lines, sealing a torn one first: it would swallow the next.
+    /// Appends whole lines. Ends a torn line first, because it would join with the next one.
     pub fn append_sealed(&mut self, disk: &dyn Disk, bytes: &[u8]) -> io::Result<()> {
         let mut last = [b'\n'];
         if self.len > 0 {
@@ -176,7 +175,7 @@ impl AppendFile {
         disk.append(&self.file, bytes)
     }
 
-    /// Ends the torn line that the file ends with, and appends.
+    /// Ends the torn last line of the file, and appends.
     pub fn append_after_torn(&mut self, disk: &dyn Disk, bytes: &[u8]) -> io::Result<()> {
         disk.append(
             &self.file,
@@ -188,7 +187,7 @@ impl AppendFile {
         )
     }
 
-    /// Syncs after letting go of the lock, so that those who wait can write and share the sync.
+    /// Unlocks before it syncs, so that waiting writers can write and share the sync.
     pub fn unlock_and_sync(self, disk: &dyn Disk) -> io::Result<()> {
         if self.is_locked {
             self.file.unlock()?;
@@ -211,7 +210,7 @@ fn try_to(tried: Result<(), fs::TryLockError>) -> io::Result<bool> {
     }
 }
 
-/// Tries until the deadline. There is no lock with a timeout to wait in.
+/// Tries until the deadline. File locks have no timeout.
 fn within(wait: Duration, mut attempt: impl FnMut() -> io::Result<bool>) -> io::Result<bool> {
     let mut pause = Duration::from_micros(100);
     let mut deadline = None;
@@ -229,7 +228,7 @@ fn within(wait: Duration, mut attempt: impl FnMut() -> io::Result<bool>) -> io::
     }
 }
 
-/// Files of a directory by name; a directory that is not there has none.
+/// Returns the files of a directory with this extension, by name. A missing directory has none.
 pub fn files_with_ending(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();

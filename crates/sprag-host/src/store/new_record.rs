@@ -1,4 +1,4 @@
-//! Record ids, and the making of records: every one goes through redaction here.
+//! Makes record ids and records, and redacts every record.
 
 use serde_json::Value;
 
@@ -10,15 +10,15 @@ use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
 use sprag_govern::event::{Actor, Input};
 
-/// Whether a text from outside may stand where an id of ours stands: records and files are found by them.
+/// Reports whether foreign text is a valid id. Records and files are found by their ids.
 pub fn is_id(text: &str) -> bool {
     (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// A UUIDv7: unique without asking anyone, and sorted by time.
+/// Returns a UUIDv7: unique without coordination, and sorted by time.
 pub fn new_id(now: Timestamp) -> String {
     let mut random = [0u8; 10];
-    // Short reads only happen above 256 bytes; a failure leaves the time and the process id.
+    // Short reads happen only above 256 bytes. A failure leaves the time and the process id.
     if rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).is_err() {
         random[..4].copy_from_slice(&std::process::id().to_le_bytes());
     }
@@ -26,7 +26,7 @@ pub fn new_id(now: Timestamp) -> String {
     uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid().to_string()
 }
 
-/// A secret nobody has seen yet, in the shape that no record keeps. `None`: there is no randomness.
+/// Returns a new secret, in a form that redaction removes from all records. `None`: no random source.
 pub fn new_token() -> Option<String> {
     let mut random = [0u8; 16];
     let count = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).ok()?;
@@ -58,7 +58,7 @@ pub fn from_parts(
     }
 }
 
-/// Whose doing an input is.
+/// Returns the author of an input.
 pub fn by(input: &Input) -> RecordAuthor {
     let (agent, role) = match &input.actor {
         Actor::Main => (None, None),

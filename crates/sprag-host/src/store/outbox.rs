@@ -1,5 +1,5 @@
-//! What could not be delivered yet. An entry is one file; delivering it twice is harmless, because
-//! whoever takes it looks for its id first.
+//! Holds entries that could not be delivered yet. An entry is one file. A second delivery is harmless,
+//! because the receiver looks for the id first.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,26 +14,26 @@ use sprag_base::time::Timestamp;
 use crate::store::{self, Store, chain, files_with_ending};
 use crate::sys::disk::{self, Disk};
 
-/// Where records go that could not be appended at once.
+/// Destination of records that could not be appended at once.
 pub(crate) const LOG: &str = "log";
-/// Entries one hook call tries at most.
+/// Most entries that one hook call tries.
 pub const PER_HOOK: usize = 8;
 const FIRST_WAIT: i64 = 30;
 const LONGEST_WAIT: i64 = 3600;
 
-/// Something to be delivered.
+/// An entry that waits for delivery.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct OutboxEntry {
-    /// Whose it is: the id is what makes a second delivery a no-op.
+    /// Id of the entry; it makes a second delivery harmless.
     pub id: String,
-    /// Where it goes: `log`, or the name of a backend.
+    /// Destination: `log`, or the name of a backend.
     pub to: String,
     pub payload: serde_json::Value,
     pub tries: u32,
     pub next_at: Timestamp,
 }
 
-/// What replaying came to.
+/// Result of a delivery.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct DeliveryReport {
     pub delivered: usize,
@@ -50,12 +50,12 @@ pub fn put(store: &Store, disk: &dyn Disk, entry: &OutboxEntry) -> io::Result<()
 
 pub fn put_record(store: &Store, disk: &dyn Disk, record: &Record) -> io::Result<()> {
     let payload = serde_json::to_value(record).map_err(io::Error::other)?;
-    // Not at once: whoever could not deliver it would only wait again.
+    // Not at once: an immediate retry would only wait again.
     let next_at = record.at.plus_seconds(1);
     put(store, disk, &OutboxEntry { id: record.id.clone(), to: LOG.to_owned(), payload, tries: 0, next_at })
 }
 
-/// The same for records alone, of a store that has no backends.
+/// Delivers records to the log of a store without backends.
 pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -> io::Result<DeliveryReport> {
     let mut done = DeliveryReport::default();
     let files = files_with_ending(&store.dir.join("outbox"), "json");
@@ -66,7 +66,7 @@ pub fn replay_log(store: &Store, disk: &dyn Disk, now: Timestamp, most: usize) -
     Ok(done)
 }
 
-/// Removes an entry that was delivered; puts another off.
+/// Removes a delivered entry, or delays it.
 pub(crate) fn settle(
     store: &Store,
     disk: &dyn Disk,
@@ -88,7 +88,7 @@ pub(crate) fn settle(
     Ok(())
 }
 
-/// How many wait for each.
+/// Counts the waiting entries of each destination.
 pub fn waiting(store: &Store) -> BTreeMap<String, usize> {
     let mut waiting = BTreeMap::new();
     for entry in entries(store) {
@@ -97,12 +97,12 @@ pub fn waiting(store: &Store) -> BTreeMap<String, usize> {
     waiting
 }
 
-/// All that waits.
+/// Returns all waiting entries.
 pub fn entries(store: &Store) -> Vec<OutboxEntry> {
     files_with_ending(&store.dir.join("outbox"), "json").iter().filter_map(|path| read(path)).collect()
 }
 
-/// More than any record.
+/// Larger than any record.
 const ENTRY_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(crate) fn read(path: &Path) -> Option<OutboxEntry> {

@@ -1,5 +1,5 @@
-//! Folds of the log, with a stored fold as a head start. The stored one names the files and
-//! lengths it has seen; if anything about them is not as it was, it counts for nothing.
+//! Folds the log, starting from a stored fold. The stored fold names the files and lengths that it covers. If
+//! these files were replaced or got shorter, the stored fold is ignored.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -30,7 +30,7 @@ struct FileLength {
     len: u64,
 }
 
-/// A fold and how much of it was not stored.
+/// A fold, with the number of bytes that were not stored.
 pub struct Folded<P> {
     pub state: P,
     pub fresh_bytes: u64,
@@ -58,20 +58,20 @@ pub fn load<P: Projection>(store: &Store) -> io::Result<Folded<P>> {
     Ok(Folded { state, fresh_bytes, seen })
 }
 
-/// The fold as it was last stored, without reading what came since: for what may be a little old.
+/// Returns the stored fold without newer records, for callers that accept slightly old data.
 pub fn kept<P: Projection>(store: &Store) -> Option<P> {
     stored::<P>(store).map(|stored| stored.state)
 }
 
-/// Stores the fold as it is now.
+/// Stores the current fold.
 pub fn refresh<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
     save(store, disk, &load::<P>(store)?)
 }
 
-/// Fresh log bytes after which a stored fold is renewed.
+/// New log bytes after which a stored fold is renewed.
 const RENEW: u64 = 64 * 1024;
 
-/// Stores the fold if much was written since: what hooks fold while somebody waits must not grow with the log.
+/// Stores the fold if the log grew much, so that the work of hooks does not grow with the log.
 pub fn renew<P: Projection>(store: &Store, disk: &dyn Disk) -> io::Result<()> {
     let folded = load::<P>(store)?;
     if folded.fresh_bytes > RENEW { save(store, disk, &folded) } else { Ok(()) }
@@ -87,8 +87,8 @@ pub fn save<P: Projection>(store: &Store, disk: &dyn Disk, folded: &Folded<P>) -
     disk::replace_derived(disk, &path_of::<P>(store), &bytes)
 }
 
-/// A fold of the log and of the journals not yet moved into it. A move that was interrupted leaves
-/// lines in both: they count once.
+/// Returns the fold of the log and of journals that were not moved into it. An interrupted move leaves lines
+/// in both; they count once.
 pub fn load_all<P: Projection>(store: &Store) -> io::Result<P> {
     let mut state = load::<P>(store)?.state;
     let journals = journal::all(store).into_iter().filter_map(|path| journal::read(&path).ok());
@@ -102,7 +102,7 @@ pub fn load_all<P: Projection>(store: &Store) -> io::Result<P> {
     Ok(state)
 }
 
-/// Which of these records the log has already.
+/// Returns the ids of these records that the log already has.
 fn in_log(store: &Store, records: &[Record]) -> io::Result<HashSet<String>> {
     let wanted: HashSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
     let months: HashSet<String> = records.iter().map(|record| record.at.month()).collect();
@@ -118,7 +118,7 @@ fn in_log(store: &Store, records: &[Record]) -> io::Result<HashSet<String>> {
     Ok(found)
 }
 
-/// The id of one of our own lines, without parsing it.
+/// Returns the id of a line that Sprag wrote, without parsing.
 pub fn id_of(line: &[u8]) -> Option<&str> {
     let head = line.get(..200).unwrap_or(line);
     let from = memchr::memmem::find(head, br#"","id":""#)? + 8;
@@ -126,7 +126,7 @@ pub fn id_of(line: &[u8]) -> Option<&str> {
     std::str::from_utf8(&head[from..from + length]).ok()
 }
 
-/// Whether the log has a record of this id, whole.
+/// Reports whether the log has a whole record of this id.
 pub fn log_holds_id(store: &Store, id: &str, month: &str) -> io::Result<bool> {
     let path = store.log_dir().join(format!("{month}.jsonl"));
     let mut holds = false;
@@ -140,7 +140,7 @@ fn path_of<P: Projection>(store: &Store) -> std::path::PathBuf {
     store.cache_dir().join(format!("{}.json", P::NAME))
 }
 
-/// What cannot be read, or is not what was written, counts for nothing: the log says it all again.
+/// Reads the stored fold. Ignores an unreadable or damaged one, because the log has all data.
 fn stored<P: Projection>(store: &Store) -> Option<Stored<P>> {
     let bytes = disk::read_regular(&path_of::<P>(store), FOLD_BYTES).ok()?;
     let (sum, state) = bytes.split_at_checked(memchr::memchr(b'\n', &bytes)?)?;
@@ -152,16 +152,16 @@ fn stored<P: Projection>(store: &Store) -> Option<Stored<P>> {
     (stored.version == P::VERSION).then_some(stored)
 }
 
-/// A fold is larger than this only where nobody made it.
+/// Larger than any fold.
 const FOLD_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Tells a stored fold that was damaged from one that was written. What it is a fold of belongs to it: that of
-/// another in its place may well be in form.
+/// Returns the checksum line of a stored fold. It includes the name, so that the fold of another projection
+/// does not match.
 fn sum_of<P: Projection>(state: &[u8]) -> String {
     format!("{} {:016x}", P::NAME, checksum(state))
 }
 
-/// Whether the log only grew since.
+/// Reports whether the log files only grew.
 fn continues(before: &[FileLength], now: &[FileLength]) -> bool {
     before
         .iter()
@@ -184,8 +184,8 @@ fn fold_file<P: Projection>(path: &Path, from: u64, state: &mut P) -> io::Result
     })
 }
 
-/// Goes through whole lines from `from` on and says how many bytes they were. A last line without
-/// its line feed is still being written.
+/// Calls `take` with each whole line from `from` on. Returns the bytes of these lines. A last line without a
+/// line feed is still being written.
 pub fn each_line(path: &Path, from: u64, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
     let mut file = disk::open_regular(path)?;
     file.seek(SeekFrom::Start(from))?;
@@ -203,7 +203,7 @@ pub fn each_line(path: &Path, from: u64, mut take: impl FnMut(&[u8])) -> io::Res
     }
 }
 
-/// Looks at the kind without parsing. Lines written otherwise are parsed to be sure.
+/// Reports whether a line may concern the projection, from its kind. Lines in another form are parsed later.
 fn concerns<P: Projection>(line: &[u8]) -> bool {
     match line.strip_prefix(br#"{"v":1,"kind":""#) {
         Some(kind) => P::KINDS.iter().any(|prefix| kind.starts_with(prefix.as_bytes())),
@@ -211,13 +211,13 @@ fn concerns<P: Projection>(line: &[u8]) -> bool {
     }
 }
 
-/// Every record of one session, from the log and from its journal.
+/// Returns all records of one session, from the log and its journal.
 pub fn records_of(store: &Store, session: &SessionId) -> io::Result<Vec<Record>> {
     let mut found = records_of_each(store, [session.clone()])?;
     Ok(found.remove(session).unwrap_or_default())
 }
 
-/// The same of several sessions, for which the log is read once.
+/// Returns the records of several sessions, and reads the log once.
 pub fn records_of_each(
     store: &Store,
     sessions: impl IntoIterator<Item = SessionId>,

@@ -1,5 +1,5 @@
-//! Which sessions have begun, noted where the user's own things are and not in the repository: a session
-//! that goes on after its journal was removed must not look like a new one that owes nothing.
+//! Notes which sessions have begun, in the user's state directory. A session whose journal was removed must
+//! not look like a new one without obligations.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,22 +16,22 @@ pub fn has_begun(places: &Locations, session: &SessionId) -> bool {
     path(places, session).is_some_and(|path| path.exists())
 }
 
-/// Notes that a session has begun: only once its first record is on disk, so that a process that was killed
-/// over it leaves nothing that looks like a loss. Without the note a loss is not noticed; that is all.
+/// Notes that a session has begun. This happens after its first record is on disk, so that a killed process
+/// does not look like a loss. Without the note, Sprag does not notice a lost journal.
 pub fn note(places: &Locations, disk: &dyn Disk, session: &SessionId) {
     let Some(path) = path(places, session) else {
         return;
     };
-    // There is nothing in it that could be torn, and a rename would cost more than the rest of the start.
+    // The file is empty, so it cannot be torn. A rename would cost more than the rest of the start.
     let make = || disk::append_regular(&path).map(drop);
     let made = make().or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => disk::make_parent(disk, &path).and_then(|()| make()),
         _ => Err(error),
     });
-    made.discard("without the note a lost journal goes unnoticed, no more");
+    made.discard("without the note Sprag only misses a lost journal");
 }
 
-/// For a session whose journal is taken away by us.
+/// Removes the note of a session whose journal Sprag removes.
 pub fn forget(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
     match path(places, session) {
         Some(path) if path.exists() => disk.remove(&path),
@@ -44,5 +44,5 @@ fn path(places: &Locations, session: &SessionId) -> Option<PathBuf> {
     Some(places.user.as_ref()?.state.join("sessions").join(format!("{store}-{}", journal::stem(session))))
 }
 
-/// A session counts as live for this long after its last event.
+/// Seconds after its last event during which a session counts as live.
 pub const LIVE_SECONDS: i64 = 30 * 60;
