@@ -1,5 +1,5 @@
-//! Finding out whether Sprag works here: not by reading settings alone, but by sending an event
-//! through the hook that is installed. Every finding says what to do next.
+//! Checks whether Sprag works here. It reads settings and also sends an event through the installed hook.
+//! Every finding names the next step.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,14 +25,14 @@ pub struct DoctorFinding {
     pub about: String,
     pub level: DoctorLevel,
     pub what: String,
-    /// A command, or a step for a person.
+    /// Command, or a step for a person.
     pub next: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DoctorLevel {
     Good,
-    /// Works, but not as well as it could.
+    /// Works, but not fully.
     Warning,
     Bad,
 }
@@ -48,10 +48,10 @@ impl DoctorLevel {
 }
 
 const CHILD: Duration = Duration::from_secs(10);
-/// Clocks of one machine do not differ by more than this by accident.
+/// Largest accidental difference between clocks of one machine, in seconds.
 const CLOCK_SLACK: i64 = 300;
 
-/// Examines the installation. The sandbox of agents is examined by the caller, who knows it.
+/// Examines the installation. The caller examines the sandbox of agents, because it knows the sandbox.
 pub fn examine(
     places: &Locations,
     env: &Env,
@@ -69,11 +69,11 @@ pub fn examine(
     match &places.user {
         Some(user) => findings.push(writable("user state", &user.state)),
         None => {
-            findings.push(bad("user state", "there is no home directory", "export SPRAG_HOME=/a/directory"))
+            findings.push(bad("user state", "no home directory is set", "export SPRAG_HOME=/a/directory"))
         }
     }
     findings.push(sandbox(places, env));
-    progress("walls");
+    progress("agent sandbox");
     findings.push(examine_sandbox());
     findings.push(clock(places, now));
     for client in CLIENTS {
@@ -105,7 +105,7 @@ fn bad(about: &str, what: impl Into<String>, next: &str) -> DoctorFinding {
     }
 }
 
-/// How hooks should name this program, and whether PATH finds it.
+/// Returns the name of this program for hooks, and whether `PATH` finds it.
 pub fn program_name(env: &Env) -> (String, bool) {
     let this = std::env::current_exe().and_then(fs::canonicalize).unwrap_or_else(|_| PathBuf::from("sprag"));
     let found = env
@@ -124,7 +124,7 @@ fn program(env: &Env) -> DoctorFinding {
         (_, true) => good("program", format!("sprag {} is on PATH", env!("CARGO_PKG_VERSION"))),
         (path, false) => warning(
             "program",
-            format!("PATH does not find this program; hooks name it as `{path}`"),
+            format!("this program is not on PATH; hooks use `{path}`"),
             "cargo install --path crates/sprag",
         ),
     }
@@ -138,11 +138,11 @@ fn configuration(places: &Locations, env: &Env) -> Vec<DoctorFinding> {
         .map(|problem| bad("configuration", problem.to_string(), "sprag config path"))
         .collect();
     findings.extend(resolved.ignored.iter().map(|ignored| {
-        let what = format!("`{}` in `{}` is ignored until you trust it", ignored.key, ignored.path.display());
+        let what = format!("`{}` in `{}` is ignored: not trusted", ignored.key, ignored.path.display());
         warning("configuration", what, "sprag trust")
     }));
     if findings.is_empty() {
-        findings.push(good("configuration", "every layer can be read"));
+        findings.push(good("configuration", "all layers are readable"));
     }
     findings
 }
@@ -152,16 +152,16 @@ fn writable(about: &str, dir: &Path) -> DoctorFinding {
     let tried =
         RealDisk.make_dirs(dir).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
     match tried {
-        Ok(()) => good(about, format!("`{}` can be written", dir.display())),
+        Ok(()) => good(about, format!("`{}` is writable", dir.display())),
         Err(error) => bad(
             about,
-            format!("`{}` cannot be written: {error}", dir.display()),
+            format!("`{}` is not writable: {error}", dir.display()),
             &format!("ls -ld {}", dir.display()),
         ),
     }
 }
 
-/// Whether a sandboxed agent's reports could be left anywhere.
+/// Reports whether a sandboxed agent could leave reports anywhere.
 fn sandbox(places: &Locations, env: &Env) -> DoctorFinding {
     let usable = inbox::places(places, env).into_iter().find(|dir| {
         let parent =
@@ -169,8 +169,8 @@ fn sandbox(places: &Locations, env: &Env) -> DoctorFinding {
         parent.is_some_and(|dir| rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok())
     });
     match usable {
-        Some(dir) => good("sandbox", format!("reports from a sandbox would go through `{}`", dir.display())),
-        None => warning("sandbox", "a sandboxed agent could leave its reports nowhere", "sprag init"),
+        Some(dir) => good("sandbox", format!("sandboxed agents leave reports in `{}`", dir.display())),
+        None => warning("sandbox", "sandboxed agents cannot leave reports", "sprag init"),
     }
 }
 
@@ -179,7 +179,7 @@ fn clock(places: &Locations, now: Timestamp) -> DoctorFinding {
     let newest = sessions.rows().into_iter().map(|row| row.last).max();
     match newest {
         Some(last) if last.seconds_since(now) > CLOCK_SLACK => {
-            warning("clock", format!("a record is from the future: {last}"), "date -u")
+            warning("clock", format!("a record has a future time: {last}"), "date -u")
         }
         _ => good("clock", format!("{now}")),
     }
@@ -196,7 +196,7 @@ fn examine_client(client: &Client, places: &Locations, env: &Env) -> Vec<DoctorF
         .collect();
     let mut findings = Vec::new();
     match (&found, installs.is_empty()) {
-        (None, true) => return vec![good(client.name, "not on this machine")],
+        (None, true) => return vec![good(client.name, "not installed")],
         (None, false) => findings.push(warning(
             client.name,
             "hooks are installed, but the client is not on PATH",
@@ -215,8 +215,8 @@ fn examine_client(client: &Client, places: &Locations, env: &Env) -> Vec<DoctorF
         if install::disables_hooks(path) {
             findings.push(bad(
                 client.name,
-                format!("`{}` switches all hooks off", path.display()),
-                "remove `disableAllHooks` from it",
+                format!("`{}` turns all hooks off", path.display()),
+                "remove `disableAllHooks` from this file",
             ));
         }
         findings.push(fires(client, program, env));
@@ -252,19 +252,19 @@ fn version(client: &Client, program: &Path) -> DoctorFinding {
     let said = said.map(|ran| String::from_utf8_lossy(&ran.stdout).trim().to_owned());
     match said {
         Some(said) if said.contains(client.tested) => {
-            good(client.name, format!("{said}, the version sprag was tested with"))
+            good(client.name, format!("{said}, the tested version"))
         }
-        Some(said) => good(client.name, format!("{said}; sprag was tested with {}", client.tested)),
+        Some(said) => good(client.name, format!("{said}; the tested version is {}", client.tested)),
         None => warning(
             client.name,
-            format!("`{} --version` does not answer", client.program),
+            format!("`{} --version` failed", client.program),
             &format!("{} --version", client.program),
         ),
     }
 }
 
-/// Where the program is that an entry of ours runs. What a settings file names may be anything: only this
-/// very program is started.
+/// Returns the program that Sprag's entry in a settings file runs. Settings may name any program; the doctor
+/// starts only this one.
 fn this_program(
     what: &str,
     client: &Client,
@@ -278,17 +278,17 @@ fn this_program(
         env.get("PATH").and_then(|path| on_path(program, &path))
     };
     let Some(found) = found else {
-        return Err(bad(client.name, format!("{what} runs `{program}`, which PATH does not find"), next));
+        return Err(bad(client.name, format!("{what} runs `{program}`, which is not on PATH"), next));
     };
     let this = std::env::current_exe().and_then(fs::canonicalize).ok();
     if fs::canonicalize(&found).ok() != this {
-        let what = format!("{what} runs `{program}`, which is another program than this one");
+        let what = format!("{what} runs `{program}`, which is a different program");
         return Err(warning(client.name, what, next));
     }
     Ok(found)
 }
 
-/// Whether the broker answers, where the client is told of it.
+/// Reports whether the MCP server answers, if the client has an entry for it.
 fn server(client: &Client, settings: Option<&Path>, places: &Locations, env: &Env) -> Option<DoctorFinding> {
     let path = install::mcp_entry::path(settings?, client, places.worktree.as_deref())?;
     let program = install::mcp_entry::installed(&path, client.install.server.as_ref()?.form)?;
@@ -320,11 +320,11 @@ fn server(client: &Client, settings: Option<&Path>, places: &Locations, env: &En
     })
 }
 
-/// Sends an event through the installed hook, with records and state of its own.
+/// Sends an event through the installed hook, with temporary records and state.
 fn fires(client: &Client, program: &str, env: &Env) -> DoctorFinding {
     let next = format!("sprag init --client {}", client.name);
     let Ok(temp) = tempfile::tempdir() else {
-        return bad(client.name, "there is no temporary directory", "df -h");
+        return bad(client.name, "no temporary directory is available", "df -h");
     };
     let payload = json!({"session_id": "doctor", "hook_event_name": "SessionStart", "source": "startup", "cwd": temp.path()}).to_string();
     let args = [OsStr::new("hook"), OsStr::new(client.name)];
@@ -351,45 +351,45 @@ fn fires(client: &Client, program: &str, env: &Env) -> DoctorFinding {
         }
         Ok(ran) => bad(
             client.name,
-            format!("the hook `{program} hook {}` answers wrongly: {:?}", client.name, ran.ending),
+            format!("the hook `{program} hook {}` gave a wrong answer: {:?}", client.name, ran.ending),
             &next,
         ),
         Err(error) => {
-            bad(client.name, format!("the hook runs `{program}`, which cannot be started: {error}"), &next)
+            bad(client.name, format!("the hook cannot start the program `{program}`: {error}"), &next)
         }
     }
 }
 
-/// What a client says of our hooks.
+/// Trust of a client in Sprag's hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     Trusted,
-    /// So many of so many it would skip.
+    /// The client would skip `some` of `all` hooks.
     Untrusted {
         some: usize,
         all: usize,
     },
-    /// It names none of ours, or does not answer.
+    /// The client lists no Sprag hooks, or does not answer.
     Unknown,
 }
 
 fn trust(client: &Client, program: Option<&Path>, dir: &Path) -> DoctorFinding {
     let step = client.install.after;
     let Some(program) = program else {
-        return warning(client.name, "whether its hooks are trusted cannot be asked", step);
+        return warning(client.name, "the trust of the hooks is unknown: the client is not on PATH", step);
     };
     match trust_of(client, program, dir) {
-        Trust::Trusted => good(client.name, "its hooks are trusted"),
-        Trust::Unknown => warning(client.name, "whether its hooks are trusted could not be found out", step),
+        Trust::Trusted => good(client.name, "the hooks are trusted"),
+        Trust::Unknown => warning(client.name, "the trust of the hooks is unknown", step),
         Trust::Untrusted { some, all } => bad(
             client.name,
-            format!("{some} of {all} hooks are not trusted and will be skipped without a word"),
+            format!("{some} of {all} hooks are not trusted; the client skips them silently"),
             step,
         ),
     }
 }
 
-/// Asks Codex itself whether it will run our hooks. Trust is the user's: we only tell its state.
+/// Asks Codex whether it will run Sprag's hooks. Only the user can change this trust.
 pub fn trust_of(client: &Client, program: &Path, dir: &Path) -> Trust {
     let ending = format!(" hook {}", client.name);
     let ask = [

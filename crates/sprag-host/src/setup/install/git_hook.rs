@@ -1,5 +1,5 @@
-//! Git's `post-rewrite` hook of one clone, for those who want commits followed by name when they are amended
-//! or rebased. One that somebody else wrote is left alone: it would have to share its input with ours.
+//! Installs git's `post-rewrite` hook in one clone. The hook lets the trace follow amended and rebased
+//! commits by name. Sprag leaves a foreign hook alone, because both would have to share one input.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ pub fn path(common: &Path) -> PathBuf {
 }
 
 fn text(program: &str) -> String {
-    // A rebase does not fail because nobody took note of it.
+    // A rebase must not fail because Sprag could not record it.
     format!("{HEAD}{} trace rewritten \"$@\" >/dev/null 2>&1 || true\n", shell_word(program))
 }
 
-/// `None`: there is a hook of somebody else.
+/// Plans the hook file. `None`: a foreign hook exists.
 pub fn plan(common: &Path, program: &str) -> Result<Option<SettingsChange>, InstallError> {
     let path = path(common);
     let before = read(&path)?;
@@ -35,7 +35,7 @@ pub fn plan_removal(common: &Path) -> Result<SettingsChange, InstallError> {
     Ok(SettingsChange { path, before, after })
 }
 
-/// Git passes over hooks that are not programs.
+/// Makes the hook executable; git ignores hooks that are not.
 pub fn make_program(common: &Path) -> io::Result<()> {
     fs::set_permissions(path(common), fs::Permissions::from_mode(0o755))
 }

@@ -1,5 +1,5 @@
-//! Telling a client of the broker: one entry in its list of servers, in whichever file and form the client
-//! keeps that. Entries of others stay, also one that has our name and runs something else.
+//! Adds the MCP server to the server list of a client, in the file and form of that client. Foreign entries
+//! stay, even one named `sprag` that runs another program.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use crate::config::hash_of;
 use crate::mcp::NAME;
 use crate::sys::locations::UserLocations;
 
-/// The argument that starts it.
+/// Argument that starts the server.
 const MCP: &str = "mcp";
 
-/// Where a client's servers are listed, for these settings. `None`: there is no such place.
+/// Returns the file with the servers of a client. `None`: the client has no such file.
 pub fn path(settings: &Path, client: &Client, worktree: Option<&Path>) -> Option<PathBuf> {
     client.install.server.as_ref().and_then(|server| (server.file)(settings, worktree))
 }
@@ -53,7 +53,7 @@ pub fn plan_removal(
     Ok(SettingsChange { path: path.to_owned(), before, after })
 }
 
-/// The program our entry runs, if there is one.
+/// Returns the program that Sprag's entry runs.
 pub fn installed(path: &Path, form: ServerFileForm) -> Option<String> {
     let text = read(path).ok()??;
     match form {
@@ -116,7 +116,7 @@ fn without_json(path: &Path, text: &str) -> Result<String, InstallError> {
     Ok(root.to_string())
 }
 
-/// The list of servers in Codex's configuration.
+/// Key of the servers in Codex's configuration.
 const SERVERS: &str = "mcp_servers";
 
 fn document(path: &Path, text: &str) -> Result<DocumentMut, InstallError> {
@@ -138,12 +138,12 @@ fn with_toml(path: &Path, text: &str, program: &str) -> Result<String, InstallEr
         None => {
             let servers = document.entry(SERVERS).or_insert_with(|| {
                 let mut table = Table::new();
-                // Only its members are written.
+                // Only the members of the table are written.
                 table.set_implicit(true);
                 Item::Table(table)
             });
             let servers =
-                servers.as_table_like_mut().ok_or_else(|| not_settings(path, "a table was expected"))?;
+                servers.as_table_like_mut().ok_or_else(|| not_settings(path, "expected a table"))?;
             let mut entry = Table::new();
             entry["command"] = value(program);
             entry["args"] = value(toml_edit::Array::from_iter([MCP]));

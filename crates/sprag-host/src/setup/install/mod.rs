@@ -1,6 +1,6 @@
-//! Writing our hooks into a client's settings, and taking them out again. Only our own entries are
-//! touched: comments, order and foreign hooks stay as they are. What a file was before is kept, so
-//! that a removal gives it back byte for byte as long as nobody else has changed it.
+//! Writes Sprag's hooks into the settings of a client, and removes them. Comments, order and foreign hooks
+//! stay unchanged. Sprag keeps the earlier content, so a removal restores the file byte for byte if no other
+//! program changed it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -22,17 +22,17 @@ pub mod git_hook;
 pub mod mcp_entry;
 pub mod reviewer_agent;
 
-/// Commands an agent may run on its own: what it tells us about its work, and what it looks up.
-/// None of them approves anything or changes what Sprag does; a verdict takes a reviewer's token.
+/// Commands that an agent may run without a permission prompt: its reports and its queries. None of them
+/// approves anything or changes Sprag's behaviour; a review decision needs a token.
 #[rustfmt::skip]
 pub const AGENT_COMMANDS: &[&str] = &[
     "reflect", "skip", "observe", "ref", "memory show", "search", "lesson", "decide", "review context", "intent select",
 ];
 
-/// The rule that lets an agent use all tools of the broker.
+/// Permission rule for all tools of the MCP server.
 const TOOLS_RULE: &str = "mcp__sprag";
 
-/// What is to be in a settings file.
+/// Required content of a settings file.
 pub struct WantedSettings<'a> {
     pub client: &'a Client,
     pub program: &'a str,
@@ -44,18 +44,18 @@ pub struct WantedSettings<'a> {
 pub enum Permissions {
     Leave,
     Offer,
-    /// The same, and the tools of the broker.
+    /// Also allows the tools of the MCP server.
     OfferWithTools,
 }
 
-/// What the client does when our program is missing or too slow.
+/// Reaction of the client when Sprag is missing or too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
     Pass,
     Block,
 }
 
-/// A settings file as it is and as it would be. `None`: no file.
+/// A settings file before and after a change. `None`: no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsChange {
     pub path: PathBuf,
@@ -68,7 +68,7 @@ impl SettingsChange {
         self.before == self.after
     }
 
-    /// The change as a unified diff.
+    /// Returns the change as a unified diff.
     pub fn diff(&self) -> String {
         let name = self.path.display().to_string();
         let (before, after) = (self.before.as_deref().unwrap_or(""), self.after.as_deref().unwrap_or(""));
@@ -82,16 +82,16 @@ impl SettingsChange {
 
 #[derive(Debug)]
 pub enum InstallError {
-    /// The settings are no JSON object, and we do not guess what they were meant to be.
+    /// The settings are not a JSON object.
     NotSettings {
         path: PathBuf,
         what: String,
     },
-    /// Somebody else wrote to it since we looked.
+    /// Another program changed the file after Sprag read it.
     Changed {
         path: PathBuf,
     },
-    /// It is protected against writing.
+    /// The file is write-protected.
     Protected {
         path: PathBuf,
     },
@@ -104,7 +104,7 @@ impl From<io::Error> for InstallError {
     }
 }
 
-/// What was written, kept to be undone.
+/// Record of a change, for its undo.
 #[derive(Serialize, Deserialize)]
 struct InstallUndo {
     path: PathBuf,
@@ -130,7 +130,7 @@ pub fn plan_removal(
     };
     let kept = user.and_then(|user| kept(user, path)).filter(|kept| kept.after_hash == hash_of(text));
     let after = match kept {
-        // What was kept may have had entries of ours itself.
+        // The earlier content may itself have Sprag entries.
         Some(kept) => match &kept.before {
             Some(before) => Some(without_hooks_if_any(path, before, client)?),
             None => None,
@@ -140,7 +140,7 @@ pub fn plan_removal(
     Ok(SettingsChange { path: path.to_owned(), before, after })
 }
 
-/// Writes a change down and remembers what was there.
+/// Writes a change and keeps the earlier content.
 pub fn apply(
     disk: &dyn Disk,
     user: Option<&UserLocations>,
@@ -149,7 +149,7 @@ pub fn apply(
     if read(&change.path)? != change.before {
         return Err(InstallError::Changed { path: change.path.clone() });
     }
-    // A settings file that is a link stays one, even to a file that is not there yet.
+    // A settings file that is a link stays a link, even if its target does not exist yet.
     let target = followed(&change.path);
     let mode = fs::metadata(&target).map(|found| found.permissions()).ok();
     if mode.as_ref().is_some_and(|mode| mode.mode() & 0o200 == 0) {
@@ -170,7 +170,7 @@ pub fn apply(
     Ok(())
 }
 
-/// Forgets what was kept of a file; it may hold what only the user should have.
+/// Removes the kept earlier content; it may hold secrets of the user.
 pub fn forget(disk: &dyn Disk, user: Option<&UserLocations>, path: &Path) -> io::Result<()> {
     user.map_or(Ok(()), |user| disk.remove(&kept_path(user, path)))
 }
@@ -199,7 +199,7 @@ fn followed(path: &Path) -> PathBuf {
     path
 }
 
-/// The program our entries in a settings file run, if there are any.
+/// Returns the program that Sprag's entries in a settings file run.
 pub fn installed(path: &Path, client: &Client) -> Option<String> {
     let root = parse(path, &read(path).ok()??).ok()?;
     let hooks = root.object_value()?.object_value("hooks")?;
@@ -209,7 +209,7 @@ pub fn installed(path: &Path, client: &Client) -> Option<String> {
     })
 }
 
-/// Whether the client is told to run no hooks at all.
+/// Reports whether the settings turn off all hooks.
 pub fn disables_hooks(path: &Path) -> bool {
     let Ok(Some(text)) = read(path) else {
         return false;
@@ -334,11 +334,11 @@ fn parse(path: &Path, text: &str) -> Result<CstRootNode, InstallError> {
 }
 
 fn object(path: &Path, found: Option<CstObject>) -> Result<CstObject, InstallError> {
-    found.ok_or_else(|| not_settings(path, "an object was expected"))
+    found.ok_or_else(|| not_settings(path, "expected an object"))
 }
 
 fn array(path: &Path, found: Option<CstArray>) -> Result<CstArray, InstallError> {
-    found.ok_or_else(|| not_settings(path, "a list was expected"))
+    found.ok_or_else(|| not_settings(path, "expected a list"))
 }
 
 fn not_settings(path: &Path, what: &str) -> InstallError {
@@ -444,7 +444,7 @@ mod tests {
                 let installed = with_hooks(path, text, &wanted(client)).unwrap();
                 let value = |text: &str| {
                     let mut value = parse(path, text).unwrap().to_serde_value().unwrap();
-                    // Sections that were made for our entries may stay behind, empty.
+                    // Sections that Sprag added for its entries may remain, empty.
                     let settings = value.as_object_mut().unwrap();
                     settings.retain(|_, member| *member != json!({}) && *member != json!({"allow": []}));
                     value

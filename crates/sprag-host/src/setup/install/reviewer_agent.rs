@@ -1,5 +1,5 @@
-//! The reviewer as a file of a client's agents, for those who do not use the plugin. One that somebody
-//! else wrote, or has changed, is left alone.
+//! Installs the reviewer as an agent file of a client, for users without the plugin. A foreign or changed
+//! file is left alone.
 
 use std::path::{Path, PathBuf};
 
@@ -8,15 +8,15 @@ use crate::clients::Client;
 use crate::config::hash_of;
 use crate::sys::locations::UserLocations;
 
-/// The plugin's own file: there is one text.
+/// The file of the plugin, so that the text exists only once.
 const REVIEWER: &str = include_str!("../../../../../plugin/agents/sprag-reviewer.md");
 
-/// Where it is to be, beside these settings. `None`: the client reads no such files.
+/// Returns the path of the agent file, next to these settings. `None`: the client reads no agent files.
 fn path(settings: &Path, client: &Client) -> Option<PathBuf> {
     Some(settings.parent()?.join(client.install.agent_file?))
 }
 
-/// Writes it, unless somebody else's file of that name is there.
+/// Plans to write the file, unless a foreign file of that name exists.
 pub fn plan(
     settings: &Path,
     client: &Client,
@@ -51,7 +51,7 @@ fn changed(
     Ok(Some(SettingsChange { path, before, after }))
 }
 
-/// As it is now, or as an earlier version of ours wrote it.
+/// Reports whether this or an earlier version of Sprag wrote the file.
 fn is_ours(path: &Path, text: &str, user: Option<&UserLocations>) -> bool {
     let is_kept =
         || user.and_then(|user| kept(user, path)).is_some_and(|kept| kept.after_hash == hash_of(text));

@@ -75,7 +75,7 @@ fn a_log_that_is_being_replaced_is_left_alone() {
     lock.lock().unwrap();
     let ran = sandbox.run(&["store", "migrate"]);
     assert_eq!(ran.code, 4);
-    assert!(ran.stderr.contains("the log is in use by another process"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("another process uses the log"), "{}", ran.stderr);
     drop(lock);
     assert_eq!(sandbox.run(&["store", "migrate"]).code, 0);
     assert_eq!(debts(&sandbox), 1);
@@ -304,7 +304,7 @@ fn the_doctor_starts_no_program_a_repository_names() {
     let settings = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": evil, "args": ["hook", "claude"]}]}]}});
     sandbox.write(".claude/settings.json", &settings.to_string());
     let report = sandbox.json(&["doctor", "--json"]).to_string();
-    assert!(report.contains("another program than this one"), "{report}");
+    assert!(report.contains("which is a different program"), "{report}");
     assert!(!sandbox.project.join("PWNED").exists());
 }
 
