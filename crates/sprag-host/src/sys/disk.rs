@@ -1,5 +1,5 @@
-//! The few ways in which Sprag changes a file. They are behind a trait so that a test can stop the
-//! world at any one of them, as `kill -9` or a full disk would.
+//! The few operations by which Sprag changes files. They form a trait, so that a test can fail each of them,
+//! like `kill -9` or a full disk.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -16,17 +16,17 @@ pub trait Disk {
     fn sync(&self, file: &File) -> io::Result<()>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// Removes a directory that is empty or gone already.
+    /// Removes an empty or missing directory.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
     fn make_dirs(&self, path: &Path) -> io::Result<()>;
 
-    /// Reports whether nothing may be written at all.
+    /// Reports whether nothing may be written.
     fn is_read_only(&self) -> bool {
         false
     }
 }
 
-/// The disk of the machine.
+/// The real disk.
 pub struct RealDisk;
 
 impl Disk for RealDisk {
@@ -57,12 +57,12 @@ impl Disk for RealDisk {
     }
 
     fn make_dirs(&self, path: &Path) -> io::Result<()> {
-        // Records hold prompts and commands: they are the user's alone.
+        // Records hold prompts and commands, so only the user may read them.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
     }
 }
 
-/// A disk whose every sync takes so long. Not in the released program.
+/// A disk with a delay before every sync. Not in release builds.
 #[cfg(debug_assertions)]
 pub struct SlowDisk(pub std::time::Duration);
 
@@ -95,19 +95,18 @@ impl Disk for SlowDisk {
     }
 }
 
-/// Replaces a file in one step, on disk when this returns: a reader sees the old bytes or the new.
+/// Replaces a file in one step and syncs it: a reader sees the old bytes or the new.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_by_pieces(disk, path, bytes, usize::MAX)
 }
 
-/// The same, with so many bytes written at once.
+/// Replaces a file and writes at most this many bytes at once.
 pub fn replace_by_pieces(disk: &dyn Disk, path: &Path, bytes: &[u8], size: usize) -> io::Result<()> {
     put(disk, path, bytes.chunks(size), |file| disk.sync(file))?;
     sync_parent(disk, path)
 }
 
-/// Makes directories below a root that the repository brings along. A link among them leads who knows where:
-/// nothing is written through it.
+/// Makes directories below a root in the repository. Refuses a link among them, which could point anywhere.
 pub fn make_dirs_within(disk: &dyn Disk, root: &Path, dir: &Path) -> io::Result<()> {
     let below = dir.strip_prefix(root).map_err(|_| io::ErrorKind::InvalidInput)?;
     let mut at = root.to_path_buf();
@@ -120,7 +119,7 @@ pub fn make_dirs_within(disk: &dyn Disk, root: &Path, dir: &Path) -> io::Result<
     disk.make_dirs(dir)
 }
 
-/// The same for what can be made again: a power cut may take it.
+/// Replaces a derived file without a sync: Sprag can rebuild it after a power cut.
 pub fn replace_derived(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     put(disk, path, [bytes], |_| Ok(()))
 }
@@ -140,14 +139,14 @@ fn put<'a>(
         .and_then(|()| sync(&file))
         .and_then(|()| disk.rename(&temp, path));
     if written.is_err() {
-        // The error that matters is the first one.
-        disk.remove(&temp).discard("`sprag store clean` sweeps temporary files that stay");
+        // The first error is the one to report.
+        disk.remove(&temp).discard("`sprag store clean` removes remaining temporary files");
     }
     written
 }
 
-/// Copies what can be made again, piece by piece, with the time of the original: git trusts what it
-/// noted of files that are older than its index. Gives back how many bytes there were.
+/// Copies a derived file in pieces, with the time of the original: git trusts its data on files that are
+/// older than its index. Returns the number of bytes.
 pub fn copy_derived(
     disk: &dyn Disk,
     mut from: impl io::Read,
@@ -169,7 +168,7 @@ pub fn copy_derived(
     Ok(copied)
 }
 
-/// A name for what is to become this file, one that nobody can have put there before.
+/// Returns a temporary name for this file. The name is random, so that no other program can create it first.
 pub fn temp_name(path: &Path) -> io::Result<String> {
     Ok(format!(".{}.{:x}.{}", std::process::id(), random()?, file_name(path)))
 }
@@ -180,24 +179,24 @@ pub fn random() -> io::Result<u64> {
     Ok(u64::from_le_bytes(random))
 }
 
-/// Opens a regular file and nothing else: a link leads elsewhere, and a pipe in its place would hang us.
+/// Opens a regular file only. A link could point elsewhere, and a pipe would block.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     regular(path, File::options().read(true))
 }
 
-/// The same for a file of our own that is appended to, or is there to be locked; it is made if it is not there.
+/// Opens a file of Sprag for appending or locking, and creates it if it is missing.
 pub fn append_regular(path: &Path) -> io::Result<File> {
     regular(path, File::options().read(true).append(true).create(true).mode(0o600))
 }
 
-/// The same for a file of our own whose content is replaced in place.
+/// Opens a file of Sprag to replace its content in place.
 pub fn write_regular(path: &Path) -> io::Result<File> {
     let file = regular(path, File::options().write(true).create(true).truncate(false).mode(0o600))?;
     file.set_len(0)?;
     Ok(file)
 }
 
-/// The whole of a file of our own, up to a cap.
+/// Reads a whole file of Sprag, up to a limit.
 pub fn read_regular(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let mut bytes = Vec::new();
@@ -219,13 +218,13 @@ fn regular(path: &Path, options: &mut fs::OpenOptions) -> io::Result<File> {
     if is_other { Err(not_regular(path)) } else { opened }
 }
 
-/// Something is where a file of ours belongs.
+/// Returns the error for a path that is not a regular file.
 pub fn not_regular(path: &Path) -> io::Error {
     io::Error::other(format!("`{}` is not a regular file", path.display()))
 }
 
-/// Reads a file that somebody else may have put there: a regular one, up to a cap, as text. A pipe
-/// or a device in its place would hang us or fill the memory.
+/// Reads a foreign file as text: only a regular one, up to a limit. A pipe or a device would block or fill
+/// the memory.
 pub fn read_small(path: &Path, cap: u64) -> io::Result<String> {
     let file = File::options().read(true).custom_flags(nonblocking()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -240,7 +239,7 @@ fn nonblocking() -> i32 {
     i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0)
 }
 
-/// A disk for those who only look.
+/// A disk that refuses all changes.
 pub struct ReadOnly;
 
 impl Disk for ReadOnly {
@@ -273,15 +272,15 @@ impl Disk for ReadOnly {
     }
 }
 
-/// Whether something was last written before this time.
+/// Reports whether a file was last changed before this time.
 pub fn is_older(path: &Path, than: Timestamp) -> bool {
     let modified = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
     let since = modified.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     since.is_some_and(|since| i64::try_from(since.as_millis()).is_ok_and(|millis| millis < than.millis()))
 }
 
-/// Removes a directory and the files in it, and those in its directories down to this depth. What is
-/// deeper was not put there by us and stays, with an error.
+/// Removes a directory with its files, and its directories down to this depth. Deeper content is not from
+/// Sprag, so it stays and causes an error.
 pub fn remove_all(disk: &dyn Disk, dir: &Path, depth: usize) -> io::Result<()> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -298,12 +297,12 @@ pub fn remove_all(disk: &dyn Disk, dir: &Path, depth: usize) -> io::Result<()> {
     disk.remove_dir(dir)
 }
 
-/// Makes the directory a file is to be in.
+/// Makes the parent directory of a file.
 pub fn make_parent(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     disk.make_dirs(path.parent().ok_or(io::ErrorKind::InvalidInput)?)
 }
 
-/// Makes the entry of a new file durable, not only its content.
+/// Syncs the directory entry of a new file.
 pub fn sync_parent(disk: &dyn Disk, path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) => disk.sync(&File::open(parent)?),

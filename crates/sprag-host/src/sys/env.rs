@@ -1,4 +1,4 @@
-//! The environment and the clock, read in one place so that tests can put others in theirs.
+//! The environment and the clock, read in one place so that tests can replace them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ pub enum Env {
 }
 
 impl Env {
-    /// A variable that is set and not empty.
+    /// Returns a variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<OsString> {
         let value = match self {
             Env::Real => std::env::var_os(name),
@@ -26,7 +26,7 @@ impl Env {
         self.get(name)?.into_string().ok()
     }
 
-    /// Variables whose name starts with `prefix`, by name.
+    /// Returns the variables whose name starts with `prefix`, by name.
     pub fn starting_with(&self, prefix: &str) -> Vec<(String, String)> {
         let is_wanted = |name: &OsString| name.as_encoded_bytes().starts_with(prefix.as_bytes());
         let all: Vec<(OsString, OsString)> = match self {

@@ -1,5 +1,5 @@
-//! Starting other programs. Nowhere else: each gets its own process group, a deadline and a cap on
-//! what it may print, so that none can hang a hook or be left behind.
+//! Starts all other programs. Each gets a separate process group, a deadline and an output limit, so that no
+//! program can block a hook or stay behind.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use sprag_base::result::Discard as _;
 
-/// By which programs are known that somebody started who is gone by now.
+/// Variable that marks started programs, so that Sprag finds them after the starter has ended.
 pub const MARK: &str = "SPRAG_REIGN";
 static TIED: OnceLock<ParentTie> = OnceLock::new();
 
@@ -25,13 +25,14 @@ struct ParentTie {
     lock: File,
 }
 
-/// Ties every program that is started from here on, and that does not outlive us by intent, to a lock that is held:
-/// it reads nothing from it, and whoever waits for the lock waits for all of them, also if we are gone. Said once.
+/// Ties all later programs to a held lock, except those that outlive this process on purpose. They get the
+/// lock as stdin. A process that waits for the lock waits for all of them, even after this process has ended.
+/// Only the first call counts.
 pub fn tie_all(mark: OsString, lock: File) {
     TIED.set(ParentTie { mark, lock }).discard("the first tie of a process holds");
 }
 
-/// What a program reads that is told nothing.
+/// Returns an empty stdin, tied to the lock if there is one.
 fn nothing() -> Stdio {
     TIED.get().and_then(|tie| tie.lock.try_clone().ok()).map_or_else(Stdio::null, Stdio::from)
 }
@@ -41,7 +42,7 @@ pub struct ProcessSpec<'a> {
     pub args: &'a [&'a OsStr],
     pub dir: &'a Path,
     pub env: &'a [(&'a str, &'a OsStr)],
-    /// Variables of ours it must not see.
+    /// Variables that the program must not see.
     pub unset: &'a [&'a str],
     pub stdin: &'a [u8],
     pub deadline: Duration,
@@ -73,37 +74,37 @@ pub fn run(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
     start(run, OutputCut::Start, Life::Ours)
 }
 
-/// The same for a program that leaves somebody behind who outlives us by intent.
+/// Runs a program that leaves a process which outlives this one on purpose.
 pub fn run_to_stay(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
     start(run, OutputCut::Start, Life::Own)
 }
 
-/// Whose end is also its end.
+/// Lifetime of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
     Ours,
     Own,
 }
 
-/// The same, but of what it prints the end is kept: a program that fails says why at last.
+/// Runs a program and keeps the end of its output, where a failing program gives the reason.
 pub fn run_for_end(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
     start(run, OutputCut::End, Life::Ours)
 }
 
-/// The same, with nothing of our environment but what is given.
+/// Runs a program with only the given environment.
 pub fn run_apart(run: &ProcessSpec<'_>) -> io::Result<ProcessOutput> {
     start_in(run, OutputCut::End, Life::Ours, Sees::Given)
 }
 
-/// What a program sees of our environment.
+/// Environment that a program sees.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sees {
     All,
     Given,
 }
 
-/// Starts a program that outlives us, and waits until it has said its first line or closed its stdout. Somebody has
-/// to take notice of its end while we live: that is a thread of its own.
+/// Starts a program that outlives this process, and waits for its first line or the end of its stdout. A
+/// thread waits for its exit while this process lives.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
 pub fn detach(program: &Path, args: &[&OsStr]) -> io::Result<()> {
     let mut command = Command::new(program);
@@ -116,7 +117,7 @@ pub fn detach(program: &Path, args: &[&OsStr]) -> io::Result<()> {
     Ok(())
 }
 
-/// The same, and gives its first line. What it says besides goes to a file.
+/// Starts such a program and returns its first line. Its stderr goes to a file.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
 pub fn detach_for_line(program: &Path, args: &[&OsStr], dir: &Path, errors: File) -> io::Result<String> {
     let mut command = Command::new(program);
@@ -131,7 +132,7 @@ pub fn detach_for_line(program: &Path, args: &[&OsStr], dir: &Path, errors: File
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Starts a program that is nobody's matter from here on: a window of its own.
+/// Starts a program, such as a window, without waiting for it.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
 pub fn let_go(argv: &[String], dir: &Path) -> io::Result<()> {
     let (program, args) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -140,8 +141,8 @@ pub fn let_go(argv: &[String], dir: &Path) -> io::Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
-/// Starts a program whose end and whose words are somebody else's matter, with nothing of our environment and in a
-/// group of its own.
+/// Starts a program with only the given environment, in a separate group. The caller handles its output and
+/// exit.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
 pub fn start_piped(
     program: &Path,
@@ -159,7 +160,7 @@ pub fn start_piped(
     command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
 }
 
-/// The same, at the terminal that we were started in.
+/// Starts such a program on the current terminal.
 #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
 pub fn start_in_terminal(
     program: &Path,
@@ -172,7 +173,7 @@ pub fn start_in_terminal(
     command.process_group(0).spawn()
 }
 
-/// Becomes another program. Returns only if that fails.
+/// Replaces this process with another program. Returns only on failure.
 #[expect(clippy::disallowed_methods, reason = "the one place where programs are started")]
 pub fn become_program(argv: &[impl AsRef<OsStr>]) -> io::Error {
     match argv.split_first() {
@@ -181,25 +182,25 @@ pub fn become_program(argv: &[impl AsRef<OsStr>]) -> io::Error {
     }
 }
 
-/// Lets a person edit a file at their terminal, for as long as they like. The editor may come with options,
-/// as in `code --wait`: a shell takes it apart. Says whether it ended well.
+/// Lets a person edit a file in the terminal, without a deadline. A shell splits the editor's options, as in
+/// `code --wait`. Reports whether the editor succeeded.
 #[expect(clippy::disallowed_methods, reason = "the one place that starts programs")]
 pub fn edit(editor: &str, file: &Path) -> io::Result<bool> {
     let script = format!("exec {editor} \"$1\"");
     Ok(Command::new("sh").args(["-c", &script, "sh"]).arg(file).status()?.success())
 }
 
-/// Talks to a server on its stdin and stdout: it is ended once its output contains `answer`.
+/// Sends input to a server on its stdin, and ends the server once its output contains `answer`.
 pub fn ask(run: &ProcessSpec<'_>, answer: &[u8]) -> io::Result<ProcessOutput> {
     start(run, OutputCut::Answer(answer), Life::Ours)
 }
 
-/// What of a program's output is kept, if it prints more than the cap.
+/// Part of the output that is kept if it exceeds the limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OutputCut<'a> {
     Start,
     End,
-    /// The start, until this is in it.
+    /// The start, until it contains this text.
     Answer(&'a [u8]),
 }
 
@@ -244,10 +245,10 @@ fn start_in(
     let until = Instant::now() + run.deadline;
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
-        // Payloads are smaller than a pipe. A child that does not read them has its reasons.
+        // Payloads are smaller than a pipe buffer. A child may ignore them.
         stdin.write_all(run.stdin).discard("a child may end without reading its input");
     }
-    // A server ends when nobody can ask it any more.
+    // The server ends when its stdin closes.
     let kept_open = stdin.filter(|_| wanted.is_answer());
     let (stdout, stderr) = read_both(&mut child, until, run.cap, wanted)?;
     drop(kept_open);
@@ -256,13 +257,12 @@ fn start_in(
     Ok(ProcessOutput { ending, stdout, stderr })
 }
 
-/// A program that is spoken to on its stdin and stdout for as long as this is kept, and ended after that,
-/// with all that it has started.
+/// A program that communicates over stdin and stdout. Dropping this ends the program and its whole group.
 pub struct ServerProcess {
     child: Child,
 }
 
-/// Starts one. Deadlines are its user's matter: nobody else knows what it is waited for.
+/// Starts a server. The caller sets the deadlines, because only the caller knows the requests.
 pub fn serve(program: &OsStr, args: &[&OsStr], dir: &Path, unset: &[&str]) -> io::Result<ServerProcess> {
     #[expect(clippy::disallowed_methods, reason = "the one place where processes start")]
     let mut command = Command::new(program);
@@ -274,7 +274,7 @@ pub fn serve(program: &OsStr, args: &[&OsStr], dir: &Path, unset: &[&str]) -> io
 }
 
 impl ServerProcess {
-    /// Its stdin and stdout; they can be had once.
+    /// Returns the stdin and stdout, once.
     pub fn take_pipes(&mut self) -> io::Result<(OwnedFd, OwnedFd)> {
         let (stdin, stdout) = (self.child.stdin.take(), self.child.stdout.take());
         stdin
@@ -284,18 +284,18 @@ impl ServerProcess {
     }
 }
 
-/// How long one whose stdin is closed may take to end by itself.
+/// Time that a server with a closed stdin has to end.
 const GOODBYE: Duration = Duration::from_millis(500);
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         end(&mut self.child, Instant::now() + GOODBYE)
-            .discard("a child that cannot be waited for is gone already");
+            .discard("a child that cannot be awaited has ended already");
     }
 }
 
-/// How often a silent program is looked at.
+/// Interval between checks of a silent program.
 const LOOK: Duration = Duration::from_millis(100);
 
 fn read_both(
@@ -324,8 +324,8 @@ fn read_both(
         let patience = if has_ended { Duration::ZERO } else { left.min(LOOK) };
         let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
         if poll(&mut waiting, Some(&timeout))? == 0 {
-            // What it left in the background may keep the streams open for good. Its own last words are in
-            // them once it has ended, so they are looked at once more.
+            // A background process may keep the streams open forever. After the exit of the program its last
+            // output is in the streams, so they are read one more time.
             if has_ended {
                 break;
             }
@@ -336,7 +336,7 @@ fn read_both(
         let mut ready = ready.into_iter();
         if out_open && ready.next() == Some(true) {
             out_open = read_chunk(&mut out, &mut buffer, &mut out_bytes, cap, wanted)?;
-            // The rest of the answer's line belongs to it.
+            // The rest of the line belongs to the answer.
             if let OutputCut::Answer(answer) = wanted
                 && memchr::memmem::find(&out_bytes, answer).is_some()
                 && out_bytes.ends_with(b"\n")
@@ -351,7 +351,7 @@ fn read_both(
     Ok((out_bytes, err_bytes))
 }
 
-/// Reads once; false at the end of the stream.
+/// Reads once. Returns `false` at the end of the stream.
 fn read_chunk(
     from: &mut impl io::Read,
     buffer: &mut [u8],
@@ -371,7 +371,7 @@ fn read_chunk(
 
 fn end(child: &mut Child, until: Instant) -> io::Result<ProcessEnd> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    // Whatever it started in its group goes with it; a group that is gone is as good as killed.
+    // Kill all processes of the group; the group may already be gone.
     let kill_group = || group.map(|group| kill_process_group(group, Signal::KILL).unwrap_or_default());
     loop {
         if let Some(status) = child.try_wait()? {
@@ -387,7 +387,8 @@ fn end(child: &mut Child, until: Instant) -> io::Result<ProcessEnd> {
     }
 }
 
-/// Until a child has ended, or as long as we have. Its number is nobody else's before its end was taken notice of.
+/// Waits until a child has ended, or for the remaining time. The process id stays reserved until the exit
+/// status is read.
 fn await_end(child: Option<Pid>, left: Duration) -> io::Result<()> {
     let Some(handle) = child.and_then(|child| pidfd_open(child, PidfdFlags::empty()).ok()) else {
         #[expect(clippy::disallowed_methods, reason = "the streams are closed: it ends at any moment")]
@@ -401,7 +402,7 @@ fn await_end(child: Option<Pid>, left: Duration) -> io::Result<()> {
     }
 }
 
-/// The first program of this name on `PATH`.
+/// Returns the first program of this name on `PATH`.
 pub fn on_path(name: &str, path: &OsStr) -> Option<std::path::PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;
     std::env::split_paths(path).map(|dir| dir.join(name)).find(|candidate| {
@@ -409,7 +410,8 @@ pub fn on_path(name: &str, path: &OsStr) -> Option<std::path::PathBuf> {
     })
 }
 
-/// The same, but never one that the project brought along: below its worktree, or by a relative path.
+/// Returns the first program of this name on `PATH` that is not part of the project: not below its worktree
+/// and not on a relative path.
 pub fn on_foreign_path(name: &str, path: &OsStr, worktree: Option<&Path>) -> Option<std::path::PathBuf> {
     let is_foreign = |dir: &std::path::PathBuf| {
         dir.is_absolute() && !worktree.is_some_and(|worktree| dir.starts_with(worktree))
@@ -417,7 +419,7 @@ pub fn on_foreign_path(name: &str, path: &OsStr, worktree: Option<&Path>) -> Opt
     on_path(name, &std::env::join_paths(std::env::split_paths(path).filter(is_foreign)).ok()?)
 }
 
-/// Reads a child's or a file's stream up to a cap.
+/// Reads a stream up to a limit.
 pub fn read_capped(from: impl io::Read, cap: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(cap).read_to_end(&mut bytes)?;

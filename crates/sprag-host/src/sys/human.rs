@@ -1,6 +1,5 @@
-//! Telling a person from an agent. Some commands are a person's: they need a terminal, and they
-//! refuse below a process that calls our hooks. Such processes are known from the hooks they
-//! called, by number and start time, not by name.
+//! Distinguishes a person from an agent. Commands for people only need a terminal, and refuse to run below a
+//! process that calls Sprag's hooks. Hooks record such processes by id and start time, not by name.
 
 use std::fs;
 use std::io::IsTerminal as _;
@@ -11,7 +10,7 @@ use crate::sys::disk::{self, Disk};
 use crate::sys::locations::UserLocations;
 use crate::sys::processes::find_process;
 
-/// Why this is not taken for a person.
+/// Reason why the caller does not count as a person.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotHuman {
     NoTerminal,
@@ -23,7 +22,7 @@ pub fn check(user: Option<&UserLocations>) -> Result<(), NotHuman> {
     if std::io::stdin().is_terminal() { Ok(()) } else { Err(NotHuman::NoTerminal) }
 }
 
-/// For what a script of the user's may do, but no agent.
+/// Checks that no agent started this process. Scripts of the user pass.
 pub fn check_not_agent(user: Option<&UserLocations>) -> Result<(), NotHuman> {
     let agent = user.and_then(|user| ancestors().into_iter().find(|process| is_recorded(user, process)));
     match agent {
@@ -32,7 +31,7 @@ pub fn check_not_agent(user: Option<&UserLocations>) -> Result<(), NotHuman> {
     }
 }
 
-/// The same, by the clients of these sessions: what the environment says plays no part in it.
+/// Checks that no client of these sessions started this process. The environment has no influence.
 pub fn check_not_below(clients: &[Process]) -> Result<(), NotHuman> {
     match ancestors().into_iter().find(|process| clients.contains(process)) {
         Some(agent) => Err(NotHuman::BelowAgent { pid: agent.pid }),
@@ -40,8 +39,8 @@ pub fn check_not_below(clients: &[Process]) -> Result<(), NotHuman> {
     }
 }
 
-/// The client that called this hook: our parent, or the one above a shell that only starts us. A
-/// person who tries a hook from their own shell is no client.
+/// Returns the client that called this hook: the parent, or the process above a shell that only starts the
+/// hook. A person who tries a hook in an interactive shell is not a client.
 pub fn client_process() -> Option<Process> {
     let parent = parent_id()?;
     let client = match shell(parent) {
@@ -56,17 +55,17 @@ pub fn parent_id() -> Option<u32> {
     rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok())
 }
 
-/// Remembers a client's process for as long as the machine may hand out its number.
+/// Records the process of a client, until `sweep` finds it gone.
 pub fn remember(user: &UserLocations, disk: &dyn Disk, client: Process) -> std::io::Result<()> {
     let dir = user.state.join("agents");
     disk.make_dirs(&dir)?;
-    // Written in place: half a number is no process, and a rename would cost more than all the rest.
+    // Written in place: a torn number matches no process, and a rename would cost more than all the rest.
     let path = dir.join(client.pid.to_string());
     let file = disk::write_regular(&path)?;
     disk.append(&file, client.start.to_string().as_bytes())
 }
 
-/// Forgets processes that are gone, and says how many.
+/// Removes records of ended processes. Returns their number.
 pub fn sweep(user: &UserLocations, disk: &dyn Disk) -> std::io::Result<usize> {
     let Ok(entries) = fs::read_dir(user.state.join("agents")) else {
         return Ok(0);
@@ -91,7 +90,7 @@ fn is_recorded(user: &UserLocations, process: &Process) -> bool {
 pub fn ancestors() -> Vec<Process> {
     let mut found = Vec::new();
     let mut next = parent_id();
-    // The bound is against a process table that changes under our eyes.
+    // The limit protects against a process table that changes meanwhile.
     while let Some((process, parent)) = next.and_then(find_process) {
         found.push(process);
         next = (parent >= 1 && found.len() < 64).then_some(parent);
@@ -102,7 +101,7 @@ pub fn ancestors() -> Vec<Process> {
 #[derive(Debug, PartialEq, Eq)]
 enum Shell {
     No,
-    /// As clients start hooks without an exec form.
+    /// Clients start hooks like this unless they use exec.
     RunsOneLine,
     Other,
 }

@@ -1,4 +1,4 @@
-//! Paths with their symbolic links followed.
+//! Resolves symbolic links in paths.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use sprag_base::path::absolute;
 
-/// Links in a row, as the system has it.
+/// Most links in a row, as in the kernel.
 const LINKS: usize = 40;
 
-/// Paths with their links followed. Most of one call are in few directories.
+/// Resolver of links. It caches directories, because the paths of one call share few of them.
 #[derive(Default)]
 pub(crate) struct LinkResolver {
     dirs: BTreeMap<String, PathBuf>,
@@ -17,7 +17,7 @@ pub(crate) struct LinkResolver {
 
 impl LinkResolver {
     pub(crate) fn path(&mut self, path: &str) -> String {
-        // A longer one leads nowhere: the system takes none of it.
+        // The kernel accepts no longer path.
         let (Some((dir, name)), true) = (path.rsplit_once('/'), path.len() <= LONGEST) else {
             return path.to_owned();
         };
@@ -42,8 +42,8 @@ pub(crate) fn expanded(path: &str, home: &str) -> String {
     }
 }
 
-/// Where the system itself comes to, if that is not where the text leads: `..` behind a link is the directory
-/// above what the link leads to.
+/// Returns the path that the kernel reaches, if it differs from the text: `..` after a link is the parent of
+/// the link's target.
 pub(crate) fn walked(dir: &str, named: &str) -> Option<String> {
     if named.len() > LONGEST || !named.split('/').any(|part| part == "..") {
         return None;
@@ -64,8 +64,8 @@ pub(crate) fn walked(dir: &str, named: &str) -> Option<String> {
     (walked != real(Path::new(&absolute(dir, named))).to_string_lossy()).then_some(walked)
 }
 
-/// A path with its links followed, as far as it exists. A link that leads nowhere yet is followed
-/// too: what is written through it will be there.
+/// Returns a path with its links resolved, as far as it exists. Follows a link to a missing target too,
+/// because a write through it creates the target.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS {
@@ -97,8 +97,8 @@ fn follow(path: &Path) -> LinkStep {
     LinkStep::Here(path.to_path_buf())
 }
 
-/// As long as a path may be.
+/// Most bytes of a path.
 pub(crate) const LONGEST: usize = 4096;
 
-/// Directories of one call that are followed.
+/// Most directories that are resolved for one call.
 pub(crate) const DIRS: usize = 500;

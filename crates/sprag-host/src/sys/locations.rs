@@ -1,5 +1,5 @@
-//! Where things live. Found by looking at a few directory entries, without starting git: this
-//! runs in every hook call.
+//! Finds the directories of a project and a user from a few directory entries. It does not start git, because
+//! it runs in every hook call.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,25 @@ use crate::sys::env::Env;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locations {
-    /// Root of the worktree, where there is one.
+    /// Root of the worktree, if there is one.
     pub worktree: Option<PathBuf>,
-    /// The git directory of this worktree.
+    /// Git directory of this worktree.
     pub git_dir: Option<PathBuf>,
-    /// The git directory all worktrees of a clone share.
+    /// Git directory that all worktrees of a clone share.
     pub common: Option<PathBuf>,
-    /// The records of this clone or, outside git, of this directory.
+    /// Records of this clone or, outside git, of this directory.
     pub store: PathBuf,
     pub user: Option<UserLocations>,
 }
 
-/// What belongs to the user and not to a project.
+/// Directories of the user, outside any project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserLocations {
     pub config: PathBuf,
     pub state: PathBuf,
 }
 
-/// There is no home directory and nothing in its place, and this needs one.
+/// Error: no home directory is set, and one is needed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoHome;
 
@@ -50,8 +50,8 @@ impl Locations {
         Ok(Locations { worktree: None, git_dir: None, common: None, store, user: Some(user) })
     }
 
-    /// The places of a session: its records are those of the project it was started for, wherever its
-    /// agent has gone since; the worktree is where the agent is, if that is of the same clone.
+    /// Returns the locations of a session. The records are those of the project that it was started for. The
+    /// worktree is the agent's current one, if it belongs to the same clone.
     pub fn of_session(project: Option<&Path>, cwd: &Path, env: &Env) -> Result<Locations, NoHome> {
         let Some(project) = project.filter(|project| *project != cwd) else {
             return Locations::find(cwd, env);
@@ -63,8 +63,8 @@ impl Locations {
         }
     }
 
-    /// The commit that is checked out, read without git. `None`: there is none, or it is stored in a
-    /// way that only git knows.
+    /// Returns the checked-out commit, read without git. `None`: there is none, or its storage format needs
+    /// git.
     pub fn head(&self) -> Option<String> {
         let head = read_small(&self.git_dir.as_ref()?.join("HEAD"), SMALL).ok()?;
         let Some(name) = head.trim_end().strip_prefix("ref: ") else {
@@ -73,12 +73,12 @@ impl Locations {
         self.reference(name)
     }
 
-    /// The branch that is checked out; none where a commit is.
+    /// Returns the checked-out branch. `None`: a commit is checked out.
     pub fn branch(&self) -> Option<String> {
         branch_in(self.git_dir.as_ref()?)
     }
 
-    /// The commit that a name stands for, read in the same way.
+    /// Returns the commit of a reference, read without git.
     pub fn reference(&self, name: &str) -> Option<String> {
         let (git_dir, common) = (self.git_dir.as_ref()?, self.common.as_ref()?);
         if !name.starts_with("refs/") || name.contains("..") {
@@ -94,7 +94,7 @@ impl Locations {
         loose.map(|text| text.trim_end().to_owned()).or_else(packed)
     }
 
-    /// Project files, in a worktree that has them.
+    /// Returns the directory of project files in the worktree.
     pub fn project(&self) -> Option<PathBuf> {
         self.worktree.as_ref().map(|worktree| worktree.join(".sprag"))
     }
@@ -102,7 +102,7 @@ impl Locations {
 
 impl UserLocations {
     pub fn find(env: &Env) -> Option<UserLocations> {
-        // A relative path would put the user's records wherever a command happens to run.
+        // A relative path would put the user's records into any current directory.
         let absolute = |name: &str| env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         if let Some(home) = absolute("SPRAG_HOME") {
             return Some(UserLocations { config: home.clone(), state: home });
@@ -120,17 +120,17 @@ impl UserLocations {
     }
 }
 
-/// The git directory that all worktrees of the clone around `dir` share.
+/// Returns the git directory that all worktrees of the clone around `dir` share.
 pub fn common_dir(dir: &Path) -> Option<PathBuf> {
     find_git(dir).map(|git| git.common)
 }
 
-/// The git directory of the worktree around `dir` alone.
+/// Returns the git directory of the worktree around `dir`.
 pub fn git_dir(dir: &Path) -> Option<PathBuf> {
     find_git(dir).map(|git| git.git_dir)
 }
 
-/// The branch that is checked out in the worktree around `dir`.
+/// Returns the checked-out branch of the worktree around `dir`.
 pub fn branch_of(dir: &Path) -> Option<String> {
     branch_in(&git_dir(dir)?)
 }
@@ -140,17 +140,17 @@ fn branch_in(git_dir: &Path) -> Option<String> {
     head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
-/// The worktree around `dir`, and that directory.
+/// Returns the worktree around `dir`, and the shared git directory.
 pub fn worktree_of(dir: &Path) -> Option<(PathBuf, PathBuf)> {
     find_git(dir).map(|git| (git.worktree, git.common))
 }
 
-/// The user's home, for the settings of clients.
+/// Returns the user's home directory, for the settings of clients.
 pub fn home(env: &Env) -> Option<PathBuf> {
     env.get("HOME").map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Where this process is. A directory that is gone is no error to anyone but its user.
+/// Returns the current directory. Falls back to `PWD` and `/` if it was deleted.
 #[expect(clippy::disallowed_methods, reason = "the one place that handles a deleted directory")]
 pub fn current_dir(env: &Env) -> PathBuf {
     std::env::current_dir()
@@ -165,10 +165,10 @@ struct Git {
     common: PathBuf,
 }
 
-/// `.git` files and `commondir` are a line each.
+/// Most bytes of a `.git` file or `commondir`, which have one line.
 const SMALL: u64 = 4096;
 
-/// Looks upwards for a worktree. Inside `.git` itself there is none.
+/// Searches upwards for a worktree. Inside `.git` itself there is none.
 fn find_git(cwd: &Path) -> Option<Git> {
     for dir in cwd.ancestors().filter(|dir| dir.is_absolute()) {
         let entry = dir.join(".git");
@@ -180,7 +180,8 @@ fn find_git(cwd: &Path) -> Option<Git> {
             Ok(text) => tidy(&git_dir.join(text.trim_end_matches('\n'))),
             Err(_) => git_dir.clone(),
         };
-        // What is no repository is none of our places, whatever points to it; git goes on looking.
+        // A directory that is not a repository must not become a store, even if a file points to it. Git also
+        // continues the search.
         let is_repository = common.join("objects").is_dir() && git_dir.join("HEAD").is_file();
         if is_repository {
             return Some(Git { worktree: dir.to_path_buf(), git_dir, common });
@@ -189,7 +190,7 @@ fn find_git(cwd: &Path) -> Option<Git> {
     None
 }
 
-/// `.git` of a linked worktree or submodule is a file that names the directory.
+/// Returns the git directory that the `.git` file of a linked worktree or submodule names.
 fn linked(dir: &Path, entry: &Path) -> Option<PathBuf> {
     let text = read_small(entry, SMALL).ok()?;
     let path = text.strip_prefix("gitdir:")?.trim();

@@ -1,5 +1,4 @@
-//! A file as bytes, without reading it: what is not looked at costs nothing. This is the one file with
-//! `unsafe` code in it.
+//! Maps a file as bytes: unread parts cost nothing. This is the only file with `unsafe` code.
 
 #![expect(unsafe_code, reason = "mapping a file is a promise about the file that no type can check")]
 
@@ -16,13 +15,13 @@ use sprag_base::result::Discard as _;
 
 use crate::sys::disk;
 
-/// A file that nobody changes: files of the index are written under another name, renamed into place
-/// once and removed at some time, which leaves those alone who have them open.
+/// A mapped file that does not change. Files of the index are written under another name and renamed into
+/// place once. Their later removal does not affect open mappings.
 #[derive(Debug)]
 pub struct Mapped {
     start: NonNull<u8>,
     length: usize,
-    /// For whoever wants single pieces of a large file.
+    /// For reading single pieces of a large file.
     pub file: File,
 }
 
@@ -36,7 +35,7 @@ impl Mapped {
         if length == 0 {
             return Ok(Mapped { start: NonNull::dangling(), length, file });
         }
-        // SAFETY: the kernel chooses the place, so that no memory of ours is replaced.
+        // SAFETY: the kernel chooses the address, so that no existing mapping is replaced.
         let start = unsafe { mmap(ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, &file, 0)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Mapped { start, length, file })
@@ -48,8 +47,8 @@ impl Deref for Mapped {
 
     fn deref(&self) -> &[u8] {
         // SAFETY: `start` is the beginning of a mapping of `length` bytes that lives as long as `self`,
-        // or dangling with a length of nothing. Nobody writes to a file of the index once it has its
-        // name, and nobody makes it shorter.
+        // or dangling with length zero. No process writes to a file of the index after its rename, and none
+        // makes it shorter.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
@@ -57,14 +56,14 @@ impl Deref for Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         if self.length > 0 {
-            // SAFETY: it is our own mapping, and no slice of it outlives `self`.
+            // SAFETY: `self` owns the mapping, and no slice of it outlives `self`.
             unsafe { munmap(self.start.as_ptr().cast(), self.length) }
-                .discard("a mapping that stays costs address space only");
+                .discard("a remaining mapping only costs address space");
         }
     }
 }
 
-// SAFETY: it is read and never written, by whichever thread.
+// SAFETY: the mapping is only read, by any thread.
 unsafe impl Send for Mapped {}
 // SAFETY: as above.
 unsafe impl Sync for Mapped {}
@@ -83,6 +82,6 @@ mod tests {
         assert_eq!(&*mapped, b"some bytes");
         std::fs::write(&path, "").unwrap();
         assert_eq!(&*Mapped::open(&path).unwrap(), b"");
-        assert!(Mapped::open(temp.path()).is_err(), "a directory is no file");
+        assert!(Mapped::open(temp.path()).is_err(), "a directory is not a file");
     }
 }

@@ -1,4 +1,4 @@
-//! The operating system: files, environment, processes, YAML.
+//! Access to the operating system: files, environment, processes, and YAML.
 
 pub mod disk;
 pub mod env;

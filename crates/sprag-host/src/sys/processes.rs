@@ -1,4 +1,4 @@
-//! The table of processes: who is whose child, and with what a process was started.
+//! Reads the process table: parents, children and environment of processes.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,11 +10,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use sprag_base::result::Discard as _;
 use sprag_govern::session_facts::Process;
 
-/// A process and its parent.
+/// Returns a process and the id of its parent.
 #[cfg(target_os = "linux")]
 pub fn find_process(pid: u32) -> Option<(Process, u32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name is in brackets and may itself contain some.
+    // The program's name is in brackets and may itself contain brackets.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let start = fields.get(19)?.parse().ok()?;
     Some((Process { pid, start }, fields.get(1)?.parse().ok()?))
@@ -40,7 +40,7 @@ pub fn find_process(pid: u32) -> Option<(Process, u32)> {
     .ok()?;
     let text = String::from_utf8(ran.stdout).ok()?;
     let (parent, started) = text.trim().split_once(' ')?;
-    // Only compared with what an earlier call made of the same words.
+    // The value is only compared with earlier results of this function.
     let start = started.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)));
     Some((Process { pid, start }, parent.parse().ok()?))
 }
@@ -53,8 +53,8 @@ pub fn is_alive(process: Process) -> bool {
     find_process(process.pid).is_some_and(|(now, _)| now == process)
 }
 
-/// A variable as a process was started with it, which nothing it runs can change. `None`: it is gone, or
-/// cannot be looked at.
+/// Returns a variable from the start of a process, which its programs cannot change. `None`: the process is
+/// gone or not readable.
 pub fn variable_of(process: Process, name: &str) -> Option<OsString> {
     let (now, _) = find_process(process.pid)?;
     let all = fs::read(format!("/proc/{}/environ", process.pid)).ok().filter(|_| now == process)?;
@@ -62,7 +62,7 @@ pub fn variable_of(process: Process, name: &str) -> Option<OsString> {
     all.split(|&byte| byte == 0).find_map(of_name).map(OsString::from_vec)
 }
 
-/// Everybody below a process, however far down.
+/// Returns all descendants of a process.
 pub fn below(pid: u32) -> Vec<Process> {
     let mut children: HashMap<u32, Vec<Process>> = HashMap::new();
     for (process, parent) in all() {
@@ -78,28 +78,28 @@ pub fn below(pid: u32) -> Vec<Process> {
     found
 }
 
-/// Milliseconds of processor time that everybody below a process has used, with those that are gone by now.
+/// Returns the milliseconds of processor time that all descendants of a process used, including ended ones.
 pub fn cpu_below(pid: u32) -> u64 {
     let times = |pid: u32| -> Option<[u64; 4]> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
         let time = |at: usize| fields.get(at)?.parse().ok();
-        // Its own, of the system for it, and the same of children whose end it took notice of.
+        // User and system time of the process, and of its awaited children.
         Some([time(11)?, time(12)?, time(13)?, time(14)?])
     };
     let [_, _, user, system] = times(pid).unwrap_or_default();
     let below = below(pid).into_iter().filter_map(|process| times(process.pid)).flatten();
-    // The kernel tells hundredths of a second, whatever it counts in itself.
+    // The kernel reports hundredths of a second.
     below.chain([user, system]).fold(0, u64::saturating_add).saturating_mul(10)
 }
 
-/// Everybody who was started with a variable set to this.
+/// Returns all processes that were started with this value of a variable.
 pub fn with_variable(name: &str, value: &str) -> Vec<Process> {
     let has_it = |process: &Process| variable_of(*process, name).is_some_and(|found| found == value);
     all().map(|(process, _)| process).filter(has_it).collect()
 }
 
-/// Everybody whose variable begins like this.
+/// Returns all processes that were started with a value that begins like this.
 pub fn whose_variable_begins(name: &str, start: &str) -> Vec<Process> {
     let has_it = |process: &Process| {
         variable_of(*process, name)
@@ -108,7 +108,7 @@ pub fn whose_variable_begins(name: &str, start: &str) -> Vec<Process> {
     all().map(|(process, _)| process).filter(has_it).collect()
 }
 
-/// What a process calls itself.
+/// Returns the name of a process.
 pub fn name_of(process: Process) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{}/comm", process.pid)).ok()?;
     is_alive(process).then(|| name.trim_end().to_owned())
@@ -119,13 +119,13 @@ fn all() -> impl Iterator<Item = (Process, u32)> {
     entries.filter_map(|entry| find_process(entry.file_name().to_str()?.parse().ok()?))
 }
 
-/// Sends a signal to a process and to no later one with its number. One that is gone needs none.
+/// Sends a signal to a process, and never to a later one with the same id. Ignores an ended process.
 pub fn signal(process: Process, signal: Signal) {
     let pid = i32::try_from(process.pid).ok().and_then(Pid::from_raw);
     if let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
         && is_alive(process)
     {
-        pidfd_send_signal(handle, signal).discard("a process that is gone needs no signal");
+        pidfd_send_signal(handle, signal).discard("an ended process needs no signal");
     }
 }
 

@@ -1,14 +1,15 @@
-//! YAML as a tree that knows where each of its parts stands. What could make little text into much (aliases,
-//! depth, mass) is a mistake with its place, like any other.
+//! Parses YAML into a tree with positions. Aliases, deep nesting and large documents could turn a short text
+//! into much work, so they are errors with a position.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use sprag_base::document::{DocumentNode, NodeName, NodeValue, Position};
 
-/// Levels within each other, and parts altogether.
+/// Most nested levels.
 const DEPTH: usize = 32;
+/// Most parts of a document.
 const PARTS: usize = 250_000;
-/// Of one map: each is compared with all.
+/// Most keys of one map, because each is compared with all others.
 const NAMES: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,14 +18,14 @@ pub struct BadYaml {
     pub what: String,
 }
 
-/// A list or map that is not at its end yet.
+/// A list or map that is not complete yet.
 struct OpenNode {
     node: DocumentNode,
-    /// Of a map: the name whose value comes next.
+    /// In a map: the key whose value comes next.
     name: Option<NodeName>,
 }
 
-/// The one document of a text; `None` if there is nothing in it.
+/// Parses the only document of a text. `None`: the text is empty.
 pub fn parse(text: &str) -> Result<Option<DocumentNode>, BadYaml> {
     let mut parser = Parser::new_from_str(text);
     let mut open: Vec<OpenNode> = Vec::new();
@@ -40,7 +41,7 @@ pub fn parse(text: &str) -> Result<Option<DocumentNode>, BadYaml> {
         let bad = |what: &str| Err(BadYaml { at: here, what: what.to_owned() });
         parts += 1;
         if parts > PARTS {
-            return bad("there is more in it than anyone wrote");
+            return bad("the document has too many parts");
         }
         let done = match event {
             Event::Nothing | Event::StreamStart | Event::DocumentEnd => continue,
@@ -48,23 +49,23 @@ pub fn parse(text: &str) -> Result<Option<DocumentNode>, BadYaml> {
             Event::DocumentStart(_) => {
                 documents += 1;
                 if documents > 1 {
-                    return bad("a second document");
+                    return bad("a second document is not allowed");
                 }
                 continue;
             }
-            Event::Alias(_) => return bad("aliases (`*name`) are not taken: write it out"),
+            Event::Alias(_) => return bad("aliases (`*name`) are not supported: repeat the value"),
             Event::Scalar(text, style, _, tag) => {
                 if tag.is_some() {
-                    return bad("a tag; what starts with `!` is put in quotes");
+                    return bad("tags are not supported: quote a value that starts with `!`");
                 }
                 let is_plain = style == ScalarStyle::Plain;
                 node(here, &span, NodeValue::Text { text: text.into_owned(), is_plain })
             }
             Event::SequenceStart(_, tag) | Event::MappingStart(_, tag) if tag.is_some() => {
-                return bad("a tag; what starts with `!` is put in quotes");
+                return bad("tags are not supported: quote a value that starts with `!`");
             }
             Event::SequenceStart(..) | Event::MappingStart(..) if open.len() >= DEPTH => {
-                return bad("nested too deep");
+                return bad("the nesting is too deep");
             }
             Event::SequenceStart(..) => {
                 open.push(OpenNode { node: node(here, &span, NodeValue::List(Vec::new())), name: None });
@@ -97,13 +98,13 @@ impl OpenNode {
             (NodeValue::Map(members), Some(name)) => members.push((name, node)),
             (NodeValue::Map(members), None) => {
                 let NodeValue::Text { text, .. } = node.what else {
-                    return Err(BadYaml { at: node.at, what: "a name that is no text".to_owned() });
+                    return Err(BadYaml { at: node.at, what: "a key is not text".to_owned() });
                 };
                 if members.len() >= NAMES {
-                    return Err(BadYaml { at: node.at, what: format!("more than {NAMES} names in one map") });
+                    return Err(BadYaml { at: node.at, what: format!("more than {NAMES} keys in one map") });
                 }
                 if members.iter().any(|(known, _)| known.text == text) {
-                    return Err(BadYaml { at: node.at, what: format!("`{text}` stands here twice") });
+                    return Err(BadYaml { at: node.at, what: format!("key `{text}` occurs twice") });
                 }
                 self.name = Some(NodeName { at: node.at, text });
             }
@@ -117,7 +118,7 @@ fn node(at: Position, span: &Span, what: NodeValue) -> DocumentNode {
     DocumentNode { at, span: (span.start.index(), span.end.index()), what }
 }
 
-/// Lines are counted from 1 there already, columns from 0.
+/// Converts a position: the parser counts lines from 1 and columns from 0.
 fn at(line: usize, column: usize) -> Position {
     let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Position { line: number(line.max(1)), column: number(column).saturating_add(1) }
