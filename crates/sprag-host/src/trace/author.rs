@@ -1,4 +1,4 @@
-//! Whose the new lines of a file are: lines between two states, told apart by the records of who wrote them.
+//! Assigns new lines between two states of a file to their authors, from the records of writes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::file_state::FileContent;
 use super::{classify, file_cache};
 use crate::store::Store;
 
-/// A file of a change, and what is known of it.
+/// A file of a change, with its pending writes.
 pub(crate) struct AuthoredFile<'a> {
     pub path: &'a str,
     pub from: Option<&'a str>,
@@ -19,7 +19,7 @@ pub(crate) struct AuthoredFile<'a> {
     pub pending: &'a Pending,
 }
 
-/// The part of each author. Lines whose author nobody saw are nobody's.
+/// Returns the part of each author. Lines without a known author belong to no part.
 pub(crate) fn parts(store: &Store, changed: &AuthoredFile<'_>) -> BTreeMap<LineAuthor, TracedFile> {
     let AuthoredFile { path, from, before, after, pending } = changed;
     let file = |author: &LineAuthor| TracedFile {
@@ -35,7 +35,7 @@ pub(crate) fn parts(store: &Store, changed: &AuthoredFile<'_>) -> BTreeMap<LineA
         return parts;
     }
     let (Some(old), Some(new)) = (lines_of(before), lines_of(after)) else {
-        // What has no lines is all of whoever wrote it last.
+        // A file without lines belongs to its last writer.
         let last = pending.writers.last().filter(|_| pending.after == after.sum());
         if let (Some(writer), Some((whole, _))) = (last, super::file_state::change(path, before, after)) {
             let part = TracedFile {
@@ -61,7 +61,7 @@ pub(crate) fn parts(store: &Store, changed: &AuthoredFile<'_>) -> BTreeMap<LineA
                 here.push(author);
             }
         }
-        // Lines that are gone are of whoever wrote in their place, or of the only one who was there.
+        // Removed lines belong to the author who wrote in their place, or to the only author.
         let remover = match here[..] {
             [author] => Some(author),
             [] => pending.only_author(),
@@ -90,7 +90,7 @@ fn lines_of(state: &FileContent) -> Option<&[u8]> {
     if *state == FileContent::Absent { Some(b"") } else { state.text() }
 }
 
-/// For each new line its author. `None`: nothing is known of this state.
+/// Returns the author of each new line. `None`: this state is unknown.
 fn owners<'a>(
     store: &Store,
     after: &FileContent,
@@ -101,7 +101,7 @@ fn owners<'a>(
     if pending.after == after.sum() {
         return Some((0..new.len()).map(author).collect());
     }
-    // A part of it, or what a filter made of it: lines that are the same are the same.
+    // The state may be a part of a known one, or changed by a filter. Equal lines keep their author.
     let seen = file_cache::kept(store, pending.after.as_ref()?)?;
     let seen_lines: Vec<&[u8]> = blocks::lines(seen.text()?).into_iter().map(trimmed).collect();
     let new: Vec<&[u8]> = new.iter().copied().map(trimmed).collect();
@@ -117,13 +117,13 @@ fn owners<'a>(
     Some(owners)
 }
 
-/// A line as it is in any worktree: git may change how it ends.
+/// Returns a line without its line ending, which git may change.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Neighbouring lines of one author.
+/// Returns runs of neighbouring lines of one author.
 fn runs<'a>(
     owners: &[Option<&'a LineAuthor>],
     hunk: &LineHunk,

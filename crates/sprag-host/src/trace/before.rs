@@ -1,5 +1,5 @@
-//! What a file was like before a call wrote it. Where nobody kept it, it is worked out: an edit is taken
-//! back, or else the file is taken to have been as it was last seen, or as the commit has it.
+//! Finds the content of a file before a call wrote it. If no lease kept it, Sprag reverses the edit, or takes
+//! the last seen or the committed content.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::file_state::FileContent;
 use crate::git;
 use crate::worktree::leases::{self, FileBefore};
 
-/// `None`: nobody knows.
+/// Returns the content before a call. `None`: unknown.
 pub(crate) fn of_call(
     ground: &TraceContext<'_>,
     call: &ToolCall,
@@ -34,7 +34,7 @@ pub(crate) fn of_call(
     }
 }
 
-/// As it was kept when the call was let through.
+/// Returns the content that the lease of the call kept.
 fn claimed(ground: &TraceContext<'_>, call: &ToolCall, path: &str) -> Option<FileContent> {
     let file = ground.file(path);
     match leases::before(ground.world, &ground.input.session, call, file.to_str()?)? {
@@ -43,7 +43,7 @@ fn claimed(ground: &TraceContext<'_>, call: &ToolCall, path: &str) -> Option<Fil
     }
 }
 
-/// The file as the commit has it that is checked out; what git does not know was not there.
+/// Returns the committed content of the checked-out commit. A file unknown to git was absent.
 pub(super) fn committed(ground: &TraceContext<'_>, path: &str) -> Option<FileContent> {
     let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
         return Some(FileContent::Absent);
@@ -55,7 +55,7 @@ pub(super) fn committed(ground: &TraceContext<'_>, path: &str) -> Option<FileCon
     })
 }
 
-/// An edit taken back. `None`: the call is no edit, or it cannot be told where it was made.
+/// Reverses an edit. `None`: the call is not an edit, or its place is unclear.
 fn undone(input: &Value, after: &[u8]) -> Option<Vec<u8>> {
     let edits: Vec<&Value> = match input.get("edits").and_then(Value::as_array) {
         Some(edits) => edits.iter().rev().collect(),
@@ -70,7 +70,7 @@ fn undone(input: &Value, after: &[u8]) -> Option<Vec<u8>> {
         } else {
             memchr::memmem::find_iter(&text, new.as_bytes()).collect()
         };
-        // One that is there twice may have been there once before.
+        // Text that occurs twice may have occurred once before the edit.
         if places.is_empty() || (places.len() > 1 && !is_all) || (is_all && old.contains(new)) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! After a call of a write tool: what it did to its files.
+//! Traces the files that a write tool changed.
 
 use sprag_base::text::Text;
 use sprag_policy::call::ToolCall;
@@ -10,13 +10,13 @@ use super::file_state::FileContent;
 use super::{before, file_cache, open};
 use crate::worktree::protect::list;
 
-/// Files of one call.
+/// Most files of one call.
 const FILES: usize = 200;
 
 pub(crate) fn trace_call(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFindings {
     let mut paths: Vec<String> = Vec::new();
     for written in list::written(ground.input) {
-        // What is written through a link is written where it leads.
+        // A write through a link changes its target.
         let [_, real] = &written.paths;
         let path = ground.relative(real);
         paths.extend(path.filter(|path| !paths.contains(path)));
@@ -32,7 +32,7 @@ pub(crate) fn trace_call(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFin
         let Some(after) = FileContent::read(&ground.file(&path)) else {
             continue;
         };
-        // A second word on the same state says nothing new.
+        // A second report of the same state adds nothing.
         if known.is_some_and(|known| known.after == after.sum()) {
             continue;
         }
@@ -40,7 +40,7 @@ pub(crate) fn trace_call(ground: &TraceContext<'_>, call: &ToolCall) -> TraceFin
             continue;
         };
         let last = known.filter(|known| known.after != was.sum()).and_then(|known| known.after);
-        // Between the last record and this call somebody else was at it.
+        // Another program changed the file between the last record and this call.
         if let Some(last) = last.and_then(|sum| file_cache::kept(&ground.store, &sum)) {
             found.push(FileChange { path: path.clone(), before: last, after: was.clone() });
         }

@@ -1,4 +1,4 @@
-//! What the syntax of a change says: whether behaviour changed, and which functions it is in.
+//! Classifies the syntax of a change: whether behaviour changed, and in which functions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -12,7 +12,7 @@ use sprag_trace::{BehaviourWitness, FilePosition, RecordedClassification, Traced
 use super::comments;
 use crate::git::name_search::{self, SearchTree};
 
-/// One file of what is judged, on both sides.
+/// One file of a change, on both sides.
 pub struct FileSides<'a> {
     pub path_before: Option<&'a str>,
     pub path_after: Option<&'a str>,
@@ -20,18 +20,19 @@ pub struct FileSides<'a> {
     pub after: Option<&'a [u8]>,
 }
 
-/// Bytes that are parsed after a write, and of a whole change. What is parsed cannot be bounded by nodes alone.
+/// Most bytes that are parsed after a write; a limit on nodes does not bound the parsing.
 const WRITE_BYTES: usize = 256 * 1024;
+/// Most bytes of a whole change.
 const CHANGE_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes of a file that are parsed for the functions in it.
+/// Most bytes of a file that is parsed for its functions.
 const UNIT_BYTES: usize = 128 * 1024;
 
-/// Right after a write.
+/// Classifies a single write.
 pub fn write(sides: &[FileSides<'_>], policy: &Settings) -> RecordedClassification {
     with_docs(judge(sides, NodeBudget::WRITE, WRITE_BYTES, None), sides, policy)
 }
 
-/// All that changes together, and what is around it.
+/// Classifies a whole change, with the tree around it.
 pub fn whole(
     sides: &[FileSides<'_>],
     around: Option<&TreeAfter<'_>>,
@@ -40,20 +41,20 @@ pub fn whole(
     with_docs(judge(sides, NodeBudget::COMMIT, CHANGE_BYTES, around), sides, policy)
 }
 
-/// The tree that a change led to.
+/// The tree after a change.
 pub struct TreeAfter<'a> {
     pub worktree: &'a Path,
     pub tree: SearchTree<'a>,
 }
 
 impl TreeAfter<'_> {
-    /// A proof holds here only if nobody else has the names that it takes for the change's own.
+    /// Confirms a proof only if no other file uses the names that the proof claims.
     pub fn settle(&self, judgement: ChangeJudgement, paths: &[&str]) -> ChangeJudgement {
         let is_alone = self.stranger(&judgement.claims, paths).is_ok_and(|file| file.is_none());
         if is_alone { judgement.confirmed_in_tree() } else { judgement.refuted_in_tree() }
     }
 
-    /// A file beside those of the change, `paths`, that has one of the names.
+    /// Returns a file outside `paths` that uses one of the names.
     pub fn stranger(&self, claims: &Claims, paths: &[&str]) -> Result<Option<String>, Unasked> {
         let files = name_search::files_with(self.worktree, self.tree, claims).ok_or(Unasked)?;
         let is_stranger = |file: &String| {
@@ -63,16 +64,16 @@ impl TreeAfter<'_> {
     }
 }
 
-/// Git could not say who else has a name.
+/// Error: git could not search the names.
 #[derive(Debug)]
 pub struct Unasked;
 
-/// Documents are comments that have a file of their own.
+/// Reports whether a file is a document; its text counts like comments.
 pub fn is_document(path: &str) -> bool {
     [".md", ".rst", ".adoc"].iter().any(|ending| path.ends_with(ending))
 }
 
-/// What is proved may still say something else to its readers.
+/// Returns a change instead of a proof if comments differ and count as behaviour.
 fn with_docs(
     verdict: RecordedClassification,
     sides: &[FileSides<'_>],
@@ -103,7 +104,7 @@ fn judge(
     if bytes > most {
         return RecordedClassification::unproven("too_large");
     }
-    // Losing the record of a change would be worse than not knowing what it is.
+    // A lost record of a change would be worse than an unknown classification.
     let judged = catch_unwind(AssertUnwindSafe(|| sprag_syntax::classify(&change(sides), budget)));
     let Ok(judged) = judged else { return RecordedClassification::unproven("bad_input") };
     to_recorded(match around {
@@ -112,7 +113,7 @@ fn judge(
     })
 }
 
-/// What the files are and were called.
+/// Returns the old and new paths of the files.
 pub fn paths<'a>(sides: &[FileSides<'a>]) -> Vec<&'a str> {
     sides.iter().flat_map(|side| [side.path_before, side.path_after]).flatten().collect()
 }
@@ -131,7 +132,7 @@ fn to_recorded(judgement: ChangeJudgement) -> RecordedClassification {
     match judgement.verdict {
         sprag_syntax::Classification::Proved(proof) => {
             let value = serde_json::to_value(&proof).unwrap_or_default();
-            // Every record is redacted: a proof that would not survive that could not be checked again.
+            // Records are redacted. A proof that redaction changes could not be checked again.
             if redact::value(value.clone()).into_inner() != value {
                 return RecordedClassification::unproven("bad_input");
             }
@@ -156,7 +157,7 @@ fn to_recorded(judgement: ChangeJudgement) -> RecordedClassification {
     }
 }
 
-/// Names the functions and types that the new lines of a file are in: the innermost of each.
+/// Names the functions and types that contain the new lines of a file, the innermost ones.
 pub fn name_units(file: &mut TracedFile, text: &[u8]) {
     let Some(lang) = Lang::of_path(&file.path).filter(|_| text.len() <= UNIT_BYTES) else {
         return;
@@ -177,7 +178,7 @@ fn touched(units: &[sprag_syntax::Unit], ranges: &[sprag_trace::LineRange]) -> V
                     && outer.lines.contains(inner.lines.start())
                     && outer.lines.contains(inner.lines.end())
             };
-            // What is wholly in the units within it is theirs.
+            // A range inside an inner unit belongs to that unit.
             meeting.iter().filter(|it| is_within(it)).any(|inner| {
                 inner.lines.contains(&range.start.max(*outer.lines.start()))
                     && inner.lines.contains(&range.end.min(*outer.lines.end()))

@@ -1,6 +1,6 @@
-//! Comments and docstrings on both sides of a change, for those to whom they are part of the behaviour
-//! (`trace.docs_are_behaviour`). Read as a lexer reads them, no further: what is in a literal by mistake is the same
-//! on both sides of a change that is proved.
+//! Compares comments and docstrings on both sides of a change, if they count as behaviour
+//! (`trace.docs_are_behaviour`). The lexer is simple: a misread literal is the same on both sides of a proved
+//! change.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use sprag_trace::{BehaviourWitness, FilePosition};
 
 use super::classify::FileSides;
 
-/// One comment: its words, however they are laid out.
+/// The words of one comment, in any layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Comment {
     line: u32,
     words: String,
 }
 
-/// The first comment that one side has and the other has not. One that was moved, to another file as well, is the
-/// same.
+/// Returns the first comment that only one side has. A moved comment counts as the same, even in another
+/// file.
 pub(crate) fn difference(sides: &[FileSides<'_>]) -> Option<BehaviourWitness> {
     let before = all(sides.iter().map(|side| (side.path_before, side.before)));
     let after = all(sides.iter().map(|side| (side.path_after, side.after)));
@@ -35,7 +35,7 @@ pub(crate) fn difference(sides: &[FileSides<'_>]) -> Option<BehaviourWitness> {
     })
 }
 
-/// The comments of all files of one side, each with where it is.
+/// Returns the comments of all files of one side, with their paths.
 fn all<'a>(files: impl Iterator<Item = (Option<&'a str>, Option<&'a [u8]>)>) -> Vec<(String, Comment)> {
     let mut found = Vec::new();
     for (path, text) in files {
@@ -46,7 +46,7 @@ fn all<'a>(files: impl Iterator<Item = (Option<&'a str>, Option<&'a [u8]>)>) -> 
     found
 }
 
-/// The first that is there more often than on the other side.
+/// Returns the first comment that occurs more often than on the other side.
 fn first_beyond(these: &[(String, Comment)], those: &[(String, Comment)]) -> Option<(String, Comment)> {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, comment) in those {
@@ -62,12 +62,12 @@ fn first_beyond(these: &[(String, Comment)], those: &[(String, Comment)]) -> Opt
     these.iter().find(|(_, comment)| is_beyond(comment)).cloned()
 }
 
-/// All comments of a source, one for each run of neighbouring lines that are nothing else.
+/// Returns all comments of a source. Neighbouring comment lines form one comment.
 fn comments(lang: Lang, text: &[u8]) -> Vec<Comment> {
     let text = String::from_utf8_lossy(text);
     let mut found: Vec<Comment> = Vec::new();
     let (mut rest, mut line) = (text.as_ref(), 1u32);
-    // Where the last line comment ended, if nothing but blanks came since.
+    // Line of the last line comment, if only blanks followed.
     let mut open: Option<u32> = None;
     while let Some(first) = rest.chars().next() {
         let token = token(lang, rest);
@@ -100,10 +100,11 @@ fn comments(lang: Lang, text: &[u8]) -> Vec<Comment> {
     found
 }
 
-/// What a text begins with, and how long that is.
+/// Kind of the next token, with its length.
 enum CommentToken {
     Line(usize),
-    /// Also a text of several lines, which may be a docstring; one that is none does not change in what is proved.
+    /// A block comment or a multi-line text, which may be a docstring. Other texts do not change in a proved
+    /// change.
     Block(usize),
     Literal(usize),
     Other,
@@ -147,7 +148,7 @@ fn token(lang: Lang, rest: &str) -> CommentToken {
     }
 }
 
-/// To the closing quote, or to the end of the line: one that is missing swallows nothing.
+/// Returns the length up to the closing quote, or to the end of the line if it is missing.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in rest.char_indices().skip(1) {
@@ -183,7 +184,7 @@ fn nested(rest: &str) -> usize {
     rest.len()
 }
 
-/// The words alone: how they are wrapped and marked is layout.
+/// Returns the words alone, without layout and comment marks.
 fn plain(text: &str) -> String {
     let words = text
         .split_whitespace()

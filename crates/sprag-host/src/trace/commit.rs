@@ -1,5 +1,5 @@
-//! After a commit: what it has of the lines that were written down before. Whoever made it, in a session or
-//! not, the lines are known by what they are; a commit that has none of them is nobody's here.
+//! Traces commits: finds their lines among the recorded ones. The content identifies the lines, so the
+//! committer does not matter. A commit without recorded lines gets no record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +17,17 @@ use super::{classify, open};
 use crate::git::blobs::{self, Blob, Committed};
 use crate::git::name_search::SearchTree;
 
-/// Commits that are looked at, the latest ones.
+/// Most commits that are read, newest first.
 const COMMITS: usize = 100;
-/// Commits that lines were written on top of, at the same time.
+/// Most different base commits of uncommitted lines.
 const BASES: usize = 4;
 
-/// After a command that may have committed. `None`: it has not.
+/// Traces commits after a command. `None`: HEAD has not moved.
 pub(crate) fn after_call(ground: &TraceContext<'_>, since: Option<&Text<64>>) -> Option<TraceFindings> {
     has_moved(ground, since).then(|| anew(ground))
 }
 
-/// Looks at every commit that may have something.
+/// Traces all commits that may contain recorded lines.
 pub(crate) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
     let traces = settled(ground, &open(&ground.store));
     TraceFindings {
@@ -37,13 +37,13 @@ pub(crate) fn anew(ground: &TraceContext<'_>) -> TraceFindings {
     }
 }
 
-/// Reports whether something else is checked out than when commits were last looked at.
+/// Reports whether HEAD moved since the last check.
 pub(crate) fn has_moved(ground: &TraceContext<'_>, since: Option<&Text<64>>) -> bool {
     let last = since.or(ground.session.head.as_ref());
     ground.head.is_some() && last != ground.head.as_ref()
 }
 
-/// What commits have of what is open.
+/// Returns the records of commits that contain uncommitted lines.
 pub(crate) fn settled(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
     let Some(head) = &ground.head else {
         return Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn settled(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec
         let commits = blobs::commits(places, base.map(Text::as_str), head.as_str(), COMMITS);
         let on_base = |path: &str| waiting.get(path).copied().filter(|it| it.base.as_ref() == base);
         for commit in commits.unwrap_or_default() {
-            // The first that a shallow clone has only looks as if it had made everything.
+            // The first commit of a shallow clone only seems to add everything.
             let is_edge = commit.parents.is_empty()
                 && places.common.as_ref().is_some_and(|common| common.join("shallow").exists());
             if !is_edge {
@@ -83,7 +83,7 @@ fn of_commit<'a>(
     if ours == 0 {
         return Vec::new();
     }
-    // All of it is judged together; of a commit that is too large for that only ours is looked at.
+    // The whole commit is classified together. Of a too large commit only recorded files are read.
     let is_whole = commit.files.len() <= FILES;
     let looked: Vec<&blobs::ChangedBlob> =
         commit.files.iter().filter(|changed| is_whole || known(changed).is_some()).take(FILES).collect();
@@ -121,7 +121,7 @@ fn of_commit<'a>(
         .collect()
 }
 
-/// The record of one author's part.
+/// Returns the record of one author's part.
 pub(crate) fn of_author(
     ground: &TraceContext<'_>,
     author: LineAuthor,
@@ -149,7 +149,7 @@ fn path_of(changed: &blobs::ChangedBlob) -> Option<&str> {
     changed.to.as_ref().or(changed.from.as_ref()).map(|blob| blob.path.as_str())
 }
 
-/// Both sides of these files.
+/// Returns both sides of these files.
 fn states(
     ground: &TraceContext<'_>,
     files: &[&blobs::ChangedBlob],
@@ -203,10 +203,10 @@ fn judged(
     classify::whole(&sides, ground.around(SearchTree::Of(revision)).as_ref(), ground.policy())
 }
 
-/// Both sides of a commit's files, for whoever checks a proof again: paths and bytes in git's order.
+/// Both sides of a commit's files, to check a proof again: paths and bytes in git's order.
 pub(super) type CommitSides = Vec<(Option<String>, Option<String>, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
-/// What a commit has changed, as it was judged.
+/// Returns the changes of a commit as they were classified.
 pub(crate) fn sides_of(
     places: &crate::sys::locations::Locations,
     base: Option<&str>,

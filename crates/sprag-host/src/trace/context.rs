@@ -1,4 +1,4 @@
-//! Where changes are written down: the root that paths are relative to, and what is known of the session.
+//! The context of a trace: the root of its paths, and the facts of the session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ pub(crate) struct TraceContext<'a> {
     pub input: &'a Input,
     pub session: &'a SessionFacts,
     pub store: Store,
-    /// With its links followed.
+    /// Root with its links resolved.
     pub root: PathBuf,
-    /// Which worktree of the clone it is; the first has no name.
+    /// Name of the worktree; the main worktree has none.
     pub place: Option<Text<16>>,
     pub head: Option<Text<64>>,
 }
@@ -44,7 +44,7 @@ impl FileChange {
 }
 
 impl<'a> TraceContext<'a> {
-    /// `None`: nothing is written down here.
+    /// Returns the context. `None`: tracing is off here.
     pub(super) fn new_if_enabled(
         world: &'a World<'a>,
         input: &'a Input,
@@ -58,12 +58,12 @@ impl<'a> TraceContext<'a> {
         if is_on { TraceContext::at(world, input, session) } else { None }
     }
 
-    /// What is around a change that led to `tree`.
+    /// Returns the tree after a change.
     pub(super) fn around<'b>(&'b self, tree: SearchTree<'b>) -> Option<TreeAfter<'b>> {
         Some(TreeAfter { worktree: self.world.places.worktree.as_ref()?, tree })
     }
 
-    /// The same, whether or not anything is written down.
+    /// Returns the context, even if tracing is off.
     pub(super) fn at(
         world: &'a World<'a>,
         input: &'a Input,
@@ -92,7 +92,7 @@ impl<'a> TraceContext<'a> {
         self.place.as_ref().map(Text::as_str).unwrap_or_default()
     }
 
-    /// A path relative to the root, if it is below and not one of ours or git's.
+    /// Returns a path relative to the root, unless it is outside or belongs to Sprag or git.
     pub(super) fn relative(&self, path: &str) -> Option<String> {
         let relative = Path::new(path).strip_prefix(&self.root).ok()?.to_str()?;
         let top = relative.split('/').next().unwrap_or_default();
@@ -103,12 +103,12 @@ impl<'a> TraceContext<'a> {
         self.root.join(path)
     }
 
-    /// Whoever the session's agent is.
+    /// Returns the agent of the session as contributor.
     pub(super) fn agent(&self) -> Contributor {
         Contributor::ai(transcript::model(self.input))
     }
 
-    /// A record of these changes, without a word on whom they serve. States are kept for the next one.
+    /// Returns a record of these changes without an intent. Keeps the states for the next record.
     pub(super) fn trace(
         &self,
         source: ChangeSource,
@@ -180,7 +180,7 @@ fn root<'a>(world: &'a World<'_>, session: &'a SessionFacts) -> Option<&'a Path>
     world.places.worktree.as_deref().or(Some(started).filter(|root| root.is_absolute()))
 }
 
-/// Whether a project says that it wants to know what is changed in it, and why.
+/// Reports whether the project has a directory that enables the trace.
 fn is_marked(root: &Path) -> bool {
     root.join(".sprag").is_dir() || root.join(".orchestration").is_dir()
 }

@@ -1,5 +1,5 @@
-//! Files as they were when they were last written down, by the hash of their bytes. They are cache: without
-//! them it is still known that a file has changed since, and only not in which lines.
+//! Caches the last recorded states of files by their hash. Without the cache, Sprag still knows that a file
+//! changed, but not in which lines.
 
 use std::path::PathBuf;
 
@@ -12,12 +12,12 @@ use crate::store::{Store, files_with_ending};
 use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
 
-/// What is kept of one file.
+/// Most bytes of one file.
 const KEPT_BYTES: usize = 2 * 1024 * 1024;
-/// Files that are kept.
+/// Most files.
 const FILES: usize = 2_000;
 
-/// Keeps a state, if it is text. One that is known is not written again.
+/// Keeps a state if it is text and not known yet.
 pub(crate) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
     let (Some(text), Some(sum)) = (state.text(), state.sum()) else {
         return;
@@ -28,22 +28,22 @@ pub(crate) fn keep(store: &Store, disk: &dyn Disk, state: &FileContent) {
     }
     disk.make_dirs(&dir(store))
         .and_then(|()| disk::replace_derived(disk, &path, text))
-        .discard("a state that is not kept is worth no failure");
+        .discard("the cache is optional");
 }
 
-/// A state that was kept. What does not have the hash it is named by is nothing.
+/// Returns a kept state, if it matches its hash.
 pub(crate) fn kept(store: &Store, sum: &Sha256Sum) -> Option<FileContent> {
     let bytes = read_capped(open_regular(&path(store, sum)).ok()?, TEXT_BYTES).ok()?;
     Some(FileContent::of_bytes(bytes)).filter(|state| state.sum().as_ref() == Some(sum))
 }
 
-/// Drops what is older, and what is too much.
+/// Removes old states, and those beyond the limit.
 pub(crate) fn sweep(store: &Store, disk: &dyn Disk, before: Timestamp) {
     let files = files_with_ending(&dir(store), "txt");
     let excess = files.len().saturating_sub(FILES);
     for (at, path) in files.into_iter().enumerate() {
         if at < excess || disk::is_older(&path, before) {
-            disk.remove(&path).discard("the next sweep removes what stays");
+            disk.remove(&path).discard("the next sweep removes the remaining files");
         }
     }
 }

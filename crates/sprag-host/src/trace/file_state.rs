@@ -1,5 +1,5 @@
-//! What a file is, whatever it is: text, bytes, a link, nothing. Read once and within bounds; what is no
-//! file is not opened.
+//! Reads the state of a file: text, binary, link or absent. It reads once and within limits, and opens only
+//! regular files.
 
 use std::fs;
 use std::io::Read as _;
@@ -15,11 +15,12 @@ use sprag_trace::{FileForm, TracedFile, blocks};
 use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 
-/// Larger files are known by their bytes, and larger ones yet by their size and time.
+/// Most bytes of text; larger files are known by their hash only.
 pub(crate) const TEXT_BYTES: u64 = 8 * 1024 * 1024;
+/// Most bytes that are hashed; larger files are known by size and time.
 const HASHED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// A file at one time.
+/// State of a file at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileContent {
     Absent,
@@ -32,7 +33,7 @@ impl FileContent {
         FileContent::Here { form, sum: Sha256Sum::hash_bytes(&bytes), bytes }
     }
 
-    /// `None`: it is no file, or it cannot be read.
+    /// Reads a file. `None`: the path is not a file, or is unreadable.
     pub(super) fn read(path: &Path) -> Option<FileContent> {
         let Ok(found) = fs::symlink_metadata(path) else {
             return Some(FileContent::Absent);
@@ -67,7 +68,7 @@ impl FileContent {
         }
     }
 
-    /// Its bytes, where they are lines.
+    /// Returns the bytes of a text file.
     pub(super) fn text(&self) -> Option<&[u8]> {
         match self {
             FileContent::Here { form: FileForm::Text, bytes, .. } => Some(bytes),
@@ -75,7 +76,7 @@ impl FileContent {
         }
     }
 
-    /// All that was read of it; of what is not there, nothing.
+    /// Returns the bytes that were read. `None`: the file is absent, a link or too large.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
             FileContent::Here { form: FileForm::Text | FileForm::Binary, bytes, .. } => Some(bytes),
@@ -105,7 +106,7 @@ fn hashed(path: &Path) -> Option<Sha256Sum> {
     Sha256Sum::parse(&format!("sha256:{digits}"))
 }
 
-/// What became of a file, and whether that is all of it. `None`: nothing did.
+/// Returns the change of a file, and whether the list of lines was cut. `None`: unchanged.
 pub(crate) fn change(path: &str, before: &FileContent, after: &FileContent) -> Option<(TracedFile, bool)> {
     if before.sum() == after.sum() && before.form() == after.form() {
         return None;
@@ -127,7 +128,7 @@ pub(crate) fn change(path: &str, before: &FileContent, after: &FileContent) -> O
         file.deleted = found.deleted;
         return Some((file, found.is_cut));
     }
-    // What has no lines is one block, by all its bytes.
+    // A file without lines is one block of all its bytes.
     let block =
         |sum: Sha256Sum| sprag_trace::LineRange { start: 1, end: 1, content_hash: sum, contributor: None };
     file.deleted.extend(before.sum().map(block));

@@ -1,5 +1,5 @@
-//! What has changed, found out: after a call by its own files, at a stop by all that differs from what was
-//! written down, after a commit by what it has of that. What comes of it is the gate's to write down.
+//! Finds changes: after a call in its files, at a stop in all files that differ from the records, and after a
+//! commit in its lines. The gate writes the records.
 
 mod author;
 mod before;
@@ -32,7 +32,7 @@ use crate::sys::disk::Disk;
 use crate::world::World;
 use context::TraceContext;
 
-/// Returns what a call has changed. `None`: nothing is written down here.
+/// Returns the changes of a call. `None`: tracing is off here.
 pub(crate) fn trace_call(world: &World<'_>, input: &Input, session: &SessionFacts) -> Option<TraceFindings> {
     let ground = TraceContext::new_if_enabled(world, input, session)?;
     match &input.event {
@@ -41,7 +41,7 @@ pub(crate) fn trace_call(world: &World<'_>, input: &Input, session: &SessionFact
     }
 }
 
-/// Returns what commits have changed since this one.
+/// Returns the changes of commits since this one.
 pub(crate) fn trace_commit(
     world: &World<'_>,
     input: &Input,
@@ -51,7 +51,7 @@ pub(crate) fn trace_commit(
     commit::after_call(&TraceContext::new_if_enabled(world, input, session)?, since)
 }
 
-/// Returns everything that has changed and has no record, and what it comes to unless it was judged last.
+/// Returns all changes without a record, and their classification unless the same work was classified last.
 pub(crate) fn trace_stop(
     world: &World<'_>,
     input: &Input,
@@ -62,22 +62,22 @@ pub(crate) fn trace_stop(
     Some(stop::trace_stop(&TraceContext::new_if_enabled(world, input, session)?, since, judged))
 }
 
-/// Looks for commits again, for a person that asks: what is found is to be logged.
+/// Searches commits again, for a command. The caller logs the result.
 pub fn commits(world: &World<'_>, input: &Input) -> Option<TraceFindings> {
     let session = SessionFacts::default();
     let ground = TraceContext::at(world, input, &session)?;
     Some(commit::anew(&ground))
 }
 
-/// What no commit has yet.
+/// Returns the lines that no commit has yet.
 fn open(store: &Store) -> UncommittedLines {
     projections::load::<UncommittedLines>(store).map(|folded| folded.state).unwrap_or_default()
 }
 
-/// How long a state of a file is kept that nobody has written since.
+/// Seconds that an unused state of a file is kept.
 const KEPT_SECONDS: i64 = 14 * 24 * 60 * 60;
 
-/// What keeps a look short, for whoever comes next.
+/// Removes old states and renews the stored fold, so that later calls stay fast.
 pub fn after_reply(store: &Store, disk: &dyn Disk, now: Timestamp) -> io::Result<()> {
     file_cache::sweep(store, disk, now.plus_seconds(-KEPT_SECONDS));
     projections::renew::<UncommittedLines>(store, disk)

@@ -1,5 +1,5 @@
-//! All records of changes: our own from the log, and those that other clones have committed. What another
-//! clone says is only its word: it supersedes nothing of ours.
+//! Returns all trace records: those of this clone from the log, and those that other clones committed. A
+//! record of another clone supersedes no record of this clone.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,11 +16,12 @@ use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 use crate::world::World;
 
-/// Files of others that are read, and how much of each.
+/// Most files of other clones.
 const CLONES: usize = 500;
+/// Most bytes of each file.
 const BYTES: u64 = 64 * 1024 * 1024;
 
-/// A record of a change, and whose word it is.
+/// A trace record with its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttributedRecord {
     pub record: Record,
@@ -31,11 +32,11 @@ pub struct AttributedRecord {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordSource {
     Own,
-    /// By the name of its file.
+    /// Another clone, by the name of its file.
     Clone(Text<64>),
 }
 
-/// Everything, our own first and each in the order it was written.
+/// Returns all records, own ones first, each in the order of writing.
 pub fn all(world: &World<'_>) -> io::Result<Vec<AttributedRecord>> {
     let mut found = own(&world.store())?;
     let own_name =
@@ -60,7 +61,7 @@ pub fn all(world: &World<'_>) -> io::Result<Vec<AttributedRecord>> {
     Ok(found)
 }
 
-/// Our own.
+/// Returns the records of this clone.
 pub fn own(store: &Store) -> io::Result<Vec<AttributedRecord>> {
     let mut found = Vec::new();
     for path in store.log_files() {
@@ -80,7 +81,7 @@ fn attribute_record(record: Record, origin: RecordSource) -> Option<AttributedRe
     Some(AttributedRecord { record, trace, origin })
 }
 
-/// Which records no later one has taken the place of, in which of their files.
+/// Records and files that no later record superseded.
 pub struct CurrentRecords {
     superseded: BTreeSet<(RecordSource, String, String)>,
 }
@@ -101,12 +102,12 @@ impl CurrentRecords {
         CurrentRecords { superseded }
     }
 
-    /// Whether a record still speaks for a file.
+    /// Reports whether a record is current for a file.
     pub fn holds(&self, found: &AttributedRecord, path: &str) -> bool {
         !self.superseded.contains(&(found.origin.clone(), found.record.id.clone(), path.to_owned()))
     }
 
-    /// Whether it speaks for any.
+    /// Reports whether a record is current for any file.
     pub fn is_any(&self, found: &AttributedRecord) -> bool {
         found.trace.files.iter().any(|file| self.holds(found, &file.path))
     }

@@ -1,5 +1,5 @@
-//! What is final, told to other clones: the lines of the log as they are, in their order, so that the chain
-//! holds in the file too. Every version of the file that is ever committed begins as the one before did.
+//! Shares final records with other clones: unchanged lines of the log in their order, so that the chain is
+//! valid in the file too. Every committed version of the file starts with the version before it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::store::projections::each_line;
 use crate::store::{AppendFile, LOCK_WAIT, Store};
 use crate::sys::disk::Disk;
 
-/// Appends what the file of this clone does not have yet. Gives back how many lines that were.
+/// Appends missing lines to the file of this clone. Returns their number.
 pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usize> {
     let own = lines(store)?;
     if own.is_empty() {
@@ -37,7 +37,7 @@ pub fn publish(store: &Store, project: &Path, disk: &dyn Disk) -> io::Result<usi
     Ok(new.len())
 }
 
-/// The lines of the log that are final, as they are.
+/// Returns the final lines of the log, unchanged.
 pub fn lines(store: &Store) -> io::Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for path in store.log_files() {

@@ -1,6 +1,6 @@
-//! At a stop: what differs from what was written down, by a look at all that git says has changed. What
-//! changed while a command of the session ran is the session's; of whatever else did, nobody saw who made it, and it
-//! is a person's only where no command can have.
+//! Traces changes at a stop: compares all files that git reports as changed with the records. Changes during
+//! a command of the session belong to the session. For other changes the author is unknown; a person made
+//! them only if no command can have.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,10 +25,11 @@ use crate::git::blobs;
 use crate::git::name_search::SearchTree;
 use crate::worktree::{baseline, tree_hash};
 
-/// Bytes of all files that are read.
+/// Most bytes of all files.
 const BYTES: usize = 64 * 1024 * 1024;
 
-/// `since` is what was checked out when commits were last looked at, `last` the work that was judged last.
+/// Traces changes at a stop. `since` is HEAD at the last check of commits, `last` the work that was
+/// classified last.
 pub(crate) fn trace_stop(
     ground: &TraceContext<'_>,
     since: Option<&Text<64>>,
@@ -40,9 +41,9 @@ pub(crate) fn trace_stop(
         traces.extend(commit::settled(ground, &open).into_iter().map(ChangeRecord::Final));
     }
     traces.extend(strays(ground, &open).into_iter().map(ChangeRecord::Seen));
-    // What is judged is all of it, with what was only found now.
+    // The classification covers all changes, including those found just now.
     for trace in &traces {
-        // As the gate will sign it.
+        // The gate will sign the record in the same way.
         let signed = trace.clone().signed(ground.session.intent.as_ref());
         let session = Some(ground.input.session.clone());
         open.apply(&Record { session, ..signed.record(ground.input.at) });
@@ -51,7 +52,7 @@ pub(crate) fn trace_stop(
     TraceFindings { traces, head: ground.head.clone(), judged }
 }
 
-/// What is not as the last record of it says.
+/// Returns records of files that differ from their last record.
 fn strays(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord> {
     let start = ground.session.started.map_or(0, |at| at.millis());
     let is_since_start = |path: &Path| changed_at(path).is_some_and(|at| at >= start - SLACK_MILLIS);
@@ -106,7 +107,7 @@ fn strays(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<TraceRecord
     ours.into_iter().chain(found).collect()
 }
 
-/// Whose a change is that a person made: of both, where lines went that an agent wrote and no commit has.
+/// Returns the contributor of a change by hand: mixed, if it replaced uncommitted lines of an agent.
 fn by_hand(change: &FileChange, ground: &TraceContext<'_>, open: &UncommittedLines) -> ContributorKind {
     let Some(pending) = open.get(ground.place(), &change.path) else { return ContributorKind::Human };
     let (Some(old), Some(new)) = (change.before.text(), change.after.text()) else {
@@ -133,14 +134,14 @@ fn candidates(ground: &TraceContext<'_>, open: &UncommittedLines) -> Vec<String>
     let mut paths = tree_hash::changed_paths(places, ground.world.disk).unwrap_or_default();
     let is_file = |path: &String| {
         let is_ours = path == ".sprag" || path.starts_with(".sprag/");
-        // A name that is no text cannot be told from another one here.
+        // A path with replaced characters is not unique.
         !is_ours && !path.ends_with('/') && !path.contains('\u{fffd}')
     };
     paths.retain(is_file);
     paths
 }
 
-/// What these files were when they were last seen, and whether that is certain.
+/// Returns the last seen states of these files, and whether they are certain.
 fn befores(
     ground: &TraceContext<'_>,
     open: &UncommittedLines,
@@ -156,7 +157,7 @@ fn befores(
     let mut before: Vec<Option<(FileContent, bool)>> =
         now.iter().map(|(path, _)| kept_of(path).map(|state| (state, true))).collect();
     let (Some(worktree), Some(head)) = (&ground.world.places.worktree, &ground.head) else {
-        // There is no commit: what was not seen was not there, unless somebody has left it.
+        // Without a commit, an unseen file was absent, unless it was unfinished before the session.
         let dirty = Dirty::load(ground);
         for (slot, (path, _)) in before.iter_mut().zip(now) {
             if slot.is_none() {
@@ -179,7 +180,7 @@ fn befores(
     before
 }
 
-/// What was unfinished before the session: which lines of that are new cannot be told.
+/// Files that were unfinished before the session; their new lines are unknown.
 struct Dirty(Option<Vec<String>>);
 
 impl Dirty {
@@ -193,7 +194,7 @@ impl Dirty {
     }
 }
 
-/// What the session has changed and not committed, for each intent it served, judged as a whole.
+/// Classifies the uncommitted changes of the session, for each intent as a whole.
 fn judged(
     ground: &TraceContext<'_>,
     open: &UncommittedLines,
@@ -223,7 +224,7 @@ fn judged(
         let FileChange { path, before, after } = change;
         let changed = author::AuthoredFile { path, from: None, before, after, pending };
         for (author, mut file) in parts(&ground.store, &changed) {
-            // What was only found now has no name yet.
+            // A change found just now has no record id yet.
             file.supersedes.retain(|id| !id.is_empty());
             if is_own(&author) && author.contributor.kind == ContributorKind::Ai {
                 by_author.entry(author).or_default().push(file);
@@ -252,7 +253,7 @@ fn judged(
     Some(JudgedChange { digest, verdict })
 }
 
-/// These files as the commit has them and as they are. `None`: git could not say.
+/// Returns the committed and the current state of these files. `None`: git failed.
 fn whole(
     ground: &TraceContext<'_>,
     files: &[(&str, &sprag_trace::uncommitted::Pending)],

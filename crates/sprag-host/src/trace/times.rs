@@ -1,4 +1,4 @@
-//! Who can have changed a file, by when it changed: a command of the session, a person, or nobody knows.
+//! Finds who can have changed a file, from its time: a command of the session, a person, or unknown.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,32 +15,32 @@ use sprag_shell::{Command, Script, ShellStart, Word};
 use super::context::TraceContext;
 use crate::store::{journal, projections};
 
-/// When commands of the session ran, and when it did anything at all.
+/// Times of the commands and calls of a session.
 pub(crate) struct SessionTimes {
     commands: Vec<(i64, i64)>,
     calls: Vec<CallWindow>,
     is_alone: bool,
 }
 
-/// A call that may change something.
+/// A call that may change files.
 struct CallWindow {
     from: i64,
-    /// None: nobody told of its end.
+    /// End of the call. `None`: not reported.
     to: Option<i64>,
     leaves: Leaves,
 }
 
-/// What a call may leave behind: something that runs, or a change that nobody has written down yet.
+/// Possible after-effects of a call: a running process, or an unrecorded change.
 #[derive(PartialEq, Eq)]
 enum Leaves {
     Nothing,
-    /// Whatever it does, nobody has read it.
+    /// Unknown effects.
     Anything,
 }
 
-/// File times come from a clock that ticks coarsely.
+/// Resolution of file times, in milliseconds.
 pub(crate) const SLACK_MILLIS: i64 = 10;
-/// After a call the client's other hooks may go on for a while: a formatter, say.
+/// Time after a call in which other hooks of the client, such as a formatter, may still run.
 const QUIET_MILLIS: i64 = 30_000;
 
 impl SessionTimes {
@@ -49,15 +49,15 @@ impl SessionTimes {
         let records = if is_alone {
             projections::records_of(&ground.store, &ground.input.session).unwrap_or_default()
         } else {
-            // Whose command it was cannot be told by the time.
+            // With other sessions at work, the time does not tell whose command it was.
             Vec::new()
         };
         let commands = commands(&records, ground.input.at.millis());
         SessionTimes { commands, calls: calls(&records), is_alone }
     }
 
-    /// Whether no call of any session can have changed a file: it was quiet then, and nothing that ran before could
-    /// leave something running.
+    /// Reports whether no call of a session can have changed a file: no call ran near that time, and no
+    /// earlier call can have left a process.
     pub(super) fn is_by_hand(&self, path: &Path) -> bool {
         let Some(at) = changed_at(path) else {
             return false;
@@ -77,7 +77,7 @@ impl SessionTimes {
     }
 }
 
-/// When a file last changed; of one that is gone, its directory.
+/// Returns the time of the last change of a file, or of its directory if the file is gone.
 pub(crate) fn changed_at(path: &Path) -> Option<i64> {
     let found =
         fs::symlink_metadata(path).or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path))).ok()?;
@@ -89,8 +89,8 @@ fn events(records: &[Record]) -> impl Iterator<Item = (i64, EventRecord)> {
     records.iter().filter_map(|record| Some((record.at.millis(), EventRecord::read(record)?)))
 }
 
-/// From the request of a command to its end. One that only puts files back as some commit or stash has them
-/// has written nothing.
+/// Returns the times from the request of each command to its end. Leaves out commands that only restore files
+/// from a commit or stash.
 fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
     let mut open: BTreeMap<Option<Text<128>>, i64> = BTreeMap::new();
     let mut times = Vec::new();
@@ -106,12 +106,12 @@ fn commands(records: &[Record], now: i64) -> Vec<(i64, i64)> {
             _ => {}
         }
     }
-    // One whose end nobody told of has ended by now.
+    // A command without a reported end has ended by now.
     times.extend(open.into_values().map(|from| (from, now)));
     times
 }
 
-/// All calls but those that only read.
+/// Returns all calls that do not only read.
 fn calls(records: &[Record]) -> Vec<CallWindow> {
     let mut spans: Vec<(Option<Text<128>>, CallWindow)> = Vec::new();
     let is_meant = |call: &RecordedCall| call.effect != ToolEffect::Read;
@@ -136,7 +136,7 @@ fn calls(records: &[Record]) -> Vec<CallWindow> {
 }
 
 const GIT: &str = "git";
-/// Verbs of git that leave every file as it is.
+/// Git commands that change no file.
 const KEEPING: &[&str] = &["add", "branch", "commit", "fetch", "push", "tag"];
 
 fn left_by(line: &str) -> Leaves {
@@ -146,8 +146,8 @@ fn left_by(line: &str) -> Leaves {
         let verb = matches!(command.argv.get(1), Some(Word::Known(verb)) if KEEPING.contains(&verb.as_str()));
         alone.only_looks() || command.program() == Some(GIT) && verb
     };
-    // One that was cut short, or has something in the background, is not known; one that writes may have written
-    // the very file before somebody else did.
+    // A truncated line or a background process has unknown effects. A command that writes may have changed
+    // the file before another program did.
     let is_whole = !line.ends_with('…') && !line.replace("&&", "").replace(">&", "").contains('&');
     let is_known = is_whole && script.doubts.is_empty() && script.commands.iter().all(is_plain);
     if is_known { Leaves::Nothing } else { Leaves::Anything }
@@ -173,7 +173,7 @@ fn restores(line: &str) -> bool {
     words.contains(&"git") && words.iter().any(|word| MOVES.contains(word))
 }
 
-/// Whether another session of this worktree has done something since this one began to.
+/// Reports whether another session of this worktree was active since this one started.
 fn others_at_work(ground: &TraceContext<'_>) -> bool {
     let own = journal::path(&ground.store, &ground.input.session);
     let since = ground.session.started.map_or(0, |at| at.millis());

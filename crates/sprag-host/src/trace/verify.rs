@@ -1,5 +1,5 @@
-//! Whether the records are what was written: the chain of the log, the files that clones share in every
-//! version that was ever committed, and the proofs, replayed on the commits they are about.
+//! Verifies the records: the chain of the log, all committed versions of the shared files, and the proofs,
+//! replayed on their commits.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,30 +21,31 @@ use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 use crate::world::World;
 
-/// Versions of one file that are compared, and bytes of it.
+/// Most versions of one file that are compared.
 const VERSIONS: usize = 1_000;
+/// Most bytes of one file.
 const BYTES: u64 = 64 * 1024 * 1024;
-/// Files of clones.
+/// Most files of clones.
 const CLONES: usize = 100;
 
-/// What was looked at, and what is wrong.
+/// Result of the verification.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChainReport {
     pub records: usize,
     pub shared: usize,
     pub versions: usize,
     pub proofs: usize,
-    /// Proofs whose sources are not to be had: nothing is committed, or the commit is gone.
+    /// Proofs that cannot be checked: nothing is committed, or the commit is gone.
     pub unchecked: usize,
     pub problems: Vec<ChainProblem>,
 }
 
-/// The first thing that is wrong somewhere.
+/// First problem of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainProblem {
-    /// Of the first record that is not what it was.
+    /// Id of the first wrong record.
     pub id: String,
-    /// `log`, or a file or commit.
+    /// Place of the problem: `log`, a file or a commit.
     pub place: String,
     pub why: String,
 }
@@ -66,7 +67,7 @@ pub fn verify(world: &World<'_>, mut progress: impl FnMut()) -> io::Result<Chain
 }
 
 fn log(store: &Store, report: &mut ChainReport) -> io::Result<()> {
-    // Before the log: what is written meanwhile is behind it.
+    // Read the note before the log: later lines are after it.
     let noted = book::noted(store);
     let mut walk = ChainReader::default();
     let mut broken: Option<BrokenChain> = None;
@@ -95,11 +96,11 @@ fn log(store: &Store, report: &mut ChainReport) -> io::Result<()> {
 fn to_problem(broken: BrokenChain, place: &str) -> ChainProblem {
     let why = match broken.why {
         ChainFault::Behind { line } => {
-            format!("line {line} does not follow the one before it: that was changed, removed or moved")
+            format!("line {line} does not follow the line before it, which was changed, removed or moved")
         }
-        ChainFault::Unreadable { line } => format!("line {line} cannot be read"),
+        ChainFault::Unreadable { line } => format!("line {line} is not readable"),
         ChainFault::Missing(book) => {
-            format!("the last record of the {} book is missing or changed", book.name())
+            format!("the last record of the {} chain is missing or changed", book.name())
         }
     };
     ChainProblem { id: broken.id, place: place.to_owned(), why }
@@ -112,7 +113,7 @@ fn shared(places: &Locations, store: &Store, project: &Path, report: &mut ChainR
     for path in files_with_ending(&project.join("share"), "jsonl").into_iter().take(CLONES) {
         paths.insert(path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default(), path);
     }
-    // A file that was removed is looked for in the commits.
+    // A removed file is searched in the commits.
     if let Some(own) = &own {
         let name = format!("{own}.jsonl");
         paths.entry(name.clone()).or_insert_with(|| project.join("share").join(name));
@@ -127,7 +128,7 @@ fn shared(places: &Locations, store: &Store, project: &Path, report: &mut ChainR
         hold_together(&now, &place, report);
         let mut versions = committed(places, &place, report);
         versions.extend(bytes.is_some().then(|| (place.clone(), now)));
-        // Whatever is told anywhere begins as the log does.
+        // Every version must start like the log.
         if is_own {
             versions.push(("log".to_owned(), logged.clone()));
         }
@@ -138,7 +139,7 @@ fn shared(places: &Locations, store: &Store, project: &Path, report: &mut ChainR
     Ok(())
 }
 
-/// The lines of a file that are final records.
+/// Returns the final records of a file.
 fn finals(bytes: &[u8]) -> Vec<Vec<u8>> {
     lines_of(bytes)
         .filter(|line| share::is_final(line))
@@ -153,7 +154,7 @@ fn hold_together(lines: &[Vec<u8>], place: &str, report: &mut ChainReport) {
     }
 }
 
-/// Every committed version, and that none of them takes something back from the one before.
+/// Returns all committed versions. Reports a version that does not start with the one before it.
 fn committed(places: &Locations, path: &str, report: &mut ChainReport) -> Vec<(String, Vec<Vec<u8>>)> {
     let Some(worktree) = &places.worktree else {
         return Vec::new();
@@ -172,14 +173,14 @@ fn committed(places: &Locations, path: &str, report: &mut ChainReport) -> Vec<(S
         let (from, to) = (pair[0].as_deref().unwrap_or_default(), pair[1].as_deref().unwrap_or_default());
         let place = format!("{path} in commit {}", commit.name);
         let (old, new) = (finals(from), finals(to));
-        // A merge may bring lines of other kinds together in any order; what is final has only one.
+        // A merge may reorder lines of other kinds; final lines have only one order.
         if commit.parents.len() < 2 && !to.starts_with(from) {
             let at = old.iter().zip(&new).position(|(a, b)| a != b).unwrap_or(old.len().min(new.len()));
             let line = old.get(at).or_else(|| old.last());
             report.problems.push(ChainProblem {
                 id: line.map(|line| id_of(line)).unwrap_or_default(),
                 place: place.clone(),
-                why: "it does not begin as the version before it did".to_owned(),
+                why: "this version does not start with the version before it".to_owned(),
             });
             return Vec::new();
         }
@@ -188,7 +189,7 @@ fn committed(places: &Locations, path: &str, report: &mut ChainReport) -> Vec<(S
     versions
 }
 
-/// Each of these is the beginning of the next longer one.
+/// Checks that each version is a prefix of the next longer one.
 fn prefixes(versions: &[(String, Vec<Vec<u8>>)], report: &mut ChainReport) {
     let mut sorted: Vec<&(String, Vec<Vec<u8>>)> = versions.iter().collect();
     sorted.sort_by_key(|(_, lines)| lines.len());
@@ -196,17 +197,17 @@ fn prefixes(versions: &[(String, Vec<Vec<u8>>)], report: &mut ChainReport) {
         let ((place, short), (other, long)) = (pair[0], pair[1]);
         let plain = |line: &Vec<u8>| chain::sum_of(line);
         if let Some((line, _)) = short.iter().zip(long).find(|(a, b)| plain(a) != plain(b)) {
-            let why = format!("it is not what {other} has in its place");
+            let why = format!("this record differs from the one in {other}");
             report.problems.push(ChainProblem { id: id_of(line), place: place.clone(), why });
             return;
         }
     }
-    // What is final is in the log before it is anywhere else.
+    // A final record is written to the log first.
     if let (Some((_, log)), Some((place, longest))) =
         (versions.iter().find(|(place, _)| place == "log"), sorted.last())
         && log.len() < longest.len()
     {
-        let why = format!("{place} has it, and the log has not");
+        let why = format!("this record is in {place} but not in the log");
         report.problems.push(ChainProblem { id: id_of(&longest[log.len()]), place: "log".to_owned(), why });
     }
 }
@@ -215,7 +216,7 @@ fn id_of(line: &[u8]) -> String {
     Record::parse(line).map(|record| record.id).unwrap_or_default()
 }
 
-/// Replays the proof of a commit on what the commit has.
+/// Replays the proof of a commit on the files of the commit.
 fn proof(places: &Locations, record: &Record, trace: &TraceRecord, report: &mut ChainReport) {
     let RecordedClassification::Proved { proof, .. } = &trace.verdict else {
         return;
@@ -239,9 +240,9 @@ fn proof(places: &Locations, record: &Record, trace: &TraceRecord, report: &mut 
         })
         .collect();
     let why = match serde_json::from_value::<Proof>(proof.clone()) {
-        Err(_) => Some("its proof cannot be read".to_owned()),
+        Err(_) => Some("the proof is not readable".to_owned()),
         Ok(proof) => match sprag_syntax::check(&classify::change(&sides), &proof) {
-            Err(refused) => Some(format!("its proof does not hold: {}", refused.why)),
+            Err(refused) => Some(format!("the proof is invalid: {}", refused.why)),
             Ok(claims) => stranger(places, revision.as_str(), &claims, &classify::paths(&sides)),
         },
     };
@@ -251,9 +252,10 @@ fn proof(places: &Locations, record: &Record, trace: &TraceRecord, report: &mut 
     }
 }
 
-/// Who else in the commit's tree has a name that a proof takes for its own. Where git cannot say, it is taken as it was told.
+/// Returns a problem if another file in the commit's tree uses a name that the proof claims. If git fails,
+/// the proof is accepted.
 fn stranger(places: &Locations, revision: &str, claims: &Claims, paths: &[&str]) -> Option<String> {
     let around = classify::TreeAfter { worktree: places.worktree.as_ref()?, tree: SearchTree::Of(revision) };
     let file = around.stranger(claims, paths).ok()??;
-    Some(format!("its proof does not hold: `{file}` has one of the names, too"))
+    Some(format!("the proof is invalid: `{file}` also uses one of the names"))
 }

@@ -1,4 +1,4 @@
-//! Following a line from a commit that no record names to where it came from.
+//! Follows lines of a commit without records to their origin.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -15,16 +15,16 @@ use sprag_trace::{Finality, blocks};
 use super::origins::{Kinship, LineSource, LostHistory};
 use super::{BlameTracer, CommitLines, LineOrigin, is_uncommitted};
 
-/// Lines that a commit may have deleted for them to be looked at as moved.
+/// Most deleted lines of a commit in which moved lines are searched.
 const DELETED: usize = 50_000;
-/// Files in which lines of another commit are looked for.
+/// Most files of another commit in which lines are searched.
 const FILES: usize = 40;
 
-/// A line somewhere else: which file, and which line of it.
+/// A line of another file: its path and number.
 type LineRef = (Rc<str>, usize);
 
 impl BlameTracer<'_> {
-    /// All steps, the surest first.
+    /// Runs all steps, the most certain first.
     pub(super) fn follow(&mut self, page: &mut CommitLines<'_>) {
         let steps: [fn(&mut Self, &mut CommitLines<'_>); 6] = [
             BlameTracer::by_copies,
@@ -42,7 +42,7 @@ impl BlameTracer<'_> {
         }
     }
 
-    /// The commit is a copy of others, or of several as one.
+    /// Names lines if the commit is a copy of another, or of several together.
     fn by_copies(&mut self, page: &mut CommitLines<'_>) {
         let told = self.known.told.sources_of(page.commit);
         let mut side = match self.side.take() {
@@ -58,7 +58,7 @@ impl BlameTracer<'_> {
         self.by_kin(page, &origins, Kinship::Stranger);
     }
 
-    /// The same hunks in the same order: lines are told by counting.
+    /// Names lines by position: both commits have the same hunks in the same order.
     fn by_twin(&mut self, page: &mut CommitLines<'_>, origin: &LineSource) {
         let there = match origin.kinship {
             Kinship::Squash => self.side.as_ref().and_then(|side| side.work_of(&origin.commit)),
@@ -84,7 +84,7 @@ impl BlameTracer<'_> {
         }
     }
 
-    /// The same runs of lines. All origins of a kind are heard before anything is said.
+    /// Names lines by equal runs. Collects all sources of a kind before it decides.
     fn by_kin(&mut self, page: &mut CommitLines<'_>, origins: &[LineSource], kinship: Kinship) {
         let (least, tie) = match kinship {
             Kinship::Twin | Kinship::Squash | Kinship::Kin => (1, LineTie::Longest),
@@ -97,8 +97,7 @@ impl BlameTracer<'_> {
                 let lines = blocks::lines(&text);
                 let found = self.written(&origin.commit, &path, lines.len());
                 let blamed = self.history.blame(&origin.commit, &path);
-                // Only what was written on that side: what both sides had before is nothing they share by
-                // being copies.
+                // Only lines written on that side count: both sides share earlier lines without being copies.
                 let is_of_side = |at: usize| {
                     let commit = blamed.as_ref().and_then(|all| all.get(at)).map(|it| it.commit.as_str());
                     let side = self.side.as_ref();
@@ -127,8 +126,8 @@ impl BlameTracer<'_> {
         }
     }
 
-    /// Files of another commit in which lines of this page may be: the one of that name, and those that
-    /// records are about.
+    /// Returns files of another commit that may hold these lines: the file of the same name, and files that
+    /// records name.
     fn paths_for(&self, page: &CommitLines<'_>, commit: &str) -> Vec<String> {
         let anchors = &self.known.anchors;
         let mut paths = vec![page.path.to_owned()];
@@ -140,7 +139,7 @@ impl BlameTracer<'_> {
         paths
     }
 
-    /// The file is, byte for byte, one that a record has seen, though its commit is gone.
+    /// Names lines if the whole file equals a recorded state, even if its commit is gone.
     fn by_whole_file(&mut self, page: &mut CommitLines<'_>) {
         let anchors = &self.known.anchors;
         let mut said: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -163,8 +162,8 @@ impl BlameTracer<'_> {
         }
     }
 
-    /// Blocks of records that are bound to this commit though they do not name it: of commits it is told to
-    /// be a copy of, and of what was not committed when its parent was checked out.
+    /// Names blocks by records that are linked to this commit without naming it. These are records of commits
+    /// that it replaced, and records of uncommitted work on its parent.
     fn by_pending(&mut self, page: &mut CommitLines<'_>) {
         let anchors = &self.known.anchors;
         let told = self.known.told.sources_of(page.commit);
@@ -185,7 +184,7 @@ impl BlameTracer<'_> {
             let is_enough = distinctive::count(within) >= LEAST || within.iter().any(|line| is_long(line));
             let is_open =
                 is_enough && page.open[window.start..window.start + window.len].iter().all(|it| *it);
-            // A block that is there twice is one of them, and nobody knows which.
+            // A block that occurs twice has no clear source.
             let owners = window.owners.iter().filter(|owner| is_open && count[*owner] == 1);
             let owners: Vec<usize> = owners.copied().collect();
             (window.start..window.start + window.len).for_each(|at| said[at].extend(&owners));
@@ -198,7 +197,7 @@ impl BlameTracer<'_> {
         }
     }
 
-    /// The commit says that it reverts another, and has lines that one deleted.
+    /// Names lines if the commit reverts another one and restores lines that it deleted.
     fn by_revert(&mut self, page: &mut CommitLines<'_>) {
         if is_uncommitted(page.commit) {
             return;
@@ -212,7 +211,7 @@ impl BlameTracer<'_> {
         }
     }
 
-    /// The commit deleted the same lines somewhere else.
+    /// Names lines that the commit deleted elsewhere.
     fn by_move(&mut self, page: &mut CommitLines<'_>) {
         let (commit, own) = (page.commit.to_owned(), page.path.to_owned());
         self.by_deletion(page, &commit, MatchMethod::Moved, |run, path| {
@@ -274,7 +273,7 @@ impl BlameTracer<'_> {
         found
     }
 
-    /// The commit broke and indented lines otherwise.
+    /// Names lines that the commit only wrapped or indented differently.
     fn by_layout(&mut self, page: &mut CommitLines<'_>) {
         let (Some(changes), Some(parent)) =
             (self.history.changes(page.commit), self.history.parent(page.commit))
@@ -307,7 +306,7 @@ impl BlameTracer<'_> {
     }
 }
 
-/// Who is listened to when it is the turn of one kind: what is more than kin is kin.
+/// Reports whether a source counts in this turn. Closer sources than kin count as kin.
 fn is_heard(origin: Kinship, turn: Kinship) -> bool {
     match turn {
         Kinship::Stranger => origin == Kinship::Stranger,
@@ -315,12 +314,12 @@ fn is_heard(origin: Kinship, turn: Kinship) -> bool {
     }
 }
 
-/// Whether a single line is not likely to be written twice.
+/// Reports whether a single line is unlikely to be written twice.
 fn is_long(line: &[u8]) -> bool {
     is_telling(line) && letters(line) >= LETTERS
 }
 
-/// Whether a run has a line that is only once here and only once there.
+/// Reports whether a run has a long line that occurs once in both texts.
 fn is_own(run: &MatchedLines, here: &[&[u8]], there: &[&[u8]]) -> bool {
     let count = |lines: &[&[u8]], line: &[u8]| lines.iter().filter(|it| **it == line).count();
     here[run.new..run.new + run.len]
@@ -329,7 +328,7 @@ fn is_own(run: &MatchedLines, here: &[&[u8]], there: &[&[u8]]) -> bool {
         .any(|line| count(here, line) == 1 && count(there, line) == 1)
 }
 
-/// Runs over several texts as if they were one.
+/// Runs over several texts as one.
 #[derive(Default)]
 struct LinePool {
     runs: Vec<MatchedLines>,
@@ -344,7 +343,7 @@ impl LinePool {
     }
 }
 
-/// Lines that a commit deleted, hunk after hunk with a line that fits nothing between them.
+/// Lines that a commit deleted, with an empty separator after each hunk.
 #[derive(Default)]
 struct Gone<'a> {
     lines: Vec<&'a [u8]>,

@@ -1,5 +1,4 @@
-//! What git knows, asked once for each thing and only until a deadline: blame goes back and forth between the
-//! same few commits.
+//! Queries git with a cache and a deadline, because blame returns to the same commits often.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,17 +12,17 @@ use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
-/// The name of what no commit has.
+/// Commit name of uncommitted lines.
 pub const UNCOMMITTED: &str = "0000000000000000000000000000000000000000";
-/// Larger files are not looked at.
+/// Most bytes of a file that is read.
 pub const FILE_BYTES: u64 = 16 * 1024 * 1024;
-/// One question to git.
+/// Deadline of one git query.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct History<'a> {
     pub places: &'a Locations,
     until: Instant,
-    /// Something was not asked, because there was no time left.
+    /// Whether a query was skipped because the time ran out.
     pub ran_out: bool,
     blames: HashMap<(String, String), Option<Rc<Vec<Blamed>>>>,
     texts: HashMap<(String, String), Option<Rc<Vec<u8>>>>,
@@ -48,7 +47,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// How long the next question may take. `None`: there is no time left.
+    /// Returns the time for the next query. `None`: no time is left.
     fn remaining_time(&mut self) -> Option<Duration> {
         let left = self.until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
         self.ran_out |= left.is_none();
@@ -94,7 +93,7 @@ impl<'a> History<'a> {
         found
     }
 
-    /// Those of these commits that are still there.
+    /// Returns those of these commits that still exist.
     pub(super) fn existing(&mut self, names: &[&str]) -> Vec<String> {
         let Some(left) = self.remaining_time() else { return Vec::new() };
         git::existing(self.places, names, left).unwrap_or_default()
@@ -108,7 +107,7 @@ impl<'a> History<'a> {
         found
     }
 
-    /// Where lines of a commit that are not its own came from.
+    /// Returns the first parent, from which unchanged lines came.
     pub(super) fn parent(&mut self, commit: &str) -> Option<String> {
         if is_uncommitted(commit) {
             self.places.head()
@@ -117,7 +116,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What a commit changed; a merge changed nothing.
+    /// Returns the changes of a commit; a merge has none.
     pub(super) fn changes(&mut self, commit: &str) -> Option<Rc<Vec<FileDiff>>> {
         if let Some(known) = self.changes.get(commit) {
             return known.clone();
@@ -132,7 +131,7 @@ impl<'a> History<'a> {
         self.changes.get(commit).cloned().flatten()
     }
 
-    /// Asks for several at once.
+    /// Queries the changes of several commits at once.
     pub(super) fn learn_changes(&mut self, commits: &[&str]) {
         let new: Vec<&str> =
             commits.iter().copied().filter(|name| !self.changes.contains_key(*name)).collect();
@@ -153,13 +152,13 @@ impl<'a> History<'a> {
         git::between(self.places, from, to, left).map(|diff| Rc::new(commit_diff::parse(&diff)))
     }
 
-    /// The newest commit that two have in common.
+    /// Returns the newest common ancestor of two commits.
     pub(super) fn base(&mut self, a: &str, b: &str) -> Option<String> {
         let left = self.remaining_time()?;
         git::base(self.places, a, b, left)
     }
 
-    /// What is checked out has these commits, and not this one. `None`: they are too many.
+    /// Returns the commits of HEAD that this one lacks. `None`: there are too many.
     pub(super) fn since(&mut self, base: &str) -> Option<HashSet<String>> {
         let left = self.remaining_time()?;
         git::since(self.places, base, left)

@@ -1,5 +1,5 @@
-//! The records that lines are looked up in: our own, and those that other clones have handed over with the
-//! repository. Of the latter only what is about commits counts: what others have not committed is not here.
+//! Loads the records for blame: those of this clone, and those that other clones committed. Of other clones
+//! only records of commits count, because their uncommitted work is not here.
 
 use std::io;
 use std::path::Path;
@@ -19,8 +19,9 @@ use crate::sys::disk::{open_regular, read_small};
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
-/// Files of other clones, and how much of each is read.
+/// Most files of other clones.
 const CLONES: usize = 500;
+/// Most bytes of each file.
 const BYTES: u64 = 64 * 1024 * 1024;
 
 #[derive(Debug, Default)]
@@ -38,7 +39,7 @@ impl KnownRecords {
             each_line(&path, 0, |line| sources.extend(source(line, &RecordOrigin::Own)))?;
         }
         if let Some(project) = project_dir(places) {
-            // Asking makes no name where there is none.
+            // Reading must not create a clone id.
             let own = read_small(&store.dir.join("clone"), 4096).unwrap_or_default();
             sources.extend(of_others(&project, own.lines().last().unwrap_or_default()));
         }

@@ -1,6 +1,6 @@
-//! Who wrote a line: blame names a commit, a record names the intent, and where no record names that commit
-//! the line is followed to where it came from, as far as that is beyond doubt. The order is that of
-//! certainty, and each step looks only at lines that the ones before it left open.
+//! Finds who wrote a line. Blame names a commit, and a record names the intent. If no record names that
+//! commit, Sprag follows the line to a certain origin. The steps go from certain to less certain, and each
+//! one handles only lines that the earlier ones left open.
 
 mod follow_line;
 mod history;
@@ -28,12 +28,12 @@ pub use history::{FILE_BYTES, UNCOMMITTED, is_uncommitted};
 pub use known_records::KnownRecords;
 use origins::LostHistory;
 
-/// How long somebody waits for blame.
+/// Longest time for blame.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// From commit to commit; a line that has come further is lost.
+/// Most commits that a line is followed through.
 const DEPTH: usize = 12;
 
-/// What is known of a line.
+/// Origin of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineOrigin {
     Named { anchor: usize, how: MatchMethod },
@@ -49,10 +49,10 @@ impl LineOrigin {
     }
 }
 
-/// A line of a file with all that is known of it.
+/// A line of a file with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlamedLine {
-    /// As blame has it; all zeros where it is not committed.
+    /// Commit from blame; all zeros if the line is uncommitted.
     pub commit: String,
     pub found: LineOrigin,
 }
@@ -60,7 +60,7 @@ pub struct BlamedLine {
 pub struct BlameTracer<'a> {
     history: History<'a>,
     known: &'a KnownRecords,
-    /// The worktree's name in records of what is not committed.
+    /// Name of the worktree in records of uncommitted work.
     place: String,
     side: Option<LostHistory>,
     added: HashMap<(String, String), Rc<Vec<LineOrigin>>>,
@@ -74,7 +74,7 @@ impl<'a> BlameTracer<'a> {
         BlameTracer { history, known, place, side: None, added: HashMap::new(), depth: 0 }
     }
 
-    /// The lines of a file as it is in the worktree.
+    /// Traces the lines of a file in the worktree.
     pub fn file(&mut self, path: &str) -> Vec<BlamedLine> {
         let Some(text) = self.history.text(UNCOMMITTED, path) else { return Vec::new() };
         let lines = blocks::lines(&text);
@@ -92,10 +92,10 @@ impl<'a> BlameTracer<'a> {
         found.iter().enumerate().map(|(at, &found)| BlamedLine { commit: commit(at), found }).collect()
     }
 
-    /// Who wrote each line of a file as it is in a commit.
+    /// Returns the origin of each line of a file in a commit.
     fn written(&mut self, commit: &str, path: &str, count: usize) -> Vec<LineOrigin> {
         let Some(blamed) = self.history.blame(commit, path) else {
-            // What git does not know is as good as not committed.
+            // A file unknown to git counts as uncommitted.
             return if is_uncommitted(commit) {
                 self.added(UNCOMMITTED, path).to_vec()
             } else {
@@ -111,7 +111,7 @@ impl<'a> BlameTracer<'a> {
         found
     }
 
-    /// For each line that a commit added to a file, who wrote it. Lines that were there before are lost here.
+    /// Returns the origin of each line that a commit added to a file. Earlier lines are lost here.
     fn added(&mut self, commit: &str, path: &str) -> Rc<Vec<LineOrigin>> {
         let key = (commit.to_owned(), path.to_owned());
         if let Some(known) = self.added.get(&key) {
@@ -120,7 +120,7 @@ impl<'a> BlameTracer<'a> {
         let Some(text) = self.history.text(commit, path) else { return Rc::default() };
         let lines = blocks::lines(&text);
         let lost = Rc::new(vec![LineOrigin::Lost(LostReason::Unrecorded); lines.len()]);
-        // Whoever asks for it meanwhile comes in a circle.
+        // A recursive request for this entry finds it and stops.
         self.added.insert(key.clone(), lost);
         let open: Vec<bool> = match self.history.blame(commit, path) {
             Some(blamed) => {
@@ -148,7 +148,7 @@ impl<'a> BlameTracer<'a> {
         found
     }
 
-    /// Records that name this very commit; where there is none yet, those of what is not committed.
+    /// Names lines by records of this commit, or of uncommitted work if there is no commit yet.
     fn by_record(&self, page: &mut CommitLines<'_>, text: &[u8]) {
         let anchors = &self.known.anchors;
         for (at, said) in anchors.lines_at(page.commit, page.path, &page.lines).into_iter().enumerate() {
@@ -172,7 +172,7 @@ impl<'a> BlameTracer<'a> {
         }
     }
 
-    /// Blocks that have the bytes of a record's, wherever that was.
+    /// Names blocks with the same bytes as a recorded block, at any place.
     fn by_bytes(&self, lines: &[&[u8]], found: &mut [LineOrigin]) {
         let open: Vec<bool> =
             found.iter().map(|it| *it == LineOrigin::Lost(LostReason::Unrecorded)).collect();
@@ -193,7 +193,7 @@ impl<'a> BlameTracer<'a> {
         }
     }
 
-    /// Functions and types that a record wrote all of.
+    /// Names functions and types that a record wrote as a whole.
     fn by_units(&self, path: &str, text: &[u8], lines: &[&[u8]], found: &mut [LineOrigin]) {
         let anchors = &self.known.anchors;
         let is_open = |found: &LineOrigin| *found == LineOrigin::Lost(LostReason::Unrecorded);
@@ -212,8 +212,8 @@ impl<'a> BlameTracer<'a> {
         }
     }
 
-    /// A line that may be written twice is of whoever wrote what stands beside it, or nobody's: of equal ones
-    /// a diff does not tell which is new.
+    /// Checks common lines, such as braces: such a line keeps its writer only if a neighbouring line has the
+    /// same one. A diff cannot tell which of several equal lines is new.
     fn doubt_braces(&self, lines: &[&[u8]], found: &mut [LineOrigin]) {
         let tells: Vec<bool> =
             lines.iter().map(|line| is_telling(line) && letters(line) >= LETTERS).collect();
@@ -243,16 +243,16 @@ impl<'a> BlameTracer<'a> {
     }
 }
 
-/// The lines of one file that one commit added, and what is known of them so far.
+/// Lines of one file that one commit added, with their origins so far.
 struct CommitLines<'p> {
     commit: &'p str,
     path: &'p str,
-    /// With their line feeds.
+    /// Lines with their line feeds.
     lines: Vec<&'p [u8]>,
     bare: Vec<&'p [u8]>,
     open: Vec<bool>,
     found: Vec<LineOrigin>,
-    /// All anchors by bytes, found when first needed.
+    /// All anchors with equal bytes, computed on first use.
     rivals: Option<Option<Vec<Vec<usize>>>>,
 }
 
@@ -275,8 +275,7 @@ impl CommitLines<'_> {
         }
     }
 
-    /// The same where what speaks for it is the text alone: a block of somebody else with the same bytes
-    /// speaks against it.
+    /// Names a line from its text alone. Gives up if another writer has a block with the same bytes.
     fn name_unrivalled(&mut self, anchors: &Anchors, at: usize, anchor: usize, how: MatchMethod) {
         if self.open.get(at) != Some(&true) {
             return;
@@ -291,14 +290,14 @@ impl CommitLines<'_> {
     }
 }
 
-/// As records of what is not committed name a worktree; the first of a clone has no name.
+/// Returns the name of a worktree in records of uncommitted work. The main worktree has none.
 fn place_name(places: &Locations) -> String {
     let is_linked = places.git_dir != places.common;
     let linked = places.worktree.as_ref().filter(|_| is_linked);
     linked.map(|root| Digest::hash_parts([root.as_os_str().as_encoded_bytes()]).short()).unwrap_or_default()
 }
 
-/// For each line, all anchors whose block is around it.
+/// Returns all anchors whose block contains each line.
 fn rivals(anchors: &Anchors, lines: &[&[u8]], open: &[bool]) -> Option<Vec<Vec<usize>>> {
     let mut rivals = vec![Vec::new(); lines.len()];
     for window in windows(lines, open, &anchors.wanted(), LEAST)? {

@@ -1,6 +1,6 @@
-//! Commits that a commit may be a copy of. A copy by name, tree, change or author is kin, and so is a line of
-//! work that has most of what it adds: kin may be compared line by line. Any other line of work that is no
-//! longer part of the history is a stranger, and must have more in common to count.
+//! Finds commits that a commit may be a copy of. A copy by name, tree, change or author is kin. So is a
+//! branch with most of the added lines. Lines of kin are compared one by one. Any other branch that left the
+//! history is a stranger, and needs more in common.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -13,11 +13,12 @@ use sprag_trace::anchor::index::Anchors;
 use super::history::{History, is_uncommitted};
 use crate::git::history::{CommitInfo, RevisionWalk};
 
-/// Commits that are looked at in all, and lines of work that no branch has any more.
+/// Most commits that are read.
 const MOST: usize = 2_000;
+/// Most branches that left the history.
 const HEADS: usize = 24;
 
-/// Where lines of a commit may come from.
+/// Possible source of the lines of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LineSource {
     pub commit: String,
@@ -26,33 +27,33 @@ pub(crate) struct LineSource {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kinship {
-    /// The very same change: what it added there, in that order, it added here.
+    /// Exactly the same change, with the same lines in the same order.
     Twin,
-    /// The same change over a whole line of work, as one.
+    /// The same change as a whole branch, squashed.
     Squash,
     Kin,
     Stranger,
 }
 
-/// What records know of and the history has no longer, found once.
+/// Recorded commits that left the history.
 #[derive(Debug, Default)]
 pub(crate) struct LostHistory {
-    /// Commits that records name and that are still there.
+    /// Existing commits that records name.
     recorded: Vec<Rc<CommitInfo>>,
-    /// Those that what is checked out does not have, with what lies between them.
+    /// Commits that HEAD does not contain, with the commits between them.
     lost: Vec<Rc<CommitInfo>>,
     names: HashSet<String>,
     heads: Vec<LostHead>,
     digests: HashMap<String, Option<Digest>>,
 }
 
-/// The end of a line of work that the history has no longer.
+/// Head of a branch that left the history.
 #[derive(Debug)]
 struct LostHead {
     name: String,
-    /// What the history has had since this work left it; `None`: that is too much, or they share nothing.
+    /// Commits of the history since the branch left it. `None`: there are too many, or no common commit.
     since: Option<HashSet<String>>,
-    /// All that the work changed.
+    /// All changes of the branch.
     work: Rc<Vec<FileDiff>>,
 }
 
@@ -77,17 +78,17 @@ impl LostHistory {
         LostHistory { recorded, lost, names, heads, digests: HashMap::new() }
     }
 
-    /// All that a line of work changed.
+    /// Returns all changes of a branch.
     pub(super) fn work_of(&self, head: &str) -> Option<Rc<Vec<FileDiff>>> {
         self.heads.iter().find(|it| it.name == head).map(|it| Rc::clone(&it.work))
     }
 
-    /// Whether this commit is on a line of work that the history has no longer.
+    /// Reports whether this commit is on a branch that left the history.
     pub(super) fn has(&self, commit: &str) -> bool {
         self.names.contains(commit)
     }
 
-    /// All that a commit may be a copy of, the surest first.
+    /// Returns all possible sources of a commit, the most certain first.
     pub(super) fn origins(
         &mut self,
         history: &mut History<'_>,
@@ -115,13 +116,13 @@ impl LostHistory {
             {
                 add(&other.name, Kinship::Twin);
             }
-            // Scripts make several commits in a second.
+            // Scripts make several commits in one second.
             let is_same_author = other.authored == own.authored
                 && history
                     .changes(&other.name)
                     .is_some_and(|there| added.is_akin(&Added::from_diffs(&there)));
             let is_like = other.tree == own.tree || is_same_author;
-            // What comes before a commit is no copy of it, however like it is.
+            // An ancestor is not a copy, even if it is similar.
             let mut is_before =
                 || !self.names.contains(&other.name) && history.is_before(&other.name, commit);
             if told.contains(&other.name) || is_like && !is_before() {
@@ -162,7 +163,7 @@ impl LostHistory {
         origins
     }
 
-    /// The same for one that need not be a head; none where the history has it.
+    /// Returns a lost commit and its lost ancestors. Empty if the history has the commit.
     pub(super) fn line_before<'s>(&'s self, commit: &str) -> Vec<&'s str> {
         if self.has(commit) { self.line_of(commit) } else { Vec::new() }
     }
@@ -181,7 +182,7 @@ impl LostHistory {
         }
     }
 
-    /// A commit and those before it that the history has no longer.
+    /// Returns a commit and its ancestors that left the history.
     fn line_of<'s>(&'s self, head: &str) -> Vec<&'s str> {
         let by_name: HashMap<&str, &Rc<CommitInfo>> =
             self.lost.iter().map(|it| (it.name.as_str(), it)).collect();
@@ -209,7 +210,7 @@ impl LostHead {
     }
 }
 
-/// Telling lines that a change adds.
+/// Distinctive lines that a change adds.
 struct Added<'a>(HashSet<&'a [u8]>);
 
 impl<'a> Added<'a> {
@@ -219,18 +220,19 @@ impl<'a> Added<'a> {
         Added(lines.filter(|line| is_telling(line)).collect())
     }
 
-    /// Not what anybody might add.
+    /// Reports whether the lines are unlikely to come from another change.
     fn is_own(&self) -> bool {
         self.0.iter().any(|line| letters(line) >= LETTERS)
     }
 
-    /// Half of what one of them has is in the other.
+    /// Reports whether the two share at least half of the lines of the smaller one.
     fn is_akin(&self, other: &Added<'_>) -> bool {
         let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
         shared > 0 && shared * 2 >= self.0.len().min(other.0.len())
     }
 
-    /// Three in five, and three at least; or all that the other has, if that is more than a line.
+    /// Reports whether three in five lines, and at least three, are in the other; or all lines of the other,
+    /// if it has more than one.
     fn is_mostly_in(&self, other: &Added<'_>) -> bool {
         let shared = self.0.iter().filter(|line| other.0.contains(**line)).count();
         let is_all = shared == other.0.len() && shared >= 2 && other.is_own();

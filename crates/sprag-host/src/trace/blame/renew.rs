@@ -1,5 +1,5 @@
-//! Records for commits that took the place of those that records name: nothing is edited, a new record says
-//! which one it supersedes. Done while the old commits are still there, it makes blame independent of them.
+//! Makes records for commits that replaced recorded ones. Nothing is edited: a new record names the one that
+//! it supersedes. Done while the old commits exist, this makes blame independent of them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::git::history::RevisionWalk;
 use crate::sys::locations::Locations;
 use crate::trace::classify;
 
-/// Commits that are looked at, the newest ones.
+/// Most commits that are read, newest first.
 const COMMITS: usize = 2_000;
-/// How long somebody waits for it.
+/// Longest time for this work.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Records for commits that have none and are copies of others that no branch has any more. `step` hears how
-/// many commits were looked at, of how many.
+/// Returns records for commits without records that are copies of lost commits. Calls `step` with the number
+/// of finished commits and their total.
 pub fn renew(
     places: &Locations,
     known: &KnownRecords,
@@ -43,7 +43,7 @@ pub fn renew(
         let files = files_of(&mut tracer, &commit.name, &gone);
         for (source, files) in files {
             let old = &known.anchors.sources[source].trace;
-            // A proof is about the files that it was made for.
+            // A proof is valid only for its original files.
             let verdict = match &old.verdict {
                 RecordedClassification::Proved { .. } => RecordedClassification::unproven("ambiguous"),
                 kept @ (RecordedClassification::Changed { .. } | RecordedClassification::Unproven { .. }) => {
@@ -60,7 +60,7 @@ pub fn renew(
     traces
 }
 
-/// Commits of our own records that no branch has, whether or not they are still there.
+/// Returns commits of this clone's records that no branch contains, even if they no longer exist.
 fn gone(tracer: &mut BlameTracer<'_>) -> HashSet<String> {
     let own = tracer.known.anchors.sources.iter().filter(|it| it.origin == RecordOrigin::Own);
     let own: HashSet<&str> = own.filter_map(|it| it.trace.stage.revision()).collect();
@@ -77,7 +77,7 @@ fn gone(tracer: &mut BlameTracer<'_>) -> HashSet<String> {
     gone
 }
 
-/// What a commit has of each record that is about a commit that is gone.
+/// Returns the files of a commit that come from each record of a lost commit.
 fn files_of(
     tracer: &mut BlameTracer<'_>,
     commit: &str,

@@ -1,5 +1,4 @@
-//! Which commits took the place of which, where somebody said so: git itself, through a hook that was asked
-//! for, or a tool that leaves a list behind.
+//! Reads which commits replaced which: from git's `post-rewrite` hook, or from the list of a rewriting tool.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -16,13 +15,13 @@ use crate::sys::disk::{Disk, open_regular};
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
-/// The kind of record in which a hook's words are kept: lines without it need not be parsed.
+/// Kind of the records of the hook; other lines need no parsing.
 const REWRITTEN: &[u8] = b"trace.rewritten";
-/// Pairs of one rewrite that are kept.
+/// Most pairs of one rewrite.
 const PAIRS: usize = 10_000;
 const MAP_BYTES: u64 = 64 * 1024 * 1024;
 
-/// For each new commit, those it took the place of.
+/// For each new commit, the commits that it replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RewriteMap {
     sources: HashMap<String, Vec<String>>,
@@ -41,7 +40,7 @@ impl RewriteMap {
                 }
             })?;
         }
-        // What `git filter-repo` leaves behind.
+        // `git filter-repo` leaves this file.
         let map = places.common.as_ref().map(|common| common.join("filter-repo/commit-map"));
         let map = map.and_then(|map| open_regular(&map).ok()).map(|file| read_capped(file, MAP_BYTES));
         let map = map.and_then(Result::ok).unwrap_or_default();
@@ -57,7 +56,7 @@ impl RewriteMap {
         }
     }
 
-    /// All that a commit took the place of, in however many rewrites.
+    /// Returns all commits that a commit replaced, through any number of rewrites.
     pub fn sources_of(&self, commit: &str) -> Vec<String> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([commit]);
@@ -74,7 +73,7 @@ impl RewriteMap {
     }
 }
 
-/// Writes down what a hook says: lines of an old name and a new one. Gives back how many there were.
+/// Records the output of a hook: lines with an old and a new name. Returns their number.
 pub fn note(store: &Store, disk: &dyn Disk, text: &str, now: Timestamp) -> io::Result<usize> {
     let pairs: Vec<(String, String)> = pairs(text).into_iter().take(PAIRS).collect();
     let count = pairs.len();
@@ -94,7 +93,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
     text.lines().filter_map(pair).collect()
 }
 
-/// A commit that was dropped is mapped to zeros.
+/// Reports whether a text is the name of a commit. A dropped commit has only zeros.
 fn is_name(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text.bytes().all(|byte| byte.is_ascii_hexdigit())
