@@ -17,7 +17,7 @@ use crate::worktree::leases;
 use crate::world::World;
 use crate::{trace, trackers, upkeep};
 
-/// What may be lost and may wait until the client has its answer.
+/// Does work that may wait until the client has its answer, and that may be lost.
 pub fn run_chores(world: &World<'_>, input: &Input, walked: &PipelineResult) -> io::Result<()> {
     let store = world.store();
     if walked.chores.moves_journal {

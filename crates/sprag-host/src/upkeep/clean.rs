@@ -1,6 +1,5 @@
-//! Sweeping up: journals whose events are in the log and what was noted at the start of their sessions,
-//! objects of trees nobody asks for any more, left-overs of killed processes, processes that are gone.
-//! Records are never dropped.
+//! Removes journals whose events are in the log, with their baselines, unused tree objects, leftovers of
+//! killed processes, and records of ended processes. Records of the log are never removed.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,20 +19,20 @@ use crate::sys::human;
 use crate::sys::locations::Locations;
 use crate::worktree::{baseline, tree_hash};
 
-/// What there is to sweep.
+/// Removable items.
 #[derive(Debug, Default)]
 pub struct Sweep {
     /// Sessions without an event since the given time.
     pub sessions: Vec<SessionId>,
-    /// Files of processes that were killed while writing.
+    /// Files of processes that were killed while they wrote.
     pub leftovers: Vec<PathBuf>,
-    /// Directories noted at the start of sessions that have no journal.
+    /// Baselines of sessions without a journal.
     pub starts: Vec<PathBuf>,
-    /// Cached objects of trees.
+    /// Cached tree objects.
     pub objects: Vec<PathBuf>,
 }
 
-/// What was done.
+/// Counts of removed items.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CleanReport {
     pub journals: usize,
@@ -73,7 +72,7 @@ pub fn plan_sweep(places: &Locations, before: Timestamp) -> io::Result<Sweep> {
     Ok(sweep)
 }
 
-/// A temporary file `.PID.NAME` whose process is gone.
+/// Reports whether a path is a temporary file `.PID.NAME` of an ended process.
 fn is_leftover(path: &std::path::Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let pid = name
@@ -97,7 +96,7 @@ pub fn sweep(
     let mut swept = CleanReport::default();
     for id in &found.sessions {
         let journal = Journal::open(&store, disk, id, Duration::from_secs(2))?;
-        // It may have come to life since it was looked at.
+        // The session may have become active again meanwhile.
         let is_idle = journal.last_at()?.is_none_or(|last| last < before);
         if !journal.is_locked() || journal.loaded.is_newer || !is_idle {
             continue;
@@ -126,7 +125,7 @@ pub fn sweep(
     Ok(swept)
 }
 
-/// A session that never said it ended leaves its open obligations as debts.
+/// Opens debts for the open obligations of a session that never reported its end.
 fn settle(
     store: &Store,
     disk: &dyn Disk,

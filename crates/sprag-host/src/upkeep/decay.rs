@@ -1,4 +1,4 @@
-//! Archives what nobody uses any more. The rule is [`sprag_memory::lifecycle::decay`].
+//! Archives learnings that are no longer used. The rule is [`sprag_memory::lifecycle::decay`].
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::world::World;
 pub(crate) const STEP: UpkeepStep =
     UpkeepStep { name: "decay", about: "learnings archived", when: When::Daily, run };
 
-/// Learnings one hook archives; the others are still due tomorrow.
+/// Learnings that one hook archives; the others stay due.
 const PER_HOOK: usize = 64;
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
@@ -35,7 +35,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
             store.log(world.disk, &archived)?;
         }
         for due in &found.flagged {
-            done.lines.push(format!("`{}` stays, because a user asked for it: {}", due.id, due.why));
+            done.lines.push(format!("`{}` is kept, because a user asked for it: {}", due.id, due.why));
         }
     }
     Ok(done)

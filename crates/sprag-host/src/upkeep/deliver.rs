@@ -1,4 +1,4 @@
-//! What could not be delivered yet, all of it and not only the few that a hook tries.
+//! Delivers all waiting entries of the outbox, not only the few that a hook tries.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::store::files_with_ending;
 use crate::world::World;
 
 pub(crate) const STEP: UpkeepStep =
-    UpkeepStep { name: "outbox", about: "records and copies delivered late", when: When::Asked, run };
+    UpkeepStep { name: "outbox", about: "late records and copies delivered", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
     let store = world.store();
@@ -19,7 +19,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
         let waiting = files_with_ending(&store.dir.join("outbox"), "json").len();
         if waiting > 0 {
             done.count = waiting;
-            done.lines.push(format!("{waiting} wait to be delivered"));
+            done.lines.push(format!("{waiting} entries wait for delivery"));
         }
         return Ok(done);
     }
@@ -27,7 +27,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     done.count = replayed.delivered;
     done.lines.extend(replayed.warnings);
     if replayed.waiting > 0 {
-        done.lines.push(format!("{} could not be delivered and are tried again later", replayed.waiting));
+        done.lines.push(format!("{} entries failed; Sprag retries them later", replayed.waiting));
     }
     Ok(done)
 }

@@ -1,4 +1,4 @@
-//! The index of the memory, brought up to date and merged as far as it goes.
+//! Updates and merges the index of the memory.
 
 use std::io;
 
@@ -17,7 +17,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, _now: Timestamp) -> io::Result<StepR
     }
     let renewed = maintain::renew(&world.store(), world.disk, &[], IndexWork::All)?;
     let Some(renewed) = renewed else {
-        return Ok(StepResult { count: 0, lines: vec!["another process is at it".to_owned()] });
+        return Ok(StepResult { count: 0, lines: vec!["another process updates the index".to_owned()] });
     };
     let documents = usize::try_from(renewed.documents).unwrap_or(usize::MAX);
     let lines = match documents {

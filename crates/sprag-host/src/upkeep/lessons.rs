@@ -1,5 +1,5 @@
-//! Lessons in the files that agents read first. Only when somebody asks: those files are part of the work,
-//! and a hook that changed them would void what was reviewed.
+//! Renders lessons into the files that agents read first. Only a command does this: these files are part of
+//! the work, and a change by a hook would make a review invalid.
 
 use std::io;
 
@@ -9,12 +9,8 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When};
 use crate::memory::lessons;
 use crate::world::World;
 
-pub(crate) const STEP: UpkeepStep = UpkeepStep {
-    name: "lessons",
-    about: "files with lessons that could not be renewed",
-    when: When::Asked,
-    run,
-};
+pub(crate) const STEP: UpkeepStep =
+    UpkeepStep { name: "lessons", about: "lesson files not updated", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, _now: Timestamp) -> io::Result<StepResult> {
     let mut done = StepResult::default();

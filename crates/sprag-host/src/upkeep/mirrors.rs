@@ -1,4 +1,4 @@
-//! What backends should have and were never told, or told otherwise: one that is new, or was away.
+//! Sends missing or changed learnings to backends, for example to a new backend.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::memory::mirrors;
 use crate::world::World;
 
 pub(crate) const STEP: UpkeepStep =
-    UpkeepStep { name: "backends", about: "learnings that backends do not have yet", when: When::Asked, run };
+    UpkeepStep { name: "backends", about: "learnings missing in backends", when: When::Asked, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
     let mut done = StepResult::default();

@@ -1,5 +1,5 @@
-//! What the memory needs from time to time, as a list of steps: `sprag memory maintain` takes them all, a starting
-//! session those that are due, once a day and after its reply. Every step may be killed and begun again.
+//! Upkeep of the memory, as a list of steps. `sprag memory maintain` runs all of them. A starting session
+//! runs the due ones, once a day and after its reply. Every step can be killed and repeated.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,14 +27,14 @@ mod shared;
 mod silent_sessions;
 mod tiers;
 
-/// Every step, in order: what is settled first may be due to leave then.
+/// All steps in order: an earlier step may make items due for a later one.
 pub const STEPS: &[&UpkeepStep] = &[
     &silent_sessions::STEP,
     &decay::STEP,
     &negative::STEP,
     &recall_floor::STEP,
     &tiers::STEP,
-    // What has left is not rendered any more.
+    // Rendering comes after the steps that archive learnings.
     &shared::STEP,
     &lessons::STEP,
     &mirrors::STEP,
@@ -45,16 +45,16 @@ pub const STEPS: &[&UpkeepStep] = &[
 
 pub struct UpkeepStep {
     pub name: &'static str,
-    /// What it does, for the report.
+    /// Result of the step, for the report.
     pub about: &'static str,
-    /// Whether hooks take it too.
+    /// When the step runs.
     pub when: When,
     run: fn(&World<'_>, UpkeepMode, Timestamp) -> io::Result<StepResult>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Whenever a session starts or ends, a little.
+    /// Whenever a session starts or ends, with limits.
     Always,
     Daily,
     Asked,
@@ -62,18 +62,18 @@ pub enum When {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpkeepMode {
-    /// Only says what it would do.
+    /// Only reports what the step would do.
     Rehearsal,
     Real,
-    /// The same within the bounds of a hook.
+    /// Does the work within the limits of a hook.
     Bounded,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct StepResult {
     pub count: usize,
-    /// For people, one each.
+    /// Lines for people.
     pub lines: Vec<String>,
 }
 
@@ -90,10 +90,10 @@ impl UpkeepStep {
     }
 }
 
-/// A log that is larger is left to `sprag memory maintain`: a hook does not read it all, even after its reply.
+/// Most bytes of log for upkeep in a hook; `sprag memory maintain` handles a larger log.
 const HOOK_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Takes the steps that are due, the daily ones unless somebody did today; all of them unless somebody does now.
+/// Runs the due steps, the daily ones once a day. Does nothing while another process runs them.
 pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     let store = world.store();
     let size: u64 =
@@ -122,14 +122,14 @@ pub fn in_hook(world: &World<'_>, now: Timestamp) -> io::Result<()> {
     disk::replace_derived(world.disk, &stamp, today.as_bytes())
 }
 
-/// Held by whoever takes the steps; none while somebody else does.
+/// Takes the lock for upkeep. `None`: another process holds it.
 pub fn try_lock(store: &Store, world: &World<'_>) -> io::Result<Option<File>> {
     world.disk.make_dirs(&store.dir)?;
     let lock = disk::append_regular(&store.dir.join("upkeep.lock"))?;
     Ok(lock.try_lock().is_ok().then_some(lock))
 }
 
-/// The learnings of the project and the user's own, each with the store they are in.
+/// Returns the learnings of the project and of the user, each with their store.
 fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
     let mut kept = Vec::new();
     for store in [Some(world.store()), memory::personal(&world.places)].into_iter().flatten() {
@@ -139,7 +139,7 @@ fn kept(world: &World<'_>) -> io::Result<Vec<(Store, Learnings)>> {
     Ok(kept)
 }
 
-/// Whose doing these records are.
+/// Returns the author of upkeep records.
 fn by() -> RecordAuthor {
     RecordAuthor::reporter()
 }

@@ -1,4 +1,4 @@
-//! What was tried and failed is worth another try after a while, and wrong once it worked. The rule is
+//! Marks failed attempts for another try after some time, and archives them once they worked. The rule is
 //! [`sprag_memory::lifecycle::negative`].
 
 use std::io;
@@ -13,14 +13,10 @@ use super::{StepResult, UpkeepMode, UpkeepStep, When, by, kept};
 use crate::store::new_record;
 use crate::world::World;
 
-pub(crate) const STEP: UpkeepStep = UpkeepStep {
-    name: "negative",
-    about: "failed attempts to be tried again or refuted",
-    when: When::Daily,
-    run,
-};
+pub(crate) const STEP: UpkeepStep =
+    UpkeepStep { name: "negative", about: "failed attempts to retry or refuted", when: When::Daily, run };
 
-/// Learnings one hook looks into.
+/// Learnings that one hook changes.
 const PER_HOOK: usize = 64;
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {

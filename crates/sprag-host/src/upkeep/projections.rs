@@ -1,4 +1,4 @@
-//! Stored folds, made anew so that the next command begins where this one ended.
+//! Stores current folds, so that the next command continues from them.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Moves how much is shown by what was judged. The rule is [`sprag_memory::recall::floor`].
+//! Adjusts the recall floors by the ratings of shown learnings. The rule is [`sprag_memory::recall::floor`].
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::store::{new_record, projections};
 use crate::world::World;
 
 pub(crate) const STEP: UpkeepStep =
-    UpkeepStep { name: "policy", about: "floors moved by what was judged", when: When::Daily, run };
+    UpkeepStep { name: "policy", about: "recall floors adjusted", when: When::Daily, run };
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
     let store = world.store();

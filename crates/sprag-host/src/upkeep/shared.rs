@@ -1,4 +1,4 @@
-//! What other clones have written, what was edited by hand, and the files that people read.
+//! Takes records of other clones and edits by hand, and renders the files for people.
 
 use std::io;
 
@@ -22,9 +22,9 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     }
     let came = memory::maintain(world, now)?;
     for (count, what) in [
-        (came.taken, "records of other clones taken in"),
-        (came.edited, "blocks edited by hand taken over"),
-        (came.published, "records told to other clones"),
+        (came.taken, "records of other clones taken"),
+        (came.edited, "hand-edited blocks taken"),
+        (came.published, "records shared with other clones"),
     ] {
         if count > 0 {
             done.count += count;

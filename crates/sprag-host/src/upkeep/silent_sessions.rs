@@ -1,4 +1,4 @@
-//! Sessions whose end nobody told: what they were shown in vain is dismissed once they were silent for a day.
+//! Settles sessions that never reported an end: after a silent day, unused learnings count as dismissed.
 
 use std::io;
 
@@ -16,9 +16,9 @@ use crate::sys::disk;
 use crate::world::World;
 
 pub(crate) const STEP: UpkeepStep =
-    UpkeepStep { name: "lost", about: "sessions settled whose end was lost", when: When::Daily, run };
+    UpkeepStep { name: "lost", about: "silent sessions settled", when: When::Daily, run };
 
-/// Sessions one hook looks at.
+/// Sessions that one hook checks.
 const PER_HOOK: usize = 64;
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
@@ -39,7 +39,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
             continue;
         }
         done.add(format!(
-            "session `{}`: {} learnings were shown in vain",
+            "session `{}`: {} learnings were shown but not used",
             one_line(session.as_str()),
             ids.len()
         ));
@@ -54,8 +54,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     Ok(done)
 }
 
-/// A session that was let go at its last stop had done what it wanted; one that was in the middle of
-/// something had not.
+/// Returns how a session ended. A session whose last stop passed was done; any other one crashed.
 fn ending(records: &[Record]) -> SessionEnd {
     let is_of_turn = |event: &RecordedEvent| {
         matches!(

@@ -1,5 +1,5 @@
-//! Tells old small records together: reads the log from where the last summary ended, and adds what it comes
-//! to. Killed at any point, the next one begins at the same place. The rule is [`sprag_memory::lifecycle::tiers`].
+//! Summarizes old small records. Reads the log from the end of the last summary and appends new ones. After a
+//! kill, the next run starts at the same place. The rule is [`sprag_memory::lifecycle::tiers`].
 
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::sys::disk;
 use crate::world::World;
 
 pub(crate) const STEP: UpkeepStep =
-    UpkeepStep { name: "tiers", about: "old records told in summaries", when: When::Always, run };
+    UpkeepStep { name: "tiers", about: "old records summarized", when: When::Always, run };
 
-/// Records one hook reads.
+/// Records that one hook reads.
 const PER_HOOK: usize = 64;
-/// Records of one summary at most, so that none grows without bound.
+/// Most records of one summary.
 const PER_PART: u64 = 5000;
 
 fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepResult> {
@@ -41,7 +41,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     let mut done = StepResult { count: read, lines: Vec::new() };
     let longer = summaries.due(now);
     if !longer.is_empty() {
-        done.lines.push(format!("{} weeks and months are told as a whole", longer.len()));
+        done.lines.push(format!("{} weeks and months are summarized", longer.len()));
     }
     found.extend(longer);
     if mode != UpkeepMode::Rehearsal && !found.is_empty() {
@@ -51,7 +51,7 @@ fn run(world: &World<'_>, mode: UpkeepMode, now: Timestamp) -> io::Result<StepRe
     Ok(done)
 }
 
-/// Where to go on. A log that was replayed since has its records elsewhere.
+/// Returns the offset to continue at. A replayed log has its records at other offsets.
 fn start(path: &Path, cursor: Option<&LogCursor>) -> io::Result<u64> {
     let Some(cursor) = cursor else { return Ok(0) };
     let mut at = 0;
@@ -66,7 +66,7 @@ fn start(path: &Path, cursor: Option<&LogCursor>) -> io::Result<u64> {
     Ok(if fits { cursor.to } else { known.unwrap_or(len) })
 }
 
-/// Lines of other writers may be laid out otherwise.
+/// Reports whether a line has this id. Other writers may use another layout.
 fn is_of(line: &[u8], id: &str) -> bool {
     match id_of(line) {
         Some(found) => found == id,
@@ -80,7 +80,7 @@ struct SummaryPart {
     summaries: Vec<TierSummary>,
 }
 
-/// Reads up to `most` records that are not hot any more.
+/// Reads up to `most` records older than the hot period.
 fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io::Result<SummaryPart> {
     let hot = now.plus_seconds(-HOT_DAYS * 86_400);
     let mut part = SummaryPart::default();
@@ -90,7 +90,7 @@ fn tell(path: &Path, month: &str, from: u64, most: usize, now: Timestamp) -> io:
     let (mut line, mut to) = (Vec::new(), from);
     while part.read < most {
         line.clear();
-        // A last line without its end is still being written.
+        // A last line without a line feed is still being written.
         if reader.read_until(b'\n', &mut line)? == 0 || line.last() != Some(&b'\n') {
             break;
         }

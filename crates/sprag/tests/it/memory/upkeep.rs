@@ -92,11 +92,7 @@ fn what_nobody_uses_leaves_once_and_what_is_used_stays() {
     let says = "decay         1 learnings archived\n  `aaaaaaaa` the cache is keyed by path alone: 120 days without \
                 use; shown 0 times, dismissed 3 times, never used\n";
     assert!(told.stdout.contains(says), "{}", told.stdout);
-    assert!(
-        told.stdout.starts_with("lost          0 sessions settled whose end was lost\n"),
-        "{}",
-        told.stdout
-    );
+    assert!(told.stdout.starts_with("lost          0 silent sessions settled\n"), "{}", told.stdout);
     let archived = records(&sandbox, "learning.archived");
     assert_eq!((archived.len(), &archived[0]["body"]["ids"]), (1, &json!(["aaaaaaaa"])));
     assert_eq!(count_of(&sandbox.json(&["memory", "maintain", "--json"]), "decay"), 0, "it has left already");
