@@ -7,7 +7,7 @@ use sprag_govern::session_facts::SessionFacts;
 use crate::sys::locations::Locations;
 use crate::worktree::baseline;
 
-/// `None`: git could not say.
+/// Returns the changes of a session. `None`: git failed.
 pub(crate) fn changes(places: &Locations, session: &SessionFacts) -> Option<SessionChanges> {
     let (Some(_), Some(start)) = (&places.worktree, &session.start) else {
         return Some(SessionChanges::default());

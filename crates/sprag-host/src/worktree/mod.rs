@@ -1,4 +1,4 @@
-//! The files that a session works on.
+//! Observes and guards the files of a session.
 
 pub(crate) mod baseline;
 pub(crate) mod changes;

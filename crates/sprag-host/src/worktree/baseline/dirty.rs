@@ -1,5 +1,5 @@
-//! What the user had unfinished when a session started: enough of each file to tell later how much
-//! of it is new. Lines are kept as short hashes, never as text.
+//! Notes the user's unfinished files at the start of a session, to tell later how much of each is new. Lines
+//! are kept as short hashes, never as text.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -18,13 +18,13 @@ use crate::git::quoted_path::{quote, unquote};
 use crate::sys::disk::open_regular;
 use crate::sys::exec::read_capped;
 
-/// Bounds on what is looked into: work, not time, so that the answer does not depend on the load.
-/// What is beyond them is known by its size and time.
+/// Limits of work, not of time, so that the result does not depend on the load. Files beyond them are known
+/// by size and time.
 const FILES: usize = 500;
 const FILE_BYTES: u64 = 1024 * 1024;
 const ALL_BYTES: u64 = 32 * 1024 * 1024;
 const ALL_LINES: usize = 400_000;
-/// A file may have grown since.
+/// Larger limit for a later read, because a file may have grown.
 const GROWN_BYTES: u64 = 2 * 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ enum DirtyBefore {
         /// Eight hex digits for each line.
         lines: String,
     },
-    /// No text: a link or a binary file.
+    /// A link or a binary file.
     Opaque {
         digest: Digest,
     },
@@ -51,11 +51,11 @@ enum DirtyBefore {
         seconds: i64,
         nanos: i64,
     },
-    /// A repository within this one.
+    /// A nested repository.
     Directory,
 }
 
-/// Looks at these files of a worktree.
+/// Reads these files of a worktree.
 pub(crate) fn read_entries(worktree: &Path, paths: &[Vec<u8>]) -> Vec<DirtyEntry> {
     let mut left = LeftOver { files: FILES, bytes: ALL_BYTES, lines: ALL_LINES };
     paths
@@ -68,7 +68,7 @@ pub(crate) fn below(worktree: &Path, path: &[u8]) -> PathBuf {
     worktree.join(OsStr::from_bytes(path))
 }
 
-/// JSON knows no bytes: what is not text is written as git would.
+/// Returns the path as text. JSON has no bytes, so other bytes are quoted as in git.
 fn written(path: &[u8]) -> String {
     match str::from_utf8(path) {
         Ok(text) if !text.starts_with('"') => text.to_owned(),
@@ -116,16 +116,16 @@ impl LeftOver {
     }
 }
 
-/// What has become of a file.
+/// Change of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DirtyChange {
     pub change: StatusChange,
-    /// Its size is known, not only that it changed.
+    /// Whether the size of the change is known.
     pub is_whole: bool,
 }
 
 impl DirtyEntry {
-    /// The path as git knows it. `None`: it is damaged.
+    /// Returns the path as git knows it. `None`: the note is damaged.
     pub(super) fn path(&self) -> Option<Vec<u8>> {
         if !self.path.starts_with('"') {
             return Some(self.path.clone().into_bytes());
@@ -133,7 +133,7 @@ impl DirtyEntry {
         unquote(self.path.as_bytes()).filter(|(_, rest)| rest.is_empty()).map(|(path, _)| path)
     }
 
-    /// How the file differs from what it was. `None`: it does not.
+    /// Returns the change of the file since the note. `None`: unchanged.
     pub(super) fn became(&self, file: &Path) -> Option<DirtyChange> {
         let known = |change| Some(DirtyChange { change, is_whole: true });
         match &self.was {
@@ -161,7 +161,7 @@ impl DirtyEntry {
     }
 }
 
-/// A file that was not there: all of its lines are new. One without readable text counts as one.
+/// Returns the change of a new file: all its lines. A file without readable text counts as one line.
 pub(crate) fn new(file: &Path) -> DirtyChange {
     match DirtyNow::read(file, GROWN_BYTES) {
         DirtyNow::Text { text, is_cut, .. } => DirtyChange { change: compare("", &text), is_whole: !is_cut },
@@ -171,8 +171,8 @@ pub(crate) fn new(file: &Path) -> DirtyChange {
     }
 }
 
-/// Lines that are in one of the two and not in the other. At least one: lines may have changed
-/// places, or a hash may be that of another line too.
+/// Counts lines that occur in only one of the two texts. Returns at least one: lines may have moved, or two
+/// lines may share a hash.
 fn compare(then: &str, now: &[u8]) -> StatusChange {
     let mut left: HashMap<u32, u64> = HashMap::new();
     for digits in then.as_bytes().chunks(8) {
@@ -220,7 +220,7 @@ impl DirtyNow {
         text.truncate(usize::try_from(cap).unwrap_or(usize::MAX));
         let kind: &[u8] = if found.mode() & 0o100 == 0 { b"file" } else { b"program" };
         let digest = Digest::hash_parts([kind, &text]);
-        // As git tells: by the start of the file.
+        // Git uses the start of the file too.
         match memchr::memchr(0, text.get(..8000).unwrap_or(&text)) {
             Some(_) => DirtyNow::Opaque { digest },
             None => DirtyNow::Text { text, digest, is_cut },
@@ -233,7 +233,7 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     end.split(|&byte| byte == b'\n').take(if text.is_empty() { 0 } else { usize::MAX })
 }
 
-/// FNV-1a: short, quick, and the same in every version of ours.
+/// Returns the FNV-1a hash: short, fast, and equal in all versions of Sprag.
 fn hash(line: &[u8]) -> u32 {
     line.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,6 +1,5 @@
-//! Reads the long format of `git status -vv`: lists of names under headings, then diffs. Names stand
-//! behind a tab and lines of files behind their sign, so that nothing in a file or its name can
-//! pass for a heading; how many lines a hunk has, it says itself.
+//! Parses the long format of `git status -vv`: lists of names under headings, then diffs. Names follow a tab
+//! and file lines follow a sign, so neither can look like a heading. Each hunk states its number of lines.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use sprag_base::unified_diff::Hunk;
 use super::todo_marks::{self, MarkedLine};
 use crate::git::quoted_path::unquote;
 
-/// How the worktree differs from an index.
+/// Differences between the worktree and an index.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct GitStatus {
     pub changed: BTreeMap<Vec<u8>, StatusChange>,
@@ -18,12 +17,12 @@ pub(super) struct GitStatus {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatusChange {
-    /// Added and removed.
+    /// Added and removed lines.
     pub lines: u64,
     pub marks: Vec<MarkedLine>,
 }
 
-/// Reads as far as there is anything to read: text that was cut off gives what came before.
+/// Parses as much as possible; truncated text gives the complete part.
 pub(crate) fn parse(text: &[u8]) -> GitStatus {
     let mut status = GitStatus::default();
     let mut lines = lines_of(text);
@@ -40,7 +39,7 @@ pub(crate) fn parse(text: &[u8]) -> GitStatus {
                 StatusList::Other => {}
             }
         } else if line == SEPARATOR {
-            // What comes before it compares the index with HEAD, which is none of our questions.
+            // Diffs before the separator compare the index with HEAD, which is not needed here.
             diffs(&mut lines, &mut status);
         } else if let Some(heading) = Hunk::parse(line) {
             skip_hunk(&mut lines, heading);
@@ -62,7 +61,7 @@ enum StatusList {
 }
 
 const SEPARATOR: &[u8] = b"--------------------------------------------------";
-/// A label is padded to this width, and a name may start with a space.
+/// Width of a label; a name may start with a space.
 const LABEL: usize = "typechange: ".len();
 
 fn labelled(entry: &[u8]) -> Option<Vec<u8>> {
@@ -78,7 +77,7 @@ fn name(text: &[u8]) -> Option<Vec<u8>> {
     (rest.is_empty() && !name.is_empty()).then_some(name)
 }
 
-/// The diffs from the index to the worktree, up to the end.
+/// Parses the diffs from the index to the worktree, up to the end.
 fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut GitStatus) {
     let mut path = None;
     while let Some(line) = lines.next() {
@@ -88,7 +87,7 @@ fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut GitStatus)
                 status.changed.entry(path.clone()).or_default();
             }
         } else if line.ends_with(b" 160000") {
-            // Another repository's commit, whose lines are not ours to count.
+            // A commit of another repository, whose lines do not count.
             path.take().map(|path| status.changed.remove(&path));
         } else if line.starts_with(b"diff ") || line.starts_with(b"* Unmerged path ") {
             path = None;
@@ -101,7 +100,8 @@ fn diffs<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, status: &mut GitStatus)
     }
 }
 
-/// `i/NAME w/NAME`: without renames both names are the same, so spaces in them do no harm.
+/// Returns the name from `i/NAME w/NAME`. Without renames both names are equal, so spaces in them are
+/// harmless.
 fn both_names(text: &[u8]) -> Option<Vec<u8>> {
     if text.starts_with(b"\"") {
         let (name, _) = unquote(text)?;
@@ -130,9 +130,9 @@ fn hunk<'a>(lines: &mut impl Iterator<Item = &'a [u8]>, heading: Hunk, change: &
                 old = old.saturating_sub(1);
                 change.lines += 1;
             }
-            // There is no newline at the end of the file.
+            // The file has no newline at its end.
             Some((b'\\', _)) => {}
-            // A line of context, which may have lost its only character.
+            // A context line, which may have lost its only character.
             _ => {
                 (old, new) = (old.saturating_sub(1), new.saturating_sub(1));
                 at = at.saturating_add(1);

@@ -1,9 +1,9 @@
-//! What a session has changed since it started. The index is copied before its first change, and
-//! what was unfinished then is noted by hashes of its lines; later git compares the worktree with
-//! that copy. So the user's own work never counts, and a commit hides nothing.
+//! Finds the changes of a session since its start. Sprag copies the index before the first change, and notes
+//! unfinished files by hashes of their lines. Later git compares the worktree with that copy. So the user's
+//! work never counts, and a commit hides nothing.
 //!
-//! With a split index the copy is small and needs the shared part, which git keeps for two weeks
-//! after its last use; without it the size of the session is unknown.
+//! With a split index the copy needs the shared part. Git keeps that part for two weeks after its last use.
+//! Without it the size of the session is unknown.
 
 mod dirty;
 mod git_status;
@@ -31,28 +31,28 @@ use crate::sys::locations::Locations;
 use dirty::{DirtyChange, DirtyEntry};
 use git_status::StatusChange;
 
-/// What was noted for a session.
+/// Baseline of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BaselineName {
-    /// By which [`since`] finds it.
+    /// Name by which [`since`] finds the baseline.
     pub name: String,
-    /// How many files were unfinished.
+    /// Number of unfinished files.
     pub dirty: usize,
 }
 
-/// What is different now.
+/// Changes since a baseline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Since {
-    /// Added and removed; at least one for each path.
+    /// Added and removed lines, at least one for each path.
     pub lines: u64,
-    /// Relative to the worktree, sorted.
+    /// Paths relative to the worktree, sorted.
     pub paths: Vec<String>,
     pub marks: Vec<AddedMark>,
-    /// All of it was looked at; else there may be more.
+    /// Whether all changes were read. If not, there may be more.
     pub is_whole: bool,
 }
 
-/// An added line that says that something is not done.
+/// An added line with a mark of unfinished work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AddedMark {
     pub path: String,
@@ -60,32 +60,32 @@ pub(crate) struct AddedMark {
     pub text: Text<200>,
 }
 
-/// Names that are noted; those beyond are not told from new ones, and so count as neither.
+/// Most noted names. Files beyond them do not count, because they may be old or new.
 const NAMES: usize = 20_000;
-/// New files that are read.
+/// Most new files that are read.
 const FILES: usize = 500;
 const MARKS: usize = 50;
-/// As much as a note of that many names and lines can have.
+/// Most bytes of a note.
 const NOTE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Beside the copy of the index. Written last: without it there was no start.
+/// Note next to the copy of the index. It is written last: without it there is no baseline.
 #[derive(Debug, Serialize, Deserialize)]
 struct BaselineNote {
     v: u32,
-    /// Size of the index; there may have been none.
+    /// Size of the index, if there was one.
     index: Option<u64>,
     is_whole: bool,
     files: Vec<DirtyEntry>,
 }
 
-/// Notes how things are, by one child. Two processes may do so at once; each has its own name, and
-/// whoever comes second calls [`drop_taken`].
+/// Takes a baseline with one git process. Two processes may do so at once, under different names. The second
+/// one calls [`drop_taken`].
 pub(crate) fn capture(places: &Locations, disk: &dyn Disk, session: &SessionId) -> io::Result<BaselineName> {
     let (Some(worktree), Some(git_dir)) = (&places.worktree, &places.git_dir) else {
         return Err(io::Error::new(io::ErrorKind::NotFound, "not in a git repository"));
     };
     let mut names =
-        git::dirty_paths(places).ok_or_else(|| io::Error::other("git could not tell what has changed"))?;
+        git::dirty_paths(places).ok_or_else(|| io::Error::other("git cannot list the changed files"))?;
     names.paths.retain(|path| !is_ours(path));
     let is_whole = names.is_whole && names.paths.len() <= NAMES;
     names.paths.truncate(NAMES);
@@ -97,18 +97,18 @@ pub(crate) fn capture(places: &Locations, disk: &dyn Disk, session: &SessionId) 
     let written = copy_index(disk, git_dir, &dir.join("index")).and_then(|index| {
         let note = BaselineNote { v: 1, index, is_whole, files };
         let bytes = serde_json::to_vec(&note).map_err(io::Error::other)?;
-        // After a power cut the size of the session is unknown: that is worth no sync.
+        // After a power cut only the size of the session is unknown, so a sync is not worth its cost.
         disk::replace_derived(disk, &dir.join("dirty.json"), &bytes)
     });
     if let Err(error) = written {
-        // The error that matters is the first one.
-        disk::remove_all(disk, &dir, 0).discard("what stays goes with its journal");
+        // The first error is the one to report.
+        disk::remove_all(disk, &dir, 0).discard("remaining files are removed with the journal");
         return Err(error);
     }
     Ok(BaselineName { name, dirty: names.paths.len() })
 }
 
-/// A copy of the index of a worktree, and its size. `None`: there is none yet.
+/// Copies the index of a worktree and returns its size. `None`: there is no index yet.
 fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u64>> {
     match open_regular(&git_dir.join("index")) {
         Ok(index) => disk::copy_derived(disk, &index, index.metadata()?.modified()?, to).map(Some),
@@ -117,12 +117,12 @@ fn copy_index(disk: &dyn Disk, git_dir: &Path, to: &Path) -> io::Result<Option<u
     }
 }
 
-/// Whether it is still there. One that was removed tells nothing, and no git could.
+/// Reports whether the baseline exists.
 pub(crate) fn is_kept(places: &Locations, name: &str) -> bool {
     session_part(name).is_some() && dir(&places.store, name).is_dir()
 }
 
-/// What was unfinished then. `None`: nothing was noted, or not all of it.
+/// Returns the files that were unfinished at the baseline. `None`: the note is missing or incomplete.
 pub(crate) fn dirty_paths(places: &Locations, name: &str) -> Option<Vec<String>> {
     session_part(name)?;
     let path = dir(&places.store, name).join("dirty.json");
@@ -131,7 +131,7 @@ pub(crate) fn dirty_paths(places: &Locations, name: &str) -> Option<Vec<String>>
     paths.collect::<Option<Vec<String>>>().filter(|_| note.v == 1 && note.is_whole)
 }
 
-/// What has changed since, by one child. `None`: nothing was noted, or git cannot say.
+/// Returns the changes since a baseline, with one git process. `None`: the note is missing, or git failed.
 pub(crate) fn since(places: &Locations, name: &str) -> Option<Since> {
     let worktree = places.worktree.as_ref()?;
     session_part(name)?;
@@ -172,7 +172,7 @@ pub(crate) fn since(places: &Locations, name: &str) -> Option<Since> {
     Some(all.summarize())
 }
 
-/// The files of a repository within this one, which git names as a whole: scaffolders leave such.
+/// Returns the files of a nested repository, such as one from a project generator. Git names it as a whole.
 fn within(worktree: &Path, nested: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     let mut dirs = vec![nested.to_vec()];
@@ -217,7 +217,7 @@ impl BaselineDiff {
         let mut since = Since { is_whole: self.is_whole, ..Since::default() };
         for (path, change) in self.by_path {
             let path = String::from_utf8_lossy(&path).into_owned();
-            // A new mode, an empty file or one without text is a change too.
+            // A new mode, an empty file or a binary file is a change too.
             since.lines += change.lines.max(1);
             let left = MARKS - since.marks.len();
             let marks = change.marks.into_iter().take(left);
@@ -232,17 +232,17 @@ impl BaselineDiff {
     }
 }
 
-/// Our own files are no work of the session.
+/// Reports whether a path belongs to Sprag; such files are not work of the session.
 fn is_ours(path: &[u8]) -> bool {
     path == b".sprag" || path.starts_with(b".sprag/")
 }
 
-/// Drops what was noted under a name that nobody knows.
+/// Removes a baseline that was not used.
 pub(crate) fn drop_taken(places: &Locations, disk: &dyn Disk, name: &str) -> io::Result<()> {
     disk::remove_all(disk, &dir(&places.store, name), 0)
 }
 
-/// Drops all that was noted for a session.
+/// Removes all baselines of a session.
 pub(crate) fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io::Result<()> {
     let stem = journal::stem(session);
     for name in names(store).iter().filter(|name| session_part(name) == Some(&stem)) {
@@ -251,7 +251,7 @@ pub(crate) fn forget(store: &Store, disk: &dyn Disk, session: &SessionId) -> io:
     Ok(())
 }
 
-/// What was noted before this time for sessions that have no journal any more.
+/// Returns baselines older than this time whose sessions have no journal.
 pub(crate) fn orphans(store: &Store, before: Timestamp) -> Vec<PathBuf> {
     let journals = journal::all(store);
     let kept: HashSet<&OsStr> = journals.iter().filter_map(|path| path.file_stem()).collect();
@@ -269,7 +269,7 @@ fn names(store: &Store) -> Vec<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Whose a name is. `None`: it is not one that [`take`] gives.
+/// Returns the session part of a baseline name. `None`: [`capture`] gave no such name.
 fn session_part(name: &str) -> Option<&str> {
     let (stem, unique) = name.rsplit_once('.')?;
     let is_ours = unique.len() == 16 && unique.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Stories of sessions, with real git.
+//! Scenarios of sessions, with real git.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -26,7 +26,7 @@ pub(crate) struct Repo {
 }
 
 impl Repo {
-    /// One that has no commit.
+    /// Returns a repository without a commit.
     pub(crate) fn empty() -> Repo {
         Repo::init("sha1")
     }
@@ -37,7 +37,7 @@ impl Repo {
         fs::create_dir(&dir).unwrap();
         let repo = Repo { _temp: temp, dir };
         repo.git(&["init", "-q", "-b", "main", "--object-format", objects]);
-        // Whoever runs the tests may ignore files of their own.
+        // The person who runs the tests may have a global ignore file.
         repo.git(&["config", "core.excludesFile", "/dev/null"]);
         repo
     }
@@ -51,7 +51,7 @@ impl Repo {
         repo
     }
 
-    /// One with this kind of hash, and a file in a directory.
+    /// Returns a repository with this kind of hash, and a file in a directory.
     pub(crate) fn of(objects: &str) -> Repo {
         let repo = Repo::init(objects);
         repo.write("a.txt", "one\n");
@@ -142,7 +142,7 @@ fn unfinished_work_never_counts_but_what_is_added_to_it_does() {
     repo.append("new.txt", "one more\n");
     repo.append("staged.txt", "one more\n");
     start.is(3, &["a.txt", "new.txt", "staged.txt"]);
-    // The user's own line is gone and the file as it was committed: that is a change.
+    // The user's line is gone and the file equals its committed content: that is a change.
     repo.write("a.txt", "one\ntwo\nthree\n");
     start.is(3, &["a.txt", "new.txt", "staged.txt"]);
     repo.write("b.txt", "b\n");
@@ -184,7 +184,7 @@ fn deleted_renamed_binary_and_another_mode() {
     fs::set_permissions(repo.dir.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     repo.remove("link");
     std::os::unix::fs::symlink("a.txt", repo.dir.join("link")).unwrap();
-    // 3 + 3 for the rename, 1 for each of the others and 2 for what became a link.
+    // 3 + 3 for the rename, 1 for each of the others and 2 for the new link.
     start.is(13, &["a.txt", "b.txt", "bin", "bin2", "c.txt", "empty", "link", "run.sh"]);
 }
 
@@ -202,7 +202,7 @@ fn what_is_ignored_or_ours_is_not_there() {
     start.is(1, &["sub/.sprag/x"]);
 }
 
-/// Scaffolders make a repository of what they write.
+/// Project generators make a repository of their output.
 #[test]
 fn a_repository_within_this_one_is_what_is_in_it() {
     let repo = Repo::new();
@@ -240,7 +240,7 @@ fn a_linked_worktree_has_its_own_index() {
     start.is(1, &["b.txt"]);
 }
 
-/// Git trusts an entry that is older than its index: a copy must not look younger than it is.
+/// Git trusts an entry that is older than its index, so a copy must keep its time.
 #[test]
 fn a_quick_edit_of_the_same_size_is_seen() {
     let repo = Repo::new();
@@ -457,8 +457,7 @@ fn sweeping_up_takes_it_with_the_journal() {
     assert!(names(&store).is_empty());
 }
 
-/// Runs itself once more, with a `git` first on the path that counts how often it is started, and
-/// again without any.
+/// Runs this test again with a `git` on the path that counts its starts, and again without git.
 #[test]
 fn one_child_each() {
     if let Some(dir) = std::env::var_os("COUNTED_REPO") {

@@ -1,10 +1,10 @@
-//! Words by which people say that something is not done.
+//! Finds words that mark unfinished work.
 
 use sprag_base::text::{Text, one_line};
 
 const WORDS: &[&[u8]] = &[b"TODO", b"FIXME"];
 
-/// A line that has one, in a file that is known from elsewhere.
+/// A marked line of a known file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MarkedLine {
     pub line: Option<u32>,
@@ -12,7 +12,7 @@ pub(crate) struct MarkedLine {
 }
 
 pub(crate) fn spot(line: &[u8], at: Option<u32>) -> Option<MarkedLine> {
-    // A line of a megabyte was written by no person.
+    // No person writes a line of a megabyte.
     let line = line.get(..4096).unwrap_or(line);
     let is_marked = WORDS.iter().any(|word| has_word(line, word));
     is_marked

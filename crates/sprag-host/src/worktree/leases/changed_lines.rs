@@ -1,12 +1,13 @@
-//! What has changed between two versions of a file, in a line: enough to know where to look.
+//! Describes the change between two versions of a file in one line.
 
 use sprag_base::text::{Text, quoted};
 
-/// Lines of each side that are shown, and characters of each.
+/// Most lines of each side.
 const LINES: usize = 3;
+/// Most characters of each line.
 const CHARS: usize = 60;
 
-/// From the first line that differs to the last. `None` where there is nothing to be shown.
+/// Describes the lines from the first difference to the last. `None`: there is nothing to show.
 pub(crate) fn between(then: &[u8], now: &[u8]) -> Option<Text<500>> {
     let then: Vec<&str> = std::str::from_utf8(then).ok()?.lines().collect();
     let now: Vec<&str> = std::str::from_utf8(now).ok()?.lines().collect();

@@ -1,5 +1,4 @@
-//! What a file is like, found out without trusting it: only regular files are opened, and no more of them is
-//! read than there is room for.
+//! Reads the state of a file without trusting it: opens only regular files and limits the bytes.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -16,10 +15,10 @@ use sprag_govern::gates::stale::facts::{FileKind, FileVersionFact};
 
 use crate::sys::disk::open_regular;
 
-/// Bytes from which on a file is told by its stamp alone.
+/// Bytes from which a file is known by its stamp only.
 const HUGE: u64 = 64 * 1024 * 1024;
 
-/// A file with what is in it, unless it is large.
+/// A file with its content, unless it is large.
 #[derive(Debug)]
 pub(crate) struct ReadFile {
     pub found: FileKind,
@@ -35,7 +34,7 @@ impl ReadFile {
     }
 }
 
-/// Only what the system notes of a file.
+/// Returns the metadata of a file as its kind.
 pub(super) fn stat(path: &Path) -> FileKind {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -52,12 +51,12 @@ pub(super) fn stat(path: &Path) -> FileKind {
     } else if kind.is_fifo() || kind.is_socket() || kind.is_block_device() || kind.is_char_device() {
         FileKind::Odd
     } else {
-        // A link that leads nowhere.
+        // A link to a missing target.
         FileKind::Absent
     }
 }
 
-/// Reads and hashes it. Of a large file whose stamp is known to the caller nothing is read.
+/// Reads and hashes a file. Skips a large file whose stamp the caller knows.
 pub(crate) fn read_unless_known(path: &Path, knows_stamp: impl FnOnce(ShortHash) -> bool) -> ReadFile {
     let found = stat(path);
     let FileKind::File(stamped) = found else {
@@ -92,7 +91,7 @@ fn hash(file: &mut File) -> io::Result<(ContentHash, u32)> {
         if count == 0 {
             break;
         }
-        // It grows while it is read.
+        // The file grows during the read.
         left = left.checked_sub(count as u64).ok_or(io::ErrorKind::FileTooLarge)?;
         hash.update(&buffer[..count]);
         lines = lines.saturating_add(count_lines(&buffer[..count], Some(b'\n')));
@@ -102,7 +101,7 @@ fn hash(file: &mut File) -> io::Result<(ContentHash, u32)> {
     Ok((ContentHash::from_hash(hash.finalize().into()), lines.saturating_add(unfinished)))
 }
 
-/// Ended lines, and the last one if it has no end.
+/// Counts the lines, including a last one without a line feed.
 fn count_lines(text: &[u8], last: Option<u8>) -> u32 {
     let ended = memchr::memchr_iter(b'\n', text).count();
     u32::try_from(ended).unwrap_or(u32::MAX).saturating_add(u32::from(last.is_some_and(|last| last != b'\n')))
@@ -120,7 +119,7 @@ fn version(found: &Metadata, content: Option<ContentHash>, lines: u32) -> FileVe
         found.ctime().to_le_bytes(),
         found.ctime_nsec().to_le_bytes(),
     ];
-    // As text it is 32 digits; half of them tell any two stamps apart.
+    // Twelve of the 32 digits distinguish any two stamps.
     let stamp = Digest::hash_parts(stamp).to_string();
     let mut short: ShortHash = [0; 12];
     short.copy_from_slice(&stamp.as_bytes()[..12]);

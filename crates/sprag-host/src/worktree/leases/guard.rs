@@ -1,5 +1,5 @@
-//! Whether there is anybody to guard a file against. It is asked with every write and every read, so it costs
-//! two looks for a file and one into the directory of journals.
+//! Finds whether other sessions may write the same files. This runs for every read and write, so it checks
+//! only two files and the directory of journals.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -21,14 +21,14 @@ use sprag_govern::session_facts::SessionFacts;
 use crate::store::journal;
 use crate::world::World;
 
-/// A session that was heard of in this time may be at work.
+/// Seconds after its last event during which a session may be at work.
 pub(crate) const LIVE_SECONDS: i64 = 30 * 60;
-/// Journals that are looked at; whoever has more of them sweeps too little.
+/// Most journals that are checked; more of them need `sprag store clean`.
 const JOURNALS: usize = 500;
-/// Bytes of a journal's end in which it stands whether its session has ended.
+/// Bytes at the end of a journal that show whether its session has ended.
 const TAIL: u64 = 32 * 1024;
 
-/// Files that say what changes are for.
+/// Files with intents.
 const INTENTS: &[&str] = &[".sprag/intents.yaml", ".orchestration/active_intents.yaml"];
 
 pub(crate) fn guard(world: &World<'_>, session: &SessionFacts, input: &Input) -> GuardLevel {
@@ -37,7 +37,7 @@ pub(crate) fn guard(world: &World<'_>, session: &SessionFacts, input: &Input) ->
         return GuardLevel::Intents;
     }
     let is_always = world.config.settings.govern.gates.stale.mode == StaleMode::Always;
-    // Stages work beside each other by design, in worktrees of one clone.
+    // Stages work in parallel by design, in worktrees of one clone.
     let is_stage = input.stage.is_some() || session.stage.is_some();
     let is_guarded = is_always || is_stage || is_other_live(&world.places.store, &input.session, input.at);
     if is_guarded { GuardLevel::Sessions } else { GuardLevel::Off }
@@ -49,7 +49,8 @@ fn is_other_live(store: &Path, session: &SessionId, now: Timestamp) -> bool {
         || journal::folders(store).iter().any(|folder| find_live(folder, &own, now).unwrap_or(false))
 }
 
-/// One look into the directory, and one at each file in it by its name there: there may be hundreds.
+/// Reports whether another session is live. Reads the directory once and each entry once, because there may
+/// be hundreds.
 fn find_live(path: &Path, own: &str, now: Timestamp) -> rustix::io::Result<bool> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     let dir = rustix::fs::open(path, flags, RawMode::empty())?;
@@ -69,7 +70,7 @@ fn find_live(path: &Path, own: &str, now: Timestamp) -> rustix::io::Result<bool>
     Ok(false)
 }
 
-/// The last word of a journal on that. In a text the quotes would be escaped.
+/// Reports whether the last `ended` mark of a journal is true. In a text its quotes would be escaped.
 fn has_ended(path: &Path) -> io::Result<bool> {
     let file = File::open(path)?;
     let len = file.metadata()?.len();

@@ -1,8 +1,8 @@
-//! Who wrote a file, and who is just writing it: one small file for each that sessions of this clone write,
-//! changed under one lock by whoever holds it. What was in the files is kept beside them, by its hash.
+//! The ledger of write leases: who wrote a file, and who writes it now. It has one small page for each file
+//! that sessions of this clone write, changed under one lock. It keeps earlier contents by their hash.
 //!
-//! Everything in here may be lost: then a claim is forgotten, or a hunk not shown. A process that is killed
-//! leaves a lock that the system takes back, and a claim that runs out.
+//! All of this may be lost: then a lease is forgotten, or a hunk is not shown. A killed process leaves a lock
+//! that the system releases, and a lease that expires.
 
 use std::fs::{self, File};
 use std::io;
@@ -26,38 +26,39 @@ use crate::sys::disk::{self, Disk, open_regular};
 use crate::sys::exec::read_capped;
 use crate::sys::locations;
 
-/// How long a claim holds: about as long as a tool takes from being allowed to being done.
+/// Time that a lease holds: about the time of a tool call.
 pub(super) const CLAIM_MILLIS: i64 = 10_000;
-/// Writes of one file that are remembered.
+/// Most remembered writes of one file.
 const TURNS: usize = 16;
-/// Bytes of a file of ours; what is larger is not ours.
+/// Most bytes of a page; Sprag writes no larger one.
 const BYTES: u64 = 64 * 1024;
-/// The largest content that is kept.
+/// Most bytes of a kept content.
 pub(super) const KEPT_BYTES: u64 = 8 * 1024 * 1024;
-/// Contents and files of turns that are kept in all.
+/// Most bytes of all contents and pages.
 const ALL_BYTES: u64 = 64 * 1024 * 1024;
+/// Most contents and pages.
 const ALL_FILES: usize = 2000;
 const OLD_SECONDS: u64 = 24 * 60 * 60;
-/// Updates that somebody may have lost, of which both versions are kept.
+/// Most lost updates of which both versions are kept.
 const LOST: usize = 100;
 
-/// The claims of a clone.
+/// Write leases of a clone.
 pub(crate) struct Ledger<'a> {
     disk: &'a dyn Disk,
     dir: PathBuf,
-    /// Held as long as this lives. Without it everything can be looked at and nothing changed.
+    /// Lock that is held while this lives. Without it the ledger is read-only.
     lock: LedgerLock,
 }
 
 enum LedgerLock {
     Held(#[expect(dead_code, reason = "it is held, not used")] File),
-    /// Others have it.
+    /// Another process holds the lock.
     Busy,
-    /// There is none to be had: nothing can be written here.
+    /// No lock is possible: the directory is not writable.
     None,
 }
 
-/// The writes of one file, in all worktrees, oldest first.
+/// Writes of one file, in all worktrees, oldest first.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FilePage {
     #[serde(default)]
@@ -67,30 +68,30 @@ pub(crate) struct FilePage {
 /// One write of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WriteLease {
-    /// The worktree it is in.
+    /// Worktree of the file.
     pub root: String,
     pub session: SessionId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Text<128>>,
     pub call: Text<128>,
     pub manner: WriteManner,
-    /// When the file was claimed for it.
+    /// Time of the lease.
     pub at: Timestamp,
     pub before: ContentBefore,
-    /// What it is to become, where that can be told.
+    /// Planned content, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<ContentHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<LeaseResult>,
 }
 
-/// What was there before.
+/// Content before a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ContentBefore {
     Absent,
     Text(ContentHash),
-    /// Something large, by its stamp as it had been.
+    /// A large file, known only by its stamp.
     Large,
 }
 
@@ -106,7 +107,7 @@ impl ContentBefore {
         self.content().map(ContentHash::short)
     }
 
-    /// Whether a file is that still; `None` is one that is gone.
+    /// Reports whether the file is unchanged. `None`: the file is gone.
     pub(super) fn is(self, after: Option<ContentHash>) -> bool {
         match self {
             ContentBefore::Absent => after.is_none(),
@@ -122,13 +123,13 @@ pub(crate) struct LeaseResult {
     pub after: WriteResult,
 }
 
-/// What a write made of a file.
+/// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum WriteResult {
     Absent,
     Text(ContentHash),
-    /// Something, and not by this write alone; or something large.
+    /// Content from several writers, or a large file.
     Unclear,
 }
 
@@ -138,7 +139,7 @@ impl WriteLease {
         FileWriter { session: self.session.clone(), agent: self.agent.clone(), at }
     }
 
-    /// Whether nobody else may write the file now. A time that is not near is no time of ours.
+    /// Reports whether the lease still excludes other writers. A distant time is invalid.
     pub(super) fn is_open(&self, now: Timestamp) -> bool {
         self.done.is_none() && now.millis().saturating_sub(self.at.millis()).abs() < CLAIM_MILLIS
     }
@@ -155,18 +156,18 @@ impl WriteLease {
         }
     }
 
-    /// Whether it changed anything, seen by what is there now.
+    /// Reports whether the write changed the file, given its present content.
     pub(super) fn has_written(&self, now: Option<ContentHash>) -> bool {
         let after = match self.done.as_ref().map(|done| done.after) {
             Some(WriteResult::Absent) => return false,
             Some(WriteResult::Text(content)) => Some(content),
-            // One that never said how it ended has written something, if something else is there now.
+            // A write without a reported end wrote something if the content differs.
             Some(WriteResult::Unclear) | None => now,
         };
         after.is_some_and(|after| self.before != ContentBefore::Text(after))
     }
 
-    /// Whether this write made a file what it is.
+    /// Reports whether this write made the present content.
     pub(super) fn made(&self, content: ContentHash) -> bool {
         match &self.done {
             Some(done) => done.after == WriteResult::Text(content),
@@ -175,7 +176,7 @@ impl WriteLease {
     }
 }
 
-/// A file as all worktrees of a clone name it, and the worktree it is in.
+/// A file with its name in all worktrees of a clone, and its worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeasedPath {
     pub root: String,
@@ -183,7 +184,8 @@ pub(crate) struct LeasedPath {
 }
 
 impl LeasedPath {
-    /// `common` is the git directory of the clone. A file of another one is known by its whole path.
+    /// Resolves a path; `common` is the git directory of the clone. A file outside the clone keeps its whole
+    /// path.
     pub(super) fn resolve(real: &str, common: Option<&Path>) -> LeasedPath {
         let path = Path::new(real);
         let git = path.parent().and_then(locations::worktree_of);
@@ -198,7 +200,7 @@ impl LeasedPath {
 }
 
 impl<'a> Ledger<'a> {
-    /// Takes the lock, if there is one to be had.
+    /// Opens the ledger and tries to take the lock.
     pub(super) fn open(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
         let dir = store.join("claims");
         let lock = disk.make_dirs(&dir.join("kept")).and_then(|()| lock(&dir));
@@ -210,7 +212,7 @@ impl<'a> Ledger<'a> {
         Ledger { disk, dir, lock }
     }
 
-    /// Without the lock, to look only.
+    /// Opens the ledger without the lock, for reading.
     pub(super) fn to_look(disk: &'a dyn Disk, store: &Path) -> Ledger<'a> {
         Ledger { disk, dir: store.join("claims"), lock: LedgerLock::None }
     }
@@ -219,14 +221,14 @@ impl<'a> Ledger<'a> {
         matches!(self.lock, LedgerLock::Busy)
     }
 
-    /// What is no page of ours is an empty one.
+    /// Reads the page of a file. An invalid page is empty.
     pub(super) fn page(&self, name: &LeasedPath) -> FilePage {
         let read = open_regular(&self.page_path(name)).and_then(|file| read_capped(file, BYTES + 1));
         let bytes = read.ok().filter(|bytes| bytes.len() as u64 <= BYTES).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Whether it is written.
+    /// Writes the page. Reports whether that succeeded.
     pub(super) fn put(&self, name: &LeasedPath, page: &mut FilePage) -> bool {
         if !matches!(self.lock, LedgerLock::Held(_)) {
             return false;
@@ -237,23 +239,23 @@ impl<'a> Ledger<'a> {
         disk::replace_derived(self.disk, &self.page_path(name), &bytes).is_ok()
     }
 
-    /// Keeps what is in a file. What is too large, or finds no room, is not kept.
+    /// Keeps the content of a file, unless it is too large or the disk is full.
     pub(super) fn keep(&self, content: ContentHash, text: &[u8]) {
         let path = self.kept_path(content);
         let is_kept =
             text.len() as u64 > KEPT_BYTES || fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
         if !is_kept && matches!(self.lock, LedgerLock::Held(_)) {
-            disk::replace_derived(self.disk, &path, text).discard("a text that finds no room is not kept");
+            disk::replace_derived(self.disk, &path, text).discard("a text without room is not kept");
         }
     }
 
-    /// What was kept, if it is that still.
+    /// Returns a kept content, if it matches its hash.
     pub(super) fn kept(&self, content: ContentHash) -> Option<Vec<u8>> {
         let text = read_capped(open_regular(&self.kept_path(content)).ok()?, KEPT_BYTES + 1).ok()?;
         (ContentHash::hash_bytes(&text) == content).then_some(text)
     }
 
-    /// The same by the part of a hash that a session remembers.
+    /// Returns a kept content by the short hash that a session remembers.
     pub(super) fn kept_by(&self, page: &FilePage, short: ShortHash) -> Option<Vec<u8>> {
         let known = page
             .turns
@@ -262,7 +264,7 @@ impl<'a> Ledger<'a> {
         known.filter(|content| content.short() == short).find_map(|content| self.kept(content))
     }
 
-    /// Keeps both versions of a file for its writer to compare, under these names.
+    /// Keeps both versions of a file for its writer to compare. Returns their paths.
     pub(super) fn keep_lost(
         &self,
         real: &str,
@@ -273,7 +275,7 @@ impl<'a> Ledger<'a> {
         Some([self.put_aside(real, "planned", planned, now)?, self.put_aside(real, "found", found, now)?])
     }
 
-    /// Keeps what another wrote, and was written over.
+    /// Keeps the content of another writer that was overwritten.
     pub(super) fn keep_theirs(&self, real: &str, theirs: ContentHash, now: Timestamp) -> Option<String> {
         self.put_aside(real, "theirs", &self.kept(theirs)?, now)
     }
@@ -308,7 +310,7 @@ fn lock(dir: &Path) -> io::Result<Option<File>> {
     Ok(lock_within(&file, LOCK_WAIT)?.then_some(file))
 }
 
-/// Drops what nobody will ask for any more: what is old, and the oldest of what is too much.
+/// Removes old pages and contents, and the oldest beyond the limits.
 pub(crate) fn sweep(disk: &dyn Disk, store: &Path, now: SystemTime) -> io::Result<()> {
     let dir = store.join("claims");
     for dir in [dir.join("kept"), dir] {

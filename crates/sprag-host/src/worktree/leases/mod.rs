@@ -1,7 +1,7 @@
-//! Files of a call while it is made: what they are like, whose they are, and what they were before.
+//! Tracks the files of a call: their state, their writers and their earlier content.
 //!
-//! A call that writes a file claims it for as long as a tool takes; another session's is told to wait. When the
-//! call has ended, what the file has become is written down with who did it. See `claims/ledger.rs`.
+//! A call that writes a file leases it for the time of the tool; other sessions wait. After the call, Sprag
+//! records the new content and its writer. See `leases/ledger.rs`.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -33,18 +33,19 @@ mod ledger;
 use file::ReadFile;
 use ledger::{ContentBefore, FilePage, LeaseResult, LeasedPath, Ledger, WriteLease, WriteResult};
 
-/// What a file was like before a call wrote it.
+/// State of a file before a call wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileBefore {
     Absent,
-    /// Of a large file there is no text, and where it was by its stamp as it had been no hash either.
+    /// A large file has no text. A file known only by its stamp has no hash either.
     File {
         hash: Option<ContentHash>,
         text: Option<Vec<u8>>,
     },
 }
 
-/// What a file was like before this call wrote it; `None` where nobody looked. It can be asked for about a day.
+/// Returns the state of a file before this call wrote it. `None`: Sprag did not read it. The state is kept
+/// for about a day.
 pub(crate) fn before(
     world: &World<'_>,
     session: &SessionId,
@@ -65,7 +66,7 @@ pub(crate) fn before(
     })
 }
 
-/// Looks at the files that a call reads.
+/// Reads the files of a call that reads.
 pub(crate) fn read_files(
     world: &World<'_>,
     input: &Input,
@@ -73,7 +74,7 @@ pub(crate) fn read_files(
     files: &[FileAccess],
 ) -> Option<StaleFacts> {
     let guard = guard::guard(world, session, input);
-    // Where nobody else is, what a file is like before it is read is all the same.
+    // Without other sessions, the state before a read does not matter.
     if guard == GuardLevel::Off && matches!(input.event, Event::ToolRequested { .. }) {
         return Some(StaleFacts { guard, files: Vec::new() });
     }
@@ -82,8 +83,8 @@ pub(crate) fn read_files(
     Some(StaleFacts { guard, files: files.collect() })
 }
 
-/// Looks at the files of a call that writes. Those that it is about to write are leased for it, those that it has
-/// written are settled. Without the lock of the ledger nothing is written, and a file that is free counts as leased.
+/// Reads the files of a call that writes. Leases files that the call will write, and settles files that it
+/// has written. Without the lock of the ledger nothing is written, and a free file counts as leased.
 pub(crate) fn lease_files(
     world: &World<'_>,
     input: &Input,
@@ -115,18 +116,18 @@ pub(crate) fn lease_files(
     Some(StaleFacts { guard, files: files.collect() })
 }
 
-/// Whether leases are taken, or only looked at to see which would be.
+/// Whether leases are taken or only predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeaseMode {
     Take,
     Predict,
 }
 
-/// Lets go of what was claimed for a call that is not made after all.
+/// Releases the leases of a call that will not run.
 pub(crate) fn release(world: &World<'_>, input: &Input, leases: &StaleFacts, ruling: &Ruling) {
     let is_refused = match ruling {
         Ruling::Hold { .. } => true,
-        // Nobody is there to be asked.
+        // No user is present to answer.
         Ruling::Ask { .. } => input.presence == Presence::Headless,
         Ruling::Pass | Ruling::Allow { .. } => false,
     };
@@ -147,7 +148,7 @@ pub(crate) fn release(world: &World<'_>, input: &Input, leases: &StaleFacts, rul
     }
 }
 
-/// Whether it is time to look whether too much is kept: after a session begins or ends, and now and then.
+/// Reports whether a sweep is due: after a session starts or ends, and sometimes after a call.
 pub(crate) fn is_due(input: &Input, facts: &DecisionFacts) -> bool {
     match &input.event {
         Event::SessionStarted { .. } | Event::SessionEnded { .. } => true,
@@ -159,13 +160,13 @@ pub(crate) fn is_due(input: &Input, facts: &DecisionFacts) -> bool {
     }
 }
 
-/// Drops what nobody will ask for any more.
+/// Removes old leases and contents.
 pub(crate) fn sweep(world: &World<'_>, input: &Input) -> std::io::Result<()> {
     let now = Duration::from_millis(u64::try_from(input.at.millis()).unwrap_or(0));
     ledger::sweep(world.disk, &world.places.store, SystemTime::UNIX_EPOCH + now)
 }
 
-/// When a claim is made, which may be long after its event: others' opinions were asked for in between.
+/// Returns the time of a lease, which may be long after its event, because a judge may answer in between.
 fn now(world: &World<'_>, input: &Input) -> Timestamp {
     match world.env {
         Env::Real => env::now().max(input.at),
@@ -200,7 +201,7 @@ impl LeaseContext<'_> {
         file
     }
 
-    /// Who wrote it, here and in other worktrees.
+    /// Finds the writers of a file, here and in other worktrees.
     fn tell_writers(&self, file: &mut FileFacts, page: &FilePage, name: &LeasedPath, looked: &ReadFile) {
         let me = FileWriter::from_input(self.input);
         let now = self.now;
@@ -252,7 +253,7 @@ impl LeaseContext<'_> {
             (FileKind::File(_), Some(content)) => ContentBefore::Text(content),
             (FileKind::File(_), None) => ContentBefore::Large,
             (FileKind::Absent, _) => ContentBefore::Absent,
-            // It is not a file that could be written.
+            // The path is not a writable file.
             (FileKind::Directory | FileKind::Odd | FileKind::Unknown, _) => return LeaseState::None,
         };
         if let (ContentBefore::Text(content), Some(text)) = (before, &looked.text) {
@@ -276,7 +277,7 @@ impl LeaseContext<'_> {
         if is_ours { LeaseState::Ours } else { LeaseState::None }
     }
 
-    /// What became of a file that the call was to write.
+    /// Records the result of a write.
     fn settle(
         &self,
         page: &mut FilePage,
@@ -292,7 +293,7 @@ impl LeaseContext<'_> {
         let at = page.turns.iter().position(is_it);
         let after = looked.content();
         let Some(at) = at else {
-            // Nobody looked before: what a whole new content was to be is known all the same.
+            // Sprag did not read the file before; the planned content of a whole write is known anyway.
             return WriteReport { before: None, fit: self.fit_without(file, manner, looked) };
         };
         let before = page.turns[at].before;
@@ -303,7 +304,7 @@ impl LeaseContext<'_> {
         let planned =
             is_base_known.then(|| edits::planned(self.call, &file.touch.named, base.as_deref())).flatten();
         let fit = match (&planned, &looked.text) {
-            // What is there is its own, perhaps, and what it was written over is not.
+            // The content may be its own, but it replaced the content of another writer.
             _ if overtaken.is_some() && !before.is(after) => {
                 let theirs = overtaken.and_then(WriteLease::became).filter(|theirs| Some(*theirs) != after);
                 EditFit::Shared {
@@ -313,7 +314,7 @@ impl LeaseContext<'_> {
             (Some(planned), Some(text)) if edits::is_as_planned(&file.touch.named, planned, text) => {
                 EditFit::Planned
             }
-            // It was not done at all, or nobody can tell that it was.
+            // The write did not happen, or its effect is unknown.
             _ if before.is(after) => EditFit::Unknown,
             (Some(planned), text) => {
                 let found = text.as_deref().unwrap_or_default();
@@ -325,7 +326,7 @@ impl LeaseContext<'_> {
             (None, _) => EditFit::Alone,
         };
         if let (Some(content), Some(text)) = (after, &looked.text) {
-            // So that whoever saw this version can be shown what came after it.
+            // A session that saw this version can later see the changes after it.
             self.ledger.keep(content, text);
         }
         let became = match (&fit, looked.found, after) {
@@ -356,7 +357,7 @@ impl LeaseContext<'_> {
     }
 }
 
-/// A file that is read, looked at before and after: only if it stayed as it was is it known what was shown.
+/// Reads a file of a read call, before and after it. If the file is unchanged, the agent saw this content.
 fn read_file(touch: FileAccess, real: String) -> FileFacts {
     let found = file::read_unless_known(Path::new(&real), |_| false).found;
     plain(touch, real, found)

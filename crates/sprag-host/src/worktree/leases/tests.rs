@@ -1,4 +1,4 @@
-//! Claims by themselves: who gets a file, for how long, and what is kept of it.
+//! Tests of write leases: who gets a file, for how long, and which content is kept.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::sys::disk::{ReadOnly, RealDisk};
 use crate::sys::env::Env;
 use crate::sys::locations::Locations;
 
-/// A repository and somebody at work in it.
+/// A repository with a session at work.
 struct Desk {
     temp: TempDir,
     env: Env,
@@ -57,7 +57,7 @@ impl Desk {
         ToolCall::new(TOOLS, tool, input, Some("t1"), InputCompleteness::Yes)
     }
 
-    /// Asks for a file, and says whose it is.
+    /// Requests a file and returns the state of its lease.
     fn asks(&self, session: &str, file: &str, seconds: i64) -> LeaseState {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let input = self.input(session, Event::ToolRequested { call }, seconds);
@@ -65,7 +65,7 @@ impl Desk {
         seen.files[0].claim.clone()
     }
 
-    /// Has written it.
+    /// Reports a finished write.
     fn wrote(&self, session: &str, file: &str, seconds: i64) -> WriteReport {
         let call = self.call("Write", json!({"file_path": self.root().join(file), "content": "new\n"}));
         let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
@@ -74,7 +74,7 @@ impl Desk {
     }
 }
 
-/// Looks at files and takes leases as the pipeline does, for a session that has read nothing.
+/// Reads files and takes leases as the pipeline does, for a session that has read nothing.
 fn leases(world: &World<'_>, input: &Input) -> Option<StaleFacts> {
     let (Event::ToolRequested { call } | Event::ToolFinished { call, .. }) = &input.event else {
         unreachable!("only calls touch files");
@@ -121,7 +121,7 @@ fn whoever_takes_too_long_is_told_what_was_written_before_it() {
     assert_eq!(desk.asks("two", "a", 10), LeaseState::Ours);
     fs::write(desk.root().join("a"), "new\n").unwrap();
     assert_eq!(desk.wrote("two", "a", 11).fit, EditFit::Planned);
-    // What the slow one writes is what it was to write, and not what it may.
+    // The slow call writes its planned content, but it no longer has the lease.
     let call = desk.call("Write", json!({"file_path": desk.root().join("a"), "content": "late\n"}));
     fs::write(desk.root().join("a"), "late\n").unwrap();
     let event = Event::ToolFinished { call, outcome: ToolOutcome::Ok };
@@ -171,7 +171,7 @@ fn a_call_that_is_refused_lets_go_of_its_files() {
     assert_eq!(desk.asks("two", "a", 1), LeaseState::Ours);
 }
 
-/// Nobody but us puts anything there, and a disk may be damaged all the same.
+/// Only Sprag writes there, but a disk may be damaged.
 #[test]
 fn what_is_no_claim_of_ours_is_none() {
     let desk = Desk::new();
@@ -249,7 +249,7 @@ fn a_session_is_at_work_until_it_ends_or_is_not_heard_of() {
     put("ended.jsonl", r#"{"set":{"about":{"ended":false}}} {"set":{"about":{"ended":true}}}"#, 0);
     symlink("/dev/zero", journals.join("link.jsonl")).unwrap();
     assert_eq!(guard(), GuardLevel::Off);
-    // A stage is never alone: what its record says, or the run that started it.
+    // A stage always counts as guarded, from its record or from the run that started it.
     session.stage = Some(Text::from("parser"));
     assert_eq!(guard::guard(&desk.world(), &session, &input), GuardLevel::Sessions);
     let of_run = Input { stage: Some(Text::from("parser")), ..input.clone() };

@@ -1,5 +1,5 @@
-//! The files of intents among those that are kept. They say what agents may change, so a program that an agent
-//! has written must not leave them in any other form: neither rewritten, nor gone, nor in another's place.
+//! Protects the files of intents. They say what agents may change, so a program of an agent must not change,
+//! remove or replace them.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::world::World;
 
 const GIT_DEADLINE: Duration = Duration::from_secs(2);
 
-/// All of them, present or not, where there are intents.
+/// Returns all files of intents, existing or not, if the project has intents.
 pub(crate) fn all(places: &Locations) -> Vec<PathBuf> {
     let Some(worktree) = places.worktree.as_deref() else { return Vec::new() };
     if files(worktree).any(|path| fs::symlink_metadata(path).is_ok()) {
@@ -37,13 +37,13 @@ pub(crate) fn all(places: &Locations) -> Vec<PathBuf> {
     }
 }
 
-/// How a file is guarded that was kept.
+/// Returns how a kept file is guarded.
 pub(crate) fn guard(places: &Locations, path: &Path) -> GuardedPart {
     let is_one = |worktree: &Path| files(worktree).chain(ignore_files(worktree)).any(|found| found == path);
     if places.worktree.as_deref().is_some_and(is_one) { GuardedPart::Intents } else { GuardedPart::Whole }
 }
 
-/// Whether git brought it in with a tree: then somebody made it elsewhere.
+/// Reports whether git checked out the file with a tree. Then the change was made elsewhere.
 pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool {
     let (Event::ToolFinished { call, .. }, Some(worktree)) = (&input.event, &world.places.worktree) else {
         return false;
@@ -58,7 +58,7 @@ pub(crate) fn is_from_git(world: &World<'_>, input: &Input, path: &Path) -> bool
     committed().is_some_and(|committed| read_bytes(path).is_ok_and(|found| found == committed))
 }
 
-/// A file of intents that was not there. Where there were none at all, it makes a rule and breaks none.
+/// Removes a new file of intents. If the project had none, the new file stays, because it breaks no rule.
 pub(crate) fn take_away(
     world: &World<'_>,
     kept: &ProtectedSnapshot,
@@ -81,13 +81,13 @@ pub(crate) fn take_away(
         Ok(()) => ProtectedDamage::Restored { path: path_text, kept: aside },
         Err(error) => ProtectedDamage::Left {
             path: path_text,
-            why: format!("it was not there before ({error}); ask the user"),
+            why: format!("the file is new and cannot be removed ({error}); ask the user"),
         },
     })
 }
 
-/// Writes a file although its directory is gone or another one. What is in the place of the directory and is
-/// none is moved aside: nothing is written through a link.
+/// Writes a file although its directory is gone or was replaced. Moves another file in place of the directory
+/// aside, so that nothing is written through a link.
 pub(crate) fn remake(places: &Locations, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let parts = || {
         let dir = path.parent()?;
@@ -112,8 +112,8 @@ pub(crate) fn remake(places: &Locations, path: &Path, bytes: &[u8], mode: u32) -
     write_in(&dir, path, bytes, mode)
 }
 
-/// A person has changed a file of intents by a command of ours: that is what is put back from now on, also after
-/// a call that runs already.
+/// Notes that a person changed a file of intents with a Sprag command. Later restores use this content, even
+/// after a call that runs already.
 pub(crate) fn rewritten(world: &World<'_>, path: &Path) {
     let noted = locked(world, |kept| {
         let (Some(dir), Ok(bytes)) = (path.parent().and_then(DirStamp::read), read_bytes(path)) else {
@@ -127,5 +127,5 @@ pub(crate) fn rewritten(world: &World<'_>, path: &Path) {
         kept.files.insert(path.to_path_buf(), ProtectedStamp::new(&fs::metadata(path)?, dir.id, hash));
         Ok(())
     });
-    noted.discard("the next such call puts the file back from its copy");
+    noted.discard("the next such call restores the file from its copy");
 }

@@ -1,4 +1,4 @@
-//! What no agent may change, and what a call would change, both as they are once links are followed.
+//! Lists protected paths and the paths that a call would change, both with links resolved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::sys::links::{LinkResolver, expanded, real, walked};
 use crate::sys::locations::Locations;
 use crate::world::World;
 
-/// Programs after which nothing is left below a path.
+/// Programs that remove everything below a path.
 const REMOVING: &[&str] = &["find", "mv", "rm", "rmdir", "shred", "trash", "unlink"];
 
-/// What starts us or other guards in a project, relative to its root.
+/// Paths in a project that start Sprag or other guards, relative to its root.
 const IN_PROJECT: &[&str] = &[
     ".sprag",
     ".claude/settings.json",
@@ -29,10 +29,10 @@ const IN_PROJECT: &[&str] = &[
     ".opencode/plugin",
 ];
 
-/// The same in a git directory, and what hides files from the tree that a review is about.
+/// Such paths in a git directory, and files that hide other files from a review.
 const IN_GIT: &[&str] = &["hooks", "config", "info/exclude"];
 
-/// The same in the user's home.
+/// Such paths in the user's home.
 const IN_HOME: &[&str] = &[
     ".claude/settings.json",
     ".claude/hooks",
@@ -46,16 +46,16 @@ const IN_HOME: &[&str] = &[
     ".copilot/hooks",
 ];
 
-/// The same where the client was told to keep its settings.
+/// Such paths in a configured settings directory of the client.
 const IN_CLAUDE: &[&str] = &["settings.json", "hooks", "agents/sprag-reviewer.md"];
 
-/// Our own records and settings.
+/// Returns the records and settings of Sprag.
 pub fn ours(places: &Locations) -> Vec<String> {
     let user = places.user.iter().flat_map(|user| [&user.state, &user.config]);
     std::iter::once(&places.store).chain(user).flat_map(|path| both_ways(path, &[""])).collect()
 }
 
-/// Those, and what starts us and other guards.
+/// Returns these paths and the paths that start Sprag and other guards.
 pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> {
     let Locations { worktree, git_dir, common, .. } = &world.places;
     let mut all = ours.to_vec();
@@ -72,7 +72,7 @@ pub fn places(world: &World<'_>, input: &Input, ours: &[String]) -> Vec<String> 
     all
 }
 
-/// Directories in which a client looks for agents.
+/// Returns the directories in which a client searches for agents.
 pub fn agents(world: &World<'_>, input: &Input) -> Vec<String> {
     let home = Some(Path::new(&input.home)).filter(|_| !input.home.is_empty());
     let roots = world.places.worktree.as_deref().into_iter().chain(home);
@@ -85,7 +85,7 @@ fn claude_dir(world: &World<'_>) -> Option<PathBuf> {
     world.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute())
 }
 
-/// What a call would change or has changed, as far as its words tell.
+/// Returns the paths that a call changes, as far as its text shows.
 pub fn written(input: &Input) -> Vec<WrittenPath> {
     let (Event::ToolRequested { call } | Event::PermissionAsked { call } | Event::ToolFinished { call, .. }) =
         &input.event
@@ -126,7 +126,7 @@ pub fn written(input: &Input) -> Vec<WrittenPath> {
     written
 }
 
-/// Places below a root, as they are named and as they are once links are followed.
+/// Returns paths below a root, as named and with links resolved.
 fn both_ways(root: &Path, names: &[&str]) -> Vec<String> {
     let followed = real(root);
     let mut all = Vec::new();
@@ -134,7 +134,7 @@ fn both_ways(root: &Path, names: &[&str]) -> Vec<String> {
     for name in names {
         let path = if name.is_empty() { root.to_path_buf() } else { root.join(name) };
         let place = if name.is_empty() { followed.clone() } else { followed.join(name) };
-        // Looked at one by one: following all of them would take longer than all the rest of a call.
+        // Checked one by one: resolving all of them would take longer than the rest of a call.
         let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
         if is_link(&place) || place.parent().is_some_and(is_link) {
             add(&real(&place));

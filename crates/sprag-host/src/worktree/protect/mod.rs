@@ -1,4 +1,4 @@
-//! Protected files: their list, their snapshot, their restoration.
+//! Protected files: their list, snapshot and restoration.
 
 mod intent_files;
 pub mod list;

@@ -1,10 +1,9 @@
-//! Guarded files as they were before a call, and putting them back after it. Only what guards is put
-//! back: of a client's settings that is its hooks, since the client and its user change the rest at
-//! any time. What a file had become is kept beside the records, so that nobody loses an edit that
-//! fell into the same moment.
+//! Takes a snapshot of protected files before a call, and restores them after it. Of a client's settings
+//! Sprag restores only the hooks, because the client and its user change the rest at any time. The changed
+//! content is kept next to the records, so that no edit is lost.
 //!
-//! The call may have left anything behind, links in the place of directories among it. A file is put
-//! back only into the very directory it was in, which is held open while that is done.
+//! A call may have left anything, for example links in place of directories. Sprag restores a file only into
+//! its original directory, and keeps that directory open meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -35,17 +34,17 @@ use crate::world::World;
 
 const FILE_BYTES: u64 = 256 * 1024;
 const FILES: usize = 100;
-/// A call that never ended stands in nobody's way for longer.
+/// Seconds after which a call without an end is ignored.
 const OPEN_SECONDS: i64 = 600;
-/// Whoever holds the lock for longer is up to something; what guards must not wait for it.
+/// Longest wait for the lock. A process that holds it longer may be hostile, and protection must not wait.
 const LOCK_WAIT: Duration = Duration::from_millis(200);
-/// Files of damage that are kept.
+/// Most damaged files that are kept.
 const ASIDE: usize = 50;
 
-/// Members of a client's settings that start us or keep us from being started.
+/// Members of a client's settings that start Sprag or prevent its start.
 const MEMBERS: &[&str] = &["hooks", "disableAllHooks"];
 
-/// The hooks that git knows.
+/// Hooks of git.
 const GIT_HOOKS: &[&str] = &[
     "applypatch-msg",
     "commit-msg",
@@ -71,13 +70,13 @@ const GIT_HOOKS: &[&str] = &[
     "update",
 ];
 
-/// The files as they were before the first of the calls that run now.
+/// Files before the first of the running calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ProtectedSnapshot {
-    /// Whose files these are: a clone has several worktrees.
+    /// Worktree and home of the files: a clone has several worktrees.
     pub(crate) of: (PathBuf, String),
     pub(crate) files: BTreeMap<PathBuf, ProtectedStamp>,
-    /// The directories they are in, and those they could be in: a new file shows there.
+    /// Directories of the files and of possible new files.
     dirs: BTreeMap<PathBuf, Option<DirStamp>>,
 }
 
@@ -88,7 +87,7 @@ pub(crate) struct DirStamp {
 }
 
 impl DirStamp {
-    /// Of a directory itself, and no link to one.
+    /// Returns the stamp of a directory, but not of a link to one.
     pub(crate) fn read(dir: &Path) -> Option<DirStamp> {
         let found = fs::symlink_metadata(dir).ok().filter(fs::Metadata::is_dir)?;
         Some(DirStamp { id: (found.dev(), found.ino()), changed: (found.ctime(), found.ctime_nsec()) })
@@ -96,8 +95,8 @@ impl DirStamp {
 }
 
 impl ProtectedSnapshot {
-    /// Whether nothing has happened to any of them: a few looks, where finding all of them out would take
-    /// longer than the rest of a call.
+    /// Reports whether no file has changed. Checks only stamps, because a full search would take longer than
+    /// the rest of a call.
     fn is_as_it_was(&self, of: &(PathBuf, String)) -> bool {
         let is_same = |(path, stamp): (&PathBuf, &ProtectedStamp)| {
             fs::symlink_metadata(path).is_ok_and(|found| stamp.fits(&found, stamp.dir))
@@ -113,24 +112,24 @@ pub(crate) struct ProtectedStamp {
     changed: (i64, i64),
     size: u64,
     mode: u32,
-    /// The directory it is in, by device and inode.
+    /// Directory of the file, by device and inode.
     dir: (u64, u64),
-    /// Of the content, which is kept under this name.
+    /// Hash of the content, which is kept under this name.
     hash: String,
 }
 
-/// What of a file is guarded.
+/// Guarded part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardedPart {
     Whole,
     Members,
-    /// What it says decides what agents may change: it is put back at any price, and a new one is taken away.
+    /// The file decides what agents may change: Sprag always restores it, and removes a new one.
     Intents,
 }
 
-/// Keeps the files as they are, unless another such call runs and may have changed them already.
+/// Keeps the files, unless another such call runs and may have changed them already.
 pub(crate) fn before(world: &World<'_>, input: &Input) {
-    // What cannot be kept cannot be put back; that is no reason to stop anyone.
+    // A file that cannot be kept cannot be restored. That does not justify a refusal.
     let kept = locked(world, |kept| {
         let of = whose(world, input);
         if !is_any_open(world, input.at)? && !kept.is_as_it_was(&of) {
@@ -141,19 +140,19 @@ pub(crate) fn before(world: &World<'_>, input: &Input) {
         disk::write_regular(&mark)?;
         Ok(())
     });
-    kept.discard("a file that is not copied cannot be put back, which stops no call");
+    kept.discard("a file without a copy cannot be restored; the call still runs");
 }
 
-/// Whether damage is undone, or only compared to see what would be.
+/// Whether damage is undone or only predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RestoreMode {
     Restore,
     Predict,
 }
 
-/// Puts back what a call has changed.
+/// Restores files that a call has changed.
 pub(crate) fn after(world: &World<'_>, input: &Input, mode: RestoreMode) -> Vec<ProtectedDamage> {
-    // Most calls could be read, and nothing was kept for them.
+    // Most calls can be analysed, so nothing was kept for them.
     let mark = mark(world, input);
     if !mark.exists() {
         return Vec::new();
@@ -182,7 +181,7 @@ fn undo_all(
         return;
     }
     let mut files: BTreeMap<PathBuf, GuardedPart> = guarded(&world.places, &input.home).into_iter().collect();
-    // What is gone is in no directory any more.
+    // A removed file is not in the list any more.
     kept.files.keys().for_each(|path| {
         files.entry(path.clone()).or_insert_with(|| intent_files::guard(&world.places, path));
     });
@@ -201,8 +200,7 @@ fn whose(world: &World<'_>, input: &Input) -> (PathBuf, String) {
     (world.places.worktree.clone().unwrap_or_default(), input.home.clone())
 }
 
-/// Stands for a call that was let through and has not ended. Calls without an id are told apart by
-/// what they do.
+/// Returns the path that marks a running call. Calls without an id are distinguished by their content.
 fn mark(world: &World<'_>, input: &Input) -> PathBuf {
     let call = match &input.event {
         Event::ToolRequested { call }
@@ -215,7 +213,7 @@ fn mark(world: &World<'_>, input: &Input) -> PathBuf {
     dir(world).join("open").join(Digest::hash_parts([input.session.as_str(), &call]).to_string())
 }
 
-/// Whether a call of which nobody knows what it does is running.
+/// Reports whether a call that Sprag cannot analyse is running.
 fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
     let mut is_any = false;
     for entry in fs::read_dir(dir(world).join("open")).into_iter().flatten().flatten() {
@@ -229,7 +227,7 @@ fn is_any_open(world: &World<'_>, now: Timestamp) -> io::Result<bool> {
     Ok(is_any)
 }
 
-/// More than a list of guarded files takes.
+/// Larger than any snapshot.
 const KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn locked(
@@ -262,11 +260,11 @@ fn read_kept(world: &World<'_>) -> ProtectedSnapshot {
     bytes.and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default()
 }
 
-/// Contents that no kept file has any more.
+/// Removes contents that no kept file has any more.
 fn drop_unused(world: &World<'_>, before: &ProtectedSnapshot, now: &ProtectedSnapshot) {
     let used: Vec<&str> = now.files.values().map(|stamp| stamp.hash.as_str()).collect();
     let unused = before.files.values().filter(|stamp| !used.contains(&stamp.hash.as_str()));
-    // One that is left costs its bytes, nothing else.
+    // A remaining file only costs its bytes.
     unused.for_each(|stamp| world.disk.remove(&dir(world).join(&stamp.hash)).unwrap_or_default());
 }
 
@@ -280,7 +278,7 @@ fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String
         if let Some(dir) = path.parent().filter(|dir| !dirs.contains_key(*dir)) {
             dirs.insert(dir.to_path_buf(), DirStamp::read(dir));
         }
-        // A link leads to a file that is somebody else's matter.
+        // The target of a link is not protected here.
         let Some(found) = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file) else { continue };
         let dir_id = path.parent().and_then(|dir| dirs.get(dir)?.as_ref()).map(|dir| dir.id);
         let Some(dir_id) = dir_id else { continue };
@@ -296,7 +294,7 @@ fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String
         }
         files.insert(path, ProtectedStamp::new(&found, dir_id, hash));
     }
-    // A place for rules that is not there yet is one where rules may appear.
+    // A missing directory for rules may get rules later.
     for (_, dir) in rule_layers::dirs(&world.places) {
         dirs.entry(dir.clone()).or_insert_with(|| DirStamp::read(&dir));
     }
@@ -304,7 +302,7 @@ fn refresh(world: &World<'_>, kept: &mut ProtectedSnapshot, of: (PathBuf, String
     Ok(())
 }
 
-/// All of a file, or nothing: half of it could not be put back.
+/// Reads a whole file, or nothing: half a file could not be restored.
 pub(crate) fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = read_capped(open_regular(path)?, FILE_BYTES + 1)?;
     if bytes.len() as u64 > FILE_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
@@ -321,7 +319,7 @@ impl ProtectedStamp {
     }
 }
 
-/// Undoes what happened to one file.
+/// Undoes the change of one file.
 fn undo(
     world: &World<'_>,
     kept: &ProtectedSnapshot,
@@ -334,7 +332,7 @@ fn undo(
     let found = fs::symlink_metadata(path).ok();
     let Some(stamp) = kept.files.get(path) else {
         let is_new = found.is_some_and(|found| found.is_file()) && guard == GuardedPart::Whole;
-        return left("it was not there before; look at it before it is used".to_owned()).filter(|_| is_new);
+        return left("the file is new; check it before you use it".to_owned()).filter(|_| is_new);
     };
     let dir_id = path.parent().and_then(DirStamp::read).map(|dir| dir.id);
     if found.as_ref().zip(dir_id).is_some_and(|(found, dir_id)| stamp.fits(found, dir_id)) {
@@ -362,12 +360,12 @@ fn undo(
     match put {
         Ok(()) => Some(ProtectedDamage::Restored { path: path.display().to_string(), kept: aside }),
         Err(error) => {
-            left(format!("it cannot be put back ({error}); what it was is in `{}`", content.display()))
+            left(format!("cannot restore it ({error}); the earlier content is in `{}`", content.display()))
         }
     }
 }
 
-/// Settings as they are now, with the guarded members as they were.
+/// Returns the current settings with the earlier guarded members.
 fn with_members(before: &[u8], now: &[u8]) -> Vec<u8> {
     let (Ok(Value::Object(before_members)), Ok(Value::Object(mut members))) =
         (serde_json::from_slice::<Value>(before), serde_json::from_slice::<Value>(now))
@@ -406,8 +404,8 @@ pub(crate) fn put_aside(
     Some(file.display().to_string())
 }
 
-/// Writes a file into the directory it was in. The directory is held open, and no name but the file's
-/// own is looked up from there on.
+/// Writes a file into its original directory. Keeps the directory open and resolves only the file's own name
+/// in it.
 fn put_back(path: &Path, bytes: &[u8], stamp: &ProtectedStamp) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -416,17 +414,17 @@ fn put_back(path: &Path, bytes: &[u8], stamp: &ProtectedStamp) -> io::Result<()>
     let dir: OwnedFd = rustix::fs::open(parent, flags, Mode::empty())?;
     let found = rustix::fs::fstat(&dir)?;
     if (found.st_dev, found.st_ino) != stamp.dir {
-        return Err(io::Error::other("its directory is another one now"));
+        return Err(io::Error::other("its directory was replaced"));
     }
     let is_dir = rustix::fs::statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|found| rustix::fs::FileType::from_raw_mode(found.st_mode).is_dir());
     if is_dir {
-        return Err(io::Error::other("a directory is in its place"));
+        return Err(io::Error::other("a directory has its name"));
     }
     write_in(&dir, path, bytes, stamp.mode)
 }
 
-/// Writes a file of an open directory, in place of what has its name.
+/// Writes a file in an open directory and replaces any file of that name.
 pub(crate) fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let temp = disk::temp_name(path)?;
@@ -445,7 +443,7 @@ pub(crate) fn write_in(dir: &OwnedFd, path: &Path, bytes: &[u8], mode: u32) -> i
     written
 }
 
-/// The files that are kept, present or not.
+/// Returns the protected files, existing or not.
 fn guarded(places: &Locations, home: &str) -> Vec<(PathBuf, GuardedPart)> {
     let mut found = Vec::new();
     let mut whole = |path: PathBuf| found.push((path, GuardedPart::Whole));

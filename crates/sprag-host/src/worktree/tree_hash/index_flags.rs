@@ -1,19 +1,19 @@
-//! Git does not look at files that the index says are unchanged or not checked out. Anybody can set
-//! these bits with one command, and what was approved must not be changed behind them; so they are
-//! cleared in the copy through which a tree is written. Git has no command to clear them all.
+//! Clears index bits that hide files. Git skips files that the index marks as unchanged or not checked out.
+//! Any command can set these bits, and approved work must not change behind them. So Sprag clears them in the
+//! copy of the index from which it writes a tree. Git has no command that clears all of them.
 
-/// What the bits are in.
+/// Bits of the flags of an index entry.
 const ASSUME_UNCHANGED: u16 = 0x8000;
 const EXTENDED: u16 = 0x4000;
 const SKIP_WORKTREE: u16 = 0x4000;
 const NAME_LENGTH: u16 = 0x0fff;
-/// A directory that stands for all in it.
+/// Mode of a directory entry that stands for all its files.
 const SPARSE_DIRECTORY: u32 = 0o040_000;
 
-/// Clears the bits of files that are there; a file that is not checked out stays as the index has it.
-/// An index of a shape we do not know is left alone. Tells whether anything was hidden.
+/// Clears the bits of existing files. A file that is not checked out keeps its entry. Leaves an index of
+/// unknown format alone. Reports whether any file was hidden.
 pub(crate) fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) -> bool {
-    // It does not say how long its hashes are. With the wrong length its first name does not fit.
+    // The index does not state the length of its hashes. With a wrong length the first name does not fit.
     let found = [20, 32].into_iter().find_map(|hash| Some((hash, hidden(index, hash, &is_there)?)));
     let Some((hash, hidden)) = found.filter(|(_, hidden)| !hidden.is_empty()) else {
         return false;
@@ -22,7 +22,7 @@ pub(crate) fn reveal(index: &mut [u8], is_there: impl Fn(&[u8]) -> bool) -> bool
         let flags = word(index, at).unwrap_or_default() & !mask;
         index[at..at + 2].copy_from_slice(&flags.to_be_bytes());
     }
-    // Zeroes say that there is no checksum.
+    // Zeroes mean that there is no checksum.
     let end = index.len().saturating_sub(hash);
     index[end..].fill(0);
     true
@@ -33,7 +33,7 @@ struct Bit {
     mask: u16,
 }
 
-/// Where the bits are that hide something. `None`: this is no index with hashes of this length.
+/// Returns the bits that hide files. `None`: the index does not use hashes of this length.
 fn hidden(index: &[u8], hash: usize, is_there: impl Fn(&[u8]) -> bool) -> Option<Vec<Bit>> {
     let version = long(index, 4).filter(|version| index.starts_with(b"DIRC") && (2..=4).contains(version))?;
     let count = long(index, 8)?;
@@ -83,7 +83,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// A number as version 4 writes it, and where it ends.
+/// Returns a number in the format of version 4, and its end.
 fn varint(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut value = 0_usize;
     loop {

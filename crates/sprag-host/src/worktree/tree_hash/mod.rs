@@ -1,13 +1,12 @@
-//! The tree hash: one name for all that is in a worktree, tracked or not, but for what is ignored
-//! and our own files. A commit of the same content keeps it, and so does staging.
+//! Computes the tree hash: one name for all files of a worktree, tracked or not, without ignored files and
+//! Sprag's own. A commit or staging of the same content does not change it.
 //!
-//! Git makes it, through a copy of the index that is thrown away and into a store of objects of our
-//! own, so that the repository does not grow by asking. Those objects are cache: what is missing is
-//! written again with the next hash, and only a diff of an older tree is lost with them.
+//! Git computes it with a temporary copy of the index and a separate object store, so that the repository
+//! does not grow. These objects are a cache. Missing ones are written again with the next hash; without them
+//! only the diff of an older tree is lost.
 //!
-//! Filters that the repository's own configuration names are not run for it, those of the user are.
-//! Files that the index says not to look at are looked at all the same, as far as they are there. Of a
-//! repository within this one only its commit counts.
+//! Git does not run filters from the repository's configuration, but it runs those of the user. Existing
+//! files that the index hides are read anyway. Of a nested repository only its commit counts.
 
 mod index_flags;
 #[cfg(test)]
@@ -32,7 +31,7 @@ use crate::sys::disk::{self, Disk, RealDisk, open_regular};
 use crate::sys::exec::read_capped;
 use crate::sys::locations::Locations;
 
-/// The name of the worktree's tree, by three children. `None`: git could not say in time.
+/// Returns the tree hash of the worktree, with three git processes. `None`: git failed or was too slow.
 pub fn hash(places: &Locations, disk: &dyn Disk) -> Option<String> {
     let scratch = Scratch::open(places, disk)?;
     scratch.disk.make_dirs(&scratch.objects).ok()?;
@@ -40,11 +39,11 @@ pub fn hash(places: &Locations, disk: &dyn Disk) -> Option<String> {
     with_copy(&scratch, index.as_ref(), |copy| git::write_tree(places, copy, &scratch.objects))
 }
 
-/// Paths that differ from HEAD or are untracked, by one child; also those that the index hides.
+/// Returns paths that differ from HEAD or are untracked, including hidden ones, with one git process.
 pub fn changed_paths(places: &Locations, disk: &dyn Disk) -> Option<Vec<String>> {
     let worktree = places.worktree.as_ref()?;
     match revealed(places)?.filter(|index| index.is_changed) {
-        // Nearly no index hides anything: that is worth no copy.
+        // Almost no index hides files, so a copy is rarely needed.
         None => git::changed_paths(worktree),
         index => {
             let scratch = Scratch::open(places, disk)?;
@@ -53,7 +52,7 @@ pub fn changed_paths(places: &Locations, disk: &dyn Disk) -> Option<Vec<String>>
     }
 }
 
-/// Where git may write while it answers: the store, or for a dry run a directory that is removed afterwards.
+/// Directory that git may write to: the store, or a temporary directory for a dry run.
 struct Scratch<'a> {
     disk: &'a dyn Disk,
     objects: PathBuf,
@@ -85,16 +84,15 @@ impl<'a> Scratch<'a> {
 impl Drop for Scratch<'_> {
     fn drop(&mut self) {
         if let Some(dir) = &self.removed {
-            disk::remove_all(self.disk, dir, OBJECT_DEPTH)
-                .discard("the system clears the folder for temporary files");
+            disk::remove_all(self.disk, dir, OBJECT_DEPTH).discard("the system clears temporary directories");
         }
     }
 }
 
-/// Directories between a scratch directory and an object in it.
+/// Levels between a scratch directory and an object in it.
 const OBJECT_DEPTH: usize = 2;
 
-/// Lets git use a copy of the index that is thrown away; where there is none yet, so is the copy.
+/// Lets git use a temporary copy of the index. Without an index there is no copy.
 fn with_copy<T>(
     scratch: &Scratch<'_>,
     index: Option<&Revealed>,
@@ -102,31 +100,31 @@ fn with_copy<T>(
 ) -> Option<T> {
     let disk = scratch.disk;
     disk.make_dirs(&scratch.cache).ok()?;
-    // Named as what `sprag store clean` sweeps up after a process that was killed.
+    // The name lets `sprag store clean` remove the file after a kill.
     let copy = scratch.cache.join(disk::temp_name(Path::new("index")).ok()?);
     let copied = match index {
         Some(index) => disk::copy_derived(disk, &index.bytes[..], index.modified, &copy).map(|_| ()),
         None => Ok(()),
     };
     let answer = copied.ok().and_then(|()| ask(&copy));
-    // Git leaves its lock behind when it is ended at the deadline.
+    // Git leaves its lock when it is killed at the deadline.
     for left in [copy.with_added_extension("lock"), copy] {
-        disk.remove(&left).discard("`sprag store clean` sweeps temporary files that stay");
+        disk.remove(&left).discard("`sprag store clean` removes remaining temporary files");
     }
     answer
 }
 
-/// One of millions of files.
+/// Size of an index with millions of files.
 const INDEX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// The index with nothing hidden by it.
+/// An index that hides no files.
 struct Revealed {
     bytes: Vec<u8>,
     modified: SystemTime,
     is_changed: bool,
 }
 
-/// `Some(None)`: there is no index yet.
+/// Reads the index and clears its hiding bits. `Some(None)`: there is no index yet.
 fn revealed(places: &Locations) -> Option<Option<Revealed>> {
     let (git_dir, worktree) = (places.git_dir.as_ref()?, places.worktree.as_ref()?);
     let index = match open_regular(&git_dir.join("index")) {
@@ -143,23 +141,23 @@ fn revealed(places: &Locations) -> Option<Option<Revealed>> {
     Some(Some(Revealed { bytes, modified, is_changed }))
 }
 
-/// What differs between two trees, as text for a reviewer: from [`hash`], or [`head_tree`].
+/// Returns the diff between two trees, for a reviewer. The trees come from [`hash`] or [`head_tree`].
 pub fn between(places: &Locations, from: &str, to: &str) -> Option<git::GitDiff> {
     git::tree_diff(places, &objects_dir(&Store::at(&places.store)), from, to)
 }
 
-/// The tree of the commit that is checked out, with our own files in it: to be compared by
-/// [`between`] and not by its name.
+/// Returns the tree of the checked-out commit, including Sprag's own files. Use it with [`between`]; its name
+/// does not compare to a tree hash.
 pub fn head_tree(places: &Locations) -> Option<String> {
     git::head_tree(places)
 }
 
-/// The tree of nothing, which comes before the first commit.
+/// Returns the empty tree, which precedes the first commit.
 pub fn empty_tree(places: &Locations) -> Option<String> {
     git::empty_tree(places.worktree.as_ref()?)
 }
 
-/// Outside git: a name for the content of these files.
+/// Returns a hash of these files, for use outside git.
 pub fn hash_of_files(paths: &[String]) -> String {
     let mut paths: Vec<&String> = paths.iter().collect();
     paths.sort();
@@ -168,10 +166,10 @@ pub fn hash_of_files(paths: &[String]) -> String {
     Digest::hash_parts(parts).to_string()
 }
 
-/// Larger files are known by their size and time.
+/// Larger files are known by size and time.
 const FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A mark no other state of the file has.
+/// Returns bytes that identify the state of the file.
 fn content(path: &Path) -> Vec<u8> {
     let Ok(found) = fs::symlink_metadata(path) else {
         return b"missing".to_vec();
@@ -200,7 +198,7 @@ fn digest(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Objects that no hash has needed since this time.
+/// Returns objects that no hash has used since this time.
 pub fn old_objects(store: &Store, before: Timestamp) -> Vec<PathBuf> {
     let all = entries(&objects_dir(store)).flat_map(|dir| entries(&dir));
     all.filter(|path| path.is_file() && disk::is_older(path, before)).collect()

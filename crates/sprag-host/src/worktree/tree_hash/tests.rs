@@ -1,4 +1,4 @@
-//! What the hash of a worktree depends on, with real git.
+//! Tests of the tree hash, with real git.
 
 use super::*;
 use crate::sys::disk::RealDisk;

@@ -456,7 +456,7 @@ fn nothing_is_put_back_into_another_directory() {
     symlink(sandbox.home.join(".config/sprag"), project.join(".sprag")).unwrap();
     fs::create_dir_all(project.join(".git/old")).unwrap();
     let told_after = sandbox.event("s", "PostToolUse", call).to_string();
-    assert!(told_after.contains("cannot be put back"), "{told_after}");
+    assert!(told_after.contains("cannot restore it"), "{told_after}");
     let user = fs::read_to_string(sandbox.home.join(".config/sprag/config.toml")).unwrap();
     assert_eq!(user, "[notes]\ndebts = true\n");
     assert!(!sandbox.home.join(".config/sprag/.bashrc").exists());
