@@ -1,4 +1,4 @@
-//! Which line of a long list is chosen, and which part of the list is on the screen.
+//! The chosen line of a long list, and the part of the list on the screen.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use std::ops::Range;
 pub struct Cursor {
     chosen: usize,
     top: usize,
-    /// Lines that were on the screen when it was last drawn.
+    /// Number of lines on the screen when it was last drawn.
     page: usize,
 }
 
-/// Where to.
+/// A movement of the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CursorStep {
     Up,
@@ -19,7 +19,7 @@ pub enum CursorStep {
     PageDown,
     First,
     Last,
-    /// So many lines below the first one on the screen.
+    /// The line at this offset from the first one on the screen.
     Shown(usize),
 }
 
@@ -32,14 +32,14 @@ impl Cursor {
             CursorStep::PageUp => self.chosen.saturating_sub(page),
             CursorStep::PageDown => self.chosen.saturating_add(page),
             CursorStep::First => 0,
-            // Where the end is shows when it is drawn.
+            // The end is known only when the list is drawn.
             CursorStep::Last => usize::MAX,
             CursorStep::Shown(line) if line < self.page => self.top.saturating_add(line),
             CursorStep::Shown(_) => self.chosen,
         };
     }
 
-    /// Of a list of so many lines, those that are drawn where there is room for so many.
+    /// Returns the lines of a list with `total` lines to draw in `room` lines.
     pub fn window(&mut self, room: usize, total: usize) -> Range<usize> {
         self.page = room;
         self.chosen = self.chosen.min(total.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! What a key or the mouse means.
+//! Maps keys and mouse events to actions.
 
 use ratatui::crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
@@ -10,7 +10,7 @@ use crate::cursor::CursorStep;
 pub(crate) enum KeyAction {
     Quit,
     Move(CursorStep),
-    /// Of the row at this line of the screen.
+    /// Click at this line of the screen.
     Click(u16),
     Attach,
     Redraw,

@@ -1,4 +1,4 @@
-//! Screens: each draws a view of `sprag-plan` and knows nothing of the host.
+//! Screens: each draws a view of `sprag-plan` and does not use the host.
 
 mod cursor;
 mod keys;

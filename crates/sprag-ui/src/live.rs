@@ -1,5 +1,5 @@
-//! A screen that stays: drawn when something changes, and once a second for the clock. It waits and never looks by
-//! itself.
+//! A live screen, drawn on each change and once per second for the clock. It waits for events and does not
+//! poll.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -21,47 +21,47 @@ use crate::keys::{KeyAction, meaning};
 use crate::screen::{self, Colours, Drawn};
 use crate::terminal::TerminalGuard;
 
-/// The clock of the screen.
+/// The interval of the screen's clock.
 const TICK: Duration = Duration::from_secs(1);
-/// Changes that come faster are shown together.
+/// Changes within this time are drawn together.
 const TOGETHER: Duration = Duration::from_millis(100);
 
-/// What is to be drawn.
+/// The data to draw.
 pub struct ScreenContent {
     pub board: RunBoard,
     pub seen: BTreeMap<EffectKey, AgentActivity>,
-    /// What happened last.
+    /// The recent events.
     pub told: Vec<String>,
     pub now: Timestamp,
 }
 
-/// Why a screen was left.
+/// The reason why a screen was left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScreenExit {
     Quit,
-    /// Somebody wants to be where the agent of this stage is.
+    /// The user wants to attach to the agent of this stage.
     Attach(StageId),
 }
 
-/// Told whenever something has changed.
+/// Wakes the screen after a change.
 #[derive(Clone)]
 pub struct AttentionBell(Sender<ScreenEvent>);
 
 impl AttentionBell {
-    /// Nobody hears it once the screen is gone.
+    /// Wakes the screen; does nothing once the screen is gone.
     pub fn ring(&self) {
-        self.0.send(ScreenEvent::Changed).discard("nobody listens once the screen is gone");
+        self.0.send(ScreenEvent::Changed).discard("no receiver once the screen is gone");
     }
 }
 
 enum ScreenEvent {
     Changed,
     Typed(Event),
-    /// By a signal, or because nothing can be typed any more.
+    /// A signal, or the end of the input.
     End,
 }
 
-/// `look` is asked when something changed and at every tick; `hand` gets the bell that says so.
+/// Runs the screen. Calls `look` after each change and tick; `hand` receives the bell that reports changes.
 pub fn live(
     colours: Colours,
     hand: impl FnOnce(AttentionBell),
@@ -73,7 +73,7 @@ pub fn live(
     let heard = tell.clone();
     thread::spawn(move || {
         for _ in signals.forever() {
-            heard.send(ScreenEvent::End).discard("the screen has ended by itself");
+            heard.send(ScreenEvent::End).discard("the screen has already ended");
         }
     });
     let mut taken = TerminalGuard::acquire()?;
@@ -97,7 +97,7 @@ struct Live {
     cursor: Cursor,
     drawn: Drawn,
     colours: Colours,
-    /// How many stages needed a person when it was last drawn.
+    /// The number of blocked stages when it was last drawn.
     stuck: Option<usize>,
 }
 
@@ -153,7 +153,7 @@ impl Live {
             }
             KeyAction::Attach => {
                 let row = self.looked.board.rows.get(self.cursor.chosen());
-                // One that has no agent yet has nothing to be seen.
+                // A stage without an agent has nothing to attach to.
                 return row
                     .filter(|row| row.agent.session().is_some())
                     .map(|row| ScreenExit::Attach(row.id.clone()));

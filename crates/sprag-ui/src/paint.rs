@@ -1,4 +1,4 @@
-//! Colours, where there are any. They say nothing that is not also said in words.
+//! Colours of the screen. Each fact is also in words.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -23,7 +23,7 @@ impl Paint {
         self.colour(colour)
     }
 
-    /// How full a context is.
+    /// Returns the style for context usage.
     pub fn context(self, percent: Option<u8>) -> Style {
         match percent {
             None => Style::new(),

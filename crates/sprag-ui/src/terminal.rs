@@ -1,5 +1,4 @@
-//! The terminal while a screen has it. Whatever ends the program gives it back: leaving, a panic, a signal that was
-//! heard.
+//! The terminal while a screen uses it. Sprag restores the terminal on exit, on a panic and on a signal.
 
 use std::io::{self, Stdout, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +15,14 @@ use ratatui::crossterm::terminal::{
 
 use sprag_base::result::Discard as _;
 
-/// Ours until it is dropped.
+/// The terminal in raw mode, until this is dropped.
 pub struct TerminalGuard {
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl TerminalGuard {
     pub fn acquire() -> io::Result<TerminalGuard> {
-        // First of all: from here on a panic gives it back before it is told, or nobody could read it.
+        // The hook restores the terminal before the panic message, which would be unreadable otherwise.
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             give_back();
@@ -42,7 +41,7 @@ impl TerminalGuard {
         }
     }
 
-    /// Somebody may be looking elsewhere.
+    /// Rings the bell, because the user may not be watching the screen.
     pub fn ring(&mut self) {
         let mut out = io::stdout();
         out.write_all(b"\x07").and_then(|()| out.flush()).discard("a terminal that is gone rings no bell");
@@ -52,22 +51,22 @@ impl TerminalGuard {
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
-        // The hook that is ours does no harm; while panicking it cannot be taken back.
+        // The hook does no harm, and cannot be removed while panicking.
         if !thread::panicking() {
             drop(panic::take_hook());
         }
     }
 }
 
-/// Whether there is something to give back. Doing it twice would put the cursor back over what was said in between.
+/// Whether the terminal needs to be restored. Restoring twice would move the cursor over later output.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
-/// A terminal that is gone needs nothing.
+/// Restores the terminal; ignores errors of a terminal that is gone.
 fn give_back() {
     if !IS_OURS.swap(false, Ordering::SeqCst) {
         return;
     }
     execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, Show)
-        .discard("a terminal that is gone needs nothing");
-    disable_raw_mode().discard("a terminal that is gone needs nothing");
+        .discard("a terminal that is gone needs no reset");
+    disable_raw_mode().discard("a terminal that is gone needs no reset");
 }

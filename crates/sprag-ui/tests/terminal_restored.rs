@@ -1,5 +1,5 @@
-//! A screen that panics gives the terminal back and then says why, in a real terminal: a pane of a tmux server of its
-//! own.
+//! Tests that a screen that panics restores the terminal and then prints the reason, in a real terminal: a
+//! pane of a separate tmux server.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use sprag_ui::terminal::TerminalGuard;
 
-/// Only for the pane of the test below, which says so.
+/// Set only in the pane of the test below.
 const WANTED: &str = "SPRAG_UI_TEST_PANIC";
 
 #[test]
@@ -21,13 +21,13 @@ fn what_panics_in_the_pane() {
         return;
     }
     let _taken = TerminalGuard::acquire().unwrap();
-    panic!("told after the terminal is given back");
+    panic!("printed after the terminal is restored");
 }
 
 #[test]
 fn a_panic_gives_the_terminal_back_and_is_read() {
     if !Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("not told: there is no tmux");
+        eprintln!("skipped: `tmux` is not installed");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -60,7 +60,7 @@ fn a_panic_gives_the_terminal_back_and_is_read() {
         "40",
         &format!("sh {}", at("script.sh")),
     ]);
-    // Until it is over.
+    // Blocks until the script is done.
     fs::read(at("done")).unwrap();
     let (screen, flags) = (
         tmux(&["capture-pane", "-p"]),
@@ -69,5 +69,5 @@ fn a_panic_gives_the_terminal_back_and_is_read() {
     tmux(&["kill-server"]);
     assert_eq!(fs::read(at("before")).unwrap(), fs::read(at("after")).unwrap());
     assert_eq!(flags, "0 0 1");
-    assert!(screen.contains("told after the terminal is given back"), "{screen}");
+    assert!(screen.contains("printed after the terminal is restored"), "{screen}");
 }

@@ -1,5 +1,5 @@
-//! The screen of a run: how far it is, its stages by level, what needs a person, and what happened last. On a small
-//! terminal the frames go first, then the panes, then columns; the stages stay, and the most urgent that needs a person.
+//! The screen of a run: progress, stages by level, items that need a person, and recent events. A small
+//! terminal loses frames first, then panes, then columns. The stages and the most urgent item always stay.
 
 #[cfg(test)]
 mod tests;
@@ -17,19 +17,19 @@ use crate::cursor::Cursor;
 use crate::paint::Paint;
 pub use crate::paint::Paint as Colours;
 
-/// Below this height there are no frames around head and foot.
+/// Below this height, header and footer have no frames.
 const FRAMED: u16 = 20;
-/// Below this height there is nothing but stages between them, and a line about who needs a person.
+/// Below this height, only the stages and one urgent item are shown between header and footer.
 const PANES: u16 = 16;
-/// Lines that stages are left before such a line has room.
+/// Lines kept for stages before the urgent item gets one.
 const STAGES: u16 = 4;
-/// From this width on panes stand beside the stages.
+/// From this width on, panes are beside the stages.
 const BESIDE: u16 = 110;
 
-/// What is on the screen and where, once it was drawn.
+/// Positions on the drawn screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drawn {
-    /// The first line of stages.
+    /// The line of the first stage.
     pub first: u16,
 }
 
@@ -81,14 +81,14 @@ pub fn draw(
     drawn
 }
 
-/// The longest of these that is not cut; the last one is the shortest.
+/// Returns the first text that fits; the last one is the shortest.
 fn fitting<const N: usize>(texts: [String; N], area: Rect) -> String {
     let mut texts: Vec<String> = texts.into();
     let at = texts.iter().position(|text| text.chars().count() <= usize::from(area.width));
     texts.swap_remove(at.unwrap_or(N - 1))
 }
 
-/// A frame where there is room for one.
+/// Returns a block with a frame if there is room for it.
 fn framed(area: Rect, title: &str) -> Block<'_> {
     if area.height >= 3 { Block::new().borders(Borders::ALL).title(title) } else { Block::new() }
 }
@@ -97,7 +97,7 @@ fn header(frame: &mut Frame<'_>, area: Rect, view: &RunView<'_>, paint: Paint) {
     let board = view.board;
     let end = if board.is_over() { board.moved } else { view.now };
     let taken = u64::try_from(end.seconds_since(board.began)).unwrap_or(0);
-    let how = if board.is_over() { "over" } else { "under way" };
+    let how = if board.is_over() { "finished" } else { "running" };
     let name = Span::styled(format!("plan {}", one_line(board.plan.as_str())), paint.head());
     let rest = format!("  {how}  {}  {}  {} slots", elapsed(Some(taken)), cost(view.used), board.slots);
     let words = Words::from(vec![name, Span::raw(rest)]);
@@ -133,7 +133,7 @@ fn stages(
     let window = cursor.window(room, view.lines.len());
     let columns: Vec<&Column> = COLUMNS.iter().filter(|column| inner.width >= column.from).collect();
     let chosen = cursor.chosen();
-    // Only what is seen is made: there may be ten thousand.
+    // Only visible rows are built; there may be ten thousand.
     let rows = view.lines[window.clone()].iter().zip(window).map(|(line, at)| {
         let cells = columns.iter().map(|column| {
             let style = match column.title {
@@ -157,7 +157,7 @@ fn stages(
 struct Column {
     title: &'static str,
     width: Constraint,
-    /// The width of the table from which on it is there.
+    /// The minimum width of the table for this column.
     from: u16,
     text: fn(&ViewLine<'_>) -> String,
 }
@@ -232,7 +232,7 @@ fn alert(it: &AttentionItem, paint: Paint) -> Words<'static> {
     Words::styled(one_line(&format!("{mark}{whose}{}", it.text)), paint.tone(it.tone))
 }
 
-/// The most urgent one, and how many there are besides.
+/// Returns the most urgent item, with the total number if there are several.
 fn urgent(view: &RunView<'_>, paint: Paint) -> Words<'static> {
     let Some(first) = view.attention.first() else { return Words::default() };
     let mut words = alert(first, paint);
@@ -242,7 +242,7 @@ fn urgent(view: &RunView<'_>, paint: Paint) -> Words<'static> {
     words
 }
 
-/// What there is to say of the chosen stage.
+/// Returns the lines about the chosen stage.
 fn about<'a>(view: &RunView<'_>, line: &ViewLine<'_>) -> Vec<Words<'a>> {
     let row = line.row;
     let why = row.why.as_ref().map_or(row.state.name().to_owned(), |why| why.message(view.now));
@@ -250,10 +250,10 @@ fn about<'a>(view: &RunView<'_>, line: &ViewLine<'_>) -> Vec<Words<'a>> {
     if let Some(tool) = line.last_tool {
         first.push_str(&format!(" ({tool})"));
     }
-    let mut second = format!("try {}", row.attempt.max(1));
+    let mut second = format!("attempt {}", row.attempt.max(1));
     if let Some(heard) = line.heard {
         let ago = u64::try_from(view.now.seconds_since(heard)).unwrap_or(0);
-        second.push_str(&format!(", last heard of {} ago", elapsed(Some(ago))));
+        second.push_str(&format!(", last output {} ago", elapsed(Some(ago))));
     }
     if let Some(session) = row.agent.session() {
         second.push_str(&format!(", {}", session.0));

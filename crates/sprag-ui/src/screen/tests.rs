@@ -111,7 +111,7 @@ fn a_screen_of_the_usual_size() {
         drawn(&board, &seen, &told, (80, 30), &[CursorStep::Down, CursorStep::Down, CursorStep::Down]);
     insta::assert_snapshot!(lines.join("\n"), @"
     ┌sprag─────────────────────────────────────────────────────────────────────────┐
-    │plan p  under way  1m40s  $0.43  4 slots                                      │
+    │plan p  running  1m40s  $0.43  4 slots                                        │
     └──────────────────────────────────────────────────────────────────────────────┘
     ┌progress──────────────────────────────────────────────────────────────────────┐
     │████████████████  20%  1 of 5 done, 1 active, 1 for a person                  │
@@ -127,7 +127,7 @@ fn a_screen_of_the_usual_size() {
     └──────────────────────────────────────────────────────────────────────────────┘
     ┌view──────────────────────────────────────────────────────────────────────────┐
     │why view waits (Bash)                                                         │
-    │try 1, last heard of 3s ago, r/view/1/spawn.0                                 │
+    │attempt 1, last output 3s ago, r/view/1/spawn.0                               │
     └──────────────────────────────────────────────────────────────────────────────┘
     ┌attention (1)─────────────────────────────────────────────────────────────────┐
     │needs you: docs: why docs waits                                               │
@@ -149,14 +149,14 @@ fn a_wide_one_has_panes_beside_the_stages() {
     let lines = drawn(&board, &seen, &told, (120, 24), &[]);
     insta::assert_snapshot!(lines.join("\n"), @"
     ┌sprag─────────────────────────────────────────────────────────────────────────────────────────────────────────────────┐
-    │plan p  under way  1m40s  $0.43  4 slots                                                                              │
+    │plan p  running  1m40s  $0.43  4 slots                                                                                │
     └──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
     ┌progress──────────────────────────────────────────────────────────────────────────────────────────────────────────────┐
     │████████████████████████              20%  1 of 5 done, 1 active, 1 for a person                                      │
     └──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────┘
     ┌stages──────────────────────────────────────────────────────────────────┐┌docs────────────────────────────────────────┐
     │  lvl stage              state       merged   context cost       elapsed││why docs waits                              │
-    │✗ 0   docs               blocked     -        ?       ?          1m15s  ││try 1                                       │
+    │✗ 0   docs               blocked     -        ?       ?          1m15s  ││attempt 1                                   │
     │✓ 0   model              done        c0ffee00 ?       ?          1m00s  │└────────────────────────────────────────────┘
     │◎ 1   server             ready       -        ?       ?          1m15s  │┌attention (1)───────────────────────────────┐
     │● 1   view               running     -        62%     $0.43      1m15s  ││needs you: docs: why docs waits             │
@@ -180,7 +180,7 @@ fn the_smallest_one_still_has_the_stages() {
     let (board, seen, told) = story();
     let lines = drawn(&board, &seen, &told, (40, 10), &[]);
     insta::assert_snapshot!(lines.join("\n"), @"
-    plan p  under way  1m40s  $0.43  4 slots
+    plan p  running  1m40s  $0.43  4 slots
     ████20%  1 of 5 done, 1 for a person
       lvl stage          state       elapsed
     ✗ 0   docs           blocked     1m15s
@@ -221,7 +221,10 @@ fn a_terminal_may_change_its_size_at_any_time() {
             .unwrap();
     }
     let screen = terminal.backend().to_string();
-    assert!(screen.contains("all") && screen.contains("waiting"), "the chosen one is still seen:\n{screen}");
+    assert!(
+        screen.contains("all") && screen.contains("waiting"),
+        "the chosen stage is still visible:\n{screen}"
+    );
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn play(rig: &mut Rig) -> Checked {
 /// What was on the live screen while the plan ran, and what is there in the end.
 fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
     let under_way: Vec<&String> =
-        seen.iter().filter(|screen| screen.contains("plan halves  under way")).collect();
+        seen.iter().filter(|screen| screen.contains("plan halves  running")).collect();
     let last = || short(seen.last().map_or("", String::as_str));
     expect(!under_way.is_empty(), "the head of the live screen names the plan and says how far it is", last)?;
     for (stage, level) in [("left", "0"), ("right", "0"), ("whole", "1")] {
@@ -178,7 +178,7 @@ fn screens(pane: &Pane, seen: &[String], stages: &[Value]) -> Checked {
         "the context of an agent is the measured one",
         last,
     )?;
-    let end = pane.showing("plan halves  over")?;
+    let end = pane.showing("plan halves  finished")?;
     expect(end.contains("100%  3 of 3 done"), "in the end all is done", || short(&end))?;
     for stage in stages {
         let (id, merged) =

@@ -360,8 +360,7 @@ fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
     let mut pane = Pane::new(&scene.sandbox, &script, 100, 30);
     pane.shows("Enter attach");
     let screen = pane.screen();
-    for shown in ["plan p  under way", "20%  1 of 5 done", "needs you: docs", "● 1   view", "80%", "$1.68"]
-    {
+    for shown in ["plan p  running", "20%  1 of 5 done", "needs you: docs", "● 1   view", "80%", "$1.68"] {
         assert!(screen.contains(shown), "`{shown}`:\n{screen}");
     }
     pane.keys("End");
