@@ -1,4 +1,4 @@
-//! What a daemon says while nobody watches: lines in a file that never grows without bound.
+//! The log file of a daemon in the background, with bounded size.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -7,7 +7,7 @@ use sprag_base::text::one_line;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::env;
 
-/// A file that is longer is put away; the one before it goes.
+/// A larger file is rotated; only one rotated file is stored.
 const LONGEST: u64 = 1024 * 1024;
 
 pub struct DaemonLogFile {
@@ -19,7 +19,7 @@ impl DaemonLogFile {
         DaemonLogFile { path: run.join("daemon.log") }
     }
 
-    /// Where it is written, opened for a process that is to write there itself.
+    /// Opens the log for appending; rotates it first if it is too large.
     pub fn open(&self) -> io::Result<fs::File> {
         if fs::metadata(&self.path).is_ok_and(|found| found.len() > LONGEST) {
             fs::rename(&self.path, self.path.with_extension("log.1"))?;

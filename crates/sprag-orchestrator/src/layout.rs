@@ -1,23 +1,23 @@
-//! Paths of a run: its folder, its records, its socket, its worktrees.
+//! Paths of a run: folders, records, socket and worktrees.
 
 use std::path::{Path, PathBuf};
 
 use sprag_plan::ids::StageId;
 
-/// Where a plan's records are.
+/// Returns the path of a plan's records.
 pub fn run_log_path(run: &Path, plan: &str) -> PathBuf {
     run.join("plans").join(format!("{plan}.jsonl"))
 }
 
-/// Where a plan is run.
+/// The folders and references of one run.
 #[derive(Clone, Debug)]
 pub struct RunLayout {
     /// The user's checkout.
     pub root: PathBuf,
-    /// Our own files about runs.
+    /// Sprag's folder of runs.
     pub run: PathBuf,
     pub plan: String,
-    /// Where merged work goes, as the whole name of a reference.
+    /// The target branch, as a full reference name.
     pub target: String,
     pub epoch: u64,
 }
@@ -27,7 +27,7 @@ impl RunLayout {
         format!("refs/sprag/{}/trunk", self.plan)
     }
 
-    /// The target as people call it.
+    /// Returns the short name of the target branch.
     pub fn target_name(&self) -> &str {
         self.target.strip_prefix("refs/heads/").unwrap_or(&self.target)
     }
@@ -45,34 +45,34 @@ impl RunLayout {
     }
 }
 
-/// Where a stage is worked at, in the checkout of its user.
+/// Returns the worktree of a stage.
 pub fn worktree_of(root: &Path, stage: &StageId) -> PathBuf {
     root.join(".worktrees").join(stage.as_str())
 }
 
-/// Where the notes of all stages of a run are.
+/// Returns the folder of a run's notes.
 pub fn notes_dir(run: &Path, plan: &str) -> PathBuf {
     run.join("notes").join(plan)
 }
 
-/// Where the socket is, in the folder of runs: one of its own, since an agent behind walls sees that and nothing beside.
+/// The folder of the socket. It is separate because a sandboxed agent sees this folder and nothing beside it.
 pub const DOOR: &str = "door";
 
 pub(crate) const SOCKET: &str = "sock";
 
-/// The socket of the runs in a folder.
+/// Returns the socket path of a folder of runs.
 pub fn socket(run: &Path) -> PathBuf {
     run.join(DOOR).join(SOCKET)
 }
 
-/// Names the session to everything its agent starts.
+/// Names the session in the environment of the agent and all its processes.
 pub const SESSION_VARIABLE: &str = "SPRAG_SESSION";
 
 pub fn handoffs_dir(run: &Path, plan: &str, stage: &StageId) -> PathBuf {
     run.join("handoffs").join(plan).join(stage.as_str())
 }
 
-/// Where the brief of a stage is.
+/// Returns the path of a stage's brief.
 pub fn brief_path(run: &Path, plan: &str, stage: &StageId) -> PathBuf {
     run.join("briefs").join(plan).join(format!("{}.md", stage.as_str()))
 }

@@ -1,5 +1,5 @@
-//! The one process that runs plans. What it may do it asks of the core, what it does it writes down first, and
-//! whatever kills it, the next one goes on from what is written.
+//! The daemon that runs plans. The core decides each action, and the daemon records it before execution. If
+//! the daemon dies, the next one resumes from the records.
 
 pub mod agent;
 pub mod coordination;

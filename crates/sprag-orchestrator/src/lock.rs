@@ -1,5 +1,5 @@
-//! One daemon at a time. The lock is held for life and never removed, so two of them cannot hold two files of
-//! one name; and each reign has a number, by which those who were started in an earlier one are known.
+//! The daemon lock: one daemon at a time. The lock file is never removed, so that two daemons cannot lock two
+//! files of one name. Each daemon has an epoch, by which Sprag recognizes processes of an earlier one.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,16 +13,16 @@ use sprag_host::store::lock_within;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_host::sys::{exec, processes};
 
-/// Held for as long as this daemon lives.
+/// The lock of this daemon, held until the daemon ends.
 #[derive(Debug)]
 pub struct DaemonLock {
     _lock: File,
-    /// Held by all that was started in this reign, too.
+    /// Also held by all processes that this daemon started.
     children: File,
     pub epoch: u64,
 }
 
-/// Begins a reign; `None` while another lasts.
+/// Takes the daemon lock and begins an epoch; returns `None` while another daemon holds it.
 pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<DaemonLock>> {
     disk.make_dirs(run)?;
     let lock = disk::append_regular(&run.join("lock"))?;
@@ -31,9 +31,9 @@ pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<DaemonLock>> {
     }
     let children = settle_predecessors(run)?;
     let epoch = last(run)? + 1;
-    // On the disk before anything is done in its name.
+    // The epoch is on disk before anything uses it.
     disk::replace(disk, &run.join("epoch"), format!("{epoch}\n").as_bytes())?;
-    // For people to read: who rules is known by the lock alone.
+    // Only for display: the lock alone decides which daemon runs.
     disk::replace_derived(disk, &run.join("pid"), std::process::id().to_string().as_bytes())?;
     exec::tie_all(format!("{}{epoch}", mark(run)).into(), children.try_clone()?);
     Ok(Some(DaemonLock { _lock: lock, children, epoch }))
@@ -41,27 +41,26 @@ pub fn begin(run: &Path, disk: &dyn Disk) -> io::Result<Option<DaemonLock>> {
 
 impl Drop for DaemonLock {
     fn drop(&mut self) {
-        // All of them have ended. If not, whoever comes next has to wait for nobody we know of.
-        self.children.unlock().discard("the lock ends with the last child that holds it");
+        // All children have ended. If not, the next daemon need not wait for them.
+        self.children.unlock().discard("the kernel releases the lock with the last child");
     }
 }
 
-/// A program that a killed daemon was about to start holds all it held, until it has started; and whoever looks who
-/// rules holds the lock for a moment.
+/// Time to wait for the lock. A program that a killed daemon was starting holds it until it has started, and
+/// each check for a running daemon holds it briefly.
 const STARTING: Duration = Duration::from_millis(300);
 
-/// How long git may take to end what somebody began who is gone.
+/// Time limit for git processes of a dead daemon.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often those who are waited for are looked at.
+/// How often the remaining processes are checked.
 const LOOK: Duration = Duration::from_millis(50);
 
 fn mark(run: &Path) -> String {
     format!("{}#", run.display())
 }
 
-/// A daemon that was killed leaves behind what it had started and was waiting for. Git is let finish, since half of
-/// what it does is worse than all of it, and nothing is looked at before; a check shows nothing to anybody any more.
-/// They hold a lock together, which is ours then.
+/// Waits for the processes that a killed daemon left and returns their common lock. Git may finish, because a
+/// half-done change is worse. Other processes, such as checks, are killed.
 fn settle_predecessors(run: &Path) -> io::Result<File> {
     let lock = disk::append_regular(&run.join("children"))?;
     let until = Instant::now() + PATIENCE;
@@ -73,7 +72,7 @@ fn settle_predecessors(run: &Path) -> io::Result<File> {
                 processes::signal(process, Signal::KILL);
             }
         }
-        // Whoever hides from us for so long must not keep us from ever going on.
+        // A process that cannot be found must not block the daemon forever.
         if is_late {
             break;
         }
@@ -81,7 +80,7 @@ fn settle_predecessors(run: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// The process of the reign that lasts; `None` while there is none.
+/// Returns the process that holds the daemon lock; `None` if the lock is free.
 pub fn ruler(run: &Path) -> io::Result<Option<u32>> {
     if !run.join("lock").exists() {
         return Ok(None);
@@ -96,22 +95,22 @@ pub fn ruler(run: &Path) -> io::Result<Option<u32>> {
     }
 }
 
-/// Waits until the reign that lasts is over.
+/// Waits until the daemon lock is free.
 pub fn wait(run: &Path) -> io::Result<()> {
     disk::append_regular(&run.join("lock"))?.lock_shared()
 }
 
-/// The number of the youngest reign; 0 before the first.
+/// Returns the latest epoch; 0 before the first.
 pub fn last(run: &Path) -> io::Result<u64> {
     match disk::read_small(&run.join("epoch"), 64) {
-        // One that cannot be read must not be taken for the first: its supervisors would be refused.
+        // An unreadable number must not count as the first epoch, because epochs must only grow.
         Ok(text) => text.trim().parse().map_err(io::Error::other),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(error),
     }
 }
 
-/// The plan that is run by whoever rules, for people to read.
+/// Returns the plan of the running daemon, for display.
 pub fn ruled(run: &Path) -> Option<String> {
     disk::read_small(&run.join("plan"), 256).ok()
 }

@@ -1,5 +1,5 @@
-//! What is seen of an agent while it works: what it prints, and the talk its client writes down, read as they come and
-//! kept where others can look.
+//! Follows an agent while it works: reads its output and the transcript of its client, and writes the
+//! activity to the session directory.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +14,17 @@ use super::transcript::TranscriptTail;
 use crate::session_dir::SessionDir;
 use crate::session_dir::limits::{AgentLimits, UsageAllowance};
 
-/// No oftener is it written down, nor is the talk looked at.
+/// The shortest time between two writes of the activity, and between two reads of the transcript.
 const PACE: Duration = Duration::from_millis(500);
 
 pub(crate) struct ActivityReader {
-    /// `None`: what it prints has no form, so that only when it does counts.
+    /// `None`: the output has no known format, so only the time of the last output counts.
     reader: Option<StreamReader>,
     heard: AgentActivity,
     tail: Option<TranscriptTail>,
     asks: Option<OpenPrompts>,
     allowance: UsageAllowance,
-    /// Something is not written down yet.
+    /// Whether activity is not written yet.
     is_stale: bool,
     next: Instant,
     began: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct ActivityReader {
     rung: Option<Fill>,
 }
 
-/// What the daemon wants to hear of at once: that a context is nearly full, and each answer once it is.
+/// Context levels that the daemon must hear of at once: nearly full, and full, again after each further turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     Near,
@@ -59,7 +59,7 @@ impl ActivityReader {
         self.reader.as_ref().map_or(&self.heard, StreamReader::seen)
     }
 
-    /// The agent printed something.
+    /// Takes in bytes that the agent printed.
     pub(super) fn on_output(&mut self, bytes: &[u8]) {
         let now = env::now();
         match &mut self.reader {
@@ -69,13 +69,13 @@ impl ActivityReader {
         self.is_stale = true;
     }
 
-    /// How long nothing has to be done here.
+    /// Returns how long the caller may wait before the next write; `None` if nothing is due.
     pub(super) fn patience(&self, now: Instant) -> Option<Duration> {
         (self.is_stale || self.tail.is_some() || self.asks.is_some())
             .then(|| self.next.saturating_duration_since(now))
     }
 
-    /// Writes down what is new, when its time has come.
+    /// Writes new activity if the last write is at least `PACE` ago.
     pub(super) fn write_if_due(&mut self, site: &SessionDir, disk: &dyn Disk) {
         let now = Instant::now();
         if now < self.next {
@@ -88,7 +88,7 @@ impl ActivityReader {
         if std::mem::take(&mut self.is_stale) || has_asked || is_nearly {
             let asks = self.asks.as_ref().and_then(OpenPrompts::asks).cloned();
             let seen = AgentActivity { asks, nearly: self.nearly.clone(), ..self.seen().clone() };
-            site.note_seen(disk, &seen).discard("a full disk must not end an agent");
+            site.note_seen(disk, &seen).discard("a full disk must not stop an agent");
             self.ring(site);
         }
         if has_asked || is_nearly {
@@ -96,7 +96,7 @@ impl ActivityReader {
         }
     }
 
-    /// At the end, in any case.
+    /// Writes the final activity and returns it, unless it is empty.
     pub(super) fn close(
         mut self,
         site: &SessionDir,
@@ -112,11 +112,11 @@ impl ActivityReader {
         seen.trouble = trouble.or(seen.trouble);
         seen.wait = None;
         seen.nearly = self.nearly.clone();
-        site.note_seen(disk, &seen).discard("the report of the supervisor carries it too");
+        site.note_seen(disk, &seen).discard("the supervisor's exit record has the activity too");
         (seen != AgentActivity::default()).then_some(seen)
     }
 
-    /// Whether most of one more budget is used.
+    /// Reports whether one more budget is nearly used up since the last call.
     fn is_nearly(&mut self, now: Instant) -> bool {
         let seconds = now.saturating_duration_since(self.began).as_secs();
         let nearly = self.allowance.nearly(self.seen(), seconds);
@@ -138,7 +138,7 @@ impl ActivityReader {
         });
     }
 
-    /// The daemon is told of what it would else hear of at its next round.
+    /// Wakes the daemon when the context level changes, so that it does not wait for its next round.
     fn ring(&mut self, site: &SessionDir) {
         let seen = self.seen();
         let fill = match (self.allowance.is_context_full(seen), self.allowance.is_context_near(seen)) {

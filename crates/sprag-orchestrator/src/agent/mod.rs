@@ -1,6 +1,6 @@
-//! One agent's keeper: `sprag supervise` starts the agent of one session, outlives the daemon, keeps what it
-//! prints, ends it when it must end, and leaves behind nothing of it but a record of how it went. What it
-//! does not survive itself, its agent does not survive either: the kernel sees to that.
+//! The supervisor: `sprag supervise` starts the agent of one session, outlives the daemon, stores the output,
+//! stops the agent when necessary and writes an exit record. If the supervisor dies, the kernel kills the
+//! agent.
 
 mod activity;
 mod open_prompts;
@@ -41,21 +41,21 @@ pub use process_tree::sweep;
 use start::NoAgent;
 pub use start::become_agent;
 
-/// How often children that others left to us are taken notice of.
+/// How often the supervisor reaps children that lost their parent.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What became of a call to supervise.
+/// The result of a call to `supervise`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Supervised {
-    /// The agent has run, or could not, and the record says which.
+    /// The agent ran or could not start; the exit record says which.
     Ended(Exit),
-    /// Somebody else does, or did: a session is never run twice.
+    /// Another supervisor runs or ran this session; Sprag never runs a session twice.
     Taken,
-    /// Its folder was cleared away meanwhile: the agent was ended, and nobody will hear how it went.
+    /// The session directory was removed meanwhile: the agent was stopped and no exit record was written.
     Lost,
 }
 
-/// Whoever waits for it is told by `taken` once the session counts as started.
+/// Runs the agent of a session until it ends. Calls `taken` once the session counts as started.
 pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Result<Supervised> {
     let site = SessionDir::at(dir);
     let queue = LocalQueue::around(&site, disk);
@@ -63,7 +63,7 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
         return Ok(Supervised::Taken);
     };
     taken();
-    setsid().discard("it fails only where this process leads a group already");
+    setsid().discard("`setsid` fails only if this process already leads a group");
     set_child_subreaper(Some(getpid()))?;
     let began = Instant::now();
     let kept = match prove(&spawn) {
@@ -86,10 +86,11 @@ pub fn supervise(dir: &Path, disk: &dyn Disk, taken: impl FnOnce()) -> io::Resul
     }
 }
 
-/// An agent that starts elsewhere than it was sent works at what is somebody else's.
+/// Checks that the agent starts in the requested worktree and branch; elsewhere it could change the work of
+/// another stage.
 fn prove(spawn: &SpawnRequest) -> Result<(), String> {
     let (top, _) =
-        locations::worktree_of(&spawn.dir).ok_or(format!("`{}` is no worktree", spawn.dir.display()))?;
+        locations::worktree_of(&spawn.dir).ok_or(format!("`{}` is not a worktree", spawn.dir.display()))?;
     if top != spawn.worktree {
         return Err(format!("`{}` belongs to `{}`", spawn.dir.display(), top.display()));
     }
@@ -101,13 +102,13 @@ fn prove(spawn: &SpawnRequest) -> Result<(), String> {
     }
 }
 
-/// An agent that was told to end, and when it is made to.
+/// An agent that received a stop signal, and the time at which the supervisor kills it.
 struct KillTimer {
     by: EndedBy,
     killed_at: Instant,
 }
 
-/// How it went.
+/// The result of one supervised agent.
 struct SupervisorReport {
     ended: ExitStatus,
     by: EndedBy,
@@ -124,8 +125,8 @@ impl SupervisorReport {
     }
 }
 
-/// On record for as long as the agent lives, so that hooks and commands below it know whose they are, and that no
-/// person sits there.
+/// Registers the agent's stage while the agent lives. Hooks and commands below it then know their stage, and
+/// that they do not belong to a person.
 fn register<'d>(spawn: &SpawnRequest, disk: &'d dyn Disk) -> io::Result<Option<PurposeGuard<'d>>> {
     let (Some(stage), Some(user)) = (&spawn.watch.stage, UserLocations::find(&Env::Real)) else {
         return Ok(None);
@@ -136,7 +137,7 @@ fn register<'d>(spawn: &SpawnRequest, disk: &'d dyn Disk) -> io::Result<Option<P
     PurposeGuard::begin(&user, disk, Purpose::Stage { stage: stage.clone() }).map(Some)
 }
 
-/// Starts the agent and stays until it and all it started are gone.
+/// Starts the agent and waits until it and all processes that it started are gone.
 fn keep(
     site: &SessionDir,
     spawn: &SpawnRequest,
@@ -146,7 +147,7 @@ fn keep(
     let words = site.listen()?;
     let run = match register(spawn, disk) {
         Ok(run) => run,
-        Err(error) => return Ok(SupervisorReport::refused(&format!("it cannot be put on record: {error}"))),
+        Err(error) => return Ok(SupervisorReport::refused(&format!("cannot register the agent: {error}"))),
     };
     let mut started = match start::start(spawn, site, run.as_ref().map(|run| run.token.as_str())) {
         Ok(started) => started,
@@ -156,7 +157,7 @@ fn keep(
         }
         Err(NoAgent::NotStarted(error)) => {
             let program = spawn.argv.first().map_or("", String::as_str);
-            return Ok(SupervisorReport::refused(&format!("`{program}` cannot be started: {error}")));
+            return Ok(SupervisorReport::refused(&format!("cannot start `{program}`: {error}")));
         }
     };
     let agent = Pid::from_child(&started);
@@ -209,7 +210,7 @@ fn keep(
             Some(SupervisorSignal::Stop) => is_told = true,
             None => {}
         }
-        // Who asked for it would find that nobody has it, and ask somebody else: two agents in one worktree.
+        // The daemon would find the session free and start a second agent in the same worktree.
         is_told |= lease.renew()? == LeaseTerm::Lost;
     };
     process_tree::end_all(agent)?;
@@ -219,16 +220,17 @@ fn keep(
     Ok(SupervisorReport { ended, by, seen })
 }
 
-/// Whatever is below it is no person. Its hooks would say so themselves, but not from behind a wall.
+/// Records that processes below the agent are not a person. Hooks in a sandbox cannot write that record
+/// themselves.
 fn remember(agent: Pid, disk: &dyn Disk) {
     let process = u32::try_from(agent.as_raw_nonzero().get()).ok().and_then(processes::find_process);
     if let (Some(user), Some((process, _))) = (UserLocations::find(&Env::Real), process) {
         human::remember(&user, disk, process)
-            .discard("commands of a person are still refused without a terminal");
+            .discard("without a terminal, Sprag still refuses commands for people only");
     }
 }
 
-/// Until the agent ends, prints or somebody speaks.
+/// Waits until the agent ends, prints something or a signal for the supervisor arrives.
 fn wait(streams: &Streams, agent: &OwnedFd, words: &UnixDatagram, patience: Duration) -> io::Result<()> {
     let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
     let mut watched = streams.watched();

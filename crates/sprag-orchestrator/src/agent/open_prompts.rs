@@ -1,5 +1,6 @@
-//! What an agent at a terminal waits for, as its hooks have written it down. A supervisor looks, since whoever is behind
-//! walls can tell nobody else; and only at journals that were written since it began.
+//! Finds the prompt that an agent at a terminal waits for. The hooks write prompts to the session journal.
+//! The supervisor reads them, because an agent in a sandbox can reach no other process. Journals from before
+//! the start are ignored.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,28 +15,28 @@ use super::transcript;
 use crate::session_dir::SessionDir;
 use crate::session_dir::limits::{AgentLimits, AgentTerminal};
 
-/// Of a journal, from its end: more than the lines between two calls.
+/// Bytes read from the end of a journal: more than the records between two tool calls.
 const TAIL: u64 = 256 * 1024;
 
 pub(crate) struct OpenPrompts {
     folder: PathBuf,
     began: SystemTime,
-    /// Which journal it was, and how long.
+    /// The journal that was read last, and its length then.
     read: Option<(PathBuf, u64)>,
     asks: Option<Text<1000>>,
 }
 
 impl OpenPrompts {
-    /// `None`: it has no terminal, and so nobody answers it.
+    /// Returns `None` if the agent has no terminal, because then no one can answer it.
     pub(super) fn new(watch: &AgentLimits, site: &SessionDir) -> Option<OpenPrompts> {
         let stage = watch.stage.as_ref().filter(|_| watch.screen == AgentTerminal::Terminal)?;
-        // `run/s/SESSION` is in the folder of records.
+        // The session directory is `run/s/SESSION` below the store.
         let store = site.dir().ancestors().nth(3)?;
         let folder = journal::folder(store, stage.as_str());
         Some(OpenPrompts { folder, began: SystemTime::now(), read: None, asks: None })
     }
 
-    /// Whether it asks something else than at the last look.
+    /// Reports whether the open prompt changed since the last call.
     pub(super) fn has_changed(&mut self) -> bool {
         let Some((path, length)) = self.youngest() else { return false };
         let read = Some((path, length));
@@ -64,7 +65,7 @@ impl OpenPrompts {
     }
 }
 
-/// What the last lines of a journal say; half a line says nothing.
+/// Returns the open prompt by the last records of a journal; skips incomplete lines.
 fn asked(path: &Path, length: u64) -> Option<Text<1000>> {
     let bytes = transcript::since(path, length.saturating_sub(TAIL));
     let lines = bytes.rsplit(|byte| *byte == b'\n');

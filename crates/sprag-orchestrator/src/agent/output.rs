@@ -1,5 +1,4 @@
-//! What the agent of a session has printed, and goes on to print: line by line, over the moment in which a full file
-//! is put aside.
+//! Reads the output of an agent line by line, also while the supervisor rotates a full log file.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -10,7 +9,7 @@ use sprag_host::sys::disk;
 
 use crate::session_dir::SessionDir;
 
-/// A longer line is told in pieces.
+/// Longer lines are returned in pieces.
 const LINE: usize = 64 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +23,14 @@ pub struct AgentOutput {
 }
 
 impl AgentOutput {
-    /// From the first that is kept.
+    /// Starts at the first line that is still stored.
     pub fn new(site: &SessionDir) -> AgentOutput {
         AgentOutput {
             tails: [(Stream::Out, OutputTail::new(site.out())), (Stream::Err, OutputTail::new(site.err()))],
         }
     }
 
-    /// All lines that are there by now.
+    /// Passes all complete lines that are available now to `each`.
     pub fn read_lines(&mut self, mut each: impl FnMut(Stream, &str)) -> io::Result<()> {
         for (stream, tail) in &mut self.tails {
             tail.read_lines(&mut |line| each(*stream, line))?;
@@ -39,7 +38,7 @@ impl AgentOutput {
         Ok(())
     }
 
-    /// The same, and what was not ended: nothing comes after it.
+    /// Reads the remaining lines and the last incomplete line.
     pub fn finish(mut self, mut each: impl FnMut(Stream, &str)) -> io::Result<()> {
         self.read_lines(&mut each)?;
         for (stream, tail) in &mut self.tails {
@@ -54,7 +53,7 @@ impl AgentOutput {
 struct OutputTail {
     path: PathBuf,
     file: Option<File>,
-    /// A line that has no end yet.
+    /// The start of a line that has no end yet.
     begun: Vec<u8>,
 }
 
@@ -66,7 +65,8 @@ impl OutputTail {
     fn read_lines(&mut self, each: &mut dyn FnMut(&str)) -> io::Result<()> {
         if self.file.is_none() {
             let file = open(&self.path)?;
-            // What was put aside before is older than all that follows; put aside just now, it is what we hold.
+            // The rotated file is older than all that follows. If it was rotated just now, it is the file
+            // that is open already.
             if let Some(old) = open(&self.path.with_extension("log.1"))?
                 && file.as_ref().is_none_or(|file| !is_same(file, &old))
             {
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(
             told(&mut AgentOutput::new(&site)),
             ["Out one", "Out two", "Out three", "Err bad"],
-            "who comes later sees both"
+            "a later reader gets both files"
         );
     }
 

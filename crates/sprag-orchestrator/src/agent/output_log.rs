@@ -1,5 +1,5 @@
-//! What an agent prints. All of it is read, whatever becomes of the disk, since an agent must never wait for
-//! us; the last of it is kept.
+//! Stores the output of an agent. The supervisor reads all of it even if the disk is full, so that the agent
+//! never blocks. Only the last part is stored.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use sprag_host::sys::disk;
 
 use crate::session_dir::SessionDir;
 
-/// Kept of each stream: this in the file, and as much again in the one before it.
+/// Maximum size of a log file. Each stream has one current and one rotated file.
 const CAP: u64 = 8 * 1024 * 1024;
 
 pub(crate) struct Streams {
@@ -25,7 +25,7 @@ impl Streams {
     pub(super) fn new(child: &mut Child, site: &SessionDir) -> Streams {
         let not_waiting = |pipe: &dyn std::os::fd::AsFd| {
             rustix::io::ioctl_fionbio(pipe.as_fd(), true)
-                .discard("a pipe that blocks is read only when it has data");
+                .discard("a blocking pipe is read only when it has data");
         };
         let out = child.stdout.take().inspect(|pipe| not_waiting(pipe));
         let err = child.stderr.take().inspect(|pipe| not_waiting(pipe));
@@ -40,7 +40,7 @@ impl Streams {
         out.chain(self.err.iter().map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN))).collect()
     }
 
-    /// Everything that is there by now; what is said on stdout is also handed on.
+    /// Reads all available output and passes stdout to `said`.
     pub(super) fn read_available(&mut self, mut said: impl FnMut(&[u8])) {
         drain(&mut self.out, &mut said);
         drain(&mut self.err, &mut |_| {});
@@ -74,7 +74,7 @@ impl OutputFile {
         OutputFile { path, file: None, size: 0 }
     }
 
-    /// A full disk loses words, nothing else.
+    /// Appends bytes to the log file. Errors are ignored: a full disk loses output and nothing else.
     fn write(&mut self, bytes: &[u8]) {
         if self.size > CAP {
             self.file = None;
@@ -88,7 +88,7 @@ impl OutputFile {
             self.file = opened.ok();
         }
         if let Some(file) = &mut self.file {
-            file.write_all(bytes).discard("a full disk loses words of the log only");
+            file.write_all(bytes).discard("a full disk loses only log output");
             self.size += bytes.len() as u64;
         }
     }

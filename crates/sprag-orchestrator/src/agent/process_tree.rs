@@ -1,5 +1,5 @@
-//! An agent and all it started. Whatever loses its parent on the way becomes the supervisor's child, so nobody
-//! slips out; what a dead supervisor could not end any more is found by the name of the session.
+//! An agent and all processes that it started. The supervisor is a subreaper, so processes that lose their
+//! parent become its children. `sweep` finds processes of a dead supervisor by the session variable.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use sprag_plan::agent::exit::ExitStatus;
 
 use crate::layout::SESSION_VARIABLE;
 
-/// More than anything forks against a signal that cannot be caught.
+/// More rounds than any process can fork against `SIGKILL`.
 const ROUNDS: usize = 200;
 
-/// Takes notice of every child that has ended; says how the agent did, once it has.
+/// Reaps every child that has ended; returns the exit status of the agent once it has ended.
 pub(crate) fn reap(agent: Pid) -> io::Result<Option<ExitStatus>> {
     let mut found = None;
     loop {
@@ -32,15 +32,15 @@ fn ended(status: WaitStatus) -> Option<ExitStatus> {
     status.exit_status().map(ExitStatus::Code).or_else(|| status.terminating_signal().map(ExitStatus::Signal))
 }
 
-/// Who hears what is said to an agent.
+/// The processes that receive a signal for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignalTarget {
     Group,
-    /// The process we know only stands before the agent, and ends at once where the agent has time to.
+    /// `bwrap` wraps the agent and would end at once, so the processes below it get the signal.
     AllBelow,
 }
 
-/// Says it to the agent and what it started. Whoever is gone needs to hear nothing.
+/// Sends a signal to the agent and the processes it started. Ignores processes that are gone.
 pub(crate) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
     match hears {
         SignalTarget::Group => kill_process_group(agent, signal).unwrap_or_default(),
@@ -53,7 +53,7 @@ pub(crate) fn tell(agent: Pid, hears: SignalTarget, signal: Signal) {
     }
 }
 
-/// Ends everything below us: the agent is gone, and what it left behind goes too.
+/// Kills every process below the supervisor after the agent has ended.
 pub(crate) fn end_all(agent: Pid) -> io::Result<()> {
     tell(agent, SignalTarget::Group, Signal::KILL);
     let us = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0);
@@ -65,7 +65,7 @@ pub(crate) fn end_all(agent: Pid) -> io::Result<()> {
         for process in left.iter() {
             processes::signal(*process, Signal::KILL);
         }
-        // Each of them ends in a moment, and is our child by then.
+        // Each process ends soon and is a child of this process by then.
         for process in left {
             if let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) {
                 waitpid(Some(pid), WaitOptions::empty())
@@ -73,10 +73,10 @@ pub(crate) fn end_all(agent: Pid) -> io::Result<()> {
             }
         }
     }
-    Err(io::Error::other("what the agent started does not end"))
+    Err(io::Error::other("processes of the agent do not end"))
 }
 
-/// Ends what a dead supervisor's agent left, and says how many they were.
+/// Kills the processes that the agent of a dead supervisor left; returns their number.
 pub fn sweep(session: &str) -> usize {
     let mut swept = 0;
     for _ in 0..ROUNDS {

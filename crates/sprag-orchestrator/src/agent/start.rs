@@ -1,5 +1,5 @@
-//! Starting the agent. Between us and it stands one step of our own program, which ties its life to ours and
-//! then becomes the agent: same process, nothing in between.
+//! Starts the agent through one step of Sprag's own program. That step ties the agent's life to the
+//! supervisor and then becomes the agent in the same process.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,10 +19,10 @@ use crate::sandbox::{self, steps};
 use crate::session_dir::limits::AgentTerminal;
 use crate::session_dir::{SessionDir, SpawnRequest};
 
-/// Why there is no agent.
+/// The reason why no agent runs.
 #[derive(Debug)]
 pub(crate) enum NoAgent {
-    /// Its walls could not be built. Without them it is not let go.
+    /// The sandbox could not be set up, so the agent was not started.
     Unconfined(String),
     NotStarted(io::Error),
 }
@@ -33,7 +33,7 @@ impl From<io::Error> for NoAgent {
     }
 }
 
-/// `run` is the token by which hooks below it know whose they are.
+/// Starts the agent; `run` is the token by which hooks below it find their stage.
 pub(crate) fn start(spawn: &SpawnRequest, site: &SessionDir, run: Option<&str>) -> Result<Child, NoAgent> {
     let us = std::env::current_exe()?;
     let mut env = spawn.env.clone();
@@ -51,7 +51,7 @@ pub(crate) fn start(spawn: &SpawnRequest, site: &SessionDir, run: Option<&str>) 
     env.push((SESSION_VARIABLE.to_owned(), site.id()));
     env.extend(run.map(|run| (purpose::VARIABLE.to_owned(), run.to_owned())));
     if spawn.watch.screen == AgentTerminal::Terminal {
-        // What the terminal is, only those know who were started in it.
+        // Only processes that were started in the terminal know its type.
         env.retain(|(name, _)| name != "TERM");
         env.push(("TERM".to_owned(), Env::Real.text("TERM").unwrap_or_default()));
     }
@@ -60,12 +60,12 @@ pub(crate) fn start(spawn: &SpawnRequest, site: &SessionDir, run: Option<&str>) 
         return Ok(exec::start_piped(&us, &args, &spawn.dir, &env, spawn.stdin.as_deref())?);
     }
     let child = exec::start_in_terminal(&us, &args, &spawn.dir, &env)?;
-    // The keyboard is the agent's now.
+    // The agent reads the keyboard from now on.
     tcsetpgrp(io::stdin(), Pid::from_child(&child)).map_err(io::Error::from)?;
     Ok(child)
 }
 
-/// Becomes the agent. Returns only if that fails.
+/// Replaces this process with the agent. Returns only on failure.
 pub fn become_agent(
     supervisor: i32,
     within: Option<(&Path, Option<u16>)>,
@@ -74,11 +74,11 @@ pub fn become_agent(
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return error.into();
     }
-    // It may have died before it could be said.
+    // The supervisor may have died before the death signal was set.
     if getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != supervisor) {
         return io::Error::new(io::ErrorKind::BrokenPipe, "the supervisor is gone");
     }
-    // At a terminal, whoever reads before the keyboard is theirs is stopped for good.
+    // At a terminal, a process that reads while it is in the background is stopped for good.
     while rustix::termios::isatty(io::stdin()) && tcgetpgrp(io::stdin()).is_ok_and(|group| group != getpgrp())
     {
         std::thread::yield_now();

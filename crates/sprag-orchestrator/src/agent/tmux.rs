@@ -1,5 +1,6 @@
-//! Agents in terminals: each supervisor is the command of a pane, in a server of tmux that is ours alone. Whoever wants
-//! to see an agent attaches to it; nothing else depends on tmux, and the supervisor is tracked like any other.
+//! Runs agents in terminals: each supervisor is the command of a pane in a tmux server that only Sprag uses.
+//! A user attaches to see an agent. Nothing else depends on tmux, and Sprag tracks the supervisor like any
+//! other.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,23 +13,23 @@ use sprag_host::sys::exec::{self, ProcessSpec};
 
 use crate::session_dir::{SessionDir, SessionProbe, TerminalPane};
 
-/// How long tmux may take to start a pane, and the pane to take the session on.
+/// Time limit for tmux to start a pane, and for the pane to claim the session.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The name of the server for the runs in this folder, as `tmux -L` takes it.
+/// Returns the name of the tmux server for the runs in this folder, for `tmux -L`.
 pub fn server(run: &Path) -> String {
     let digest = Digest::hash_parts([run.as_os_str().as_encoded_bytes()]).to_string();
     let tail: String = digest.chars().rev().take(12).collect();
     format!("sprag-{tail}")
 }
 
-/// The name of a session's terminal, as `tmux attach -t` takes it.
+/// Returns the name of a session's terminal, for `tmux attach -t`.
 pub fn name(site: &SessionDir) -> String {
     site.id().split('.').skip(1).collect::<Vec<_>>().join("-")
 }
 
-/// Opens a terminal in which the session is supervised. The inner error says why there is none.
+/// Opens a terminal in which the session is supervised. The inner error gives the reason if it fails.
 pub fn open(
     run: &Path,
     site: &SessionDir,
@@ -55,7 +56,7 @@ pub fn open(
         "supervise".as_ref(),
         site.dir().as_os_str(),
     ];
-    // Known before it is there: whoever finds the one finds the other.
+    // Written before the terminal exists, so that its name is always known.
     site.note_window(disk, &TerminalPane { server: server.clone(), name: name.clone() })?;
     let ran = exec::run_to_stay(&ProcessSpec {
         program: OsStr::new("tmux"),
@@ -68,12 +69,12 @@ pub fn open(
         cap: 4096,
     });
     let ran = match ran {
-        Err(error) => return Ok(Err(format!("`tmux` cannot be started: {error}"))),
+        Err(error) => return Ok(Err(format!("cannot start `tmux`: {error}"))),
         Ok(ran) => ran,
     };
     if !ran.succeeded() {
         let said = String::from_utf8_lossy(&ran.stderr);
-        return Ok(Err(format!("tmux opens no terminal: {}", said.trim())));
+        return Ok(Err(format!("`tmux` did not open a terminal: {}", said.trim())));
     }
     let until = Instant::now() + PATIENCE;
     while site.probe()? == SessionProbe::Nothing {
@@ -86,7 +87,7 @@ pub fn open(
     Ok(Ok(()))
 }
 
-/// Whether a server of ours is there. Where there is no tmux, there is none.
+/// Reports whether Sprag's tmux server runs. Without tmux the answer is no.
 pub fn is_up(server: &str, dir: &Path) -> io::Result<bool> {
     match ask(server, "list-sessions", dir) {
         Ok(ran) => Ok(ran.succeeded()),
@@ -95,7 +96,7 @@ pub fn is_up(server: &str, dir: &Path) -> io::Result<bool> {
     }
 }
 
-/// Ends a server with all its terminals.
+/// Stops a server with all its terminals.
 pub fn close(server: &str, dir: &Path) -> io::Result<()> {
     let ran = ask(server, "kill-server", dir)?;
     if ran.succeeded() {
@@ -105,7 +106,8 @@ pub fn close(server: &str, dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Types something into a terminal as a person would, on one line: what is no letter there is a command of the terminal.
+/// Types a text into a terminal as a person would, on one line. Control characters become spaces, because a
+/// terminal would run them.
 pub fn type_in(window: &TerminalPane, text: &str, dir: &Path) -> io::Result<()> {
     let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     let pane = format!("={}:", window.name);

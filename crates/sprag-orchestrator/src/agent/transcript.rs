@@ -1,5 +1,5 @@
-//! The talk that a client writes down by itself, followed as it grows. Clients say things there that they do not print;
-//! in a terminal they print nothing for us at all.
+//! Follows the transcript that a client writes. It has facts that the client does not print, and in a
+//! terminal the client prints nothing that Sprag can read.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -10,11 +10,11 @@ use sprag_host::sys::disk;
 
 use crate::session_dir::limits::TranscriptDir;
 
-/// Folders above a talk at most: a client sorts them by day, or by project.
+/// Maximum number of folders above a transcript: clients sort transcripts by day or by project.
 const DEPTH: usize = 4;
-/// Entries looked at in search of it, each time.
+/// Maximum number of directory entries per search.
 const ENTRIES: usize = 20_000;
-/// Read at once; the rest waits for the next time.
+/// Bytes per read; the next read takes the rest.
 const CHUNK: u64 = 8 * 1024 * 1024;
 
 pub(crate) struct TranscriptTail {
@@ -28,11 +28,12 @@ impl TranscriptTail {
         TranscriptTail { talk, file: None, read: 0 }
     }
 
-    /// What was written since, once it is known whose talk it is. One that cannot be read says nothing.
+    /// Passes the new bytes of the transcript to `with` once the session is known. An unreadable transcript
+    /// yields nothing.
     pub(super) fn read_new(&mut self, session: Option<&str>, mut with: impl FnMut(&[u8])) {
         if self.file.is_none() {
             let session = self.talk.session.as_deref().or(session);
-            // It is a name, and a client may say anything.
+            // The id becomes part of a file name, and a client may send anything.
             let is_plain = |id: &&str| {
                 id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
             };
@@ -58,12 +59,12 @@ pub(crate) fn since(path: &Path, from: u64) -> Vec<u8> {
     if let Ok(file) = open() {
         file.take(CHUNK)
             .read_to_end(&mut bytes)
-            .discard("the bytes before the error count, the next look reads on");
+            .discard("the bytes before the error count; the next read continues there");
     }
     bytes
 }
 
-/// The youngest folders first, as they are sorted: that is where it will be.
+/// Finds a file by the end of its name. Searches the newest folders first, since folder names sort by date.
 fn find(dir: &Path, ending: &str) -> Option<PathBuf> {
     let mut open = vec![(dir.to_owned(), 0)];
     let mut left = ENTRIES;

@@ -1,5 +1,5 @@
-//! The queue of one machine: a folder for each session, and a supervisor that the daemon starts for it. The lease is the
-//! lock of the folder, which the kernel holds for as long as the supervisor lives and takes back when it dies.
+//! The queue of one machine: a folder for each session, and a supervisor that the daemon starts for it. The
+//! lease is the lock of the folder. The kernel releases the lock when the supervisor dies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use super::{LeaseTerm, SessionLease, SessionOffer, SessionQueue, WorkerLimits};
 use crate::session_dir::{AcquireResult, SessionDir, SessionProbe, SpawnRequest, SupervisorLock};
 
 pub struct LocalQueue<'d> {
-    /// Of all sessions.
+    /// The folder of all sessions.
     folder: PathBuf,
     disk: &'d dyn Disk,
 }
 
 impl<'d> LocalQueue<'d> {
-    /// The queue of the runs in this folder.
+    /// Returns the queue of the runs in this folder.
     pub fn new(run: &Path, disk: &'d dyn Disk) -> LocalQueue<'d> {
         LocalQueue { folder: run.join("s"), disk }
     }
 
-    /// The queue that has the folder of this session.
+    /// Returns the queue that contains this session.
     pub fn around(site: &SessionDir, disk: &'d dyn Disk) -> LocalQueue<'d> {
         LocalQueue { folder: site.dir().parent().unwrap_or(Path::new("")).to_path_buf(), disk }
     }
@@ -40,7 +40,8 @@ impl<'d> SessionQueue for LocalQueue<'d> {
         if site.epoch()? > spawn.epoch {
             return Ok(SessionOffer::Old);
         }
-        // Not the lock: one of an earlier reign may hold it only to find that it has no say.
+        // The lock does not count: a supervisor of an earlier epoch may hold it briefly until it finds a
+        // newer epoch.
         if site.is_claimed() {
             return Ok(SessionOffer::Taken);
         }
@@ -64,7 +65,7 @@ impl<'d> SessionQueue for LocalQueue<'d> {
     }
 }
 
-/// A session that this process keeps.
+/// A session that this process supervises.
 pub struct HeldSession<'d> {
     site: SessionDir,
     lock: SupervisorLock,
@@ -77,8 +78,8 @@ impl SessionLease for HeldSession<'_> {
         self.epoch
     }
 
-    /// Nothing takes a lock from a process that lives. But whoever clears its folder away lets the session look as if
-    /// nobody had it.
+    /// Checks that the lock file still exists. No one can take the lock from a living process, but a removed
+    /// session directory makes the session look free.
     fn renew(&mut self) -> io::Result<LeaseTerm> {
         self.tenure()
     }

@@ -1,7 +1,10 @@
-//! What would lie between machines if there were several: the log of a run, the queue of sessions that somebody is to
-//! keep, and the lease under which somebody keeps one. Behind them are files of one machine: [`Files`] and [`LocalQueue`].
-//! Whatever takes their place has to hold what `tests/conformance.rs` asks of them; what fences is never the lease, but
-//! the reign and the attempt in an offer, the place in a log and the commit a reference is moved from.
+//! The interface that several machines would share: the log of a run, the queue of sessions, and the lease
+//! under which a worker runs a session. Today files of one machine implement it: [`Files`] and
+//! [`LocalQueue`].
+//!
+//! Another implementation must pass `tests/conformance.rs`. The lease alone never protects against two
+//! writers. The epoch and the attempt in an offer do, and so do the position in a log and the commit that a
+//! reference is moved from.
 //!
 //! [`Files`]: crate::run_log
 
@@ -20,18 +23,19 @@ use crate::layout::RunLayout;
 use crate::session_dir::{SessionProbe, SpawnRequest};
 pub use local::{HeldSession, LocalQueue};
 
-/// A place in a log: where a record ends. A later one is larger, and nothing else follows from it.
+/// A position in a log: the end of a record. Later positions are larger; the difference has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogPosition(pub u64);
 
 impl LogPosition {
-    /// Before the first record.
+    /// The position before the first record.
     pub const START: LogPosition = LogPosition(0);
 }
 
-/// Records by the plan they are about, in one order that everybody sees.
+/// Records of each plan, in one order that is the same for all readers.
 pub trait RunLogBackend {
-    /// What this returns for is there for ever. With an expectation it is written only where nothing was since.
+    /// Appends a record. After success the record is durable. With `expect` it is written only if that
+    /// position is still the end of the log.
     fn append(
         &self,
         subject: &str,
@@ -40,7 +44,7 @@ pub trait RunLogBackend {
         expect: Option<LogPosition>,
     ) -> Result<LogPosition, NotAppended>;
 
-    /// Every record after a place; says where the last one ends.
+    /// Passes every record after a position to `take`; returns the end of the last record.
     fn read(
         &self,
         subject: &str,
@@ -51,9 +55,9 @@ pub trait RunLogBackend {
 
 #[derive(Debug)]
 pub enum NotAppended {
-    /// Somebody else has written since: who expected otherwise has no say before it has read that.
+    /// Another writer appended in between; the caller must read its records first.
     Stale,
-    /// It is there or it is not. Tried again with the same expectation it is never there twice.
+    /// The record may have been written or not. A retry with the same expectation never writes it twice.
     Unknown(io::Error),
 }
 
@@ -63,48 +67,49 @@ impl From<io::Error> for NotAppended {
     }
 }
 
-/// Sessions that were asked for and that somebody is to keep. Each is taken once, whoever asks and however often:
-/// what comes after it has another name.
+/// Sessions that were requested and wait for a worker. Each session is claimed at most once; a later session
+/// has another name.
 pub trait SessionQueue {
     type Lease: SessionLease;
 
-    /// Asks for a session; once more, as long as nobody has it, is the same.
+    /// Requests a session. Repeating the request has no effect while no worker has claimed the session.
     fn offer(&self, session: &str, spawn: &SpawnRequest) -> io::Result<SessionOffer>;
 
-    /// What of it this worker can take on; `None`: somebody else has it, or who asked for it has no say any more.
+    /// Claims the session for a worker. Returns `None` if another worker has it, or if the request has an old
+    /// epoch.
     fn claim(&self, caps: WorkerLimits<'_>) -> io::Result<Option<(SpawnRequest, Self::Lease)>>;
 
-    /// How a session stands, for who asked for it.
+    /// Returns the state of a session.
     fn probe(&self, session: &str) -> io::Result<SessionProbe>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionOffer {
     Open,
-    /// Somebody has it, or had.
+    /// A worker has or had the session.
     Taken,
-    /// A later reign has begun than the one that asks.
+    /// A later epoch than that of the request has begun.
     Old,
 }
 
-/// What a worker can take on. One of this machine is started for one session, and takes that or none.
+/// The sessions that a worker can claim. A worker of this machine is started for exactly one session.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerLimits<'a> {
     pub session: &'a str,
 }
 
-/// Held by whoever keeps a session.
+/// The lease of a worker on a session.
 pub trait SessionLease {
-    /// The reign that asked for it.
+    /// Returns the epoch of the request.
     fn epoch(&self) -> u64;
 
-    /// To be asked again and again: who has lost it ends what it keeps.
+    /// Checks the lease. Workers call this repeatedly, and a worker that lost the lease stops its agent.
     fn renew(&mut self) -> io::Result<LeaseTerm>;
 
-    /// How the session went; nobody hears it from one who has lost it.
+    /// Records the exit of the session; records nothing if the lease is lost.
     fn done(self, exit: &Exit) -> io::Result<LeaseTerm>;
 
-    /// There will be no such word. The session counts as cut short.
+    /// Ends the lease without an exit record. The session counts as died.
     fn give_up(self);
 }
 
@@ -115,7 +120,7 @@ pub enum LeaseTerm {
 }
 
 impl RunLayout {
-    /// Where sessions are asked for.
+    /// Returns the queue of sessions.
     pub fn queue<'d>(&self, disk: &'d dyn Disk) -> LocalQueue<'d> {
         LocalQueue::new(&self.run, disk)
     }

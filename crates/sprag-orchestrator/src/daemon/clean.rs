@@ -1,5 +1,5 @@
-//! What runs leave that are over: their records and boards, briefs, folders of sessions, worktrees, branches, references
-//! and terminals. Nothing goes that holds work which is on no branch of the user's; that is told of, with how to save it.
+//! Removes leftovers of finished runs: records, boards, briefs, session directories, worktrees, branches,
+//! references and terminals. Work that is on no branch of the user stays; the report names it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,31 +23,31 @@ use crate::session_dir::{SessionDir, SessionProbe};
 use crate::view::board_cache;
 use crate::{lock, run_log};
 
-/// Folders within the folder of a session: its agent had one for itself.
+/// Maximum folder depth in a session directory, which holds the agent's own folder.
 const DEEP: usize = 64;
 
-/// Where there is to be swept, and how old what goes has to be.
+/// The folders to clean, and the minimum age of what goes.
 pub struct CleanScope<'a> {
     /// The user's checkout.
     pub root: &'a Path,
-    /// Our own files about runs.
+    /// Sprag's folder of runs.
     pub run: &'a Path,
     pub before: Timestamp,
     pub salvage: Salvage,
 }
 
-/// What becomes of work that was put under a name of ours and that nobody has merged.
+/// Whether salvaged work that is not merged is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Salvage {
     Stays,
-    /// If it is old enough.
+    /// Removed if it is old enough.
     Goes,
 }
 
-/// Something that can go.
+/// Something that can be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leftover {
-    /// A run that is over and landed: its records, and what was kept beside them.
+    /// A run that is over and landed: its records and the files beside them.
     Run {
         plan: String,
         id: String,
@@ -61,28 +61,28 @@ pub enum Leftover {
         name: String,
         at: String,
     },
-    /// A server of tmux in which nobody is left.
+    /// A tmux server without running sessions.
     Terminals {
         server: String,
     },
 }
 
-/// Something that would be old enough, and that somebody may want.
+/// Something that is old enough, but may still be needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeptLeftover {
-    /// It is not over.
+    /// A run that is not over.
     Unfinished { plan: String },
-    /// What was merged is not on its target.
+    /// The merged work is not on its target.
     NotLanded { plan: String },
-    /// A worktree with changes that no commit has.
+    /// A worktree with uncommitted changes.
     Uncommitted { path: PathBuf },
     /// A worktree whose commits are on no branch.
     Unnamed { path: PathBuf, head: String },
-    /// A worktree that cannot be looked at.
+    /// A worktree that Sprag cannot inspect.
     Unreadable { path: PathBuf, why: String },
-    /// A branch of a stage that was not merged.
+    /// A stage branch that was not merged.
     Unmerged { branch: String },
-    /// Under a name of ours, and on no branch.
+    /// Work under a `refs/sprag/` name that is on no branch.
     Salvaged { name: String },
 }
 
@@ -92,14 +92,14 @@ pub struct CleanCandidates {
     pub wanted: Vec<KeptLeftover>,
 }
 
-/// What was taken away, and what could not be.
+/// The removed leftovers, and those that could not be removed.
 #[derive(Debug, Default)]
 pub struct RunCleanReport {
     pub gone: Vec<Leftover>,
     pub failed: Vec<(Leftover, String)>,
 }
 
-/// What there is to be swept. While a daemon rules, what looks like it may be its own.
+/// Lists the leftovers. Refuses while a daemon runs, because leftovers could belong to its run.
 pub fn find_candidates(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
     match lock::ruler(place.run)? {
         Some(pid) => Err(NotRepaired::AtWork { pid }),
@@ -112,7 +112,7 @@ fn found(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
     if !place.run.exists() {
         return Ok(found);
     }
-    // Stages of runs that go on, whose worktrees and branches are in use, and plans that have any run left.
+    // The stages of unfinished runs, whose worktrees and branches are in use, and the plans that keep a run.
     let (mut in_use, mut plans) = (BTreeSet::new(), BTreeSet::new());
     for (plan, path) in logs(place.run) {
         let Some((timed, _)) = run_log::read_to_end(&path)? else { continue };
@@ -145,17 +145,17 @@ fn found(place: &CleanScope<'_>) -> Result<CleanCandidates, NotRepaired> {
     Ok(found)
 }
 
-/// Takes away what can go, while nobody can begin anything.
+/// Removes all leftovers while holding the daemon lock, so that no run can start.
 pub fn sweep(place: &CleanScope<'_>, disk: &dyn Disk) -> Result<RunCleanReport, NotRepaired> {
     let mut swept = RunCleanReport::default();
     let Some(_reign) = lock::begin(place.run, disk)? else {
         return Err(NotRepaired::AtWork { pid: lock::ruler(place.run)?.unwrap_or(0) });
     };
-    // Looked at again: somebody may have begun something before this.
+    // Searched again, because another process may have started a run before the lock was taken.
     for leftover in found(place)?.leftovers {
         match take_away(place, &leftover, disk) {
             Ok(()) => swept.gone.push(leftover),
-            // One that resists keeps nobody from the others.
+            // One failed removal does not stop the others.
             Err(why) => swept.failed.push((leftover, why)),
         }
     }
@@ -165,7 +165,7 @@ pub fn sweep(place: &CleanScope<'_>, disk: &dyn Disk) -> Result<RunCleanReport, 
 fn take_away(place: &CleanScope<'_>, leftover: &Leftover, disk: &dyn Disk) -> Result<(), String> {
     let told = |error: io::Error| error.to_string();
     match leftover {
-        // The records last: as long as they are there, the rest is found again.
+        // The records go last: while they exist, the rest can be found again.
         Leftover::Run { files, folders, .. } => {
             folders.iter().try_for_each(|folder| disk::remove_all(disk, folder, DEEP)).map_err(told)?;
             files.iter().try_for_each(|file| disk.remove(file)).map_err(told)
@@ -173,14 +173,14 @@ fn take_away(place: &CleanScope<'_>, leftover: &Leftover, disk: &dyn Disk) -> Re
         Leftover::Worktree { path } => worktrees::remove(place.root, path).map_err(|refused| refused.0),
         Leftover::Reference { name, at } => match refs::drop_reference(place.root, name, at) {
             Ok(RefUpdate::Done) => Ok(()),
-            Ok(RefUpdate::Moved { .. }) => Err("somebody has moved it".to_owned()),
+            Ok(RefUpdate::Moved { .. }) => Err("another process moved the reference".to_owned()),
             Err(GitError(why)) => Err(why),
         },
         Leftover::Terminals { server } => tmux::close(server, place.run).map_err(told),
     }
 }
 
-/// All logs there are with their plans, those that were put away included.
+/// Returns all run logs with their plans, archived ones included.
 fn logs(run: &Path) -> Vec<(String, PathBuf)> {
     let plan = |path: &Path| Some(path.file_name()?.to_str()?.split('.').next()?.to_owned());
     files_with_ending(&run.join("plans"), "jsonl")
@@ -191,7 +191,7 @@ fn logs(run: &Path) -> Vec<(String, PathBuf)> {
 
 enum RunAge {
     Over,
-    /// Not old enough to be asked about, or not quite over.
+    /// Not old enough, or not quite over.
     Fresh,
     Wanted(fn(&str) -> KeptLeftover),
 }
@@ -206,7 +206,7 @@ fn standing(place: &CleanScope<'_>, timed: &Timed) -> Result<RunAge, GitError> {
     }
     let merged: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
     let target = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
-    // A target that is gone, or commits that git has cleared away, show nothing.
+    // A missing target or pruned commits prove nothing.
     let target = format!("refs/heads/{target}");
     let is_landed = match refs::resolve(place.root, &target)? {
         Some(at) => refs::contains_all(place.root, &merged, &at).unwrap_or(false),
@@ -222,7 +222,7 @@ fn standing(place: &CleanScope<'_>, timed: &Timed) -> Result<RunAge, GitError> {
 fn of_run(place: &CleanScope<'_>, plan: &str, log: &Path, run: &Run) -> Leftover {
     let mut files = vec![board_cache::path(log)];
     let mut folders = sessions(place.run, run.id.as_str());
-    // Of the plan's last run: what is there once for all of them.
+    // Files that all runs of a plan share go with its last run.
     if log == run_log_path(place.run, plan) {
         files.push(start_run::source(place.run, plan));
         folders.push(place.run.join("briefs").join(plan));
@@ -233,12 +233,12 @@ fn of_run(place: &CleanScope<'_>, plan: &str, log: &Path, run: &Run) -> Leftover
     Leftover::Run { plan: plan.to_owned(), id: run.id.to_string(), files, folders }
 }
 
-/// Folders of all sessions.
+/// Returns the folders of all sessions.
 fn all_sessions(run: &Path) -> Vec<PathBuf> {
     fs::read_dir(run.join("s")).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-/// Those of a run by its id.
+/// Returns the session directories of one run.
 fn sessions(run: &Path, id: &str) -> Vec<PathBuf> {
     let mut folders = all_sessions(run);
     folders.retain(|folder| {
@@ -282,14 +282,14 @@ impl CleanScope<'_> {
         Ok(())
     }
 
-    /// Who made a worktree a moment ago is about to use it.
+    /// Reports whether a worktree is too new to be removed: its creator may be about to use it.
     fn is_young(&self, path: &Path) -> bool {
         let changed = fs::metadata(path).and_then(|about| about.modified()).ok();
         let since = changed.and_then(|at| at.duration_since(std::time::SystemTime::UNIX_EPOCH).ok());
         since.is_none_or(|since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX) >= self.before.millis())
     }
 
-    /// Branches of stages: those that are merged have done their work.
+    /// Finds branches of stages. Merged branches can go.
     fn branches(&self, in_use: &BTreeSet<StageId>, found: &mut CleanCandidates) -> Result<(), GitError> {
         let listed = worktrees::list(self.root)?;
         for Dated { name, at, date } in refs::dated(self.root, "refs/heads/sprag/")? {
@@ -298,7 +298,7 @@ impl CleanScope<'_> {
             let goes = |it: &worktrees::WorktreeInfo| {
                 found.leftovers.contains(&Leftover::Worktree { path: it.path.clone() })
             };
-            // Of a worktree that stays is told.
+            // The worktree that has this branch checked out stays and is reported already.
             if in_use.contains(&stage) || date >= self.before || checkout.is_some_and(|it| !goes(it)) {
                 continue;
             }
@@ -311,7 +311,7 @@ impl CleanScope<'_> {
         Ok(())
     }
 
-    /// References of ours, but for those of plans whose runs stay.
+    /// Finds references below `refs/sprag/`, except those of plans whose runs stay.
     fn references(&self, plans: &BTreeSet<String>, found: &mut CleanCandidates) -> Result<(), GitError> {
         for Dated { name, at, date } in refs::dated(self.root, "refs/sprag/")? {
             let mut parts = name.split('/').skip(2);
@@ -320,7 +320,7 @@ impl CleanScope<'_> {
                 continue;
             }
             let goes = match (kind, self.salvage) {
-                // Made from what has names of its own, and by a look of nobody's.
+                // A merge candidate consists of commits that have other names.
                 ("cand", _) | ("salvage", Salvage::Goes) => true,
                 _ => worktrees::is_on_other_branch(self.root, &at)?,
             };

@@ -1,5 +1,5 @@
-//! Bringing merged work to the branch people work on: by fast-forward alone, and never through what somebody has
-//! open. Nothing is aborted, stashed or reset for it.
+//! Moves the target branch to the merged work: only by fast-forward, and never while the user's checkout has
+//! open changes. Sprag never aborts, stashes or resets anything for it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,23 +7,22 @@ use sprag_host::git::refs::{self, GitError, RefUpdate};
 use sprag_host::git::worktrees;
 use sprag_host::sys::locations;
 
-/// What came of it.
+/// The result of a landing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LandOutcome {
-    /// From this commit to that one.
     Moved {
         from: String,
         to: String,
     },
     Already,
-    /// Not now: somebody is in the middle of something.
+    /// Not now: the user's checkout has something in progress.
     Held {
         at: PathBuf,
         because: LandRefusal,
     },
-    /// The target has commits that the trunk has not.
+    /// The target has commits that the trunk does not have.
     Apart,
-    /// There is no such branch, or nothing was merged.
+    /// The branch does not exist, or nothing was merged.
     Missing {
         name: String,
     },
@@ -31,9 +30,9 @@ pub enum LandOutcome {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LandRefusal {
-    /// A merge, pick or rebase is under way.
+    /// A merge, cherry-pick, revert or rebase is in progress.
     Merge,
-    /// Git is at work there, or was killed.
+    /// Git is running there, or was killed.
     IndexLock,
     Dirty,
 }
@@ -56,7 +55,7 @@ pub fn land(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitEr
     }
 }
 
-/// What would come of it. Nothing is moved.
+/// Returns what `land` would do, without moving anything.
 pub fn would(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitError> {
     Ok(match find_land_path(root, trunk, target)? {
         LandPath::Free { from, to, .. } => LandOutcome::Moved { from, to },
@@ -64,12 +63,12 @@ pub fn would(root: &Path, trunk: &str, target: &str) -> Result<LandOutcome, GitE
     })
 }
 
-/// Whether a target can be moved.
+/// Whether and where a target can be moved.
 enum LandPath {
     Free {
         from: String,
         to: String,
-        /// Where it is checked out.
+        /// The worktree where the target is checked out.
         checkout: Option<PathBuf>,
     },
     None(LandOutcome),
@@ -85,7 +84,8 @@ fn find_land_path(root: &Path, trunk: &str, target: &str) -> Result<LandPath, Gi
     if !refs::contains(root, &from, &to)? {
         return Ok(LandPath::None(LandOutcome::Apart));
     }
-    // An agent can say that its worktree is at any branch: the one of a stage is nobody's checkout.
+    // An agent can check out any branch in its worktree; a stage's worktree never counts as the user's
+    // checkout.
     let ours = root.join(".worktrees");
     let is_it =
         |it: &worktrees::WorktreeInfo| it.branch.as_deref() == Some(target) && !it.path.starts_with(&ours);
@@ -97,9 +97,10 @@ fn find_land_path(root: &Path, trunk: &str, target: &str) -> Result<LandPath, Gi
     })
 }
 
-/// What somebody is in the middle of.
+/// Returns the reason why a checkout cannot be moved now.
 fn held(at: &Path) -> Result<Option<LandRefusal>, GitError> {
-    let dir = locations::git_dir(at).ok_or_else(|| GitError(format!("`{}` is no worktree", at.display())))?;
+    let dir =
+        locations::git_dir(at).ok_or_else(|| GitError(format!("`{}` is not a worktree", at.display())))?;
     if dir.join("index.lock").exists() {
         return Ok(Some(LandRefusal::IndexLock));
     }
@@ -122,7 +123,7 @@ mod tests {
     const TRUNK: &str = "refs/sprag/p/trunk";
     const TARGET: &str = "refs/heads/main";
 
-    /// A target that is checked out, and a trunk one commit ahead of it.
+    /// Creates a checked-out target and a trunk one commit ahead of it.
     fn ahead() -> (Scratch, String, String) {
         let git = Scratch::new();
         let from = git.commit("a", "1");
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(
             land(git.dir(), TRUNK, TARGET),
             Ok(LandOutcome::Already),
-            "what is there already is not taken back"
+            "the target is never moved back"
         );
     }
 
@@ -171,7 +172,7 @@ mod tests {
             let path = git.dir().join(".git").join(name);
             fs::write(&path, format!("{from}\n")).unwrap();
             assert_eq!(land(git.dir(), TRUNK, TARGET), held(because));
-            assert!(path.exists(), "and it is still there");
+            assert!(path.exists(), "the file is still there");
             fs::remove_file(path).unwrap();
         }
         assert_eq!(refs::resolve(git.dir(), TARGET).unwrap(), Some(from));

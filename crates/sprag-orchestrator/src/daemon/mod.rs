@@ -1,5 +1,5 @@
-//! The loop: looks at the world, asks the core what is to be done, writes it down and does it, until nothing is left
-//! that happens by itself. It waits for what happens and looks at nothing in between.
+//! The daemon loop: observes the world, asks `reconcile` for the next actions, records them and executes
+//! them, until nothing can start automatically. Between rounds it waits for events.
 
 pub mod clean;
 pub mod land;
@@ -51,26 +51,26 @@ use crate::agent;
 use crate::session_dir::{self, SessionDir, SessionProbe};
 use crate::socket::loop_event::{LoopEvent, RunEnd};
 
-/// How often everything is looked at although nothing was heard.
+/// How often the loop observes the world without an event.
 const SWEEP: Duration = Duration::from_secs(30);
 
-/// How a run is run.
+/// The limits and the end condition of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunMode {
-    /// Agents at once, whatever the plan allows.
+    /// Maximum number of agents at once, whatever the plan allows.
     pub slots: u16,
     pub until: Until,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Nothing more happens by itself.
+    /// Until nothing can start automatically.
     Rest,
-    /// All is merged, or somebody says stop: who needs a person waits for one.
+    /// Until all is merged or someone stops the run; meanwhile the run waits for people.
     Over,
 }
 
-/// A stage that is in another state.
+/// A stage whose state changed.
 #[derive(Clone, Debug)]
 pub struct StageChange {
     pub stage: StageId,
@@ -92,15 +92,15 @@ pub struct DaemonLoop<'a> {
     manner: RunMode,
     board: Arc<Subscribers>,
     mode: LoopMode,
-    /// Told when a signal is heard, with what it comes to.
+    /// Called on a signal with the resulting way to stop.
     heed: &'a dyn Fn(StopMode),
-    /// Those who want to know how the checks of a stage go.
+    /// Clients that wait for the check results of a stage.
     waiting: Vec<(StageId, SyncSender<DaemonReply>)>,
-    /// Words of agents that are not known to be there yet.
+    /// Requests of agents whose start is not recorded yet.
     early: Vec<PendingRequest>,
-    /// States as they were told last.
+    /// The state of each stage that was reported last.
     shown: BTreeMap<StageId, &'static str>,
-    /// Told of every record, and what it changed.
+    /// Called for every record, with the changed stages.
     watch: &'a dyn Fn(&RunRecord, &Run, &[StageChange]),
     keeper: BoardWriter,
 }
@@ -138,12 +138,12 @@ impl<'a> DaemonLoop<'a> {
         }
     }
 
-    /// Tells somebody that a signal was heard.
+    /// Sets the callback for signals.
     pub fn heeding(self, heed: &'a dyn Fn(StopMode)) -> DaemonLoop<'a> {
         DaemonLoop { heed, ..self }
     }
 
-    /// Others can speak to it from when `ready` is called.
+    /// Runs the loop to its end. Calls `ready` once the socket accepts requests.
     pub fn run(mut self, ready: impl FnOnce()) -> io::Result<RunEnd> {
         signals::listen(&self.tell);
         let footing = RepoWatch::new(&self.ground.root, &self.ground.run)?;
@@ -182,7 +182,7 @@ impl<'a> DaemonLoop<'a> {
                     Action::WakeAt(at) => wake = Some(at),
                 }
             }
-            // What was written down may change what is to be done.
+            // The new records may change the next actions.
             if has_acted {
                 self.hear_all()?;
                 continue;
@@ -192,7 +192,7 @@ impl<'a> DaemonLoop<'a> {
             match (rest, self.manner.until) {
                 (Some(RunEnd::Over | RunEnd::Stopped | RunEnd::Interrupted { .. } | RunEnd::Gone), _)
                 | (Some(RunEnd::Waits), Until::Rest) => {
-                    return Ok(self.end(rest.expect("it is one of those")));
+                    return Ok(self.end(rest.expect("matched above")));
                 }
                 (Some(RunEnd::Waits), Until::Over) | (None, _) => {}
             }
@@ -203,12 +203,12 @@ impl<'a> DaemonLoop<'a> {
         }
     }
 
-    /// Nothing is under way, and nothing begins by itself.
+    /// Returns how the run ends if nothing runs and nothing can start automatically.
     fn rest(&self, world: &Observed, wake: Option<Timestamp>) -> Option<RunEnd> {
         let run = self.log.run();
         if let LoopMode::Stopping { signal, .. } = self.mode {
             let lives = world.sessions.values().any(|session| matches!(session, AgentSession::Alive(_)));
-            // One that is being started right now would be cut off in the middle of it.
+            // An agent that is starting right now would be cut off.
             let is_starting = |key| run.effect(key).is_some_and(Effect::is_spawn);
             let starts = self.busy.iter().any(is_starting);
             let stopped = signal.map_or(RunEnd::Stopped, |signal| RunEnd::Interrupted { signal });
@@ -221,10 +221,10 @@ impl<'a> DaemonLoop<'a> {
         Some(if run.is_over() { RunEnd::Over } else { RunEnd::Waits })
     }
 
-    /// Checks that are under way are run again by whoever comes next: nothing of them is left behind.
+    /// Ends the loop and kills the processes below the daemon. The next daemon runs interrupted checks again.
     fn end(&mut self, rest: RunEnd) -> RunEnd {
         if rest == RunEnd::Gone {
-            // There is no folder any more by which their supervisors could be told.
+            // The session directories are gone, so signals cannot reach the supervisors.
             let run = self.log.run();
             for (session, _) in run.live_sessions() {
                 agent::sweep(&self.ground.site(session).id());
@@ -239,7 +239,7 @@ impl<'a> DaemonLoop<'a> {
         rest
     }
 
-    /// Their supervisors see to the rest, and write it down.
+    /// Kills all agents. Their supervisors end the rest and write the exit records.
     fn kill_all(&self) {
         let run = self.log.run();
         for (session, _) in run.live_sessions() {
@@ -250,7 +250,7 @@ impl<'a> DaemonLoop<'a> {
     }
 
     fn asked(&mut self, asked: PendingRequest) -> io::Result<()> {
-        // Its agent was quicker than the news that it was started.
+        // The agent sent its request before the record of its start arrived.
         if let CommandSender::Agent { session } = &asked.speaker
             && self.log.run().effect(session).is_some()
         {
@@ -258,7 +258,7 @@ impl<'a> DaemonLoop<'a> {
             return Ok(());
         }
         let PendingRequest { speaker, ask, reply } = asked;
-        // Nobody waits for an answer who has hung up meanwhile.
+        // A client that hung up needs no answer.
         let answer = |answer| reply.try_send(answer).unwrap_or_default();
         if let LoopRequest::Stop { how } = ask {
             let signal = match self.mode {
@@ -272,7 +272,8 @@ impl<'a> DaemonLoop<'a> {
         match requests::record(self.log.run(), &speaker, &ask) {
             Err(refused) => answer(refused),
             Ok(record) => {
-                // First the asker, so that what the record changes is told to them as well.
+                // Registered before the record is written, so that the client gets the changes of that record
+                // too.
                 match (&record, &ask) {
                     (RunRecord::StageCommand { stage, .. }, LoopRequest::Say { said, .. })
                         if said.wants_verdict() =>
@@ -298,7 +299,7 @@ impl<'a> DaemonLoop<'a> {
         let tell = self.tell.clone();
         thread::spawn(move || {
             let outcome = job.run(&RealDisk);
-            tell.send(LoopEvent::Outcome(job.key, outcome)).discard("nobody listens once the daemon ends");
+            tell.send(LoopEvent::Outcome(job.key, outcome)).discard("no receiver once the daemon ends");
         });
         Ok(())
     }
@@ -315,14 +316,16 @@ impl<'a> DaemonLoop<'a> {
         self.waiting.retain(|(stage, reply)| match requests::verdict(run, stage) {
             None => true,
             Some(verdict) => {
-                reply.try_send(DaemonReply::Verdict(verdict)).discard("a peer that hung up needs no verdict");
+                reply
+                    .try_send(DaemonReply::Verdict(verdict))
+                    .discard("a client that hung up needs no verdict");
                 false
             }
         });
         Ok(())
     }
 
-    /// Every stage whose state is another one than was told last.
+    /// Returns every stage whose state differs from the last reported one.
     fn changes(&mut self) -> Vec<StageChange> {
         let mut changes = Vec::new();
         for (id, entry) in self.log.run().entries() {
@@ -371,7 +374,7 @@ impl<'a> DaemonLoop<'a> {
             }
             LoopEvent::Rung => Ok(()),
             LoopEvent::Signal(signal) => {
-                // Who says it again does not want to wait.
+                // A second signal means that the user does not want to wait.
                 let how = match self.mode {
                     LoopMode::Stopping { .. } => StopMode::Kill,
                     LoopMode::Running => StopMode::Home,
@@ -383,7 +386,8 @@ impl<'a> DaemonLoop<'a> {
         }
     }
 
-    /// Returns the world, and the sessions whose supervisor is gone without a word. Observation changes nothing.
+    /// Returns the observed world, and the sessions whose supervisor died without an exit record. Changes
+    /// nothing.
     fn observe(&mut self) -> io::Result<(Observed, Vec<String>)> {
         let ground = self.ground.clone();
         let mut world = Observed {
@@ -417,7 +421,7 @@ impl<'a> DaemonLoop<'a> {
         Ok((world, died))
     }
 
-    /// What a session's folder tells; `None` where nobody has taken it on yet.
+    /// Returns the state of a session by its directory; `None` if no supervisor has claimed it yet.
     fn session(&mut self, key: &EffectKey, died: &mut Vec<String>) -> io::Result<Option<AgentSession>> {
         let site = self.ground.site(key);
         let probe = self.ground.queue(&RealDisk).probe(&site.id())?;
@@ -432,7 +436,7 @@ impl<'a> DaemonLoop<'a> {
         Ok(session_exits::ended(&self.ground.root, self.log.run(), key, &probe).map(AgentSession::Over))
     }
 
-    /// Budgets of which a session says that most is used.
+    /// Returns the budgets that a session reports as nearly used up.
     fn nearly(&self, session: &EffectKey) -> Vec<BudgetOwner> {
         let seen = self.ground.site(session).seen().map(|seen| seen.nearly).unwrap_or_default();
         let stage = self.log.run().stage_of(session);
@@ -443,7 +447,7 @@ impl<'a> DaemonLoop<'a> {
         seen.iter().filter_map(of).collect()
     }
 
-    /// What an agent shows whose supervisor lives.
+    /// Returns the sign of life of an agent whose supervisor lives.
     fn alive(&mut self, key: &EffectKey, site: &SessionDir) -> AgentSign {
         let seen = site.seen();
         let stage = self.log.run().stage_of(key);
@@ -465,20 +469,20 @@ impl<'a> DaemonLoop<'a> {
         }
     }
 
-    /// The end of a supervisor is heard of at once: its lock is free then.
+    /// Sends an event as soon as the supervisor ends, which releases its lock.
     fn watch_over(&mut self, key: &EffectKey) {
         if !self.watched.insert(key.clone()) {
             return;
         }
         let (site, tell, key) = (self.ground.site(key), self.tell.clone(), key.clone());
         thread::spawn(move || {
-            site.wait().discard("the loop probes the session itself");
-            tell.send(LoopEvent::Over(key)).discard("nobody listens once the daemon ends");
+            site.wait().discard("the loop probes the session anyway");
+            tell.send(LoopEvent::Over(key)).discard("no receiver once the daemon ends");
         });
     }
 }
 
-/// Whoever cannot be heard is looked at in the next round.
+/// Wakes the loop when a supervisor rings. Without the bell, the next round finds the changes.
 fn listen(ground: &RunLayout, tell: &Sender<LoopEvent>) {
     let Ok(bell) = session_dir::bell(&ground.run) else { return };
     let tell = tell.clone();

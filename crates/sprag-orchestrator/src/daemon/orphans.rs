@@ -1,5 +1,5 @@
-//! Agents that outlived whoever ran their plan. Somebody who comes back takes them over; somebody who wants them gone
-//! finds them here, by the records and not by a guess at processes.
+//! Finds agents that outlived their daemon, by the records of runs. A new daemon takes them over; `sprag run
+//! stop` ends them.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::run_log::{self, RunLog};
 use crate::session_dir::{SessionProbe, SupervisorSignal, site_of};
 use crate::socket::requests::RequestError;
 
-/// One of them.
+/// An agent whose daemon is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrphanedAgents {
     pub plan: String,
@@ -30,7 +30,7 @@ pub struct OrphanedAgents {
     session: EffectKey,
 }
 
-/// All that live, by what the records know.
+/// Returns all agents in the records whose supervisors live.
 pub fn find(folder: &Path) -> io::Result<Vec<OrphanedAgents>> {
     let mut found = Vec::new();
     for plan in crate::run_log::known(folder) {
@@ -45,7 +45,7 @@ pub fn find(folder: &Path) -> io::Result<Vec<OrphanedAgents>> {
     Ok(found)
 }
 
-/// Ends them as a daemon would that is told to stop, and writes down how they ended.
+/// Ends the agents as a stopping daemon would, and records how they ended.
 pub fn end(
     root: &Path,
     folder: &Path,
@@ -53,7 +53,7 @@ pub fn end(
     agents: &[OrphanedAgents],
     how: StopMode,
 ) -> Result<(), RequestError> {
-    // Nobody takes them over meanwhile.
+    // The lock prevents a daemon from taking the agents over meanwhile.
     let Some(reign) = lock::begin(folder, disk)? else {
         return Err(RequestError::AtWork { pid: lock::ruler(folder)?.unwrap_or(0) });
     };
@@ -69,8 +69,8 @@ pub fn end(
             };
             log.append(&RunRecord::EffectBegun { key: agent.kill(), epoch: reign.epoch, effect })?;
             let site = site_of(folder, &agent.session);
-            // One that is gone by now needs no word. Its supervisor sees to all it has started.
-            site.tell(SupervisorSignal::Stop).discard("a supervisor that is gone needs no word");
+            // The supervisor stops everything that the agent started.
+            site.tell(SupervisorSignal::Stop).discard("a supervisor that is gone needs no signal");
             if let (StopMode::Kill, Some(process)) = (how, site.agent()) {
                 processes::signal(process, Signal::KILL);
             }

@@ -1,5 +1,5 @@
-//! What runs that were cut short have left behind, and clearing it away. Nothing is touched while a daemon rules, and
-//! nothing that holds somebody's work.
+//! Finds and removes leftovers of interrupted runs. Changes nothing while a daemon runs, and removes nothing
+//! that holds work.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -14,25 +14,26 @@ use crate::layout::socket;
 use crate::session_dir::{SessionDir, SessionProbe};
 use crate::{agent, lock};
 
-/// One thing that is not as it should be.
+/// One leftover.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepairItem {
     /// The socket of a daemon that is gone.
     Socket { path: PathBuf },
     /// A worktree that git lists and whose folder is gone.
     Prunable { path: PathBuf },
-    /// A worktree in which a candidate was looked at.
+    /// A worktree in which Sprag checked a merge candidate.
     Gate { path: PathBuf },
-    /// A session that was asked for and that nobody has taken on.
+    /// A session that was requested and that no supervisor claimed.
     HalfMade { folder: PathBuf },
     /// Processes of a session whose supervisor is gone.
     Orphans { session: String, processes: Vec<Process> },
-    /// A reference of a plan that has no run: a candidate's goes, what somebody may want to look at stays.
+    /// A reference of a plan without a run. Sprag removes candidates; other references may hold work and
+    /// stay.
     Reference { name: String, at: String },
 }
 
 impl RepairItem {
-    /// Whether it can be cleared away without asking what is in it.
+    /// Reports whether Sprag can remove it without losing work.
     pub fn can_be_mended(&self) -> bool {
         match self {
             RepairItem::Reference { name, .. } => name.split('/').nth(3) == Some("cand"),
@@ -47,7 +48,7 @@ impl RepairItem {
 
 #[derive(Debug)]
 pub enum NotRepaired {
-    /// A daemon rules.
+    /// A daemon runs.
     AtWork {
         pid: u32,
     },
@@ -67,7 +68,7 @@ impl From<io::Error> for NotRepaired {
     }
 }
 
-/// What is left over. While a daemon rules, what looks like it may be its own.
+/// Lists the leftovers. Refuses while a daemon runs, because leftovers could belong to its run.
 pub fn find_damage(root: &Path, run: &Path) -> Result<Vec<RepairItem>, NotRepaired> {
     if let Some(pid) = lock::ruler(run)? {
         return Err(NotRepaired::AtWork { pid });
@@ -110,10 +111,10 @@ pub fn find_damage(root: &Path, run: &Path) -> Result<Vec<RepairItem>, NotRepair
     Ok(found)
 }
 
-/// Clears away what can be, and gives what was.
+/// Removes the leftovers that hold no work; returns them.
 pub fn mend(root: &Path, run: &Path, disk: &dyn Disk) -> Result<Vec<RepairItem>, NotRepaired> {
     let found = find_damage(root, run)?;
-    // From here on nobody begins anything that would look like a left-over.
+    // While the lock is held, no new run can create something that looks like a leftover.
     let Some(_reign) = lock::begin(run, disk)? else {
         return Err(NotRepaired::AtWork { pid: lock::ruler(run)?.unwrap_or(0) });
     };
@@ -122,7 +123,7 @@ pub fn mend(root: &Path, run: &Path, disk: &dyn Disk) -> Result<Vec<RepairItem>,
         match &damage {
             RepairItem::Socket { path } => disk.remove(path)?,
             RepairItem::Prunable { path } | RepairItem::Gate { path } => worktrees::remove(root, path)?,
-            // Nobody was ever started there: a run that still wants it asks again.
+            // No agent was started there. A run that needs the session requests it again.
             RepairItem::HalfMade { folder } => disk::remove_all(disk, folder, 2)?,
             RepairItem::Orphans { session, .. } => {
                 agent::sweep(session);

@@ -1,5 +1,5 @@
-//! Whether what a run stands on is still there. Somebody may delete a repository under its daemon; whoever goes on then
-//! writes records that nobody finds, and leaves agents behind that nobody knows of.
+//! Checks that the repository of a run still exists. After a deletion, a daemon that continues would write
+//! records and start agents that no one can find.
 
 use std::mem::MaybeUninit;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,11 +11,11 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use crate::socket::loop_event::LoopEvent;
 
-/// A checkout and a folder of runs, known by the lock that is held in it.
+/// A checkout and the lock file of its folder of runs.
 pub(crate) struct RepoWatch {
     root: PathBuf,
     lock: PathBuf,
-    /// Device and number: another file of that name is another's.
+    /// Device and inode: another file of the same name belongs to another daemon.
     id: (u64, u64),
 }
 
@@ -30,7 +30,7 @@ impl RepoWatch {
         self.root.is_dir() && id_of(&self.lock).is_ok_and(|id| id == self.id)
     }
 
-    /// Lets the loop look when the lock goes. Where it cannot be watched, the next sweep sees it.
+    /// Wakes the loop when the lock file is removed. If the watch fails, the next round finds out.
     pub(super) fn watch(&self, tell: &Sender<LoopEvent>) {
         let flags = WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
         let Ok(told) = inotify::init(CreateFlags::CLOEXEC) else { return };
@@ -64,7 +64,7 @@ mod tests {
         fs::remove_file(dir.path().join("lock")).unwrap();
         assert!(!footing.is_there());
         fs::write(dir.path().join("lock"), "").unwrap();
-        assert!(!footing.is_there(), "while we hold ours, no other has its number");
+        assert!(!footing.is_there(), "while the old file is open, no other file has its inode");
         drop(held);
     }
 }

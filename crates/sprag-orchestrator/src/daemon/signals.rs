@@ -1,4 +1,4 @@
-//! Signals that would end us at once: the loop hears of them instead, and sends agents home first.
+//! Passes signals to the daemon loop, which stops the agents before the process ends.
 
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -8,12 +8,12 @@ use signal_hook::iterator::Signals;
 
 use crate::socket::loop_event::LoopEvent;
 
-/// Where signals cannot be listened to they do what they always did.
+/// Starts to listen for signals. On failure, the default action of the signals applies.
 pub(crate) fn listen(tell: &Sender<LoopEvent>) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     let tell = tell.clone();
     thread::spawn(move || {
-        // Nobody listens any more when we are about to end.
+        // The receiver is gone once the daemon is about to end.
         signals.forever().take_while(|signal| tell.send(LoopEvent::Signal(*signal)).is_ok()).for_each(drop);
     });
 }

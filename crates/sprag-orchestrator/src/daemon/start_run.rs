@@ -1,4 +1,4 @@
-//! Beginning a run, or going on with one: who may, where the trunk starts, and which plan counts.
+//! Begins or resumes a run: takes the lock, chooses the start of the trunk and the plan.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::run_log::{self, RunLog, known};
 use crate::sandbox::{sandboxed_runner, stage_rules};
 use crate::stage_session::notes;
 
-/// A run that may go on.
+/// A run that holds the daemon lock.
 pub struct StartedRun<'d> {
     pub log: RunLog<'d>,
     pub ground: RunLayout,
@@ -33,7 +33,7 @@ pub struct StartedRun<'d> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStart {
     New,
-    /// Begun earlier. Its plan counts as it was then.
+    /// Begun earlier. The recorded plan counts.
     UnderWay,
 }
 
@@ -46,22 +46,22 @@ pub enum StartError {
     },
     AtWork {
         pid: u32,
-        /// The plan that is run, where that is known.
+        /// The plan that the other daemon runs, if known.
         plan: Option<String>,
     },
     NoRun {
         name: String,
     },
-    /// A run that goes on has a stage of the same name, which has a branch and a worktree by that name.
+    /// A stage of an unfinished run has the same name, and so the same branch and worktree.
     StageTaken {
         stage: StageId,
         plan: String,
     },
-    /// What counts as merged is not in the trunk.
+    /// The trunk lacks a commit that the records count as merged.
     Unproven {
         trunk: String,
     },
-    /// A stage insists on a sandbox, and there is none.
+    /// A stage requires a sandbox, and none works.
     NoSandbox {
         stage: StageId,
         why: String,
@@ -82,22 +82,22 @@ impl From<io::Error> for StartError {
     }
 }
 
-/// Where the file lay that a run was begun with.
+/// Returns the path of the file that names the plan file of a run.
 pub fn source(run: &Path, plan: &str) -> PathBuf {
     run.join("plans").join(format!("{plan}.source"))
 }
 
-/// From here on a run goes by what this file says.
+/// Records the plan file that a run uses from now on.
 pub fn goes_by(run: &Path, plan: &str, file: &Path, disk: &dyn Disk) -> io::Result<()> {
     disk::replace_derived(disk, &source(run, plan), file.as_os_str().as_encoded_bytes())
 }
 
-/// The file that a run goes by, if that is known.
+/// Returns the plan file that a run uses, if known.
 pub fn source_of(run: &Path, plan: &str) -> Option<PathBuf> {
     disk::read_small(&source(run, plan), 4096).ok().map(PathBuf::from)
 }
 
-/// Plans whose runs are not over, or have left something to be cleared away.
+/// Returns the plans whose runs are not over or still need cleanup.
 pub fn active(run: &Path) -> io::Result<Vec<(String, Run)>> {
     let mut found = Vec::new();
     for name in known(run) {
@@ -115,7 +115,7 @@ pub fn begin<'d>(
     disk: &'d dyn Disk,
 ) -> Result<StartedRun<'d>, StartError> {
     let (root, run) = folders(places)?;
-    // Told before anything is begun: a stage that cannot start would block all that builds on it.
+    // Checked before anything begins: a stage that cannot start would block all stages that depend on it.
     if let Some((stage, why)) = stage_rules::refused(&plan, &root) {
         return Err(StartError::NoSandbox { stage, why });
     }
@@ -161,7 +161,7 @@ pub fn begin<'d>(
     Ok(StartedRun { log, ground, reign, was: RunStart::New })
 }
 
-/// Goes on with a run that was begun, by the plan it was begun with.
+/// Resumes a run with its recorded plan.
 pub fn resume<'d>(places: &Locations, plan: &str, disk: &'d dyn Disk) -> Result<StartedRun<'d>, StartError> {
     let (root, run) = folders(places)?;
     let reign = rule(&run, disk)?;
@@ -173,8 +173,8 @@ pub fn resume<'d>(places: &Locations, plan: &str, disk: &'d dyn Disk) -> Result<
     Ok(StartedRun { log, ground, reign, was: RunStart::UnderWay })
 }
 
-/// Merged is what git has, not what was written down once: the trunk of the records has every stage that counts as
-/// merged, or nothing is built on it.
+/// Checks with git that the trunk contains every stage that the records count as merged. Without that proof
+/// no work builds on the trunk.
 fn prove_merged(ground: &RunLayout, run: &Run) -> Result<(), StartError> {
     let commits: Vec<&str> = run.merged().map(|(_, commit)| commit.0.as_str()).collect();
     let trunk = run.queue().trunk().0.to_string();
@@ -184,7 +184,7 @@ fn prove_merged(ground: &RunLayout, run: &Run) -> Result<(), StartError> {
     }
 }
 
-/// The user's checkout, and where runs are kept.
+/// Returns the user's checkout and the folder of runs.
 fn folders(places: &Locations) -> Result<(PathBuf, PathBuf), StartError> {
     match (&places.worktree, &places.common) {
         (Some(root), Some(_)) => Ok((root.clone(), places.store.join("run"))),
@@ -195,7 +195,7 @@ fn folders(places: &Locations) -> Result<(PathBuf, PathBuf), StartError> {
 fn rule(run: &Path, disk: &dyn Disk) -> Result<DaemonLock, StartError> {
     match lock::begin(run, disk)? {
         Some(reign) => {
-            // Whoever was looking at work is gone.
+            // Check processes of an earlier daemon are gone.
             sandboxed_runner::forget(run);
             Ok(reign)
         }
@@ -203,7 +203,7 @@ fn rule(run: &Path, disk: &dyn Disk) -> Result<DaemonLock, StartError> {
     }
 }
 
-/// Where a run's plan is run.
+/// Returns the layout of a run.
 fn ground(root: &Path, run: &Path, plan: &Plan, reign: &DaemonLock) -> RunLayout {
     let target = plan.head.target.as_ref().map(BranchName::as_str).unwrap_or_default();
     RunLayout {
@@ -215,12 +215,12 @@ fn ground(root: &Path, run: &Path, plan: &Plan, reign: &DaemonLock) -> RunLayout
     }
 }
 
-/// Whether all that was merged is on the target. If not, the next run would start without it, and forget it.
+/// Reports whether all merged work is on the target. Otherwise the next run would start without that work.
 fn is_landed(ground: &RunLayout) -> Result<bool, GitError> {
     has_landed(&ground.root, &ground.trunk(), &ground.target)
 }
 
-/// The same by names of references.
+/// Reports whether the target contains the trunk, by the names of the references.
 pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, GitError> {
     let Some(trunk) = refs::resolve(root, trunk)? else { return Ok(true) };
     match refs::resolve(root, target)? {
@@ -229,9 +229,9 @@ pub fn has_landed(root: &Path, trunk: &str, target: &str) -> Result<bool, GitErr
     }
 }
 
-/// Branches that an earlier run left to stages of the same names: kept under a name, and out of the way of this one.
+/// Renames branches that an earlier run left for stages of the same names.
 fn put_branches_away(ground: &RunLayout, plan: &Plan, run: &str) -> Result<(), GitError> {
-    // All at once: git would be asked as often as there are stages.
+    // One call of git for all stages.
     let left: BTreeMap<String, String> =
         refs::references(&ground.root, "refs/heads/sprag/")?.into_iter().collect();
     let of_runs = left.keys().filter_map(|name| StageId::of_branch(name.strip_prefix("refs/heads/")?));
@@ -247,10 +247,10 @@ fn put_branches_away(ground: &RunLayout, plan: &Plan, run: &str) -> Result<(), G
     Ok(())
 }
 
-/// A run that is over keeps its records under another name.
+/// Archives the records of a finished run under another name.
 fn put_away(run: &Path, plan: &str, path: &Path) -> io::Result<()> {
     let id = run_log::read(path)?.map_or_else(|| "unreadable".to_owned(), |run| run.id.to_string());
-    // What was noted in it is not about the next one.
+    // Notes and handoffs of the old run do not belong to the next one.
     let (old, notes) = (notes::old_path(run, plan), notes_dir(run, plan));
     let handoffs = run.join("handoffs").join(plan);
     for (from, to) in [

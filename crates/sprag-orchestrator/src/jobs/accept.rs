@@ -27,7 +27,7 @@ use crate::jobs::protected_files::{self, MergeSides, ProtectedException};
 use crate::jobs::stage_checks::{self, CheckLocation};
 use crate::sandbox::sandboxed_runner::{CommandOwner, SandboxedRunner};
 
-/// Whose commands look at work: where they run, and how they are kept.
+/// The owner of check commands: their working directory, sandbox and caches.
 #[derive(Clone, Copy)]
 pub(crate) struct CheckOwner<'a> {
     pub working_dir: &'a RelPath,
@@ -110,7 +110,8 @@ impl Job {
         Ok(Risk::assess(paths.iter().map(String::as_str), lines, 0))
     }
 
-    /// Protected files that are neither as the trunk has them nor as somebody put them on the target.
+    /// Reports protected files whose content is neither that of the trunk nor that of the target commit to
+    /// merge.
     pub(super) fn damaged(
         &self,
         dir: &Path,
@@ -129,10 +130,11 @@ impl Job {
         disk: &dyn Disk,
         look: impl FnOnce(&CheckLocation<'_>) -> T,
     ) -> T {
-        // What was found good beside files that no commit has says nothing of the commit alone.
+        // A pass next to uncommitted files proves nothing about the commit alone, so claims and candidates
+        // have separate caches.
         let kind = if matches!(self.effect, Effect::Queue { .. }) { "candidates" } else { "claims" };
         let path = env::Env::Real.get("PATH").unwrap_or_default();
-        // Commits that others put on the target are no stage's.
+        // Commits that people put on the target belong to no stage.
         let none = StageId::new("-");
         let dir = worktree.join(whose.working_dir.as_str());
         let of = CommandOwner { worktree, dir: &dir, sandbox: whose.sandbox, caches: whose.caches };
@@ -151,7 +153,7 @@ impl Job {
     }
 }
 
-/// The work in the worktree of a stage, as git has it.
+/// The work in the worktree of a stage, read from git.
 struct GitWork<'a> {
     job: &'a Job,
     spec: &'a StageSpec,
@@ -161,12 +163,12 @@ struct GitWork<'a> {
 }
 
 impl GitWork<'_> {
-    /// Returns where the trunk is. Git is asked once.
+    /// Returns the tip of the trunk. Asks git once.
     fn trunk_tip(&self) -> Result<&str, GitError> {
         if self.tip.get().is_none() {
             let (root, trunk) = (&self.job.ground.root, self.job.ground.trunk());
             let tip =
-                refs::resolve(root, &trunk)?.ok_or_else(|| GitError(format!("there is no `{trunk}`")))?;
+                refs::resolve(root, &trunk)?.ok_or_else(|| GitError(format!("`{trunk}` does not exist")))?;
             return Ok(self.tip.get_or_init(|| tip));
         }
         Ok(self.tip.get().map_or("", String::as_str))

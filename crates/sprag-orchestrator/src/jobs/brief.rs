@@ -1,4 +1,4 @@
-//! What an agent is told when it starts: what the run knows, with what only files know.
+//! Writes the brief of an agent from the state of the run and from files.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::sandbox::stage_rules;
 use crate::stage_session::{handoffs, knowledge, notes};
 
 impl Job {
-    /// `None`: the plan has no such stage.
+    /// Returns the brief of a stage; `None` if the plan does not have the stage.
     pub(super) fn brief(
         &self,
         stage: &StageId,
@@ -34,7 +34,7 @@ impl Job {
             }
             _ => None,
         };
-        // Whoever follows a failure is helped by what was said before it.
+        // After a failure the last handoff helps the next agent.
         let named = carried
             .and_then(|number| handoffs::read(&handoffs::path(&ground.run, &ground.plan, stage, number)));
         told.handoff =

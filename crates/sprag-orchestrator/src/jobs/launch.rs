@@ -1,4 +1,4 @@
-//! Starting the agent of a stage: what is run, with which environment, under whose eyes.
+//! Starts the agent of a stage: builds its command, environment and limits.
 
 use std::fs;
 
@@ -29,18 +29,18 @@ use crate::session_dir::limits::{AgentLimits, AgentTerminal, TranscriptDir, Usag
 use crate::session_dir::{SessionDir, SessionProbe, SpawnRequest};
 use crate::stage_env;
 
-/// How long an agent may take where nothing is said.
+/// Time limit for an agent, in seconds.
 const DAY: u64 = 86_400;
-/// How long one that is told to end may take.
+/// Seconds between the stop signal and the kill.
 const GRACE: u64 = 10;
 
-/// What is started.
+/// The program to start for a stage.
 struct AgentProgram {
     argv: Vec<String>,
     env: Vec<(String, String)>,
     stream: Option<StreamFormat>,
     talk: Option<TranscriptDir>,
-    /// Whether the brief itself is handed over.
+    /// How the agent gets the brief.
     prompt: Prompt,
 }
 
@@ -49,7 +49,7 @@ impl Job {
         let Some(spec) = &self.spec else {
             return Ok(failed(StageFailure::Setup, "the plan has no such stage"));
         };
-        // A run may have had thousands of them: they are read where they matter.
+        // A run may have thousands of exit records, so they are read only if a limit needs them.
         let is_unknown = |model: &Label| stream::window(model.as_str()).is_none();
         let is_bounded = spec.budget != RunBudget::UNBOUNDED || self.budget != RunBudget::UNBOUNDED;
         let all = if is_bounded || spec.agent.model.as_ref().is_some_and(is_unknown) {
@@ -69,7 +69,7 @@ impl Job {
         let left = left.and(of_run);
         let site = self.ground.site(&self.key);
         disk.make_dirs(site.dir())?;
-        // Looked at once: what a client does without its own walls must not be done without ours.
+        // Chosen once: a client may drop its own sandbox only within Sprag's.
         let choice = stage_rules::choice(spec, &self.ground.root);
         let walls = if matches!(choice, SandboxChoice::Within(_)) {
             LauncherSandbox::Ours
@@ -77,7 +77,7 @@ impl Job {
             LauncherSandbox::Its
         };
         let program = match &spec.agent.client {
-            // No model is needed to make knowledge of what was noted.
+            // Distilling notes into knowledge needs no model.
             _ if spec.kind == StageKind::KnowledgeDistill => {
                 let us = std::env::current_exe()?.to_string_lossy().into_owned();
                 let argv = [us.as_str(), "memory", "distill", "--commit"];
@@ -149,10 +149,10 @@ impl Job {
             SessionOffer::Open => {}
             SessionOffer::Taken => return Ok(EffectOutcome::Spawned),
             SessionOffer::Old => {
-                return Ok(failed(StageFailure::Setup, "another daemon runs plans here by now"));
+                return Ok(failed(StageFailure::Setup, "another daemon has taken over"));
             }
         }
-        // Nobody waits for work on this machine: whoever is to take it on is started for it.
+        // No worker waits for sessions on this machine, so a supervisor is started for each.
         let us = std::env::current_exe()?;
         match screen {
             AgentTerminal::Pipes => exec::detach(&us, &["supervise".as_ref(), site.dir().as_os_str()])?,
@@ -165,7 +165,8 @@ impl Job {
         Ok(EffectOutcome::Spawned)
     }
 
-    /// A client, with our hooks. The inner error says why it must not be started.
+    /// Builds the command line of a known client with Sprag's hooks. The inner error says why it must not
+    /// start.
     fn client(
         &self,
         known: ClientName,
@@ -186,8 +187,8 @@ impl Job {
                 }
             }
             HookSupport::Arguments => {
-                let client =
-                    clients::find(known.name()).expect("what takes our hooks has a line there, says a test");
+                let client = clients::find(known.name())
+                    .expect("a test checks that each client with hooks is registered");
                 match hooks::settings(client, &env, &worktree) {
                     Err(why) => return Ok(Err(why)),
                     Ok(None) => {}
@@ -215,7 +216,7 @@ impl Job {
         };
         let mut argv = vec![launcher.program.to_owned()];
         argv.extend((launcher.arguments)(&order));
-        // What it prints says it all, where it prints something.
+        // The printed output has everything, if the client prints.
         let is_mute = spec.agent.mode == AgentMode::Tmux || known == ClientName::Codex;
         let dir = launcher.talks.filter(|_| is_mute).and_then(|talks| talks(&env));
         let session = (known == ClientName::Claude).then_some(session);
@@ -228,7 +229,7 @@ impl Job {
         }))
     }
 
-    /// How sessions of this run ended so far, the oldest first, and whose they were.
+    /// Returns the exits of this run's sessions with their stages, oldest first.
     fn earlier(&self) -> Vec<(String, Exit)> {
         let run = self.key.0.as_str().split('/').next().unwrap_or_default();
         let folders = fs::read_dir(self.ground.run.join("s")).into_iter().flatten().flatten();
@@ -247,7 +248,7 @@ impl Job {
     }
 }
 
-/// How much fits into the context of a stage's model, as a client has told it when it ended.
+/// Returns the context window of the stage's model, as a client reported it in an earlier session.
 fn window(exits: &[Exit], spec: &StageSpec) -> Option<u64> {
     let model = spec.agent.model.as_ref()?;
     let seen = exits.iter().rev().filter_map(|exit| exit.seen.as_ref());

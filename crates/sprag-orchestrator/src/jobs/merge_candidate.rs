@@ -1,4 +1,4 @@
-//! Candidates of the queue: made, looked at as exactly what would land, and put where the user will find them.
+//! Builds merge candidates, checks exactly the commit that would land, and moves the target to it.
 
 use std::fs;
 use std::path::Path;
@@ -38,9 +38,9 @@ impl Job {
         };
         let made = match refs::new_since(root, head, on)? {
             None => as_it_is(on)?,
-            // What others put on the target on top of all that is merged needs no merge.
+            // Commits on the target that already contain the trunk need no merge.
             Some(_) if self.spec.is_none() && refs::contains(root, on, head)? => as_it_is(head)?,
-            // What it would bring could not have been looked at: whoever merges it says what is meant.
+            // With several merge bases the change cannot be checked as one diff, so the agent has to merge.
             Some(_) if self.spec.is_some() && refs::all_common(root, on, head)?.len() > 1 => {
                 MergeAttempt::Conflict { paths: Vec::new() }
             }
@@ -62,7 +62,7 @@ impl Job {
         };
         Ok(match made {
             MergeAttempt::Clean { commit, tree } => {
-                // Nobody clears away what has a name.
+                // The reference protects the commit from garbage collection.
                 let pin = format!("refs/sprag/{}/cand/{number}", self.ground.plan);
                 refs::pin(root, &pin, &commit)?;
                 EffectOutcome::Made { commit: CommitId(Text::new(commit)), tree: CommitId(Text::new(tree)) }
@@ -73,7 +73,7 @@ impl Job {
         })
     }
 
-    /// Looks at exactly the commit that would land, in a worktree of its own.
+    /// Checks exactly the commit that would land, in a separate worktree.
     pub(super) fn gate(
         &self,
         number: u64,
@@ -82,7 +82,7 @@ impl Job {
         disk: &dyn Disk,
     ) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
-        // What people put on the target is theirs.
+        // The content of commits that people put on the target is not checked here.
         if let (Some(head), Some(spec)) = (&self.head, &self.spec) {
             let facts = GitCandidate { job: self, spec, commit: commit.0.as_str(), head: head.0.as_str() };
             if let Err(refusal) = candidate::accept_candidate(spec, facts.head, &facts)? {
@@ -114,8 +114,8 @@ impl Job {
     }
 }
 
-/// Takes the worktree of a candidate away. Nobody's work is in it; one that a check has pointed elsewhere git would not
-/// take for one.
+/// Removes the worktree of a candidate, which holds no work. Deletes the folder directly if a check changed
+/// its git link, because git would then refuse it.
 pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), GitError> {
     if path.exists() && worktree_guard::prove(root, path).is_err() {
         fs::remove_dir_all(path).map_err(|error| GitError(format!("`{}`: {error}", path.display())))?;
@@ -123,7 +123,7 @@ pub(crate) fn clear(root: &Path, path: &Path) -> Result<(), GitError> {
     worktrees::remove(root, path)
 }
 
-/// A candidate of a stage, as git has it.
+/// A candidate of a stage, read from git.
 struct GitCandidate<'a> {
     job: &'a Job,
     spec: &'a StageSpec,
@@ -151,7 +151,7 @@ impl MergeCandidateFacts for GitCandidate<'_> {
     }
 }
 
-/// Moves the target on to the trunk, where nobody has it checked out and nothing of it is lost by that.
+/// Moves the target to the trunk if it is not checked out and no commit of it gets lost.
 pub(crate) fn promote(ground: &RunLayout, known: &CommitId, to: &CommitId) -> Result<RefUpdate, GitError> {
     match observe::target(ground, known, to)? {
         TargetBranch::Behind(now) => {
@@ -164,7 +164,7 @@ pub(crate) fn promote(ground: &RunLayout, known: &CommitId, to: &CommitId) -> Re
     }
 }
 
-/// Puts the trunk where it belongs, from wherever somebody has moved it.
+/// Moves the trunk back to its recorded commit.
 pub(crate) fn restore(ground: &RunLayout, to: &CommitId) -> Result<RefUpdate, GitError> {
     let now = refs::resolve(&ground.root, &ground.trunk())?;
     refs::swap(&ground.root, &ground.trunk(), to.0.as_str(), now.as_deref())

@@ -1,5 +1,5 @@
-//! Effects as jobs: everything that one needs, taken from the run when it is begun, so that it can be done away from
-//! the loop. A job decides nothing; what came of it is for the core to judge.
+//! Effects as jobs. A job copies everything it needs from the run, so that it can run outside the loop. Jobs
+//! decide nothing; the core judges their outcomes.
 
 mod accept;
 mod brief;
@@ -43,37 +43,37 @@ use super::{observe, stage_env, stage_session};
 use crate::layout::RunLayout;
 use crate::session_dir::{SessionProbe, SupervisorSignal};
 
-/// How long all that a stage sets up may take.
+/// Time limit for each setup command of a stage.
 const SETUP: Duration = Duration::from_secs(900);
 
-/// How often a supervisor is started that finds another one there.
+/// Maximum number of supervisor starts until one claims the session.
 const SPAWNS: usize = 5;
 
-/// Something to be done, with all it takes.
+/// An effect to execute, with all data it needs.
 pub struct Job {
     pub key: EffectKey,
     pub effect: Effect,
     pub ground: RunLayout,
-    /// Of the stage it is about.
+    /// The spec of the stage that the effect is about.
     spec: Option<StageSpec>,
     stage: Option<StageState>,
     base: Option<CommitId>,
     gates: Vec<sprag_plan::spec::checks::StageCheck>,
-    /// What the run knows for whoever is told of the stage.
+    /// The input for the stage's brief, from the run.
     told: Option<BriefInput>,
-    /// What others put on the target and the stage is there to merge, if it is.
+    /// The target commit that the stage has to merge, if any.
     owed: Option<CommitId>,
-    /// Of the stage's work, where it is about a candidate.
+    /// The head of the stage's work, if the effect tests a candidate.
     head: Option<CommitId>,
-    /// Stages whose checks have to hold for a candidate of the queue.
+    /// Stages whose checks must pass for a merge candidate.
     chain: Vec<StageSpec>,
-    /// Where the target was when we last had to do with it.
+    /// The last known commit of the target.
     target: CommitId,
-    /// Before it may be tried again.
+    /// The pause after a failed move of a reference.
     patience: Duration,
-    /// Of the whole run.
+    /// The budget of the whole run.
     budget: sprag_plan::spec::RunBudget,
-    /// Of the plan: its gates are no stage's.
+    /// The plan's sandbox, in which its merge checks run.
     sandbox: SandboxSettings,
 }
 
@@ -110,12 +110,13 @@ impl Job {
         }
     }
 
-    /// Does it. What goes wrong is an outcome like any other.
+    /// Executes the effect. Errors become outcomes.
     pub fn run(&self, disk: &dyn Disk) -> EffectOutcome {
         self.attempt(disk).unwrap_or_else(|wrong| match wrong {
             JobError::Git(GitError(why)) => {
                 if self.effect.moves_ref() {
-                    // They are tried until they are done: a lock that somebody left is not looked at all the time.
+                    // Moves of references are retried until they succeed. The pause avoids a busy loop, for
+                    // example on a leftover lock.
                     #[expect(clippy::disallowed_methods, reason = "on a thread of its own")]
                     std::thread::sleep(self.patience);
                 }
@@ -187,12 +188,12 @@ impl Job {
         Ok(match step {
             SessionSignal::Interrupt => match site.tell(SupervisorSignal::Interrupt) {
                 Ok(()) => EffectOutcome::Done,
-                Err(error) => failed(StageFailure::Wedged, &format!("its supervisor: {error}")),
+                Err(error) => failed(StageFailure::Wedged, &format!("cannot reach the supervisor: {error}")),
             },
             SessionSignal::Kill { .. } => {
                 if site.probe()? == SessionProbe::Running {
                     site.tell(SupervisorSignal::Stop)
-                        .discard("a supervisor that ended meanwhile needs no word");
+                        .discard("a supervisor that ended meanwhile needs no signal");
                 }
                 EffectOutcome::Done
             }
@@ -210,7 +211,8 @@ impl Job {
         Ok(EffectOutcome::Done)
     }
 
-    /// An agent has had the worktree for itself, or a command of the plan, and git obeys what is in there.
+    /// Checks that the worktree still belongs to the repository. An agent or a command of the plan could have
+    /// changed the git files in it, and git obeys those.
     fn prove(&self, stage: &StageId, step: &StageStep) -> Result<(), GitError> {
         let (root, path) = (self.ground.root.as_path(), self.ground.worktree(stage));
         match step {
@@ -218,23 +220,23 @@ impl Job {
             StageStep::Check { .. } | StageStep::Salvage | StageStep::Discard { .. } => {
                 worktree_guard::prove(root, &path)
             }
-            // They ask whether a file is ignored, and whose records it is about.
+            // These steps only ask git for ignored files and for the place of the records.
             StageStep::Setup | StageStep::WriteBrief { .. } | StageStep::Spawn => {
                 worktree_guard::prove_placed(root, &path)
             }
-            // A reviewer looks at a checkout of its own.
+            // A reviewer works in a separate checkout.
             _ => Ok(()),
         }
     }
 
-    /// What is in a worktree and on its branch is kept under a name before both go.
+    /// Removes the worktree and the branch of a stage, after both are saved under a salvage reference.
     fn discard_worktree(&self, stage: &StageId, number: u32) -> Result<EffectOutcome, JobError> {
         let root = self.ground.root.as_path();
         let path = self.ground.worktree(stage);
         let kept = format!("refs/sprag/{}/salvage/{}/reset-{number}", self.ground.plan, stage.as_str());
         let branch = format!("refs/heads/{}", stage.branch());
         if path.exists() {
-            let why = format!("What stage `{}` had when it was begun anew", stage.as_str());
+            let why = format!("Salvage of stage `{}` before its reset", stage.as_str());
             worktrees::salvage(&path, &kept, &why, env::now())?;
         }
         let head = refs::resolve(root, &branch)?;
@@ -261,7 +263,7 @@ impl Job {
         let root = self.ground.root.as_path();
         let path = self.ground.worktree(stage);
         match observe::worktree(&self.ground, stage, base)? {
-            // An earlier daemon came as far as this.
+            // An earlier daemon finished this step.
             EffectTrace::Worktree { base } => return Ok(EffectOutcome::Worktree { base }),
             EffectTrace::HalfMade => worktrees::set_aside(root, &path)?,
             _ => {}
@@ -280,8 +282,8 @@ impl Job {
         Ok(EffectOutcome::Worktree { base })
     }
 
-    /// A supervisor of an earlier reign may be about to take the session on, and leaves it when it finds that it has
-    /// no say any more: so it is asked for again, until somebody has it.
+    /// Starts the agent and retries until a supervisor claims the session. A supervisor of an earlier epoch
+    /// may hold the lock first and then give up.
     fn spawn_surely(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
         let site = self.ground.site(&self.key);
         for _ in 0..SPAWNS {
@@ -293,7 +295,7 @@ impl Job {
             }
             site.wait()?;
         }
-        Ok(failed(StageFailure::Setup, "no supervisor takes the session on"))
+        Ok(failed(StageFailure::Setup, "no supervisor claimed the session"))
     }
 
     fn set_up(&self, stage: &StageId, disk: &dyn Disk) -> Result<EffectOutcome, JobError> {
@@ -332,7 +334,7 @@ impl Job {
     }
 }
 
-/// The stages of a candidate, and of those it is built upon.
+/// Returns the stages of a candidate and of the candidates below it.
 fn chain(run: &Run, effect: &Effect) -> Vec<StageSpec> {
     let Effect::Queue { number, step: QueueStep::Test { .. } } = effect else { return Vec::new() };
     let stages = run.queue().chain(*number).filter_map(|entry| entry.whose.stage());

@@ -1,4 +1,4 @@
-//! Telling somebody something: an agent at work through its hooks, a person through a program of theirs.
+//! Sends messages: to an agent through its hooks, to a person through `notify.command`.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,11 +18,11 @@ use crate::agent::tmux;
 use crate::daemon_log::DaemonLogFile;
 use crate::stage_session::nudges;
 
-/// How long a program may take to tell a person something.
+/// Time limit for `notify.command`.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Job {
-    /// An agent without hooks is told by its next brief.
+    /// Leaves a message for an agent. An agent without hooks gets it in its next brief.
     pub(super) fn nudge(
         &self,
         stage: &StageId,
@@ -32,7 +32,7 @@ impl Job {
         disk: &dyn Disk,
     ) -> io::Result<EffectOutcome> {
         match about {
-            // Whoever claims waits for what comes of it, and has heard it by now.
+            // The claim command waits for the result, so the agent has this report already.
             NudgeTopic::Report => {}
             NudgeTopic::Answer if self.has_typed(session, text) => {}
             NudgeTopic::Answer | NudgeTopic::Notes | NudgeTopic::Handoff => {
@@ -43,7 +43,8 @@ impl Job {
         Ok(EffectOutcome::Done)
     }
 
-    /// Whoever shows a question at its terminal calls no hook before it is answered there: so it is typed for the person.
+    /// Types the answer into the terminal and reports whether it did. An agent that shows a prompt there
+    /// calls no hook before it is answered.
     fn has_typed(&self, session: &EffectKey, text: &str) -> bool {
         let site = self.ground.site(session);
         let is_shown = site.seen().is_some_and(|seen| seen.asks.is_some());
@@ -51,10 +52,11 @@ impl Job {
         window.is_some_and(|window| tmux::type_in(&window, text, &self.ground.root).is_ok())
     }
 
-    /// A person who cannot be told by it finds it in `sprag status` all the same: no run waits for that.
+    /// Runs `notify.command`. A failure goes to the daemon log only, because `sprag status` shows the same
+    /// fact.
     pub(super) fn notify(&self, about: Option<&StageId>, text: &str, disk: &dyn Disk) -> EffectOutcome {
         if let Err(why) = self.tell_person(about, text, disk) {
-            self.log(&format!("`notify.command` did not tell it: {why}"), disk);
+            self.log(&format!("`notify.command` failed: {why}"), disk);
         }
         EffectOutcome::Done
     }
@@ -62,12 +64,12 @@ impl Job {
     /// Writes a line to the daemon log about a failure that no run waits for.
     pub(super) fn log(&self, line: &str, disk: &dyn Disk) {
         let written = DaemonLogFile::at(&self.ground.run).write(disk, line);
-        written.discard("the daemon log is the last place to report to");
+        written.discard("there is no other place to report to");
     }
 
     fn tell_person(&self, about: Option<&StageId>, text: &str, disk: &dyn Disk) -> Result<(), String> {
         let env = Env::Real;
-        let places = Locations::find(&self.ground.root, &env).map_err(|_| "there is no home".to_owned())?;
+        let places = Locations::find(&self.ground.root, &env).map_err(|_| "no home directory".to_owned())?;
         let command = World::new(&env, disk, places).config.settings.notify.command;
         let Some((program, args)) = command.split_first() else { return Ok(()) };
         let text = format!("sprag: plan `{}`: {text}", self.ground.plan);

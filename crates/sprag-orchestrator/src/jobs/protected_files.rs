@@ -1,5 +1,5 @@
-//! Files that no agent of a plan may change: what Sprag keeps in the repository, and what says so on its first line.
-//! Looked for where work is claimed to be done, and again in what would land, whoever let it come so far.
+//! Finds changes to protected files: Sprag's files in the repository, and files with a protection mark on the
+//! first line. Sprag checks claimed work and, again, each merge candidate.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,32 +9,32 @@ use sprag_host::git::protected_marks::{self, Touched};
 use sprag_host::git::refs::GitError;
 use sprag_plan::spec::StageKind;
 
-/// Our own place in a repository.
+/// Sprag's folder in a repository.
 const OURS: &str = ".sprag/";
-/// What is made of learnings, which a stage for that makes anew.
+/// Generated from learnings; a knowledge stage may regenerate them.
 const MADE: [&str; 3] = [".sprag/knowledge/", ".sprag/share/", ".sprag/learnings.md"];
-/// Files that are named.
+/// Maximum number of files in the report.
 const SHOWN: usize = 10;
 
-/// Who may change some of them after all.
+/// The exceptions of a stage.
 pub(crate) struct ProtectedException<'a> {
     pub kind: StageKind,
-    /// A commit of people that the head is there to merge: what they changed is theirs.
+    /// A commit of people that the head merges; their changes are allowed.
     pub theirs: Option<&'a str>,
 }
 
-/// A head, and the trunk it is to go to.
+/// A head, and the trunk it merges into.
 pub(crate) struct MergeSides<'a> {
     /// The last commit of the trunk.
     pub tip: &'a str,
     pub head: &'a str,
-    /// Where they parted.
+    /// The merge base.
     pub base: &'a str,
-    /// What the head has changed since.
+    /// The files that the head changed since the base.
     pub touched: &'a [Touched],
 }
 
-/// What was damaged on the way to a head, in words for whoever has to mend it.
+/// Returns a report about changed protected files, with commands that restore them.
 pub(crate) fn damage(
     dir: &Path,
     sides: &MergeSides<'_>,
@@ -56,8 +56,8 @@ pub(crate) fn damage(
         return Ok(None);
     }
     let mut damaged = ours;
-    // As it was when both parted, and as it is where it is to go: a mark may have come in between. What was not there had
-    // none.
+    // Marks are read at the merge base and at the tip, because a mark may have been added in between. A new
+    // file had none.
     let before: Vec<Touched> = others.iter().filter(|it| it.before.is_some()).cloned().collect();
     damaged.extend(protected_marks::marked(dir, sides.base, &before)?);
     if sides.tip != sides.base {
@@ -68,21 +68,22 @@ pub(crate) fn damage(
     Ok((!damaged.is_empty()).then(|| describe(&damaged, sides.base)))
 }
 
-/// Also the place itself, which could be a link to another one.
+/// Reports whether a path is Sprag's folder or inside it. The folder name counts too, because it could become
+/// a link.
 fn is_ours(path: &[u8]) -> bool {
     path.starts_with(OURS.as_bytes()) || path == OURS.trim_end_matches('/').as_bytes()
 }
 
 fn describe(damaged: &[Touched], base: &str) -> String {
-    let mut text = format!("{} protected files were changed, which no stage may do", damaged.len());
+    let mut text = format!("{} protected files changed; no stage may change them", damaged.len());
     for it in damaged.iter().take(SHOWN) {
         let (path, word) = (quoted(&String::from_utf8_lossy(&it.path)), word(&it.path));
         match &it.before {
             Some(blob) => text.push_str(&format!(
-                "\n- `{path}` was `{blob}`; to bring it back: git checkout {base} -- {word}"
+                "\n- `{path}` was `{blob}`; restore it with: git checkout {base} -- {word}"
             )),
             None => {
-                text.push_str(&format!("\n- `{path}` was not there; to take it away: git rm -f -- {word}"))
+                text.push_str(&format!("\n- `{path}` was newly added; remove it with: git rm -f -- {word}"))
             }
         }
     }
@@ -92,7 +93,7 @@ fn describe(damaged: &[Touched], base: &str) -> String {
     text
 }
 
-/// A path as a word of a command line: in quotes, or by its bytes where those would not come through as they are.
+/// Quotes a path for a shell command; encodes its bytes if quotes are not enough.
 fn word(path: &[u8]) -> String {
     let is_plain = |text: &&str| !text.contains(['\'', '`']) && !text.contains(char::is_control);
     match std::str::from_utf8(path).ok().filter(is_plain) {

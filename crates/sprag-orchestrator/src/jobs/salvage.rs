@@ -1,5 +1,5 @@
-//! Keeping what an agent leaves behind: its files under a reference of ours, where it was for the next one, and what
-//! it noted for everybody, once its work is merged.
+//! Saves what an agent leaves: files under a salvage reference, a handoff for the next agent, and the notes
+//! once the work is merged.
 
 use sprag_base::text::Text;
 use sprag_host::git::worktrees;
@@ -19,7 +19,7 @@ impl Job {
         let attempt = self.stage.as_ref().map_or(0, StageState::attempt);
         let reference = self.ground.salvage(stage, attempt);
         let worktree = self.ground.worktree(stage);
-        let why = format!("What stage `{}` left behind", stage.as_str());
+        let why = format!("Salvage of stage `{}`", stage.as_str());
         let kept = worktrees::salvage(&worktree, &reference, &why, env::now())?;
         let carry = match &self.stage {
             Some(StageState::HandingOff { work, .. }) => self.hand_over(stage, work, disk)?.to_string(),
@@ -27,12 +27,9 @@ impl Job {
                 let (run, plan) = (self.ground.run.as_path(), self.ground.plan.as_str());
                 let merged = Some(merged.commit());
                 let of = distill::NoteOwner { run, plan, stage, merged, worktree: &worktree };
-                // What could not be handed in now is, when somebody distills.
+                // Notes that fail here are collected by a later `sprag memory distill`.
                 if let Err(why) = distill::stage(&of, disk, env::now()) {
-                    self.log(
-                        &format!("the notes of stage `{}` were not handed in: {why}", stage.as_str()),
-                        disk,
-                    );
+                    self.log(&format!("cannot collect the notes of stage `{}`: {why}", stage.as_str()), disk);
                 }
                 kept.map_or("nothing".to_owned(), |_| reference)
             }
@@ -41,7 +38,7 @@ impl Job {
         Ok(EffectOutcome::Salvaged { carry: Text::new(carry) })
     }
 
-    /// The number of what the agent has written down, with what it left out; of what we write down, if it has not.
+    /// Returns the number of the handoff: the agent's own with gaps filled, or one that Sprag writes.
     fn hand_over(&self, stage: &StageId, work: &StageWork, disk: &dyn Disk) -> Result<u32, JobError> {
         let (run, plan) = (self.ground.run.as_path(), self.ground.plan.as_str());
         let site = self.ground.site(&work.session);

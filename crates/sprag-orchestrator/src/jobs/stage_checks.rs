@@ -1,6 +1,5 @@
-//! Looking at a stage's work: every check of the plan is run or read here, in a worktree that holds one commit and
-//! nothing else. A pass belongs to the tree it was found on and is not asked for twice; a failure is always looked
-//! at again.
+//! Runs the checks of a stage in a worktree that holds one commit and nothing else. A pass counts for its
+//! tree and is cached; a failed check always runs again.
 
 use std::ffi::OsStr;
 use std::io;
@@ -25,44 +24,44 @@ use sprag_plan::spec::values::{FileGlob, RelPath, Seconds, ShellLine};
 
 use crate::sandbox::sandboxed_runner::{SandboxedCommand, SandboxedRunner};
 
-/// Bytes kept of each stream of a command.
+/// Maximum bytes of each output stream of a command.
 const OUTPUT: usize = 10 * 1024 * 1024;
-/// A file that is larger is no source somebody wrote.
+/// Larger files are not hand-written source.
 const FILE: u64 = 10 * 1024 * 1024;
 
-/// Where a stage is looked at.
+/// The place and the settings of a check.
 pub(crate) struct CheckLocation<'a> {
-    /// Holds the commit.
+    /// The worktree with the commit.
     pub worktree: &'a Path,
     pub working_dir: &'a RelPath,
-    /// The user's own checkout.
+    /// The user's checkout.
     pub root: &'a Path,
     pub stage: &'a StageId,
-    /// Of the commit.
+    /// The tree of the commit.
     pub tree: &'a str,
-    /// Where passes are kept.
+    /// The folder of cached passes.
     pub passes: &'a Path,
     pub path: &'a OsStr,
     pub disk: &'a dyn Disk,
-    /// How its commands are run.
+    /// Runs the commands.
     pub behind: &'a SandboxedRunner<'a>,
-    /// What a pass was found behind counts for no other walls.
+    /// Part of the cache key: a pass in one sandbox proves nothing about another.
     pub sandbox: &'a SandboxSettings,
 }
 
-/// What is not as it has to be; nothing, if all is well.
+/// Runs all checks and returns the failed ones.
 pub(crate) fn verify(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
     let mut red = all(place, wanted);
     red.extend(changed(place));
     red
 }
 
-/// The same, but for whether the checks themselves have changed something: asked once after all of them.
+/// Runs all checks, except the search for files that the checks changed.
 pub(crate) fn all(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<FailedCheck> {
     let mut red = Vec::new();
     red.extend(commands(place, CheckKind::Acceptance, &wanted.acceptance));
     red.extend(commands(place, CheckKind::AfterStage, &wanted.after_stage));
-    // Whoever ran may have pointed git elsewhere: from here on it would be obeyed.
+    // A command may have changed where git looks; git would obey that from here on.
     if let Err(GitError(why)) = place.proved() {
         red.push(of_commit(why));
         return red;
@@ -80,19 +79,19 @@ pub(crate) fn all(place: &CheckLocation<'_>, wanted: &StageChecks) -> Vec<Failed
     red
 }
 
-/// Checks that change what they check have shown nothing of the commit.
+/// Returns a failure if the checks changed the commit: then they prove nothing about it.
 pub(crate) fn changed(place: &CheckLocation<'_>) -> Option<FailedCheck> {
     if let Err(GitError(why)) = place.proved() {
         return Some(of_commit(why));
     }
     let paths = git::changed_tracked_paths(place.worktree);
     Some(of_commit(match &paths {
-        Some(paths) => format!("a check has changed `{}`", paths.first()?),
-        None => "git cannot say whether the checks changed something".to_owned(),
+        Some(paths) => format!("a check changed `{}`", paths.first()?),
+        None => "git cannot list the changes of the checks".to_owned(),
     }))
 }
 
-/// Commands of one kind: each is run, whatever became of the one before it.
+/// Runs the commands of one kind, each of them even if an earlier one failed.
 pub(crate) fn commands(
     place: &CheckLocation<'_>,
     what: CheckKind,
@@ -108,7 +107,7 @@ fn command(place: &CheckLocation<'_>, what: CheckKind, check: &StageCheck) -> Op
     }
     let red = accept::command(what, check, &place.run_command(&check.command, check.timeout, check.walls));
     if let (None, Some(pass)) = (&red, pass) {
-        place.keep(&pass).discard("a pass that is not stored costs time only");
+        place.keep(&pass).discard("a pass that is not cached only costs time");
     }
     red
 }
@@ -121,7 +120,7 @@ fn artifacts(place: &CheckLocation<'_>, globs: &[FileGlob]) -> Vec<FailedCheck> 
     if globs.is_empty() {
         return Vec::new();
     }
-    // What git does not know is not part of the commit.
+    // Untracked files are not part of the commit.
     let paths = git::tracked_paths(place.worktree).unwrap_or_default();
     globs
         .iter()
@@ -136,7 +135,7 @@ fn lacking(place: &CheckLocation<'_>, glob: &FileGlob, paths: &[String]) -> Opti
         return Some(Artifact::Missing);
     }
     found.find_map(|path| {
-        // What cannot be read is not there.
+        // An unreadable file counts as empty.
         let Ok(text) = read(&place.worktree.join(path)) else {
             return Some(Artifact::Empty { path: path.clone() });
         };
@@ -186,12 +185,13 @@ impl CheckLocation<'_> {
         read(&self.worktree.join(path.as_str())).ok()
     }
 
-    /// That git can be asked about the worktree. The user's own checkout is nobody's to doubt.
+    /// Checks that git can be trusted in the worktree. The user's checkout is always trusted.
     fn proved(&self) -> Result<(), GitError> {
         if self.worktree == self.root { Ok(()) } else { worktree_guard::prove(self.root, self.worktree) }
     }
 
-    /// Where a pass of this check on this tree is kept. What a command finds depends on where programs are found.
+    /// Returns the cache file of a check on this tree. The key has `PATH`, because it decides which programs
+    /// run.
     fn pass(&self, check: &Digest) -> PathBuf {
         let walls = serde_json::to_vec(self.sandbox).expect("a sandbox is plain data with text keys");
         let of = [self.tree.as_bytes(), check.to_string().as_bytes(), self.working_dir.as_str().as_bytes()]
@@ -202,7 +202,7 @@ impl CheckLocation<'_> {
         self.passes.join(Digest::hash_parts(of).to_string())
     }
 
-    /// It says itself which tree it is about: a file that came to lie there says nothing.
+    /// Reports whether a pass is cached. The file names its tree, so that a foreign file does not count.
     fn is_kept(&self, pass: &Path) -> bool {
         disk::read_small(pass, 256).is_ok_and(|text| text == self.tree)
     }
@@ -222,7 +222,7 @@ fn of_commit(why: String) -> FailedCheck {
     }
 }
 
-/// A regular file of the worktree, as text: a link may lead out of it.
+/// Reads a regular file as text; refuses links, which may lead out of the worktree.
 fn read(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&disk::read_regular(path, FILE)?).into_owned())
 }
@@ -329,7 +329,7 @@ mod tests {
         let runs = || fs::read_to_string(&counted).unwrap().lines().count();
         assert_eq!(desk.red(json!({"acceptance": [once]})).len(), 1);
         desk.red(json!({"acceptance": [once]}));
-        assert_eq!(runs(), 2, "what failed is looked at again");
+        assert_eq!(runs(), 2, "a failed check runs again");
         desk.git.commit("wanted", "x");
         assert_eq!((desk.red(json!({"acceptance": [once]})).len(), runs()), (0, 3));
         assert_eq!((desk.red(json!({"acceptance": [once]})).len(), runs()), (0, 3));
@@ -341,7 +341,7 @@ mod tests {
     fn a_check_that_changes_the_commit_has_shown_nothing() {
         let desk = Desk::new();
         let red = desk.red(json!({"acceptance": [check("echo 'fn b() {}' >>a.rs")]}));
-        assert_eq!(red, ["gate `the commit`: a check has changed `a.rs`"]);
+        assert_eq!(red, ["gate `the commit`: a check changed `a.rs`"]);
     }
 
     #[test]

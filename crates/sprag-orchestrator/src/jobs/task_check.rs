@@ -1,4 +1,5 @@
-//! A task that has a check is ticked off only after that: it is run while whoever says it waits, away from the loop.
+//! Runs the check of a task before the task counts as done. The agent's command waits for it, outside the
+//! loop.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +19,7 @@ use crate::layout::{RunLayout, run_log_path};
 use crate::run_log;
 use crate::sandbox::sandboxed_runner::{CommandOwner, SandboxedRunner};
 
-/// What is red of it; `None` where there is nothing against it.
+/// Runs the check of a task; returns the report if it failed.
 pub(crate) fn check(
     ground: &RunLayout,
     stage: &StageId,
@@ -29,7 +30,7 @@ pub(crate) fn check(
         return Ok(None);
     };
     let Some((spec, check)) = wanted(&run, stage, task) else { return Ok(None) };
-    // What is there is not committed yet, so that a pass belongs to no tree.
+    // The files are not committed, so a pass belongs to no tree.
     let check = StageCheck { cache: CheckCache::Never, ..check.clone() };
     let worktree = ground.worktree(stage);
     let dir = worktree.join(spec.working_dir.as_str());
@@ -51,24 +52,24 @@ pub(crate) fn check(
     Ok((!red.is_empty()).then(|| accept::report(&red).to_string()))
 }
 
-/// Stages of which a task is being checked: one at a time, or an agent that asks often enough would have the machine to
-/// itself.
+/// Stages with a running task check. Each stage has one at a time, so that an agent cannot use up the
+/// machine.
 #[derive(Debug, Default)]
 pub(crate) struct TaskChecks(Mutex<BTreeSet<StageId>>);
 
 impl TaskChecks {
-    /// `None`: the stage has its turn already.
+    /// Starts a task check; returns `None` if one already runs for the stage.
     pub(crate) fn acquire(&self, stage: &StageId) -> Option<TaskCheckGuard<'_>> {
         self.now().insert(stage.clone()).then(|| TaskCheckGuard { of: self, stage: stage.clone() })
     }
 
     fn now(&self) -> MutexGuard<'_, BTreeSet<StageId>> {
-        // Whoever panicked while holding it left nothing half done.
+        // A panic while the lock is held leaves no partial state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Over when this is dropped.
+/// Ends the task check on drop.
 #[derive(Debug)]
 pub(crate) struct TaskCheckGuard<'a> {
     of: &'a TaskChecks,

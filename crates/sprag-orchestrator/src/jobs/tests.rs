@@ -1,4 +1,4 @@
-//! Jobs of agents whose supervisor is not there.
+//! Tests of jobs for agents without a supervisor.
 
 use sprag_host::sys::disk::RealDisk;
 use sprag_plan::run::record::key;
@@ -16,5 +16,8 @@ fn an_interrupt_that_reaches_no_supervisor_has_failed() {
     let interrupt = EffectKey(Text::new(format!("{}/interrupt", session.0)));
     let job = Job::new(&run, &ground, interrupt, Effect::Session { session, step: SessionSignal::Interrupt });
     let outcome = job.run(&RealDisk);
-    assert!(matches!(outcome, EffectOutcome::Failed { .. }), "no supervisor got it: {outcome:?}");
+    assert!(
+        matches!(outcome, EffectOutcome::Failed { .. }),
+        "no supervisor received the signal: {outcome:?}"
+    );
 }

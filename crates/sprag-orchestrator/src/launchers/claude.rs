@@ -1,5 +1,5 @@
-//! Claude Code. Headless it reads the brief from stdin and prints what it does; in a terminal its transcript tells the
-//! same, and the name of the session is chosen by us so that it can be found.
+//! Claude Code. Headless, it reads the brief from stdin and prints a stream. In a terminal Sprag reads its
+//! transcript, which it finds by the session id that Sprag chose.
 
 use std::path::PathBuf;
 
@@ -39,8 +39,8 @@ pub(crate) const LAUNCHER: Launcher = Launcher {
     modes: &[AgentMode::Headless, AgentMode::Tmux],
 };
 
-/// What it may do without asking, where nobody can be asked. Rules of the user that deny or ask go before these, and
-/// so do our hooks.
+/// Tools that a headless agent may use without a permission prompt. The user's deny and ask rules, and
+/// Sprag's hooks, still come first.
 const ALLOWED: &str = "Bash,Read,Write,Edit,MultiEdit,NotebookEdit,Glob,Grep,Agent,Task,TaskCreate,TaskUpdate,TaskGet,TaskList,TodoWrite,Skill,WebSearch";
 
 fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Codex. It prints what it does, but how full its context is and why it failed stand only in the file it keeps of the
-//! talk. Its hooks run once a person has trusted them in it; that is asked for, and never gone around.
+//! Codex. It prints a stream, but context usage and failure reasons are only in its transcript file. Codex
+//! runs Sprag's hooks once a person has trusted them; Sprag never bypasses that.
 
 use std::path::PathBuf;
 
@@ -28,10 +28,10 @@ fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
         AgentMode::Tmux => Vec::new(),
     };
     match order.walls {
-        // Within ours it cannot put up its own, and would run no command at all.
+        // Within Sprag's sandbox Codex cannot set up its own and would run no command.
         LauncherSandbox::Ours => arguments.extend(words(&["--sandbox", "danger-full-access"])),
         LauncherSandbox::Its => {
-            // A commit in a worktree is written to the repository's own folder.
+            // A commit in a worktree writes to the repository's shared folder.
             arguments.extend(words(&["--sandbox", "workspace-write", "--add-dir"]));
             arguments.push(order.git.display().to_string());
         }
@@ -49,7 +49,7 @@ fn arguments(order: &LaunchOrder<'_>) -> Vec<String> {
     arguments
 }
 
-/// It knows no more than the second highest.
+/// Returns the effort level for Codex, whose highest level is `xhigh`.
 fn level(effort: Effort) -> &'static str {
     match effort {
         Effort::Low | Effort::Medium | Effort::High | Effort::XHigh => effort.name(),

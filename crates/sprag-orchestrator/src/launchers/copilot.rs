@@ -1,4 +1,4 @@
-//! Copilot CLI. A worktree is a folder it has never seen, and the user's trust in the plan covers it.
+//! Copilot CLI. It has never seen the worktree's folder; the user's trust in the plan covers it.
 
 use sprag_plan::spec::AgentMode;
 use sprag_plan::spec::client::ClientName;

@@ -1,4 +1,4 @@
-//! Cursor's agent: in a terminal only, where a person answers what it asks.
+//! Cursor's agent. It runs only in a terminal, where a person answers its prompts.
 
 use sprag_plan::spec::AgentMode;
 use sprag_plan::spec::client::ClientName;

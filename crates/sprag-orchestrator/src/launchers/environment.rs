@@ -1,11 +1,10 @@
-//! What an agent sees of our environment: a list, and nothing that is not on it. Whatever else is set here may be a
-//! secret that no agent needs.
+//! The environment variables that an agent gets. All others are dropped, because they may be secrets.
 
 use sprag_host::sys::env::Env;
 
 use super::Launcher;
 
-/// For everybody: where things are, how to reach the network, and our own places, so that hooks find them.
+/// Passed to every agent: paths, locale, network settings, and `SPRAG_HOME` for the hooks.
 const EVERYBODY: &[&str] = &[
     "PATH",
     "HOME",
@@ -28,7 +27,7 @@ const EVERYBODY: &[&str] = &[
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
-    // Where toolchains are: without them a build that works for the user works for no agent and no check.
+    // Without toolchain paths, a build that works for the user fails for agents and checks.
     "CARGO_HOME",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
@@ -45,7 +44,7 @@ const EVERYBODY: &[&str] = &[
     "CI",
 ];
 
-/// `None`: a program that is no client of ours gets what everybody gets.
+/// Returns the variables for a launcher; `None` is a program that is not a known client.
 pub fn passed_on(launcher: Option<&Launcher>, env: &Env) -> Vec<(String, String)> {
     let own = launcher.map_or(&[][..], |launcher| launcher.env);
     let mut found = Vec::new();

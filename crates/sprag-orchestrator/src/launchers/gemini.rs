@@ -1,5 +1,5 @@
-//! Gemini CLI. It asks a question headless by hanging, so it is told to ask none; what it does is seen by nobody but the
-//! sandbox it has to be in, and by the checks of its stage.
+//! Gemini CLI. A prompt would hang a headless session, so it gets `--yolo`. Sprag's hooks do not run in it;
+//! only the sandbox and the checks of the stage limit it.
 
 use sprag_plan::spec::AgentMode;
 use sprag_plan::spec::client::ClientName;

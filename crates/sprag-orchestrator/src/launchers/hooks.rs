@@ -1,5 +1,6 @@
-//! Our hooks in a worktree. Settings of a checkout that nobody committed are not in its worktrees, so a client that takes
-//! settings with its arguments is told of our hooks there, unless it knows of them already: twice would count twice.
+//! Sprag's hooks in a worktree. Uncommitted settings of the checkout are missing in its worktrees. Sprag
+//! therefore passes the hooks as an argument, unless they are installed already: installed twice, they would
+//! run twice.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +11,17 @@ use sprag_host::setup::{doctor, install};
 use sprag_host::sys::disk;
 use sprag_host::sys::env::Env;
 
-/// Longer than any settings file.
+/// Maximum size of a settings file.
 const BYTES: u64 = 1024 * 1024;
 
-/// Settings to hand over; `None`: it will find our hooks by itself. An error says why it would run none.
+/// Returns the settings to pass; `None` if the client already finds Sprag's hooks. The error says why it
+/// would run none.
 pub fn settings(client: &Client, env: &Env, worktree: &Path) -> Result<Option<Value>, String> {
     let project = worktree.join(client.install.project_file);
     let local = project.with_file_name("settings.local.json");
     let files: Vec<PathBuf> = (client.install.user_file)(env).into_iter().chain([project, local]).collect();
     if let Some(file) = files.iter().find(|file| install::disables_hooks(file)) {
-        return Err(format!("`disableAllHooks` in `{}` switches our hooks off", file.display()));
+        return Err(format!("`disableAllHooks` in `{}` turns Sprag's hooks off", file.display()));
     }
     if files.iter().any(|file| install::installed(file, client).is_some() || has_plugin(file)) {
         return Ok(None);
@@ -63,7 +65,7 @@ mod tests {
         let told = with("{}").unwrap().unwrap();
         assert_eq!(told["hooks"].as_object().unwrap().len(), claude.install.events.len());
         let installed = told.to_string().replace(&doctor::program_name(&env).0, "sprag");
-        assert_eq!(with(&installed), Ok(None), "it is installed");
+        assert_eq!(with(&installed), Ok(None), "the hooks are installed");
         assert_eq!(with(r#"{"enabledPlugins": {"sprag@here": true}}"#), Ok(None));
         assert!(with(r#"{"enabledPlugins": {"sprag@here": false}}"#).unwrap().is_some());
         assert!(with(r#"{"disableAllHooks": true}"#).unwrap_err().starts_with("`disableAllHooks` in"));

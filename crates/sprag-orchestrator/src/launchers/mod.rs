@@ -1,5 +1,5 @@
-//! Clients as programs that a stage can be given to: how each is started, what it needs of our environment, and what it
-//! tells while it works. One file each and one line in the list; nothing of it ever goes through a shell.
+//! Clients that a stage can use: how to start each, which environment it needs and what it reports. Each
+//! client has one file and one line in the list. Sprag starts clients without a shell.
 
 use std::path::{Path, PathBuf};
 
@@ -23,39 +23,39 @@ launchers! {
 
 pub struct Launcher {
     pub known: ClientName,
-    /// The program a user starts.
+    /// The name of the executable.
     pub program: &'static str,
-    /// What it may see of our environment besides what everybody may: its login, and whom it talks to. A star at the
-    /// end stands for anything.
+    /// Variables that this client gets besides the common ones: login and endpoints. A `*` at the end matches
+    /// any rest.
     pub env: &'static [&'static str],
-    /// Without its name.
+    /// Builds the arguments without the program name.
     pub arguments: fn(&LaunchOrder<'_>) -> Vec<String>,
     pub prompt: Prompt,
-    /// The form of what it prints, where there is one.
+    /// The format of the printed output, if known.
     pub stream: Option<StreamFormat>,
-    /// Where it writes down its talks, if those tell more, or anything at all.
+    /// The folder of its transcripts, if those have more than the output.
     pub talks: Option<fn(&Env) -> Option<PathBuf>>,
     pub governed: HookSupport,
     pub modes: &'static [AgentMode],
 }
 
-/// How a headless one is told what to do.
+/// How a headless client gets its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// The brief itself.
+    /// The whole brief.
     Stdin,
-    /// A sentence that names the brief.
+    /// A sentence that names the brief file.
     Argument,
 }
 
-/// Who keeps it within bounds.
+/// How Sprag's hooks reach the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookSupport {
-    /// Our hooks, which it takes with its arguments.
+    /// Passed as an argument.
     Arguments,
-    /// Our hooks, once a person has trusted them there.
+    /// Installed and trusted by a person in the client.
     Trusted,
-    /// Nobody: it has to be told to allow everything, or to ask a person.
+    /// No hooks: the client must allow everything, or ask a person.
     Nobody,
 }
 
@@ -64,44 +64,48 @@ pub struct LaunchOrder<'a> {
     pub mode: AgentMode,
     pub model: Option<&'a str>,
     pub effort: Option<Effort>,
-    /// For a client that takes it as an argument.
+    /// For clients that take the prompt as an argument.
     pub prompt: &'a str,
-    /// A file with our hooks, if it has to be told of them.
+    /// A settings file with Sprag's hooks, if the client needs it.
     pub settings: Option<&'a Path>,
-    /// What its session is to be called, where that can be chosen.
+    /// The session id, for clients that accept one.
     pub session: &'a str,
-    /// What it may cost at most, in millionths of a dollar.
+    /// The maximum cost in millionths of a dollar.
     pub micros: Option<u64>,
-    /// The folder of the repository that all its worktrees share.
+    /// The repository folder that all its worktrees share.
     pub git: &'a Path,
     pub walls: LauncherSandbox,
 }
 
-/// Who keeps what it runs from the rest of the machine.
+/// The sandbox around the client's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LauncherSandbox {
     Ours,
-    /// It does itself, if anybody.
+    /// The client's own sandbox, if it has one.
     Its,
 }
 
-/// Why a stage cannot be worked at here.
+/// The reason why a stage cannot run here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfitStage {
     pub stage: String,
     pub why: String,
-    /// Does away with it, where a command can.
+    /// A command that fixes it, if there is one.
     pub next: Option<String>,
 }
 
 pub fn find(known: ClientName) -> &'static Launcher {
-    LAUNCHERS.iter().find(|launcher| launcher.known == known).expect("every client has a line, says a test")
+    LAUNCHERS
+        .iter()
+        .find(|launcher| launcher.known == known)
+        .expect("a test checks that every client is registered")
 }
 
-/// Told before anything is begun: a stage that cannot start would block all that builds on it.
+/// Checks that every stage can start. Runs before the plan begins, because a stage that cannot start would
+/// block all that depend on it.
 pub fn preflight(plan: &Plan, env: &Env, dir: &Path) -> Result<(), UnfitStage> {
     let mut asked = Vec::new();
-    // What is noted becomes knowledge without anybody.
+    // A knowledge stage needs no agent.
     for stage in plan.stages().iter().filter(|stage| stage.kind != StageKind::KnowledgeDistill) {
         let unfit =
             |why: String, next: Option<String>| UnfitStage { stage: stage.id.as_str().to_owned(), why, next };
@@ -125,18 +129,15 @@ fn fits(stage: &StageSpec, env: &Env) -> Result<(), String> {
     let StageClient::Known(known) = client else { return Ok(()) };
     let launcher = find(*known);
     if !launcher.modes.contains(mode) {
-        return Err(format!("`{}` does not run `{}`", known.name(), mode.name()));
+        return Err(format!("`{}` does not support mode `{}`", known.name(), mode.name()));
     }
     if !is_on_path(launcher.program, env) {
         return Err(format!("`{}` is not on PATH", launcher.program));
     }
-    // Nobody would see what it does, and nobody is there to be asked.
+    // No hook would watch it, and no person could answer it.
     let is_alone = launcher.governed == HookSupport::Nobody && *mode == AgentMode::Headless;
     if is_alone && stage.sandbox.confine != SandboxLevel::Required {
-        Err(format!(
-            "`{}` has no hooks of ours, so that it runs headless only with `sandbox: required`",
-            known.name()
-        ))
+        Err(format!("`{}` does not run Sprag's hooks; headless it needs `sandbox: required`", known.name()))
     } else {
         Ok(())
     }
@@ -146,12 +147,12 @@ fn is_on_path(program: &str, env: &Env) -> bool {
     env.get("PATH").is_some_and(|path| exec::on_path(program, &path).is_some())
 }
 
-/// Words with spaces in them, as arguments.
+/// Converts words to arguments.
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// The one registration of a client that can be started.
+/// Declares the modules of all clients and the list of launchers.
 macro_rules! launchers {
     ($($name:ident),+ $(,)?) => {
         $(mod $name;)+

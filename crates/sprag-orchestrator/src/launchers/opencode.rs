@@ -1,4 +1,4 @@
-//! OpenCode. It has no stop hook, so that its work is judged after it has ended.
+//! OpenCode. It has no stop hook, so its work is checked after it ends.
 
 use sprag_plan::spec::AgentMode;
 use sprag_plan::spec::client::ClientName;

@@ -1,4 +1,4 @@
-//! Whether a client will run our hooks: one that skips them without a word is not given a stage.
+//! Checks whether a client runs Sprag's hooks. A client that would skip them gets no stage.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use sprag_plan::spec::client::ClientName;
 
 use super::find;
 
-/// Why it is not given one.
+/// The reason why a client gets no stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UntrustedHooks {
     pub why: String,
     pub next: String,
 }
 
-/// In this folder, as the client itself says. Trust is the user's: it is told, never given.
+/// Asks the client whether it trusts Sprag's hooks in this folder. Only the user can grant that trust.
 pub fn check(known: ClientName, env: &Env, dir: &Path) -> Result<(), UntrustedHooks> {
     let name = known.name();
     let Some(client) = clients::find(name) else { return Ok(()) };
@@ -26,11 +26,11 @@ pub fn check(known: ClientName, env: &Env, dir: &Path) -> Result<(), UntrustedHo
     match trust {
         Trust::Trusted => Ok(()),
         Trust::Unknown => Err(UntrustedHooks {
-            why: format!("`{name}` names no hooks of ours that it would run"),
+            why: format!("`{name}` does not list Sprag's hooks"),
             next: format!("sprag init --client {name}"),
         }),
         Trust::Untrusted { some, all } => Err(UntrustedHooks {
-            why: format!("`{name}` would skip {some} of our {all} hooks: {}", client.install.after),
+            why: format!("`{name}` would skip {some} of {all} hooks of Sprag: {}", client.install.after),
             next: "sprag doctor".to_owned(),
         }),
     }

@@ -1,5 +1,5 @@
-//! How full the contexts of agents are, and what follows. Those that hear us through their hooks are asked for notes in
-//! time, and to hand over when it is time; those that do not are ended, as is whoever takes too long.
+//! Watches how full the contexts of agents are. Agents with hooks are asked for notes, then for a handoff.
+//! Agents without hooks, and agents that take too long, are ended.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use sprag_plan::spec::client::StageClient;
 use crate::launchers::{self, HookSupport};
 use crate::session_dir::limits::is_near;
 
-/// Answers of the model, and seconds, in which an agent has to hand over.
+/// The turns and the seconds that an agent has for its handoff.
 const TURNS: u32 = 2;
 const SECONDS: i64 = 180;
 
-/// Whom an agent at work hears.
+/// How a message reaches a working agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NudgeChannel {
     Us,
@@ -36,14 +36,14 @@ impl NudgeChannel {
     }
 }
 
-/// Agents whose contexts are full, since which answer and when.
+/// Agents with full contexts, with the turn and the time since when.
 #[derive(Default)]
 pub(crate) struct ContextMonitor {
     since: BTreeMap<EffectKey, (u32, Timestamp)>,
 }
 
 impl ContextMonitor {
-    /// `None`: there is nothing to be told.
+    /// Returns the sign of a filling or full context; `None` below the limits.
     pub(crate) fn check(
         &mut self,
         key: &EffectKey,
@@ -112,13 +112,13 @@ mod tests {
             )
         };
         let asked = |about, percent| Some(AgentSign::Filling { about, percent });
-        assert_eq!(look(&AgentActivity::default(), now), None, "what is not known is not told");
+        assert_eq!(look(&AgentActivity::default(), now), None, "unknown usage gives no sign");
         assert_eq!(look(&seen(39, 1), now), None);
         assert_eq!(look(&seen(40, 2), now), asked(NudgeTopic::Notes, 40));
         assert_eq!(look(&seen(50, 3), now), asked(NudgeTopic::Handoff, 50));
         assert_eq!(look(&seen(60, 4), now), asked(NudgeTopic::Handoff, 60));
-        assert_eq!(look(&seen(60, 5), now), Some(AgentSign::Full), "two answers later");
-        assert_eq!(look(&seen(10, 6), now), None, "it was compacted");
+        assert_eq!(look(&seen(60, 5), now), Some(AgentSign::Full), "two turns later");
+        assert_eq!(look(&seen(10, 6), now), None, "after compaction");
         assert_eq!(look(&seen(50, 7), now), asked(NudgeTopic::Handoff, 50));
         let later = now.plus_seconds(180);
         assert_eq!(look(&seen(50, 7), later), Some(AgentSign::Full), "three minutes later");

@@ -1,4 +1,4 @@
-//! How long stages took in this run of a plan and in earlier ones, from their records.
+//! How long stages took, from the records of this run and of earlier runs of the plan.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use sprag_plan::run::timed::Timed;
 
 use crate::run_log;
 
-/// Earlier runs that are looked at: what was long ago says little.
+/// Number of earlier runs that count; older runs say little.
 const RUNS: usize = 3;
-/// Bytes of their records at most, each: a guess is not worth a long wait.
+/// Maximum size of the records of each run; an estimate is not worth a long read.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// How long stages take.
+/// Durations of stages.
 pub(crate) struct DurationHistory {
-    /// Of runs that are over.
+    /// Durations of finished runs.
     earlier: Durations,
     all: Durations,
 }
@@ -31,7 +31,7 @@ impl DurationHistory {
         lengths
     }
 
-    /// With what is merged by now in the run that goes on.
+    /// Adds the stages that are merged by now in the current run.
     pub(crate) fn add(&mut self, now: &Timed) {
         self.all = self.earlier.clone();
         self.all.saw(now);
@@ -42,7 +42,7 @@ impl DurationHistory {
     }
 }
 
-/// Runs that were put away, the oldest first. One that cannot be read says nothing.
+/// Returns archived runs, oldest first; skips unreadable ones.
 fn earlier(run: &Path, plan: &str) -> Vec<Timed> {
     let prefix = format!("{plan}.");
     let is_of_plan =
@@ -50,7 +50,7 @@ fn earlier(run: &Path, plan: &str) -> Vec<Timed> {
     let is_short = |path: &PathBuf| path.metadata().is_ok_and(|about| about.len() <= LONGEST);
     let mut paths = files_with_ending(&run.join("plans"), "jsonl");
     paths.retain(|path| is_of_plan(path) && is_short(path));
-    // Runs are called by when they began.
+    // Run ids sort by start time.
     paths.sort();
     let last = paths.split_off(paths.len().saturating_sub(RUNS));
     last.iter().filter_map(|path| run_log::read_to_end(path).ok().flatten()).map(|(timed, _)| timed).collect()

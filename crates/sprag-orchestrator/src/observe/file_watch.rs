@@ -1,4 +1,4 @@
-//! Being told when files of a run change, so that nobody has to look again and again.
+//! Waits for changes of a run's files, so that no reader has to poll.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-/// Folders that are watched.
+/// The watched folders.
 pub struct FileWatch {
     told: OwnedFd,
 }
@@ -17,12 +17,12 @@ pub struct FileWatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchEvent {
     Changed,
-    /// Nothing for so long.
+    /// No change within the time limit.
     Nothing,
 }
 
 impl FileWatch {
-    /// Folders that are not there are not watched.
+    /// Watches the folders that exist.
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> io::Result<FileWatch> {
         let told = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
         for folder in folders {
@@ -47,7 +47,7 @@ impl FileWatch {
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        // Which of them it was does not matter; all that is there is one piece of news.
+        // All pending events count as one change.
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut reader = inotify::Reader::new(&self.told, &mut buffer);
         while reader.next().is_ok() {}

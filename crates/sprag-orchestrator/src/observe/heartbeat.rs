@@ -1,5 +1,4 @@
-//! Signs of life of agents, as the machine shows them: what they compute, what they write, what they say. What follows
-//! from them is decided in the core.
+//! Collects signs of life of agents: CPU time, changed files and output. The core decides what follows.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,12 +13,12 @@ use sprag_plan::ids::EffectKey;
 use crate::session_dir::SessionDir;
 use crate::session_dir::limits::AgentTerminal;
 
-/// Seconds between two looks at one agent: less shows nothing new.
+/// Seconds between two checks of one agent.
 const PACE: i64 = 10;
-/// Files looked at for one that changed.
+/// Maximum number of files in the search for changes.
 const FILES: usize = 20_000;
 
-/// Everybody who is watched.
+/// All watched agents.
 #[derive(Default)]
 pub(crate) struct HeartbeatMonitor {
     watches: BTreeMap<EffectKey, Watched>,
@@ -32,7 +31,7 @@ struct Watched {
 }
 
 impl HeartbeatMonitor {
-    /// Whether a session lives that its supervisor still keeps.
+    /// Returns the liveness of a session whose supervisor runs.
     pub(crate) fn check(
         &mut self,
         key: &EffectKey,
@@ -43,7 +42,7 @@ impl HeartbeatMonitor {
     ) -> Liveness {
         let watched = match self.watches.entry(key.clone()) {
             std::collections::btree_map::Entry::Vacant(vacant) => {
-                // At a terminal it may wait for a person, and does not say so.
+                // At a terminal the agent may wait for a person without reporting it.
                 let tells = |watch: crate::session_dir::limits::AgentLimits| {
                     watch.stream.is_some() && watch.screen == AgentTerminal::Pipes
                 };
@@ -62,7 +61,7 @@ impl HeartbeatMonitor {
         let signs = LifeSigns {
             heard: seen.and_then(|seen| seen.at),
             cpu: site.keeper().map_or(0, |keeper| processes::cpu_below(keeper.pid)),
-            // Only where it matters: a worktree may be large.
+            // Read only after a long silence, because a worktree may be large.
             changed: (watched.watch.silence(now) >= SILENCE).then(|| youngest(worktree)).flatten(),
             tells: if watched.is_streaming {
                 Tells::Waits(seen.and_then(|seen| seen.wait))
@@ -78,7 +77,7 @@ impl HeartbeatMonitor {
     }
 }
 
-/// When something below a folder was last changed.
+/// Returns the time of the last change below a folder.
 fn youngest(dir: &Path) -> Option<Timestamp> {
     let mut open = vec![dir.to_owned()];
     let mut left = FILES;
@@ -103,7 +102,7 @@ fn youngest(dir: &Path) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    /// What is found of a session that prints this and then nothing, every half minute for ten minutes.
+    /// Returns the results for a silent session, every 30 s for 10 min.
     fn silent(watch: crate::session_dir::limits::AgentLimits, seen: AgentActivity) -> Vec<Liveness> {
         let (dir, worktree) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let site = SessionDir::at(dir.path());
@@ -122,7 +121,7 @@ mod tests {
             watch,
         };
         site.ask(&sprag_host::sys::disk::RealDisk, &spawn).unwrap();
-        // Everything in the worktree is older than the first look.
+        // Everything in the worktree is older than the first check.
         let start = sprag_host::sys::env::now().plus_seconds(5);
         let mut vitals = HeartbeatMonitor::default();
         let key = EffectKey(sprag_base::text::Text::new("r/a/1/spawn.0"));
@@ -140,7 +139,7 @@ mod tests {
         let claude = Some(StreamFormat::Claude);
         let found = silent(watch(claude, AgentTerminal::Pipes), AgentActivity::default());
         let first = found.iter().position(|found| *found == Liveness::Wedged);
-        assert_eq!(first, Some(3), "after ninety seconds: {found:?}");
+        assert_eq!(first, Some(3), "after 90 s: {found:?}");
         let until = sprag_host::sys::env::now().plus_seconds(3600);
         let waits = AgentActivity {
             wait: Some(AgentWait { on: WaitTarget::Tool, until }),

@@ -1,4 +1,5 @@
-//! Looking at the world: where the target is, and what became of effects whose doer did not live to tell.
+//! Observes the world: the state of the target branch, and the traces of effects whose process ended without
+//! an outcome.
 
 pub(crate) mod context_usage;
 pub(crate) mod durations;
@@ -25,7 +26,7 @@ use super::coordination::SessionQueue as _;
 use super::layout::RunLayout;
 use crate::session_dir::SessionProbe;
 
-/// How the target stands to the trunk. `known` is where it was when we last had to do with it.
+/// Returns the state of the target relative to the trunk. `known` is its last known commit.
 pub fn target(ground: &RunLayout, known: &CommitId, trunk: &CommitId) -> Result<TargetBranch, GitError> {
     match refs::resolve(&ground.root, &ground.target)? {
         Some(now) => stands(ground, known, trunk, &now, || is_checked_out(ground)),
@@ -33,7 +34,7 @@ pub fn target(ground: &RunLayout, known: &CommitId, trunk: &CommitId) -> Result<
     }
 }
 
-/// The same of one that is known to be at a commit.
+/// Returns the state of a target that is at commit `now`.
 pub fn stands(
     ground: &RunLayout,
     known: &CommitId,
@@ -54,7 +55,7 @@ pub fn stands(
     behind(now, is_checked_out)
 }
 
-/// The same of one that the trunk has.
+/// Returns the state of a target that the trunk contains.
 pub fn behind(
     now: &str,
     is_checked_out: impl FnOnce() -> Result<bool, GitError>,
@@ -63,9 +64,9 @@ pub fn behind(
     Ok(if is_checked_out()? { TargetBranch::CheckedOut(commit) } else { TargetBranch::Behind(commit) })
 }
 
-/// Whether somebody has the target before them.
+/// Reports whether a worktree of the user has the target checked out.
 pub fn is_checked_out(ground: &RunLayout) -> Result<bool, GitError> {
-    // An agent can say that its worktree is at any branch.
+    // An agent can check out any branch in its worktree.
     let ours = ground.root.join(".worktrees");
     let is_it = |it: &worktrees::WorktreeInfo| {
         it.branch.as_deref() == Some(ground.target.as_str()) && !it.path.starts_with(&ours)
@@ -73,14 +74,14 @@ pub fn is_checked_out(ground: &RunLayout) -> Result<bool, GitError> {
     Ok(worktrees::list(&ground.root)?.iter().any(is_it))
 }
 
-/// The head of a stage's branch, if all of it is in the trunk: then it has done its work.
+/// Returns the head of a stage's branch if the trunk contains all of it; then the branch is no longer needed.
 pub fn merged_branch(ground: &RunLayout, stage: &StageId) -> Result<Option<String>, GitError> {
     let head = refs::resolve(&ground.root, &format!("refs/heads/{}", stage.branch()))?;
     let Some(head) = head else { return Ok(None) };
     Ok(refs::contains(&ground.root, &head, &ground.trunk())?.then_some(head))
 }
 
-/// Stages whose worktree is gone, although nobody of ours is at it.
+/// Returns the stages whose worktree is gone although no effect adds or removes it.
 pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
     let is_at_it = |id: &StageId| {
         run.open()
@@ -92,7 +93,7 @@ pub fn lost(ground: &RunLayout, run: &Run) -> BTreeSet<StageId> {
     has_one.map(|(id, _)| id).filter(is_lost).cloned().collect()
 }
 
-/// Returns what there is of the worktree of a stage that no agent has worked in yet.
+/// Returns the state of a stage's worktree in which no agent has worked yet.
 pub fn worktree(ground: &RunLayout, stage: &StageId, base: &CommitId) -> Result<EffectTrace, GitError> {
     let root = ground.root.as_path();
     let path = ground.worktree(stage);
@@ -101,7 +102,7 @@ pub fn worktree(ground: &RunLayout, stage: &StageId, base: &CommitId) -> Result<
     }
     let listed = worktrees::list(root)?.into_iter().find(|it| it.path == path);
     let branch = format!("refs/heads/{}", stage.branch());
-    // All files of its branch are there, or it is half of one.
+    // A complete worktree has all files of its branch.
     let is_whole = |it: &&worktrees::WorktreeInfo| {
         it.branch.as_ref() == Some(&branch)
             && worktree_guard::prove(root, &path).is_ok()
@@ -117,7 +118,7 @@ pub fn worktree(ground: &RunLayout, stage: &StageId, base: &CommitId) -> Result<
     }
 }
 
-/// What became of an effect that somebody began and did not live to tell of.
+/// Returns the traces of an effect that was begun and has no recorded outcome.
 pub fn found(
     ground: &RunLayout,
     run: &Run,
@@ -153,7 +154,7 @@ fn found_step(
             Ok(SessionProbe::Nothing) | Err(_) => EffectTrace::Nothing,
             Ok(SessionProbe::Running | SessionProbe::Ended(_) | SessionProbe::Died) => EffectTrace::Session,
         },
-        // Done again, it takes what is written already.
+        // Repeated, it reuses what is already written.
         StageStep::Salvage if matches!(state, Some(StageState::HandingOff { .. })) => EffectTrace::Nothing,
         StageStep::Salvage => {
             let reference = ground.salvage(stage, state.map_or(0, StageState::attempt));
@@ -168,7 +169,7 @@ fn found_step(
             let is_left = is_known || path.exists() || merged_branch(ground, stage)?.is_some();
             if is_left { EffectTrace::Nothing } else { EffectTrace::Gone }
         }
-        // The others leave no trace: they are done again.
+        // Other steps leave no trace and are repeated.
         _ => EffectTrace::Nothing,
     })
 }

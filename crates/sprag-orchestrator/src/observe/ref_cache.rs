@@ -1,5 +1,5 @@
-//! Where trunk and target are, at every look of the loop. References are read as files, and git is asked only about what
-//! was not there at the last look: how two commits stand to each other never changes.
+//! Caches the positions of trunk and target. References are read as files. Git is asked only about new
+//! commits, because the relation of two commits never changes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,24 +15,24 @@ use sprag_plan::reconcile::observed::TargetBranch;
 use crate::layout::RunLayout;
 use crate::observe;
 
-/// A `HEAD` is a line.
+/// Maximum size of a `HEAD` file.
 const SMALL: u64 = 4096;
 
 pub(crate) struct RefCache {
     /// `None`: git is asked every time.
     places: Option<Locations>,
     last: Option<(TargetKey, TargetBranch)>,
-    /// A commit that the trunk was seen to have: it only ever gets more.
+    /// A commit that the trunk contains. The trunk only grows, so this stays true.
     within: Option<String>,
 }
 
-/// All that an answer about the target rests on.
+/// Everything that an answer about the target depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TargetKey {
     known: CommitId,
     trunk: CommitId,
     now: String,
-    /// Whose `HEAD` says that it is at the target, or says it in a way that only git knows.
+    /// The `HEAD` files that point to the target, or that only git can read.
     at_it: Vec<PathBuf>,
 }
 
@@ -41,7 +41,7 @@ impl RefCache {
         RefCache { places: Locations::find(&ground.root, &Env::Real).ok(), last: None, within: None }
     }
 
-    /// Where the trunk is. `None`: git cannot say it now, and is asked again at the next look.
+    /// Returns the commit of the trunk; `None` if git fails now.
     pub(crate) fn trunk(&self, ground: &RunLayout) -> Option<CommitId> {
         let trunk = match self.read(&ground.trunk()) {
             Some(trunk) => Some(trunk),
@@ -50,8 +50,7 @@ impl RefCache {
         Some(CommitId(Text::new(trunk.unwrap_or_default())))
     }
 
-    /// How the target stands to the trunk, as far as it can be said now. `known` is where it was when we last had to do
-    /// with it.
+    /// Returns the state of the target relative to the trunk, if known now. `known` is its last known commit.
     pub(crate) fn target(
         &mut self,
         ground: &RunLayout,
@@ -123,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Whatever becomes of the repository, it says what asking git for everything says.
+    /// The cache always gives the same answer as git.
     #[test]
     fn what_is_remembered_is_what_git_would_say() {
         let git = Scratch::new();
@@ -133,17 +132,13 @@ mod tests {
         let mut is = |known: &str, trunk: &str| {
             let (known, trunk) = (commit(known), commit(trunk));
             let asked = observe::target(&ground, &known, &trunk).ok();
-            assert_eq!(glance.target(&ground, &known, &trunk), asked, "the first time");
-            assert_eq!(glance.target(&ground, &known, &trunk), asked, "and by heart");
+            assert_eq!(glance.target(&ground, &known, &trunk), asked, "first call");
+            assert_eq!(glance.target(&ground, &known, &trunk), asked, "from the cache");
             asked
         };
         assert_eq!(is(&first, &first), Some(TargetBranch::CheckedOut(commit(&first))));
         git.run(&["switch", "-q", "-c", "work"]);
-        assert_eq!(
-            is(&first, &first),
-            Some(TargetBranch::Behind(commit(&first))),
-            "nobody has it open any more"
-        );
+        assert_eq!(is(&first, &first), Some(TargetBranch::Behind(commit(&first))), "no longer checked out");
         let second = git.commit("b", "2");
         assert_eq!(is(&first, &second), Some(TargetBranch::Behind(commit(&first))));
         let elsewhere = git.dir().with_extension("elsewhere");
@@ -151,21 +146,17 @@ mod tests {
         assert_eq!(
             is(&first, &second),
             Some(TargetBranch::CheckedOut(commit(&first))),
-            "in another worktree"
+            "checked out in another worktree"
         );
         git.run(&["worktree", "remove", elsewhere.to_str().unwrap()]);
         assert_eq!(is(&first, &second), Some(TargetBranch::Behind(commit(&first))));
         git.run(&["branch", "-f", "main", "work"]);
-        assert_eq!(
-            is(&first, &first),
-            Some(TargetBranch::Ahead(commit(&second))),
-            "somebody put something on it"
-        );
+        assert_eq!(is(&first, &first), Some(TargetBranch::Ahead(commit(&second))), "a commit was added");
         git.run(&["pack-refs", "--all"]);
         assert_eq!(
             is(&first, &second),
             Some(TargetBranch::Behind(commit(&second))),
-            "packed away, it is the same"
+            "packed references count too"
         );
         assert_eq!(is(&second, &second), Some(TargetBranch::Behind(commit(&second))));
         git.run(&["branch", "-f", "main", &first]);

@@ -1,5 +1,4 @@
-//! How sessions ended, by what is in their folders: for whoever runs the plan, and for whoever speaks or looks while
-//! nobody does.
+//! Finds how sessions ended, from their directories: for the daemon, and for commands while no daemon runs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,10 +18,10 @@ use crate::layout::worktree_of;
 use crate::run_log::RunLog;
 use crate::session_dir::{SessionProbe, site_of};
 
-/// An end, what follows from it, and what follows from that.
+/// Maximum rounds: each record may lead to further records.
 const ROUNDS: usize = 8;
 
-/// How a session ended; `None` while it lives, or where nobody has taken it on.
+/// Returns how a session ended; `None` while it runs, or if no supervisor claimed it.
 pub fn ended(root: &Path, run: &Run, key: &EffectKey, probe: &SessionProbe) -> Option<SessionOutcome> {
     match probe {
         SessionProbe::Running | SessionProbe::Nothing => None,
@@ -35,12 +34,12 @@ pub fn ended(root: &Path, run: &Run, key: &EffectKey, probe: &SessionProbe) -> O
     }
 }
 
-/// Whether a session has committed anything since its worktree was made.
+/// Reports whether a session has committed anything since its worktree was created.
 fn progress(root: &Path, run: &Run, session: &EffectKey) -> CommitProgress {
     let Some(stage) = run.stage_of(session) else { return CommitProgress::Nothing };
     let base = run.entry(stage).and_then(|entry| entry.worktree.base().cloned());
     let worktree = worktree_of(root, stage);
-    // Its agent may have pointed git elsewhere.
+    // The agent may have changed where git looks.
     let proved = worktree_guard::prove_placed(root, &worktree);
     let head = proved.and_then(|()| refs::resolve(&worktree, "HEAD")).ok().flatten();
     match (head, base) {
@@ -49,7 +48,8 @@ fn progress(root: &Path, run: &Run, session: &EffectKey) -> CommitProgress {
     }
 }
 
-/// Writes down how agents ended that nobody was there to see, and what that comes to. For who holds the reign.
+/// Records how agents ended while no daemon ran, and the changes that follow. The caller holds the daemon
+/// lock.
 pub fn settle(log: &mut RunLog<'_>, root: &Path, folder: &Path) -> io::Result<()> {
     let (sessions, died) = sessions(log.run(), root, folder)?;
     for session in &died {
@@ -65,7 +65,7 @@ pub fn settle(log: &mut RunLog<'_>, root: &Path, folder: &Path) -> io::Result<()
     Ok(())
 }
 
-/// The same in mind alone, for who only looks.
+/// Returns the run after the same changes, without writing them.
 pub fn settled(mut run: Run, root: &Path, folder: &Path) -> io::Result<Run> {
     let (sessions, _) = sessions(&run, root, folder)?;
     for _ in 0..ROUNDS {
@@ -82,7 +82,7 @@ pub fn settled(mut run: Run, root: &Path, folder: &Path) -> io::Result<Run> {
 
 type OpenSessions = BTreeMap<EffectKey, AgentSession>;
 
-/// Returns the sessions of which no end is written down, and those whose supervisor is gone without a word.
+/// Returns the sessions without a recorded end, and those whose supervisor died without an exit record.
 fn sessions(run: &Run, root: &Path, folder: &Path) -> io::Result<(OpenSessions, Vec<String>)> {
     let (mut found, mut died) = (BTreeMap::new(), Vec::new());
     for (key, _) in run.live_sessions() {

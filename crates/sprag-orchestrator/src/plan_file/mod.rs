@@ -1,5 +1,5 @@
-//! Files of plans: Markdown around one fence ```` ```yaml sprag ````. What is in it is read with its place in the
-//! file; whether it is a plan is for the core to say.
+//! Reads plan files: Markdown around one fence ```` ```yaml sprag ````. Each value has its position in the
+//! file; the core validates the plan.
 
 use std::fs::File;
 use std::io;
@@ -17,11 +17,11 @@ use sprag_plan::spec::validate::{PlanDraft, PlanIntents, ValidateInput, Validate
 #[cfg(test)]
 mod tests;
 
-/// A file that is longer is a mistake.
+/// Maximum size of a plan file.
 const LONGEST: u64 = 1024 * 1024;
 
-/// Reads a file and checks it against the repository it is for. An error is one of the disk's; whatever is
-/// wrong with the plan is in the answer.
+/// Reads a plan file and validates it against its repository. Errors are I/O errors; problems of the plan are
+/// in the result.
 pub fn check(path: &Path, worktree: Option<&Path>) -> io::Result<Validated> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ pub fn check(path: &Path, worktree: Option<&Path>) -> io::Result<Validated> {
     })
 }
 
-/// Writes a new file; one that is there stays. Directories of the repository that are links are not followed.
+/// Writes a new plan file. Refuses to overwrite a file, and does not follow links inside the repository.
 pub fn create(world: &World<'_>, root: &Path, path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
     if let Some(dir) = path.parent() {
@@ -54,7 +54,7 @@ pub fn create(world: &World<'_>, root: &Path, path: &Path, text: &str) -> io::Re
     file.write_all(text.as_bytes())
 }
 
-/// What a file says, or the one thing that keeps it from being read.
+/// Parses a plan file; returns the problem that prevents it.
 pub fn draft(bytes: &[u8]) -> Result<PlanDraft, PlanProblem> {
     let start = Position { line: 1, column: 1 };
     if bytes.len() as u64 > LONGEST {
@@ -62,7 +62,7 @@ pub fn draft(bytes: &[u8]) -> Result<PlanDraft, PlanProblem> {
             start,
             ProblemCode::TooLong,
             "the file is longer than 1 MB",
-            "make several plans of it",
+            "split the plan",
         ));
     }
     let text = match std::str::from_utf8(bytes) {
@@ -76,22 +76,22 @@ pub fn draft(bytes: &[u8]) -> Result<PlanDraft, PlanProblem> {
             return Err(PlanProblem::new(
                 at,
                 ProblemCode::NotText,
-                "the file is no UTF-8",
+                "the file is not UTF-8",
                 "save it as UTF-8",
             ));
         }
     };
     let fence = fence(text)?;
     let root = yaml::parse(&fence.yaml).map_err(|bad| {
-        PlanProblem::new(bad.at, ProblemCode::Yaml, format!("no YAML: {}", bad.what), "mend it there")
+        PlanProblem::new(bad.at, ProblemCode::Yaml, format!("invalid YAML: {}", bad.what), "fix it there")
     })?;
     Ok(PlanDraft { overview: fence.overview, at: fence.at, root })
 }
 
-/// The one fence of a text.
+/// The one plan fence of a file.
 struct Fence {
     at: Position,
-    /// Its lines where they stand in the file, behind as many empty ones: places are those of the file.
+    /// The lines of the fence after as many empty lines as in the file, so that positions match the file.
     yaml: String,
     overview: String,
 }
@@ -104,7 +104,7 @@ struct OpenFence {
     is_ours: bool,
 }
 
-/// Finds it as Markdown does: a fence within a longer one is text.
+/// Finds the plan fence by the rules of Markdown: a fence within a longer one is text.
 fn fence(text: &str) -> Result<Fence, PlanProblem> {
     let mut open: Option<OpenFence> = None;
     let mut found: Option<Position> = None;
@@ -137,7 +137,7 @@ fn fence(text: &str) -> Result<Fence, PlanProblem> {
                         at,
                         ProblemCode::SecondFence,
                         &what,
-                        "make a file of its own of it",
+                        "move it to a separate file",
                     ));
                 }
                 if matches!(words.first(), Some(&("yaml" | "yml"))) {
@@ -171,12 +171,12 @@ fn fence(text: &str) -> Result<Fence, PlanProblem> {
             }
         };
         let at = Position { line: 1, column: 1 };
-        return Err(PlanProblem::new(at, ProblemCode::NoFence, "there is no plan in this file", &fix));
+        return Err(PlanProblem::new(at, ProblemCode::NoFence, "the file has no plan", &fix));
     };
     Ok(Fence { at, yaml, overview: overview.trim().to_owned() })
 }
 
-/// The sign of a fence, how often it stands there, and what follows.
+/// Returns the character of a fence, its count and the rest of the line.
 fn marks(line: &str) -> Option<(char, usize, &str)> {
     let trimmed = line.trim_start_matches(' ');
     if line.len() - trimmed.len() > 3 {
@@ -185,6 +185,6 @@ fn marks(line: &str) -> Option<(char, usize, &str)> {
     let sign = trimmed.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let rest = trimmed.trim_start_matches(sign);
     let length = trimmed.len() - rest.len();
-    // ``` in the middle of a line is no fence.
+    // ``` in the middle of a line does not start a fence.
     (length >= 3 && !(sign == '`' && rest.contains('`'))).then_some((sign, length, rest))
 }

@@ -1,4 +1,4 @@
-//! Plans read from text: good ones, and everything that can be wrong with one, each by its place and its rule.
+//! Tests of plan files: valid plans, and each problem with its position and code.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ fn good(text: &str) -> Plan {
     }
 }
 
-/// A plan with these lines at its root, and one stage with these.
+/// Returns a plan with extra lines at its root and in its one stage.
 fn plan(root: &str, stage: &str) -> String {
     let indent = |text: &str, by: &str| text.lines().map(|line| format!("{by}{line}\n")).collect::<String>();
     format!(
@@ -95,11 +95,11 @@ fn a_frozen_plan_is_the_same_plan() {
     let json = serde_json::to_string(&plan).unwrap();
     let back: Plan = serde_json::from_str(&json).unwrap();
     assert_eq!((&back, back.digest()), (&plan, plan.digest()));
-    // A change of a comment is none, a change of a word is one.
+    // A comment does not change the digest; a value does.
     assert_eq!(good(&ALL.replace("slots: 6", "slots: 6 # six")).digest(), plan.digest());
     assert_ne!(good(&ALL.replace("slots: 6", "slots: 5")).digest(), plan.digest());
     assert_ne!(good(&ALL.replace("After it", "After that")).digest(), plan.digest());
-    // Nobody can bring a circle or a bad value in by the records.
+    // Records cannot introduce a cycle or a bad value.
     let circle = json.replacen(r#""dependencies":[]"#, r#""dependencies":["docs"]"#, 1);
     assert!(serde_json::from_str::<Plan>(&circle).is_err());
     let outside = json.replacen(r#""working_dir":".""#, r#""working_dir":"../x""#, 1);
@@ -240,7 +240,7 @@ fn what_is_wrong_is_told_with_its_place() {
     }
 }
 
-/// Stages `a: b c` wait for those behind the colon.
+/// Returns a plan; each line has the id, the dependencies and more fields of a stage.
 fn stages(lines: &[(&str, &str, &str)]) -> String {
     let mut text = "```yaml sprag\nversion: 1\nname: t\nstages:\n".to_owned();
     for (id, needs, more) in lines {
@@ -310,7 +310,7 @@ fn a_fence_within_a_longer_one_is_text() {
         format!("````markdown\n```yaml sprag\nno\n```\n````\n\n   ~~~~ yaml   sprag\n{inner}~~~~\nend");
     assert_eq!(good(&good_text).head.overview.as_str().lines().last(), Some("end"));
     assert!(told(&text)[0].contains(" open-fence "), "{:?}", told(&text));
-    // Windows, too.
+    // Windows line ends work too.
     good(&plan("", "").replace('\n', "\r\n"));
 }
 
@@ -326,7 +326,7 @@ fn a_big_plan_is_checked_soon() {
     let ids: Vec<String> = (0..5000).map(|at| format!("s{at}")).collect();
     let lines: Vec<(&str, &str, &str)> =
         ids.iter().map(|id| (id.as_str(), "", "files: ['a/**/b*']")).collect();
-    let Validated::Good { plan, warnings } = looked_at(&stages(&lines)) else { panic!("it is a good plan") };
+    let Validated::Good { plan, warnings } = looked_at(&stages(&lines)) else { panic!("the plan is valid") };
     assert_eq!(plan.stages().len(), 5000);
     assert_eq!((warnings.problems.len(), warnings.more), (201, 0));
     assert!(warnings.problems.iter().any(|problem| problem.code == ProblemCode::NotCompared));
@@ -343,7 +343,7 @@ proptest! {
         }
     }
 
-    /// Good texts with something put in their middle are nearer to the rules than noise.
+    /// Changed valid texts come closer to the rules than random bytes.
     #[test]
     fn any_change_of_a_plan_is_a_plan_or_has_problems(
         at in 0usize..4000,

@@ -1,4 +1,4 @@
-//! Which run a stage belongs to, for whoever knows only its name: its agent's commands, and its client's hooks.
+//! Finds the run of a stage by the stage's name, for commands of its agent and hooks of its client.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use sprag_plan::run::Run;
 use crate::layout::run_log_path;
 use crate::run_log;
 
-/// Runs that are written down here, but for those that were put away.
+/// Returns all recorded runs, except archived ones.
 pub fn runs(run: &Path) -> io::Result<Vec<Run>> {
     let mut found = Vec::new();
     for plan in crate::run_log::known(run) {
@@ -18,7 +18,7 @@ pub fn runs(run: &Path) -> io::Result<Vec<Run>> {
     Ok(found)
 }
 
-/// The run of a stage: one that is not over, if there is such. An id is in one active plan only.
+/// Returns the run of a stage, preferably one that is not over. A stage id is in one active plan only.
 pub fn of_stage(run: &Path, stage: &StageId) -> io::Result<Option<Run>> {
     let mut found: Vec<Run> = runs(run)?.into_iter().filter(|run| run.entry(stage).is_some()).collect();
     let at = found.iter().position(|run| !run.is_over()).unwrap_or(0);

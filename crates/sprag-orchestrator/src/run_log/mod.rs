@@ -1,4 +1,5 @@
-//! The records of a run, on the disk before anything follows from them. Only the daemon of the present reign writes.
+//! The records of a run. A record is on disk before anything follows from it, and only the daemon that holds
+//! the lock writes.
 
 pub mod active;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -17,27 +18,27 @@ use sprag_plan::run::timed::Timed;
 
 use super::coordination::{self, LogPosition, NotAppended};
 
-/// Nobody else writes here: whoever holds it longer is stuck.
+/// Time limit for the file lock. Only the daemon writes here, so a longer wait means a stuck process.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// More than ten thousand stages write.
+/// Maximum bytes of a log: more than ten thousand stages write.
 const LONGEST: u64 = 1 << 30;
 
-/// A torn record is no longer than one.
+/// Maximum size of an incomplete record.
 const TORN: u64 = 64 * 1024 * 1024;
 
-/// A run, and where it is written down.
+/// A run and its log file.
 pub struct RunLog<'d> {
     path: PathBuf,
     plan: String,
     files: LogFiles<'d>,
     timed: Timed,
-    /// Where the last record ends that the run was folded from.
+    /// The end of the last record that the run includes.
     end: LogPosition,
 }
 
 impl<'d> RunLog<'d> {
-    /// Begins a run. There must not be one yet.
+    /// Begins a run; fails if the log exists.
     pub fn begin(path: &Path, disk: &'d dyn Disk, started: &RunRecord) -> io::Result<RunLog<'d>> {
         let now = env::now();
         let (files, plan) = LogFiles::with(path, disk);
@@ -46,7 +47,7 @@ impl<'d> RunLog<'d> {
         Ok(RunLog { path: path.to_path_buf(), plan, files, timed, end })
     }
 
-    /// Goes on with a run; `None` where none was begun.
+    /// Resumes a run; returns `None` if none was begun.
     pub fn resume(path: &Path, disk: &'d dyn Disk) -> io::Result<Option<RunLog<'d>>> {
         let (files, plan) = LogFiles::with(path, disk);
         let Some((timed, end)) = fold(&files, &plan)? else { return Ok(None) };
@@ -73,23 +74,23 @@ impl<'d> RunLog<'d> {
     }
 }
 
-/// A run as it is written down, for whoever only looks.
+/// Reads a run from its log, without writing.
 pub fn read(path: &Path) -> io::Result<Option<Run>> {
     Ok(read_timed(path)?.map(Timed::into_run))
 }
 
-/// The same with its times.
+/// Reads a run with its times.
 fn read_timed(path: &Path) -> io::Result<Option<Timed>> {
     Ok(read_to_end(path)?.map(|(timed, _)| timed))
 }
 
-/// The same, and how many bytes it is written down in.
+/// Reads a run with its times and the length of its log in bytes.
 pub fn read_to_end(path: &Path) -> io::Result<Option<(Timed, u64)>> {
     let (files, plan) = LogFiles::with(path, &ReadOnly);
     Ok(fold(&files, &plan)?.map(|(timed, LogPosition(end))| (timed, end)))
 }
 
-/// A run, and where its last record ends; `None` where none was begun.
+/// Folds all records to a run; returns it with the end of the last record, or `None` if none was begun.
 fn fold(log: &impl coordination::RunLogBackend, plan: &str) -> io::Result<Option<(Timed, LogPosition)>> {
     let mut timed: Option<Timed> = None;
     let end = log.read(plan, LogPosition::START, &mut |record, at| match &mut timed {
@@ -99,8 +100,8 @@ fn fold(log: &impl coordination::RunLogBackend, plan: &str) -> io::Result<Option
     Ok(timed.map(|timed| (timed, end)))
 }
 
-/// Every record from a place on, which has to be the end of another; says where the last one ends. A file that is
-/// not there has none.
+/// Passes every record from a position to `take`; the position must be the end of a record. Returns the end
+/// of the last record. A missing file has no records.
 pub fn each(path: &Path, from: u64, mut take: impl FnMut(RunRecord, Timestamp)) -> io::Result<u64> {
     let mut file = match disk::open_regular(path) {
         Ok(file) => file,
@@ -108,19 +109,19 @@ pub fn each(path: &Path, from: u64, mut take: impl FnMut(RunRecord, Timestamp)) 
         Err(error) => return Err(error),
     };
     file.seek(SeekFrom::Start(from))?;
-    // One line at a time: a long run has more than anybody wants in memory.
+    // One line at a time, because the log of a long run does not fit into memory.
     let mut lines = BufReader::with_capacity(256 * 1024, file).take(LONGEST);
     let mut line = Vec::new();
     let mut end = from;
     loop {
         line.clear();
         lines.read_until(b'\n', &mut line)?;
-        // A line without an end was being written when somebody died: nothing had followed from it yet.
+        // A line without an end is from a process that died while writing. Nothing has followed from it.
         if !line.ends_with(b"\n") {
             return Ok(end);
         }
         end += line.len() as u64;
-        // What is no record of a kind we know is another version's.
+        // Unknown records belong to another version.
         if let (Ok(record), Ok(LogLineHead { at })) =
             (serde_json::from_slice(&line), serde_json::from_slice(&line))
         {
@@ -129,7 +130,7 @@ pub fn each(path: &Path, from: u64, mut take: impl FnMut(RunRecord, Timestamp)) 
     }
 }
 
-/// What every line has, whatever it tells.
+/// The time of a line, which every kind of record has.
 #[derive(Deserialize)]
 struct LogLineHead {
     at: Timestamp,
@@ -144,15 +145,15 @@ fn write(
 ) -> io::Result<LogPosition> {
     log.append(plan, record, at, Some(expect)).map_err(|not| match not {
         NotAppended::Stale if expect == LogPosition::START => io::ErrorKind::AlreadyExists.into(),
-        // What follows from what we know may be wrong by now: whoever comes next reads all of it.
+        // The run in memory is out of date. The next daemon reads all records.
         NotAppended::Stale => {
-            io::Error::other(format!("somebody else has written to the records of plan `{plan}`"))
+            io::Error::other(format!("another process wrote to the records of plan `{plan}`"))
         }
         NotAppended::Unknown(error) => error,
     })
 }
 
-/// Logs of one machine: a file for each plan.
+/// The logs of one machine: one file per plan.
 pub struct LogFiles<'d> {
     folder: PathBuf,
     disk: &'d dyn Disk,
@@ -163,7 +164,7 @@ impl<'d> LogFiles<'d> {
         LogFiles { folder: folder.to_path_buf(), disk }
     }
 
-    /// Those that have this one, and what it is about.
+    /// Returns the logs in the file's folder, and the plan of the file.
     fn with(path: &Path, disk: &'d dyn Disk) -> (LogFiles<'d>, String) {
         let plan = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         (LogFiles::at(path.parent().unwrap_or(Path::new("")), disk), plan)
@@ -211,8 +212,8 @@ impl coordination::RunLogBackend for LogFiles<'_> {
     }
 }
 
-/// Whether a log ends where its last record was taken to end, or has half a line after it that somebody did not live to
-/// finish; `None`: it has more than that, or less.
+/// Reports whether a log ends at `end`; `false` if an incomplete line follows. Returns `None` if the log is
+/// shorter, or has more complete lines.
 fn is_whole_at(lines: &AppendFile, end: u64) -> io::Result<Option<bool>> {
     match lines.len.checked_sub(end) {
         Some(0) => Ok(Some(true)),
@@ -221,10 +222,10 @@ fn is_whole_at(lines: &AppendFile, end: u64) -> io::Result<Option<bool>> {
     }
 }
 
-/// Plans that have a run, by name: their last one.
+/// Returns the names of the plans that have a run.
 pub fn known(run: &Path) -> Vec<String> {
     let files = files_with_ending(&run.join("plans"), "jsonl");
     let names = files.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-    // Those that were put away have the name of their run, too.
+    // Archived logs also have the run id in their name.
     names.filter(|name| !name.contains('.')).collect()
 }

@@ -1,6 +1,6 @@
-//! Walls by bubblewrap: the agent sees a machine on which most is read-only, some is not there, and its own worktree is
-//! as it is. Process numbers stay those of the machine, so that hooks find out whose they are and the supervisor
-//! sees all it has to end.
+//! The sandbox by bubblewrap: most paths are read-only, some are hidden, and the agent's worktree is
+//! writable. Process ids stay those of the machine, so that hooks find their stage and the supervisor sees
+//! all processes to end.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -14,10 +14,11 @@ use sprag_plan::sandbox::{NetworkAccess, PathAccess, SandboxPolicy, SandboxSuppo
 use super::{PATIENCE, kind_of, last_words};
 
 const NAME: &str = "bwrap";
-/// Its own users (without any right elsewhere), no memory shared with others, and no life after ours.
+/// A separate user namespace without rights elsewhere, no shared memory, and an end with the parent process.
 const ALWAYS: [&str; 4] = ["--unshare-user", "--unshare-ipc", "--unshare-uts", "--die-with-parent"];
 
-/// Where it is. One that runs with the rights of somebody else is not used: it would refuse to, behind walls of ours.
+/// Returns the path of bubblewrap. Refuses a setuid program, because it would fail within Sprag's Landlock
+/// rules.
 pub(crate) fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, String> {
     let found = exec::on_foreign_path(NAME, path, worktree).ok_or(format!("`{NAME}` is not on PATH"))?;
     let mode = found.metadata().map_err(|error| error.to_string())?.permissions().mode();
@@ -27,7 +28,7 @@ pub(crate) fn program(path: &OsStr, worktree: Option<&Path>) -> Result<PathBuf, 
     Ok(found)
 }
 
-/// Namespaces of users may be switched off, so it is tried.
+/// Tests bubblewrap, because user namespaces may be turned off.
 pub(crate) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
     let program = match program(&env.get("PATH").unwrap_or_default(), worktree) {
         Ok(program) => program,
@@ -36,7 +37,7 @@ pub(crate) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
     let mut args: Vec<&OsStr> = ALWAYS.iter().map(OsStr::new).collect();
     let view = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/tmp", "--remount-ro", "/tmp", "--"];
     args.extend(view.iter().map(OsStr::new));
-    // Something that ends well wherever there is a system at all.
+    // A command that succeeds on every system.
     args.extend(["sh", "-c", ":"].map(OsStr::new));
     let run = ProcessSpec {
         program: program.as_os_str(),
@@ -55,8 +56,8 @@ pub(crate) fn can(env: &Env, worktree: Option<&Path>) -> SandboxSupport {
     }
 }
 
-/// Everything up to the agent's own words. Each path stands for itself behind an option that takes one, and is
-/// absolute: none can pass for an option.
+/// Builds the arguments before the agent's command. Each path is absolute and follows its option, so that
+/// none can be read as an option.
 pub(crate) fn args(confined: &SandboxPolicy, dir: &Path) -> io::Result<Vec<OsString>> {
     let mut args: Vec<OsString> = ALWAYS.iter().map(OsString::from).collect();
     if confined.reach == NetworkAccess::Nobody {
@@ -86,7 +87,7 @@ pub(crate) fn args(confined: &SandboxPolicy, dir: &Path) -> io::Result<Vec<OsStr
             args.extend(["--dev", "/dev"].map(OsString::from));
         }
     }
-    // Only once all that is to be seen within them is in place.
+    // Remounted only after everything inside is mounted.
     args.extend(empty.into_iter().flat_map(|path| ["--remount-ro".into(), path]));
     args.extend(["--chdir".into(), dir.as_os_str().to_owned(), "--".into()]);
     Ok(args)
@@ -141,6 +142,6 @@ mod tests {
         .unwrap();
         let at = |word: &str| args.iter().position(|arg| arg == word).unwrap();
         assert!(at("--tmpfs") < at("--ro-bind") && at("--ro-bind") < at("--remount-ro"));
-        assert!(!args.contains(&"/nowhere/x".into()), "what is not there needs no wall");
+        assert!(!args.contains(&"/nowhere/x".into()), "a missing path needs no rule");
     }
 }

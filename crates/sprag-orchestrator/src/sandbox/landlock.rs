@@ -1,5 +1,6 @@
-//! Walls by Landlock: the kernel lets the agent, and all it starts, do what was named and nothing else. It only knows
-//! what is allowed, so a place of which a part is hidden is allowed piece by piece, as it is when the agent starts.
+//! The sandbox by Landlock: the kernel allows the agent and its processes only the named accesses. Landlock
+//! has only allow rules. A folder with a hidden part is therefore allowed entry by entry, as found at the
+//! start of the agent.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -14,11 +15,11 @@ use sprag_plan::sandbox::{PathAccess, SandboxPolicy, SandboxRule, SandboxSupport
 
 use super::{PlacedRule, kind_of};
 
-/// The newest rules we know; an older kernel keeps those it knows.
+/// The newest supported Landlock version; an older kernel applies the rules it knows.
 const NEWEST: ABI = ABI::V6;
-/// Pieces at most. A home has hundreds of entries, not tens of thousands.
+/// Maximum number of allowed paths. A home directory has hundreds of entries.
 const PIECES: usize = 50_000;
-/// What every program may write to, of the machine's own.
+/// Devices that every program may write to.
 const DEVICES: [&str; 9] = [
     "/dev/null",
     "/dev/zero",
@@ -33,7 +34,7 @@ const DEVICES: [&str; 9] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileRights {
-    /// Somebody else sees to them.
+    /// Not restricted here; bubblewrap restricts files.
     All,
     ByRules,
 }
@@ -41,7 +42,7 @@ pub(crate) enum FileRights {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ports {
     All,
-    /// Connections are made to this one alone.
+    /// Connections only to this port.
     One(u16),
     None,
 }
@@ -62,7 +63,7 @@ pub(crate) fn can_ports() -> SandboxSupport {
     )
 }
 
-/// A set of rules that nobody is held to yet: making it shows whether the kernel knows such rules.
+/// Creates a ruleset without applying it, to test whether the kernel supports it.
 fn asked(rules: Result<Ruleset, landlock::RulesetError>) -> SandboxSupport {
     match rules.and_then(Ruleset::create) {
         Ok(_) => SandboxSupport::Yes,
@@ -70,10 +71,10 @@ fn asked(rules: Result<Ruleset, landlock::RulesetError>) -> SandboxSupport {
     }
 }
 
-/// From here on, for this process and all that it becomes or starts.
+/// Restricts this process and everything that it starts.
 pub(crate) fn restrict(confined: &SandboxPolicy, files: FileRights, ports: Ports) -> io::Result<()> {
     let mut rules = Ruleset::default();
-    // Signals and nameless sockets end at the wall, where the kernel can say so.
+    // Blocks signals and abstract sockets out of the sandbox, if the kernel supports it.
     rules = rules.scope(Scope::from_all(NEWEST)).map_err(io::Error::other)?;
     if files == FileRights::ByRules {
         rules = rules.handle_access(AccessFs::from_all(NEWEST)).map_err(io::Error::other)?;
@@ -103,7 +104,7 @@ pub(crate) fn restrict(confined: &SandboxPolicy, files: FileRights, ports: Ports
     let held = made.restrict_self().map_err(io::Error::other)?;
     let is_needed = files == FileRights::ByRules || ports != Ports::All;
     if files == FileRights::ByRules {
-        // Of a user who may do anything, a rule about files alone would not make one who may not.
+        // File rules alone do not restrict a privileged user, so all capabilities go.
         let none = CapabilitySets {
             effective: CapabilitySet::empty(),
             permitted: CapabilitySet::empty(),
@@ -112,7 +113,7 @@ pub(crate) fn restrict(confined: &SandboxPolicy, files: FileRights, ports: Ports
         set_capabilities(None, none)?;
     }
     match held.ruleset {
-        RulesetStatus::NotEnforced if is_needed => Err(io::Error::other("the kernel does not know Landlock")),
+        RulesetStatus::NotEnforced if is_needed => Err(io::Error::other("the kernel lacks Landlock")),
         RulesetStatus::NotEnforced | RulesetStatus::PartiallyEnforced | RulesetStatus::FullyEnforced => {
             Ok(())
         }
@@ -125,7 +126,7 @@ fn narrowed(rules: Ruleset, access: BitFlags<AccessNet>) -> io::Result<Ruleset> 
     Ok(handled.set_compatibility(CompatLevel::BestEffort))
 }
 
-/// What is allowed, place by place. Whatever holds for all of a place is said once.
+/// Returns the allowed paths. One entry covers a folder with uniform access.
 fn grants(confined: &SandboxPolicy) -> io::Result<Vec<PlacedRule>> {
     let rules = confined.ordered();
     let mut found = Vec::new();
@@ -138,7 +139,8 @@ fn grants(confined: &SandboxPolicy) -> io::Result<Vec<PlacedRule>> {
         let below: Vec<&SandboxRule> = rules
             .iter()
             .filter(|rule| rule.path != path && rule.path.starts_with(&path))
-            // A file within what may be written cannot be taken out again: whoever relies on it looks.
+            // Landlock cannot exclude a file from a writable folder. Code that relies on a pinned file checks
+            // it.
             .filter(|rule| rule.access != PathAccess::Pinned && shade(rule.access) != shade(here))
             .filter(|rule| kind_of(&rule.path).is_some())
             .collect();
@@ -150,7 +152,7 @@ fn grants(confined: &SandboxPolicy) -> io::Result<Vec<PlacedRule>> {
             PathAccess::Read | PathAccess::Pinned | PathAccess::Write => open.extend(entries(&path)),
         }
     }
-    // A place may be reached by two rules above it.
+    // Two rules above may lead to the same path.
     found.sort_by(|one, other| one.0.cmp(&other.0));
     found.dedup();
     Ok(found.into_iter().filter(|(_, access)| shade(*access) != Shade::Dark).collect())
@@ -171,7 +173,8 @@ fn shade(access: PathAccess) -> Shade {
     }
 }
 
-/// A link is no entry: to follow it takes no right, and where it leads has its own.
+/// Returns the entries of a folder without links. Following a link needs no right, and its target has its own
+/// rule.
 fn entries(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     entries

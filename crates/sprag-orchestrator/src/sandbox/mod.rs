@@ -1,5 +1,5 @@
-//! The walls around an agent: what this machine can build them of, and building them at the last moment before the
-//! agent is there. What cannot be built is an error, and an error here means that no agent starts.
+//! The sandbox around an agent: detects what this machine supports and sets up the sandbox right before the
+//! agent starts. If the setup fails, no agent starts.
 
 mod bubblewrap;
 pub mod doctor;
@@ -21,12 +21,13 @@ use sprag_plan::sandbox::{NetworkAccess, SandboxBackend, SandboxOffer, SandboxPo
 
 use super::session_dir::{SessionDir, SpawnRequest};
 
-/// Narrows what may be used: `off`, `bubblewrap` or `landlock`. A plan that insists is refused rather than let go.
+/// Limits the choice of sandboxes: `off`, `bubblewrap` or `landlock`. A plan that requires a sandbox is
+/// refused if none is left.
 pub const VARIABLE: &str = "SPRAG_SANDBOX";
-/// Longer than it takes to build walls and come out again.
+/// Time limit for a trial of the sandbox.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What there is on this machine, found out by trying it. A program that the project brought along is not tried.
+/// Returns the sandboxes that work on this machine, by a trial. Ignores programs in the worktree.
 pub fn offer(env: &Env, worktree: Option<&Path>) -> SandboxOffer {
     let wanted = env.text(VARIABLE);
     let not_wanted = |name: &str| match wanted.as_deref() {
@@ -38,26 +39,26 @@ pub fn offer(env: &Env, worktree: Option<&Path>) -> SandboxOffer {
     SandboxOffer {
         bubblewrap: not_wanted("bubblewrap").unwrap_or_else(|| bubblewrap::can(env, worktree)),
         landlock: not_wanted("landlock").unwrap_or_else(landlock::can_files),
-        // Either of them is helped by it.
+        // Both sandboxes use the port rules.
         ports: not_wanted("").filter(|_| is_off).unwrap_or_else(landlock::can_ports),
     }
 }
 
-/// Goes within the walls, as far as that is done from outside, and says what is to be started then.
+/// Enters the part of the sandbox that applies to this process; returns the command to start.
 pub fn confine(
     site: &SessionDir,
     port: Option<u16>,
     argv: &[impl AsRef<OsStr>],
 ) -> io::Result<Vec<OsString>> {
     let kept = site.walls()?;
-    let confined = kept.confined.as_ref().ok_or_else(|| io::Error::other("its walls are not on record"))?;
+    let confined = kept.confined.as_ref().ok_or_else(|| io::Error::other("the sandbox policy is missing"))?;
     let ports = match (&confined.reach, confined.by) {
         (NetworkAccess::Anybody, _) | (NetworkAccess::Nobody, SandboxBackend::Bubblewrap) => {
             landlock::Ports::All
         }
         (NetworkAccess::Nobody, SandboxBackend::Landlock) => landlock::Ports::None,
         (NetworkAccess::Hosts(_), _) => {
-            landlock::Ports::One(port.ok_or_else(|| io::Error::other("there is no go-between"))?)
+            landlock::Ports::One(port.ok_or_else(|| io::Error::other("the proxy port is missing"))?)
         }
     };
     let argv = argv.iter().map(|word| word.as_ref().to_owned());
@@ -78,7 +79,8 @@ pub fn confine(
     }
 }
 
-/// Builds the walls once for nothing: an agent whose walls fail must not look like one that failed itself.
+/// Sets up the sandbox for a trial command, so that a sandbox failure does not look like a failure of the
+/// agent.
 pub fn try_out(program: &Path, args: &[&str], spawn: &SpawnRequest) -> Result<(), String> {
     let args: Vec<&OsStr> =
         args.iter().map(OsStr::new).chain([program.as_os_str(), "--version".as_ref()]).collect();
@@ -101,41 +103,42 @@ pub fn try_out(program: &Path, args: &[&str], spawn: &SpawnRequest) -> Result<()
     }
 }
 
-/// The last line that somebody said, in place of all of it.
+/// Returns the last line of the output that is not empty and not advice.
 pub fn last_words(stderr: &[u8]) -> String {
     let said = String::from_utf8_lossy(stderr);
     let last = said.lines().map(str::trim).rfind(|line| !line.is_empty() && !line.starts_with("next:"));
-    one_line(last.unwrap_or("it ended without a word"))
+    one_line(last.unwrap_or("no error output"))
 }
 
-/// How an agent is kept, in a few words for people and agents.
+/// Describes a sandbox in one line for people and agents.
 pub fn describe(confined: &SandboxPolicy) -> String {
     let network = match &confined.reach {
-        NetworkAccess::Anybody => "the network is open".to_owned(),
-        NetworkAccess::Nobody => "there is no network".to_owned(),
-        NetworkAccess::Hosts(hosts) => format!("the network reaches {} and nobody else", hosts.join(", ")),
+        NetworkAccess::Anybody => "open network".to_owned(),
+        NetworkAccess::Nobody => "no network".to_owned(),
+        NetworkAccess::Hosts(hosts) => format!("network only to {}", hosts.join(", ")),
     };
     format!("{}, {network}", confined.by.name())
 }
 
-/// A path that is there, whatever it is; a link counts as itself.
+/// Returns the file type of an existing path, without following links.
 fn kind_of(path: &Path) -> Option<std::fs::FileType> {
     std::fs::symlink_metadata(path).ok().map(|found| found.file_type())
 }
 
-/// What a rule is about on this machine.
+/// A path and the access that a rule grants to it.
 type PlacedRule = (PathBuf, sprag_plan::sandbox::PathAccess);
 
-/// The flag by which our program is told to become an agent.
+/// The flag that makes this program become an agent.
 const AS_AGENT: &str = "--as-agent-of";
 
-/// And that its walls are on record in this folder.
+/// The flag for the folder with the sandbox policy.
 const WITHIN: &str = "--within";
 
-/// With the port of the go-between, where there is one.
+/// The flag for the port of the proxy.
 const THROUGH: &str = "--through";
 
-/// What our program is told to become a program, within the walls that are on record in a folder.
+/// Returns the arguments with which this program becomes another one, inside the sandbox recorded in a
+/// folder.
 pub fn steps(within: Option<&Path>, port: Option<u16>) -> Vec<String> {
     let mut words = vec!["supervise".to_owned(), AS_AGENT.to_owned(), getpid().as_raw_nonzero().to_string()];
     words.extend(within.into_iter().flat_map(|site| [WITHIN.to_owned(), site.display().to_string()]));

@@ -1,5 +1,5 @@
-//! The go-between of an agent that may talk to some hosts only. It knows names, not contents: what goes through it stays
-//! as encrypted as it was. It lives in the supervisor and ends with it.
+//! The proxy of an agent that may reach only some hosts. The proxy checks host names only; encrypted traffic
+//! stays encrypted. It runs in the supervisor.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -12,13 +12,13 @@ use std::time::Duration;
 use sprag_base::result::Discard as _;
 use sprag_plan::sandbox::is_among;
 
-/// Connections at once.
+/// Maximum number of connections.
 const MOST: usize = 128;
-/// Larger than any head of a request that a client makes.
+/// Maximum size of a request head.
 const HEAD: usize = 16 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Listens on a port of this machine for as long as the process lives, and says which.
+/// Listens on a local port until the process ends; returns the port.
 pub fn listen(hosts: Vec<String>) -> io::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let port = listener.local_addr()?.port();
@@ -31,21 +31,19 @@ pub fn listen(hosts: Vec<String>) -> io::Result<u16> {
             open.fetch_add(1, Ordering::Relaxed);
             let (hosts, open) = (Arc::clone(&hosts), Arc::clone(&open));
             let serve = move || {
-                serve(stream, &hosts).discard("a peer that hangs up or speaks no HTTP gets no reply");
+                serve(stream, &hosts).discard("a client that hangs up or does not send HTTP gets no reply");
                 open.fetch_sub(1, Ordering::Relaxed);
             };
-            thread::Builder::new()
-                .spawn(serve)
-                .discard("without a thread the connection is dropped like one too many");
+            thread::Builder::new().spawn(serve).discard("without a thread the connection is dropped");
         }
     })?;
     Ok(port)
 }
 
-/// The same for whoever comes again and again: one for each list of hosts is enough.
+/// Returns the port for a list of hosts; starts one proxy per list.
 pub fn listen_once(hosts: &[String]) -> io::Result<u16> {
     static OPEN: Mutex<BTreeMap<Vec<String>, u16>> = Mutex::new(BTreeMap::new());
-    // Whoever panicked while holding it left nothing half done.
+    // A panic while the lock is held leaves no partial state.
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(port) = open.get(hosts) {
         return Ok(*port);
@@ -55,13 +53,13 @@ pub fn listen_once(hosts: &[String]) -> io::Result<u16> {
     Ok(port)
 }
 
-/// What an agent's programs are told, so that they come here.
+/// Returns the environment variables that make programs use the proxy.
 pub fn env(port: u16) -> Vec<(String, String)> {
     let here = format!("http://127.0.0.1:{port}");
     ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"]
         .into_iter()
         .map(|name| (name.to_owned(), here.clone()))
-        // A client's runtime may listen to this alone.
+        // Node.js uses the proxy variables only if this is set.
         .chain([("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned())])
         .collect()
 }
@@ -73,7 +71,7 @@ fn serve(mut client: TcpStream, hosts: &[String]) -> io::Result<()> {
         return client.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     };
     if !is_among(hosts, &wanted.host) {
-        let why = "the plan does not let this agent talk to that host\n";
+        let why = "the plan does not allow this host\n";
         let answer = format!(
             "HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{why}",
             why.len()
@@ -99,7 +97,7 @@ fn serve(mut client: TcpStream, hosts: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-/// Up to the empty line, byte by byte: what follows belongs to somebody else.
+/// Reads the request head byte by byte; the bytes after it belong to the tunnel.
 fn head(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -122,7 +120,7 @@ fn connect(wanted: &ProxyTarget) -> Option<TcpStream> {
 struct ProxyTarget {
     host: String,
     port: u16,
-    /// A plain request is handed on; one for a tunnel is not.
+    /// The rewritten head of a plain request; `None` for a tunnel.
     forward: Option<Vec<u8>>,
 }
 
@@ -141,7 +139,7 @@ impl ProxyTarget {
             |(place, path)| (place, path.to_owned()),
         );
         let (host, port) = authority(place, Some(80))?;
-        // One request for each connection: the next one may be for somebody else.
+        // One request per connection, because the next one may be for another host.
         let kept: Vec<&str> = rest
             .split("\r\n")
             .filter(|line| !line.is_empty())
@@ -157,7 +155,7 @@ impl ProxyTarget {
     }
 }
 
-/// `host:port`. Names have letters, digits, `.`, `-` and `_`; an address of the sixth kind is not taken.
+/// Parses `host:port`. Host names have letters, digits, `.`, `-` and `_`; IPv6 addresses are refused.
 fn authority(text: &str, usual: Option<u16>) -> Option<(String, u16)> {
     let (host, port) = match text.split_once(':') {
         Some((host, port)) => (host, port.parse().ok()?),
@@ -180,7 +178,7 @@ mod tests {
         answer
     }
 
-    /// A server that answers everybody the same, with the first line it was sent.
+    /// Starts a server that answers with the first line of each request.
     fn server() -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();

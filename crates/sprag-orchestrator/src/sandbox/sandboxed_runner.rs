@@ -1,5 +1,5 @@
-//! Commands of a plan behind walls. A check and a `setup` run what an agent wrote, so what they reach is what the agent
-//! reached, and of git and of runs less. Where walls are wanted and cannot be raised, nothing is run.
+//! Runs commands of a plan in a sandbox. Checks and `setup` run code that an agent wrote. They get at most
+//! the agent's access, and less of git and of runs. If the sandbox is required and fails, nothing runs.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -27,53 +27,54 @@ use crate::layout::RunLayout;
 use crate::sandbox::{self, last_words, proxy, steps};
 use crate::session_dir::{SandboxRequest, SessionDir};
 
-/// Says that the walls are up before it becomes the command: how a wall ends that failed is not how a command ends.
+/// Writes a file before it becomes the command. A missing file means that the sandbox failed, not the
+/// command.
 const SCRIPT: &str = "echo up >\"$0\" && exec \"$@\"";
 const UP: &str = "up";
-/// Folders of looks that are under way, in that of runs.
+/// The folder of running checks.
 const LOOKS: &str = "looks";
 
-/// Where commands of one look at work are run, and how they are kept: found out when the first of them is.
+/// Runs the commands of one check. The sandbox is set up with the first command.
 pub(crate) struct SandboxedRunner<'a> {
     ground: &'a RunLayout,
     of: CommandOwner<'a>,
-    /// Of this look alone: its walls, and files for a while.
+    /// The folder of this check: sandbox policy and temporary files.
     site: SessionDir,
     disk: &'a dyn Disk,
-    /// It is no command of the plan.
+    /// A reviewer instead of a command of the plan.
     reader: Option<ReviewerProcess<'a>>,
     raised: OnceCell<Result<Raised, String>>,
 }
 
-/// Whose commands they are.
+/// The worktree and the settings of the commands.
 #[derive(Clone, Copy)]
 pub(crate) struct CommandOwner<'a> {
     pub worktree: &'a Path,
-    /// Within it.
+    /// The working directory in the worktree.
     pub dir: &'a Path,
     pub sandbox: &'a SandboxSettings,
     pub caches: &'a [CacheSpec],
 }
 
-/// A client that reads what others did.
+/// A client that reviews work.
 #[derive(Clone, Copy)]
 pub(crate) struct ReviewerProcess<'a> {
     pub client: ClientName,
     pub program: &'a Path,
 }
 
-/// A command, and what it may take.
+/// A command and its limits.
 pub(crate) struct SandboxedCommand<'a> {
     pub argv: &'a [&'a OsStr],
     pub walls: CheckSandbox,
     pub env: &'a [(&'a str, &'a OsStr)],
     pub deadline: Duration,
-    /// Bytes kept of each stream.
+    /// Maximum bytes of each output stream.
     pub cap: usize,
 }
 
 enum Raised {
-    /// The plan says so, or there is nothing to build walls of and it does not insist.
+    /// The plan turns the sandbox off, or none works and none is required.
     Bare,
     Within {
         port: Option<u16>,
@@ -82,7 +83,7 @@ enum Raised {
 }
 
 impl<'a> SandboxedRunner<'a> {
-    /// `name` is that of no other look that is under way.
+    /// Creates a runner. `name` must be unique among running checks.
     pub(crate) fn new(
         ground: &'a RunLayout,
         name: &EffectKey,
@@ -100,8 +101,8 @@ impl<'a> SandboxedRunner<'a> {
         }
     }
 
-    /// The same for a reviewer. It is started in a place of its own, where no settings that came along with the work
-    /// are taken for its own.
+    /// Creates a runner for a reviewer. It starts in a separate folder, so that it does not load settings
+    /// from the reviewed work.
     pub(crate) fn of_reviewer(
         ground: &'a RunLayout,
         name: &EffectKey,
@@ -114,7 +115,7 @@ impl<'a> SandboxedRunner<'a> {
         behind
     }
 
-    /// Where it may write, empty.
+    /// Returns the writable folder of the runner, emptied.
     pub(crate) fn own_place(&self) -> io::Result<PathBuf> {
         let temporary = self.temporary();
         if temporary.exists() {
@@ -124,7 +125,7 @@ impl<'a> SandboxedRunner<'a> {
         Ok(temporary)
     }
 
-    /// Whether there are walls around what is run here.
+    /// Reports whether commands run in a sandbox.
     pub(crate) fn is_walled(&self) -> bool {
         matches!(self.raised.get_or_init(|| self.raise()), Ok(Raised::Within { .. }))
     }
@@ -137,7 +138,7 @@ impl<'a> SandboxedRunner<'a> {
         environment::passed_on(self.reader.map(|reader| launchers::find(reader.client)), &Env::Real)
     }
 
-    /// Runs it. `Err` says why it was not: then nothing was.
+    /// Runs a command. The error says why nothing was run.
     pub(crate) fn run(&self, order: &SandboxedCommand<'_>) -> Result<ProcessOutput, String> {
         if order.walls == CheckSandbox::Off {
             return self.bare(order);
@@ -151,7 +152,7 @@ impl<'a> SandboxedRunner<'a> {
     }
 
     fn bare(&self, order: &SandboxedCommand<'_>) -> Result<ProcessOutput, String> {
-        let (program, args) = order.argv.split_first().ok_or("there is no command")?;
+        let (program, args) = order.argv.split_first().ok_or("no command given")?;
         let (unset, dir, passed_on) = (checks::unset(), self.dir(), self.environment());
         let run = ProcessSpec {
             program,
@@ -165,7 +166,7 @@ impl<'a> SandboxedRunner<'a> {
         };
         let ran = match self.reader {
             None => exec::run_for_end(&run),
-            // It is an agent: it sees of our environment what an agent sees.
+            // A reviewer is an agent and gets an agent's environment.
             Some(_) => exec::run_apart(&ProcessSpec { env: &with(&passed_on, order.env), unset: &[], ..run }),
         };
         ran.map_err(|error| error.to_string())
@@ -205,7 +206,7 @@ impl<'a> SandboxedRunner<'a> {
         self.site.dir().join("tmp")
     }
 
-    /// Puts the walls on record, for the step of our own program that goes within them.
+    /// Records the sandbox policy for the step that enters the sandbox.
     fn raise(&self) -> Result<Raised, String> {
         let offer = sandbox::offer(&Env::Real, Some(&self.ground.root));
         let choice = match self.reader {
@@ -237,11 +238,11 @@ impl<'a> SandboxedRunner<'a> {
             |path: &Path| fs::canonicalize(path).map_err(|error| format!("`{}`: {error}", path.display()));
         let temporary = self.temporary();
         self.disk.make_dirs(&temporary).map_err(|error| format!("`{}`: {error}", temporary.display()))?;
-        let common = locations::common_dir(&self.ground.root).ok_or("there is no repository")?;
+        let common = locations::common_dir(&self.ground.root).ok_or("no git repository")?;
         let home = locations::home(&Env::Real).map(|home| whole(&home)).transpose()?;
         let store = self.ground.run.parent().unwrap_or(&self.ground.run);
         let (root, common, store) = (whole(&self.ground.root)?, whole(&common)?, whole(store)?);
-        // Both are ours, below what was made whole: what is not where it was put is reached by a link.
+        // Both paths lie below canonical paths. A different result means that a link is on the way.
         let placed = |path: &Path| {
             let below = path.strip_prefix(&self.ground.run).map(|rest| store.join("run").join(rest));
             let below = below.or_else(|_| path.strip_prefix(&self.ground.root).map(|rest| root.join(rest)));
@@ -278,7 +279,7 @@ impl<'a> SandboxedRunner<'a> {
 impl Drop for SandboxedRunner<'_> {
     fn drop(&mut self) {
         if self.reader.is_some() || matches!(self.raised.get(), Some(Ok(Raised::Within { .. }))) {
-            fs::remove_dir_all(self.site.dir()).discard("the next start of the daemon clears what stays");
+            fs::remove_dir_all(self.site.dir()).discard("the next start of the daemon removes the rest");
         }
     }
 }
@@ -288,11 +289,11 @@ fn with<'e>(env: &'e [(String, String)], more: &[(&'e str, &'e OsStr)]) -> Vec<(
     env.chain(more.iter().copied()).collect()
 }
 
-/// Clears away what looks that were cut short have left.
+/// Removes folders of interrupted checks.
 pub(crate) fn forget(run: &Path) {
-    fs::remove_dir_all(run.join(LOOKS)).discard("folders of past looks are in nobody's way");
+    fs::remove_dir_all(run.join(LOOKS)).discard("old folders do no harm");
 }
 
 fn unraised(why: &str) -> String {
-    format!("its walls cannot be raised: {why}")
+    format!("cannot set up the sandbox: {why}")
 }

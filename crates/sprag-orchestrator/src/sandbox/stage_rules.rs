@@ -1,5 +1,5 @@
-//! The walls of a stage's agent, with the paths of this machine put in: what has to be there is made, and what leads
-//! elsewhere by a link is refused.
+//! The sandbox policy of a stage's agent with the paths of this machine. Creates missing folders, and refuses
+//! paths that a link redirects.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -20,19 +20,21 @@ use crate::layout::{DOOR, RunLayout, handoffs_dir, notes_dir, notes_path};
 use crate::sandbox;
 use crate::session_dir::{SessionDir, SpawnRequest};
 
-/// What git is told behind walls: hooks are not there, and tidying up is not the agent's.
+/// Git settings in the sandbox: no hooks and no maintenance.
 const GIT: [(&str, &str); 3] =
     [("core.hooksPath", "/dev/null"), ("gc.auto", "0"), ("maintenance.auto", "false")];
-/// Programs that do nothing at all where they cannot write to these, and where they are told to.
+/// Variables of programs that fail without a writable cache, and their folders.
 const CACHES: [(&str, &str); 4] =
     [("GOCACHE", "go-build"), ("npm_config_cache", "npm"), ("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv")];
-/// Of our records, what commands and hooks of an agent write to. A wall may know only what is there at the start.
+/// Folders of Sprag's records that commands and hooks of an agent write to. Created first, because a sandbox
+/// may only allow existing paths.
 const RECORDS: [&str; 10] =
     ["journal", "log", "inbox", "outbox", "crash", "start", "objects", "guard", "claims", "cache"];
-/// Keeps the directory of a branch when git packs what is in it. Git does not look at names with a dot in front.
+/// A file that keeps the folder of a branch when git packs references. Git ignores names that start with a
+/// dot.
 const KEPT: &str = ".sprag";
 
-/// The first stage that insists on walls where there is nothing to build them of.
+/// Returns the first stage that requires a sandbox where none works.
 pub(crate) fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
     let offer = sandbox::offer(&Env::Real, Some(root));
     plan.stages().iter().find_map(|spec| match choose(&spec.sandbox, &spec.agent.client, &offer) {
@@ -41,26 +43,26 @@ pub(crate) fn refused(plan: &Plan, root: &Path) -> Option<(StageId, String)> {
     })
 }
 
-/// How a stage is kept on this machine.
+/// Returns the sandbox of a stage on this machine.
 pub(crate) fn choice(spec: &StageSpec, root: &Path) -> SandboxChoice {
     choose(&spec.sandbox, &spec.agent.client, &sandbox::offer(&Env::Real, Some(root)))
 }
 
-/// The same in a line for its agent.
+/// Describes the sandbox of a stage in one line for its agent.
 pub(crate) fn describe(spec: &StageSpec, root: &Path) -> String {
     match choice(spec, root) {
-        SandboxChoice::Off => "You are not confined: the plan says so.".to_owned(),
-        SandboxChoice::Bare { why } => format!("You are not confined: {why}."),
+        SandboxChoice::Off => "You have no sandbox: the plan turns it off.".to_owned(),
+        SandboxChoice::Bare { why } => format!("You have no sandbox: {why}."),
         SandboxChoice::Within(wall) => format!(
-            "You are confined by {}: you write to this worktree and to branch `{}`, the rest is read-only or not there. Files for a while go to `$TMPDIR`.",
+            "You run in a {} sandbox: you can write to this worktree and to branch `{}`; other paths are read-only or hidden. Temporary files go to `$TMPDIR`.",
             wall.name(),
             spec.id.branch(),
         ),
-        SandboxChoice::Refused { why } => format!("You cannot be confined: {why}."),
+        SandboxChoice::Refused { why } => format!("The sandbox does not work: {why}."),
     }
 }
 
-/// Puts an agent within its walls. `Err`: there are none, and the plan insists.
+/// Adds the sandbox to a spawn request. Returns an error if none works and the plan requires one.
 pub(crate) fn within(
     ground: &RunLayout,
     spec: &StageSpec,
@@ -79,7 +81,7 @@ pub(crate) fn within(
     if let (Some((found, real)), Some(first)) = (&program, spawn.argv.first_mut())
         && matches!(confined.access(found), PathAccess::Hidden | PathAccess::Private)
     {
-        // Where it is found nothing is seen from behind the wall; where it really is, it is.
+        // The sandbox hides the path where the program was found, but not its real path.
         *first = real.display().to_string();
     }
     spawn.env = told_within(spawn.env, &site.dir().join("tmp"));
@@ -87,8 +89,8 @@ pub(crate) fn within(
     Ok(spawn)
 }
 
-/// An environment with what is otherwise behind walls: where files for a while go, what git is told, and where programs
-/// keep what they cannot do without and must not keep in the home.
+/// Returns the environment for a sandbox: temporary folder, git settings, and cache folders outside the home
+/// directory.
 pub(crate) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> Vec<(String, String)> {
     let is_ours = |name: &str| name == "TMPDIR" || name.starts_with("GIT_CONFIG_");
     env.retain(|(name, _)| !is_ours(name) && !CACHES.iter().any(|(cache, _)| cache == name));
@@ -102,14 +104,14 @@ pub(crate) fn told_within(mut env: Vec<(String, String)>, temporary: &Path) -> V
     env
 }
 
-/// Caches of the user's checkout that a worktree shares, as they are.
+/// Returns the caches of the user's checkout that a worktree shares.
 pub(crate) fn shared(caches: &[CacheSpec], root: &Path, common: &Path) -> Vec<PathBuf> {
     let of = |cached: &CacheSpec| fs::canonicalize(root.join(cached.path.as_str())).ok();
     let shared = caches.iter().filter(|cached| cached.how == Caching::Share).filter_map(of);
     shared.filter(|path| path.starts_with(root) && !path.starts_with(common)).collect()
 }
 
-/// The program of an agent: where it is found, and where that leads.
+/// Returns the path of the agent's program and its real path.
 fn program_of(spawn: &SpawnRequest) -> Option<(PathBuf, PathBuf)> {
     let first = spawn.argv.first()?;
     let path = spawn.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_str())?;
@@ -130,8 +132,8 @@ fn walls(
     let told = |path: &Path, error: &io::Error| format!("`{}`: {error}", path.display());
     let whole = |path: &Path| fs::canonicalize(path).map_err(|error| told(path, &error));
     let worktree = ground.worktree(&spec.id);
-    let common = locations::common_dir(&worktree).ok_or("there is no repository")?;
-    let git_dir = locations::git_dir(&worktree).ok_or("there is no repository")?;
+    let common = locations::common_dir(&worktree).ok_or("no git repository")?;
+    let git_dir = locations::git_dir(&worktree).ok_or("no git repository")?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let home = locations::home(&Env::Real).map(|home| whole(&home)).transpose()?;
     let store = ground.run.parent().unwrap_or(&ground.run);
@@ -140,7 +142,7 @@ fn walls(
     made(&site.dir().join("tmp"))?;
     RECORDS.iter().try_for_each(|name| made(&store.join(name)))?;
     made(&journal::folder(store, spec.id.as_str()))?;
-    // From here on every path is as the kernel sees it; what a link turned into another one is found below.
+    // From here on all paths are canonical; redirects by links are found below.
     let (root, common, git_dir) = (whole(&ground.root)?, whole(&common)?, whole(&git_dir)?);
     let (store, run, site) = (whole(store)?, whole(&ground.run)?, whole(site.dir())?);
     let (brief, program) = (whole(&brief).unwrap_or(brief), whole(&program)?);
@@ -151,7 +153,7 @@ fn walls(
     let door = run.join(DOOR);
     let handed_over = handoffs_dir(&run, &ground.plan, &spec.id);
     [&door, &handed_over, &notes_dir(&run, &ground.plan)].into_iter().try_for_each(|path| made(path))?;
-    // Our own command makes knowledge of the notes of all stages, and says which it has taken.
+    // The distill command reads the notes of all stages and marks those it has used.
     let noted = match spec.kind {
         StageKind::KnowledgeDistill => run.join("notes"),
         StageKind::Standard | StageKind::Knowledge | StageKind::IntegrationVerify => {
@@ -162,7 +164,7 @@ fn walls(
     };
     let own = [noted, handed_over];
     let shared = shared(&spec.caches, &root, &common);
-    // A script of the plan may lie where the agent sees nothing else.
+    // The sandbox may hide the folder of a script that the plan names.
     let mut tools: Vec<PathBuf> = match &spec.agent.client {
         StageClient::Command { command, .. } => {
             let named = command.iter().map(|word| PathBuf::from(word.to_string()));
@@ -198,7 +200,7 @@ fn walls(
     }
     fs::write(grounds.references().join(KEPT), "").map_err(|error| told(&grounds.references(), &error))?;
     if wall == SandboxBackend::Landlock {
-        // It cannot allow what is not there yet.
+        // Landlock can only allow existing paths.
         (0..=255).try_for_each(|byte: u8| made(&common.join(format!("objects/{byte:02x}"))))?;
     }
     if let (StageClient::Known(known), Some(home)) = (&spec.agent.client, &home) {
@@ -208,7 +210,7 @@ fn walls(
     settled(confined, &[&common, &expected, &store])
 }
 
-/// Where a client keeps what it writes, made where the client is used: a wall may know only what is there.
+/// Creates the folders that a client writes to, because a sandbox may only allow existing paths.
 pub(crate) fn make_homes(client: ClientName, home: &Path, disk: &dyn Disk) -> Result<(), String> {
     let is_used = |name: &&&str| Path::new(name).parent().is_some_and(|parent| home.join(parent).is_dir());
     home_of(client)
@@ -219,8 +221,8 @@ pub(crate) fn make_homes(client: ClientName, home: &Path, disk: &dyn Disk) -> Re
         .try_for_each(|path| disk.make_dirs(&path).map_err(|error| format!("`{}`: {error}", path.display())))
 }
 
-/// Every rule is about the place itself. What is hidden is hidden where a link leads to; what is written must not be
-/// reached by one, if it is ours.
+/// Makes every rule canonical. A hidden path is hidden at its real place. Refuses a writable path of Sprag's
+/// that is a link.
 pub(crate) fn settled(mut confined: SandboxPolicy, ours: &[&Path]) -> Result<SandboxPolicy, String> {
     let mut rules: Vec<SandboxRule> = Vec::new();
     for rule in confined.rules {
@@ -237,11 +239,11 @@ pub(crate) fn settled(mut confined: SandboxPolicy, ours: &[&Path]) -> Result<San
         if real != rule.path && is_ours && is_relied_on {
             return Err(format!("`{}` is a link to `{}`", rule.path.display(), real.display()));
         }
-        // A link out of the home to the whole of it would open all of it.
+        // A link to a parent folder would open all of it.
         let opens = real != rule.path && rule.access == PathAccess::Write;
         if opens && rules.iter().any(|other| other.path.starts_with(&real)) {
             return Err(format!(
-                "`{}` leads to `{}`, which is more than it may",
+                "`{}` leads to `{}` and would open more than allowed",
                 rule.path.display(),
                 real.display()
             ));
@@ -252,15 +254,15 @@ pub(crate) fn settled(mut confined: SandboxPolicy, ours: &[&Path]) -> Result<San
     Ok(confined)
 }
 
-/// What is left of a branch that is gone.
+/// Removes leftover folders of a deleted branch.
 pub(crate) fn forget(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
     let Some(common) = locations::common_dir(&ground.root) else { return };
     let places: [PathBuf; 2] =
         ["refs/heads", "logs/refs/heads"].map(|dir| common.join(dir).join(stage.branch()));
     for dir in places.iter().filter_map(|path| path.parent()) {
-        // A branch that is there still, and a directory that is shared, stay.
+        // An existing branch and a shared folder stay.
         if !dir.join("work").exists() {
-            disk.remove(&dir.join(KEPT)).discard("a keeper file that stays is empty and harmless");
+            disk.remove(&dir.join(KEPT)).discard("the file is empty and harmless");
             fs::remove_dir(dir).discard("a folder that is not empty stays on purpose");
         }
     }
@@ -299,7 +301,7 @@ mod tests {
         assert!(settled(confined("git/refs", PathAccess::Write)).unwrap_err().contains("is a link to"));
         symlink("/", root.join("home/.claude")).unwrap();
         assert!(
-            settled(confined("home/.claude", PathAccess::Write)).unwrap_err().contains("more than it may")
+            settled(confined("home/.claude", PathAccess::Write)).unwrap_err().contains("more than allowed")
         );
     }
 }

@@ -1,5 +1,4 @@
-//! What a supervisor is told about its agent besides how it is started: whose it is, how it talks, and how much of
-//! everything it may use.
+//! The part of a spawn request about limits: the agent's stage, output format, transcript and allowed usage.
 
 use std::path::PathBuf;
 
@@ -13,43 +12,43 @@ use sprag_plan::spec::client::StreamFormat;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentLimits {
-    /// The stage it works for: hooks and commands below it know by that whom they serve.
+    /// The stage of the agent; hooks and commands below it read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<Text<64>>,
-    /// The form of what it prints.
+    /// The format of the printed output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamFormat>,
-    /// Where its client writes down the talk.
+    /// The transcripts of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub talk: Option<TranscriptDir>,
     pub allowance: UsageAllowance,
     pub screen: AgentTerminal,
-    /// How many tokens fit into a context, where an earlier session with that model has told.
+    /// The size of the context in tokens, if an earlier session with that model reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
 }
 
-/// A folder below which a client keeps its talks, each in a file whose name ends with the id of the session.
+/// A folder of transcripts. The name of each file ends with the session id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranscriptDir {
     pub dir: PathBuf,
-    /// Where it was chosen by us; else the client tells it.
+    /// The session id if Sprag chose it; else the client reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-/// Where the agent speaks.
+/// The output channel of the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentTerminal {
-    /// To us alone.
+    /// Pipes to the supervisor.
     #[default]
     Pipes,
-    /// To whoever sits at the terminal that we were started in.
+    /// The terminal in which the supervisor was started.
     Terminal,
 }
 
-/// What is left of a budget when a session starts.
+/// The rest of a budget when a session starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UsageAllowance {
@@ -60,30 +59,30 @@ pub struct UsageAllowance {
     pub micros: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
-    /// Per cent of the context. Whoever is over it is not ended: the next agent takes over.
+    /// Percent of the context. An agent above it is not ended; the next agent takes over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<u8>,
-    /// What it may use before somebody is told that most of a budget is gone.
+    /// The usage at which Sprag reports that a budget is nearly used up.
     pub nearly_of_stage: BudgetLeft,
     pub nearly_of_run: BudgetLeft,
 }
 
 impl UsageAllowance {
-    /// Whether more was used than there was.
+    /// Reports whether the agent used more than allowed.
     pub fn is_exceeded(&self, seen: &AgentActivity) -> bool {
         let Some(used) = seen.used else { return false };
         let is_over = |left: Option<u64>, used: u64| left.is_some_and(|left| used > left);
         is_over(self.tokens, used.tokens) || is_over(self.micros, used.micros.unwrap_or(0))
     }
 
-    /// Budgets of which most is used after so many seconds.
+    /// Returns the budgets that are nearly used up after so many seconds.
     pub fn nearly(&self, seen: &AgentActivity, seconds: u64) -> Vec<BudgetSpent> {
         let used = seen.used.unwrap_or_default();
         let of = [(BudgetSpent::OfStage, &self.nearly_of_stage), (BudgetSpent::OfRun, &self.nearly_of_run)];
         of.into_iter().filter(|(_, most)| most.is_reached(used, seconds)).map(|(of, _)| of).collect()
     }
 
-    /// Four fifths of that.
+    /// Reports whether the context is at 80% of its budget.
     pub fn is_context_near(&self, seen: &AgentActivity) -> bool {
         let near = |(budget, context): (u8, ContextUsage)| is_near(context.percent(), budget);
         self.context.zip(seen.context).is_some_and(near)
@@ -94,7 +93,7 @@ impl UsageAllowance {
     }
 }
 
-/// Whether a context is so full, in per cent, that its agent should note what matters.
+/// Reports whether a context is so full that its agent should write notes.
 pub fn is_near(percent: u8, budget: u8) -> bool {
     u32::from(percent) * 5 >= u32::from(budget) * 4
 }

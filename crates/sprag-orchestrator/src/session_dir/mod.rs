@@ -1,5 +1,5 @@
-//! The folder of one session: what was asked for, who took it on, and how it ended. Each of these is there or
-//! not there, so a daemon that comes back finds out what was going on by looking.
+//! The directory of one session: spawn request, claim, lock and exit record. Each file exists or not, so a
+//! new daemon can tell the state of the session.
 
 pub mod limits;
 use std::fs::{self, File};
@@ -27,69 +27,69 @@ use super::session_dir::limits::AgentLimits;
 use crate::layout::RunLayout;
 use crate::lock;
 
-/// Longer than a look at a lock takes.
+/// Longer than a check of the lock takes.
 const LOOK: Duration = Duration::from_millis(100);
-/// Larger than any file of a session.
+/// Maximum size of a session file.
 const BYTES: u64 = 1024 * 1024;
 
-/// What the supervisor is to start.
+/// The program that the supervisor starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpawnRequest {
     pub v: u32,
-    /// Which daemon asked for it: one that was replaced has no say any more.
+    /// The epoch of the requesting daemon; requests of a replaced daemon are refused.
     pub epoch: u64,
     pub argv: Vec<String>,
-    /// All of its environment.
+    /// The whole environment.
     pub env: Vec<(String, String)>,
     pub worktree: PathBuf,
-    /// Within the worktree.
+    /// The working directory in the worktree.
     pub dir: PathBuf,
     pub branch: String,
-    /// How long it may take.
+    /// Time limit in seconds.
     pub seconds: u64,
-    /// How long it may take to end, once it is told to.
+    /// Seconds between the stop signal and the kill.
     pub grace: u64,
     pub stdin: Option<PathBuf>,
     #[serde(default)]
     pub watch: AgentLimits,
-    /// The walls around it; none, if the plan or the machine has none. Older daemons asked for none.
+    /// The sandbox policy; `None` without a sandbox, and in requests of older daemons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confined: Option<SandboxPolicy>,
 }
 
-/// Where somebody is within walls, as those have to know who build them. A folder that asks for a session says that, too.
+/// The part of a spawn request that sets up a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRequest {
     pub worktree: PathBuf,
-    /// Within the worktree.
+    /// The working directory in the worktree.
     pub dir: PathBuf,
     pub confined: Option<SandboxPolicy>,
 }
 
-/// Where the terminal of a session is, for one that has one.
+/// The terminal of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalPane {
-    /// The server of tmux, as `tmux -L` takes it.
+    /// The tmux server, for `tmux -L`.
     pub server: String,
-    /// The session by the name it has there.
+    /// The name of the tmux session.
     pub name: String,
 }
 
-/// What is known of a session from its folder.
+/// The state of a session by its directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionProbe {
-    /// Asked for at most: nobody has taken it on.
+    /// At most requested; no supervisor claimed it.
     Nothing,
     Running,
     Ended(Exit),
-    /// Somebody took it on and is gone without a word.
+    /// Claimed, but the supervisor died without an exit record.
     Died,
 }
 
-/// What a supervisor can be told.
+/// A signal to a supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SupervisorSignal {
-    /// As a person does at the keyboard.
+    /// Like Ctrl-C at the keyboard.
     Interrupt,
     Stop,
 }
@@ -111,14 +111,14 @@ pub enum AcquireResult {
     Taken,
 }
 
-/// Held for as long as the supervisor lives.
+/// The lock of a session, held until the supervisor ends.
 #[derive(Debug)]
 pub struct SupervisorLock {
     file: File,
 }
 
 impl SupervisorLock {
-    /// Whether it is still the one that others find: whoever deletes its folder makes it nobody's.
+    /// Reports whether the lock file still exists. After its removal other processes would see no lock.
     pub fn is_there(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.nlink() > 0)
     }
@@ -126,8 +126,8 @@ impl SupervisorLock {
 
 impl Drop for SupervisorLock {
     fn drop(&mut self) {
-        // Whoever is just being started has a copy of it until it is a program of its own: closing ours is not enough.
-        self.file.unlock().discard("the lock ends with the last copy of the file");
+        // A child that is just starting has a copy of the file, so closing it is not enough.
+        self.file.unlock().discard("the kernel releases the lock with the last copy");
     }
 }
 
@@ -141,7 +141,7 @@ impl SessionDir {
         SessionDir { dir: dir.to_path_buf() }
     }
 
-    /// The session's name.
+    /// Returns the name of the session.
     pub fn id(&self) -> String {
         self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -150,7 +150,7 @@ impl SessionDir {
         &self.dir
     }
 
-    /// Waits until nobody keeps it any more.
+    /// Waits until no supervisor holds the lock.
     pub fn wait(&self) -> io::Result<()> {
         self.lock_file()?.lock_shared()
     }
@@ -163,7 +163,7 @@ impl SessionDir {
         self.dir.join("err.log")
     }
 
-    /// Asks for a session.
+    /// Writes the request for a session.
     pub fn ask(&self, disk: &dyn Disk, spawn: &SpawnRequest) -> io::Result<()> {
         disk.make_dirs(&self.dir)?;
         disk::replace(disk, &self.dir.join("spawn.json"), &json(spawn)?)
@@ -173,7 +173,7 @@ impl SessionDir {
         read(&self.dir.join("spawn.json"))
     }
 
-    /// Puts walls on record for a command that is no session.
+    /// Writes the sandbox policy for a command that is not a session.
     pub fn wall_in(&self, disk: &dyn Disk, kept: &SandboxRequest) -> io::Result<()> {
         disk.make_dirs(&self.dir)?;
         disk::replace_derived(disk, &self.dir.join("spawn.json"), &json(kept)?)
@@ -183,15 +183,15 @@ impl SessionDir {
         read(&self.dir.join("spawn.json"))
     }
 
-    /// The youngest reign there was; a folder that stands by itself knows of none.
+    /// Returns the latest epoch; 0 for a directory outside a folder of runs.
     pub fn epoch(&self) -> io::Result<u64> {
         self.dir.parent().and_then(Path::parent).map_or(Ok(0), lock::last)
     }
 
-    /// `None`: somebody else has it.
+    /// Takes the lock; returns `None` if another process holds it.
     pub fn lock(&self) -> io::Result<Option<SupervisorLock>> {
         let file = self.lock_file()?;
-        // Whoever looks whether it is held holds it for a moment.
+        // Each check of the lock holds it briefly.
         Ok(lock_within(&file, LOOK)?.then_some(SupervisorLock { file }))
     }
 
@@ -199,7 +199,7 @@ impl SessionDir {
         disk::append_regular(&self.dir.join("lock"))
     }
 
-    /// From here on the session counts as started, whatever happens.
+    /// Claims the session. From here on it counts as started.
     pub fn claim(&self, disk: &dyn Disk) -> io::Result<AcquireResult> {
         let path = self.dir.join("claim");
         let file = match File::options().write(true).create_new(true).mode(0o600).open(&path) {
@@ -214,12 +214,12 @@ impl SessionDir {
         Ok(AcquireResult::Ours)
     }
 
-    /// Whether it counts as started.
+    /// Reports whether the session counts as started.
     pub fn is_claimed(&self) -> bool {
         self.dir.join("claim").exists()
     }
 
-    /// The process that keeps it, or did.
+    /// Returns the supervisor's process, alive or not.
     pub fn keeper(&self) -> Option<Process> {
         read(&self.dir.join("claim")).ok()
     }
@@ -231,12 +231,12 @@ impl SessionDir {
         }
     }
 
-    /// The agent's process, once it was started.
+    /// Returns the agent's process, once it was started.
     pub fn agent(&self) -> Option<Process> {
         read(&self.dir.join("agent.json")).ok()
     }
 
-    /// What is seen of the agent; lost with the machine, and made anew by what it prints next.
+    /// Writes the activity of the agent. Not synced: after a crash the next output restores it.
     pub fn note_seen(&self, disk: &dyn Disk, seen: &AgentActivity) -> io::Result<()> {
         disk::replace_derived(disk, &self.dir.join("seen.json"), &json(seen)?)
     }
@@ -249,7 +249,7 @@ impl SessionDir {
         disk::replace_derived(disk, &self.dir.join("tmux.json"), &json(window)?)
     }
 
-    /// `None`: it has no terminal.
+    /// Returns the terminal; `None` if the session has none.
     pub fn window(&self) -> Option<TerminalPane> {
         read(&self.dir.join("tmux.json")).ok()
     }
@@ -258,7 +258,8 @@ impl SessionDir {
         disk::replace(disk, &self.dir.join("exit.json"), &json(exit)?)
     }
 
-    /// The end of somebody whom no supervisor kept. The claim names nobody: whoever is below us is not its agent.
+    /// Writes the exit of a process without a supervisor. The claim is empty, because processes below the
+    /// daemon are not its agents.
     pub fn leave_unkept(&self, disk: &dyn Disk, exit: &Exit) -> io::Result<()> {
         disk.make_dirs(&self.dir)?;
         self.leave(disk, exit)?;
@@ -266,8 +267,8 @@ impl SessionDir {
     }
 
     pub fn probe(&self) -> io::Result<SessionProbe> {
-        // The lock is held from before the claim until after the record: seen in this order, none of them is
-        // missed because it came in between.
+        // The lock is held from before the claim until after the exit record. Checked in this order, no state
+        // is missed.
         let is_claimed = self.is_claimed();
         if self.dir.join("lock").exists() && self.is_held()? {
             return Ok(SessionProbe::Running);
@@ -290,22 +291,22 @@ impl SessionDir {
         }
     }
 
-    /// Where the supervisor hears words.
+    /// Opens the socket on which the supervisor receives signals.
     pub fn listen(&self) -> io::Result<UnixDatagram> {
         let dir = File::open(&self.dir)?;
-        fs::remove_file(self.dir.join("words")).discard("a socket that stays makes the bind below fail");
+        fs::remove_file(self.dir.join("words")).discard("a leftover socket makes the bind below fail");
         let socket = UnixDatagram::bind(through(&dir))?;
         socket.set_nonblocking(true)?;
         Ok(socket)
     }
 
-    /// Somebody who runs plans here should look. Nobody may be there.
+    /// Wakes the daemon of this folder, if one runs.
     pub fn ring(&self) {
         let Some(run) = self.dir.parent().and_then(Path::parent) else { return };
         let Ok(dir) = File::open(run) else { return };
         let bell = UnixDatagram::unbound().and_then(|bell| bell.set_nonblocking(true).map(|()| bell));
         bell.and_then(|bell| bell.send_to(b"look", bell_in(&dir)).map(drop))
-            .discard("nobody may be listening, the daemon looks by itself too");
+            .discard("the daemon also checks at each round");
     }
 
     pub fn tell(&self, word: SupervisorSignal) -> io::Result<()> {
@@ -314,10 +315,10 @@ impl SessionDir {
     }
 }
 
-/// Where supervisors ring, in the folder of runs. Whoever rules there listens.
+/// Opens the socket on which supervisors wake the daemon.
 pub fn bell(run: &Path) -> io::Result<UnixDatagram> {
     let dir = File::open(run)?;
-    fs::remove_file(run.join("bell")).discard("a socket that stays makes the bind below fail");
+    fs::remove_file(run.join("bell")).discard("a leftover socket makes the bind below fail");
     UnixDatagram::bind(bell_in(&dir))
 }
 
@@ -325,12 +326,12 @@ fn bell_in(dir: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/bell", dir.as_raw_fd()))
 }
 
-/// The name of a socket is short, paths are long: this one goes through the open folder.
+/// Returns a short path through the open folder, because socket paths have a length limit.
 fn through(dir: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}/words", dir.as_raw_fd()))
 }
 
-/// A word, if one was said that means something.
+/// Receives a signal, if a known one has arrived.
 pub fn heard(socket: &UnixDatagram) -> Option<SupervisorSignal> {
     let mut buffer = [0; 64];
     let count = socket.recv(&mut buffer).ok()?;
@@ -345,7 +346,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
     serde_json::from_str(&disk::read_small(path, BYTES)?).map_err(io::Error::other)
 }
 
-/// Where what concerns one session is.
+/// Returns the directory of a session.
 pub fn site_of(run: &Path, session: &EffectKey) -> SessionDir {
     SessionDir::at(&run.join("s").join(session.0.as_str().replace('/', ".")))
 }

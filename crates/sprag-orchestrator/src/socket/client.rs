@@ -1,4 +1,4 @@
-//! The other end of the daemon's socket: what commands and screens speak to it with.
+//! The client side of the daemon's socket, for commands and screens.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -11,10 +11,10 @@ use super::protocol::{self, DaemonReply, DaemonRequest, Unheard};
 use super::server::{door, through};
 use super::tokens;
 
-/// A daemon that does not greet within this is stuck.
+/// Time limit for the greeting of the daemon.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// Somebody who may speak.
+/// A connection with a role.
 #[derive(Debug)]
 pub struct DaemonClient {
     stream: UnixStream,
@@ -41,14 +41,14 @@ impl From<io::Error> for NotConnected {
     }
 }
 
-/// Speaks as this; an agent is known without showing anything.
+/// Connects with a role. The daemon recognizes agents without a token.
 pub fn connect(run: &Path, role: CommandRole) -> Result<DaemonClient, NotConnected> {
     let dir = door(run)?;
     let stream = UnixStream::connect(through(&dir))?;
     stream.set_read_timeout(Some(GREETING))?;
     let token = match role {
         CommandRole::Agent => None,
-        // One that cannot be read shows nothing, and the daemon says so.
+        // Without a readable token the daemon refuses.
         CommandRole::User | CommandRole::Admin => tokens::read(run, role).ok(),
     };
     let mut client = DaemonClient { stream, role };
@@ -61,7 +61,7 @@ pub fn connect(run: &Path, role: CommandRole) -> Result<DaemonClient, NotConnect
     Ok(client)
 }
 
-/// Whether an error says that nobody is at the other end any more.
+/// Reports whether an error means that the other side has closed the connection.
 pub fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
@@ -73,7 +73,7 @@ impl DaemonClient {
         self.receive()?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// What is said next, to whoever subscribed; `None`: the daemon has ended.
+    /// Returns the next message of a subscription; `None` if the daemon has ended.
     pub fn receive(&mut self) -> io::Result<Option<DaemonReply>> {
         match protocol::read(&mut self.stream) {
             Ok(reply) => Ok(Some(reply)),

@@ -1,35 +1,35 @@
-//! Events of the loop of a run, and how it ends.
+//! Events of the daemon loop, and the ways it ends.
 
 use sprag_plan::ids::EffectKey;
 use sprag_plan::run::effect::EffectOutcome;
 
 use crate::socket::requests::PendingRequest;
 
-/// Something happened.
+/// An event of the loop.
 pub(crate) enum LoopEvent {
     Outcome(EffectKey, EffectOutcome),
-    /// A supervisor is gone.
+    /// A supervisor has ended.
     Over(EffectKey),
-    /// Somebody wants something.
+    /// A request arrived on the socket.
     Asked(PendingRequest),
-    /// A supervisor wants it to be looked at.
+    /// A supervisor rang.
     Rung,
-    /// Somebody wants us to end who has no better word for it.
+    /// A signal to stop the daemon.
     Signal(i32),
 }
 
-/// How a run stands when nothing more happens by itself.
+/// The state of a run when nothing can start automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEnd {
     /// Every stage is merged or skipped.
     Over,
-    /// A person has to say something.
+    /// The run waits for a person.
     Waits,
-    /// Somebody told us to end.
+    /// Stopped by a request.
     Stopped,
-    /// The same, by a signal.
+    /// Stopped by a signal.
     Interrupted { signal: i32 },
-    /// Somebody has deleted what it stands on.
+    /// The repository was deleted.
     Gone,
 }
 

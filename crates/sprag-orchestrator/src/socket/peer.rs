@@ -1,5 +1,5 @@
-//! Who is at the other end of a socket. Whatever it shows, a process below a supervisor is the agent of that session:
-//! the kernel says which process it is, and all that an agent starts stays below its supervisor.
+//! Identifies the process at the other end of a socket. The kernel reports its id. A process below a
+//! supervisor is the agent of that session, whatever token it shows.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -10,13 +10,13 @@ use sprag_host::sys::{disk, processes};
 
 use crate::layout::SESSION_VARIABLE;
 
-/// More than any process is deep.
+/// Maximum number of parent processes to follow.
 const DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     pub is_of_this_user: bool,
-    /// The session it works for, by the name of its folder.
+    /// The session of the process, by the name of its directory.
     pub session: Option<String>,
 }
 
@@ -26,14 +26,14 @@ pub fn identify(stream: &UnixStream, run: &Path) -> io::Result<Peer> {
     Ok(Peer { is_of_this_user: who.uid == rustix::process::getuid(), session: session_of(run, pid) })
 }
 
-/// The session that a process works for.
+/// Returns the session of a process.
 pub fn session_of(run: &Path, pid: u32) -> Option<String> {
     let line = line_of(pid);
     let supervised = sessions(run);
     let below = line.iter().find_map(|process| {
         supervised.iter().find(|(_, supervisor)| supervisor == process).map(|(id, _)| id.clone())
     });
-    // One whose supervisor is gone has only the name left that it was started with.
+    // If the supervisor is gone, only the session variable names the session.
     below.or_else(|| {
         let named = line.iter().find_map(|process| processes::variable_of(*process, SESSION_VARIABLE))?;
         let named = named.into_string().ok()?;
@@ -41,7 +41,7 @@ pub fn session_of(run: &Path, pid: u32) -> Option<String> {
     })
 }
 
-/// A process and all it is below of.
+/// Returns a process and its ancestors.
 fn line_of(pid: u32) -> Vec<Process> {
     let mut line = Vec::new();
     let mut next = Some(pid);
@@ -52,7 +52,7 @@ fn line_of(pid: u32) -> Vec<Process> {
     line
 }
 
-/// All sessions that somebody has taken on, and who did.
+/// Returns all claimed sessions with their supervisors.
 fn sessions(run: &Path) -> Vec<(String, Process)> {
     let folders = fs::read_dir(run.join("s")).into_iter().flatten().flatten();
     folders

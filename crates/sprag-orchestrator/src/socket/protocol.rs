@@ -1,5 +1,5 @@
-//! How the daemon is spoken to: four bytes of length, most significant first, then that much JSON. Whoever is at
-//! the other end is hostile until parsed: nothing is set aside for a length that is merely claimed.
+//! The protocol of the daemon's socket: a length of four bytes in big-endian order, then JSON. The peer is
+//! not trusted: no memory is allocated for a claimed length.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -11,15 +11,15 @@ use serde_json::Value;
 use sprag_plan::reconcile::observed::StopMode;
 use sprag_plan::stage::command::{CommandRole, StageCommand};
 
-/// The largest message; none of ours comes near it.
+/// Maximum size of a message.
 pub const CAP: usize = 10 * 1024 * 1024;
-/// What both ends must mean by the same words.
+/// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
 
-/// Why nobody hears it: the loop of the daemon has come to its end.
+/// The refusal code of a daemon whose loop has ended.
 pub const STOPPED: &str = "stopped";
 
-/// What can be said to the daemon. The first word is always `hello`.
+/// A request to the daemon. The first one is always `hello`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case", deny_unknown_fields)]
 pub enum DaemonRequest {
@@ -33,7 +33,7 @@ pub enum DaemonRequest {
         to: Topic,
     },
     Unsubscribe,
-    /// What an agent or a person says of a stage; an agent's is its own, whether it names it or not.
+    /// A command about a stage. The command of an agent is about its own stage, named or not.
     Report {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stage: Option<String>,
@@ -42,13 +42,13 @@ pub enum DaemonRequest {
     Stop {
         how: StopMode,
     },
-    /// Another plan in the place of the one that is run.
+    /// Replaces the plan of the run.
     Amend {
         plan: Value,
     },
 }
 
-/// What shows who somebody is. Nothing prints it.
+/// A secret that proves the role of a client. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PersonToken(pub String);
@@ -77,7 +77,7 @@ pub enum DaemonReply {
     },
     Pong,
     Done,
-    /// Pushed to whoever subscribed.
+    /// Sent to subscribers.
     Status {
         status: Value,
     },
@@ -88,9 +88,9 @@ pub enum DaemonReply {
         code: String,
         message: String,
     },
-    /// How the checks of a stage went.
+    /// The result of a stage's checks.
     Verdict(StageCheckResult),
-    /// It was heard, and this comes of it.
+    /// The request was accepted, with this effect.
     Heard {
         text: String,
     },
@@ -103,16 +103,16 @@ pub enum StageCheckResult {
     Red {
         report: String,
     },
-    /// Something else came before there was one.
+    /// The stage changed its state before there was a result.
     None {
         state: String,
     },
 }
 
-/// Why nothing could be read.
+/// The reason why no message was read.
 #[derive(Debug)]
 pub enum Unheard {
-    /// The other end is gone, between two messages.
+    /// The peer closed the connection between two messages.
     Closed,
     TooLong {
         claimed: usize,
@@ -135,7 +135,7 @@ pub fn read<T: DeserializeOwned>(from: &mut impl Read) -> Result<T, Unheard> {
     read_at_most(from, CAP)
 }
 
-/// The same, from somebody who has no reason to say much.
+/// Reads a message with a smaller size limit, for peers that send little.
 pub fn read_at_most<T: DeserializeOwned>(from: &mut impl Read, cap: usize) -> Result<T, Unheard> {
     let mut length = [0; 4];
     match from.read(&mut length[..1]).map_err(Unheard::Io)? {
@@ -184,7 +184,7 @@ mod tests {
         let more = br#"{"say":"subscribe","to":"status","as":"admin"}"#;
         assert!(matches!(heard(claimed(more.len() as u32, more)), Err(Unheard::NoJson(_))));
         let text = "x".repeat(CAP);
-        assert!(write(&mut io::sink(), &text).is_err(), "and none that is too long is sent");
+        assert!(write(&mut io::sink(), &text).is_err(), "a message that is too long is not sent");
     }
 
     proptest! {

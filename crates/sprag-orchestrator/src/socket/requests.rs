@@ -1,5 +1,5 @@
-//! What the loop is told by others, and what it answers them. A word of a person is also heard while no daemon runs:
-//! whoever says it takes the reign for that moment.
+//! Requests to the daemon loop, and its replies. While no daemon runs, a person's command takes the daemon
+//! lock and writes the record itself.
 
 use std::io;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::lock;
 use crate::observe::session_exits;
 use crate::run_log::RunLog;
 
-/// Something that is asked of the loop, and where it answers.
+/// A request to the loop, and the channel for the reply.
 pub struct PendingRequest {
     pub speaker: CommandSender,
     pub ask: LoopRequest,
@@ -33,7 +33,7 @@ pub struct PendingRequest {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoopRequest {
-    /// `None`: the stage of the agent that says it.
+    /// `None`: the stage of the agent that sends it.
     Say {
         stage: Option<StageId>,
         said: StageCommand,
@@ -46,12 +46,12 @@ pub enum LoopRequest {
     },
 }
 
-/// Why nobody could be told.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub enum RequestError {
-    /// No run has such a stage.
+    /// No run has this stage.
     NoRun,
-    /// A daemon rules, and does not answer.
+    /// A daemon runs, but does not answer.
     AtWork {
         pid: u32,
     },
@@ -68,7 +68,8 @@ impl From<io::Error> for RequestError {
     }
 }
 
-/// Writes down what a person says while no daemon runs. They speak of what is, not of agents that are gone.
+/// Records a person's command while no daemon runs. First records how agents ended, so that the command
+/// applies to the present state.
 pub fn say_alone(
     root: &Path,
     run: &Path,
@@ -89,7 +90,7 @@ pub fn say_alone(
     Ok(log.append(&record)?)
 }
 
-/// What is to be written down, or why not.
+/// Returns the record for a request, or the refusal.
 pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<RunRecord, DaemonReply> {
     match ask {
         LoopRequest::Say { stage, said } => {
@@ -106,7 +107,7 @@ pub fn record(run: &Run, speaker: &CommandSender, ask: &LoopRequest) -> Result<R
     }
 }
 
-/// What whoever said it is told, beside that it was heard; `run` is as it was before.
+/// Returns the reply to an accepted request; `run` is the state before the record.
 pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
     let RunRecord::StageCommand { stage, command: StageCommand::Hold, .. } = record else {
         return DaemonReply::Done;
@@ -117,7 +118,7 @@ pub fn heard(run: &Run, record: &RunRecord) -> DaemonReply {
     }
 }
 
-/// The stage that is meant.
+/// Returns the stage that a command is about.
 pub fn stage_of(run: &Run, speaker: &CommandSender, named: Option<&StageId>) -> Option<StageId> {
     match (named, speaker) {
         (Some(named), _) => Some(named.clone()),
@@ -126,7 +127,7 @@ pub fn stage_of(run: &Run, speaker: &CommandSender, named: Option<&StageId>) -> 
     }
 }
 
-/// How the checks of a stage went; `None` while they are under way.
+/// Returns the result of a stage's checks; `None` while they run.
 pub fn verdict(run: &Run, stage: &StageId) -> Option<StageCheckResult> {
     let Some(entry) = run.entry(stage) else {
         return Some(StageCheckResult::None { state: String::new() });

@@ -1,5 +1,5 @@
-//! The socket of the daemon. Every peer has a thread of its own and is hostile until it has shown who it is; the loop
-//! hears of it only what was parsed, and never waits for it.
+//! The server side of the daemon's socket. Every peer has its own thread and is not trusted before it is
+//! identified. The loop gets only parsed requests and never waits for a peer.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read as _};
@@ -35,20 +35,20 @@ use crate::layout::{DOOR, RunLayout, SOCKET, run_log_path, socket};
 use crate::run_log;
 use crate::socket::loop_event::LoopEvent;
 
-/// Peers at once, and how many of them may be agents: a person always finds a seat.
+/// Maximum numbers of peers and of agents among them, so that people can always connect.
 const SEATS: usize = 64;
 const AGENTS: usize = 48;
-/// How long somebody may take for a message that was begun, or to read one.
+/// Time limit for the rest of a message, and for a peer to read one.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Those who watch are told at most so often.
+/// The shortest time between two messages to a subscriber.
 const PUSH: Duration = Duration::from_secs(1);
-/// How long the last they are told may take.
+/// Time limit for the last messages to subscribers.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// A greeting is short, and so is a word; only a plan may be long.
+/// Maximum sizes of a greeting and of a request; only an admin may send more, for a plan.
 const GREETING: usize = 4 * 1024;
 const WORD: usize = 64 * 1024;
 
-/// Open for as long as this is kept.
+/// The open socket; dropping it closes the socket.
 pub(crate) struct DaemonSocket {
     path: PathBuf,
     board: Arc<Subscribers>,
@@ -57,11 +57,11 @@ pub(crate) struct DaemonSocket {
 impl Drop for DaemonSocket {
     fn drop(&mut self) {
         self.board.close(GOODBYE);
-        fs::remove_file(&self.path).discard("the next daemon finds the socket stale and replaces it");
+        fs::remove_file(&self.path).discard("the next daemon replaces a stale socket");
     }
 }
 
-/// What every peer is served with.
+/// The state that all peer threads share.
 struct ServerState {
     ground: RunLayout,
     tokens: PersonTokens,
@@ -72,7 +72,7 @@ struct ServerState {
     checking: TaskChecks,
 }
 
-/// Whoever calls this holds the reign: a socket that is there is a dead daemon's.
+/// Opens the socket. The caller holds the daemon lock, so an existing socket belongs to a dead daemon.
 pub(crate) fn open(
     ground: &RunLayout,
     board: Arc<Subscribers>,
@@ -102,12 +102,12 @@ pub(crate) fn open(
         for stream in listener.incoming().flatten() {
             let hall = hall.clone();
             let Some(seat) = PeerSeat::acquire(&hall, |hall| &hall.seats, SEATS) else {
-                refuse(&stream, "full", "too many are connected");
+                refuse(&stream, "full", "too many connections");
                 continue;
             };
             thread::spawn(move || {
                 serve(&stream, &hall);
-                stream.shutdown(Shutdown::Both).discard("the peer may have hung up already");
+                stream.shutdown(Shutdown::Both).discard("the client may have hung up already");
                 drop(seat);
             });
         }
@@ -115,13 +115,13 @@ pub(crate) fn open(
     Ok(DaemonSocket { path, board })
 }
 
-/// The folder that the socket is in. To go through it is all that is asked for: an agent may not list it.
+/// Opens the folder of the socket as a path only, because an agent may not list it.
 pub(crate) fn door(run: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(rustix::fs::open(run.join(DOOR), flags, Mode::empty())?)
 }
 
-/// The name of a socket is short, paths are long: this one goes through the open folder.
+/// Returns a short path through the open folder, because socket paths have a length limit.
 pub(crate) fn through(dir: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(SOCKET)
 }
@@ -149,12 +149,12 @@ impl Drop for PeerSeat {
 }
 
 fn refuse(stream: &UnixStream, code: &str, message: &str) {
-    stream.set_write_timeout(Some(PATIENCE)).discard("the reply is shorter than the buffer of a socket");
+    stream.set_write_timeout(Some(PATIENCE)).discard("the reply is shorter than the socket buffer");
     let reply = DaemonReply::Refused { code: code.to_owned(), message: message.to_owned() };
-    protocol::write(&mut &*stream, &reply).discard("a peer that hung up needs no refusal");
+    protocol::write(&mut &*stream, &reply).discard("a client that hung up needs no refusal");
 }
 
-/// Until it hangs up, or says what is none of our words.
+/// Serves a peer until it hangs up or sends an invalid request.
 fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
     if stream.set_read_timeout(Some(PATIENCE)).and(stream.set_write_timeout(Some(PATIENCE))).is_err() {
         return;
@@ -163,7 +163,7 @@ fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
     let _seat = match &peer.session {
         Some(_) => match PeerSeat::acquire(hall, |hall| &hall.agents, AGENTS) {
             Some(seat) => Some(seat),
-            None => return refuse(stream, "full", "too many agents are connected"),
+            None => return refuse(stream, "full", "too many connections of agents"),
         },
         None => None,
     };
@@ -184,7 +184,7 @@ fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
                 if guest.write(stream, &reply).is_err() {
                     break;
                 }
-                // After the answer, so that it is not taken for one.
+                // The subscription starts after the reply, so that no push is taken for the reply.
                 if let (Some(topic), DaemonReply::Done, Ok(stream)) = (topic, &reply, stream.try_clone()) {
                     let (hall, guest) = (hall.clone(), guest.clone());
                     hall.board.come();
@@ -196,11 +196,11 @@ fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
             }
             Err(Unheard::Closed | Unheard::Io(_)) => break,
             Err(Unheard::TooLong { claimed }) => {
-                refuse(stream, "too_long", &format!("{claimed} bytes are too many"));
+                refuse(stream, "too_long", &format!("a request of {claimed} bytes is too long"));
                 break;
             }
             Err(Unheard::NoJson(_)) => {
-                refuse(stream, "no_word", "this is no word that is known here");
+                refuse(stream, "no_word", "unknown request");
                 break;
             }
         }
@@ -208,9 +208,9 @@ fn serve(stream: &UnixStream, hall: &Arc<ServerState>) {
     guest.watches.store(false, Ordering::SeqCst);
 }
 
-/// What one peer's threads share.
+/// The state that the threads of one peer share.
 struct ConnectedPeer {
-    /// Who holds it writes.
+    /// Held while writing.
     stream: Mutex<()>,
     watches: AtomicBool,
 }
@@ -222,7 +222,7 @@ impl ConnectedPeer {
     }
 }
 
-/// The next message. Nothing hurries whoever has not begun one; who has, has a moment for the rest.
+/// Reads the next request. Waits for its start without a limit; the rest must follow within `PATIENCE`.
 fn next(stream: &UnixStream, cap: usize) -> Result<DaemonRequest, Unheard> {
     stream.set_read_timeout(None).map_err(Unheard::Io)?;
     let mut first = [0];
@@ -233,21 +233,21 @@ fn next(stream: &UnixStream, cap: usize) -> Result<DaemonRequest, Unheard> {
     protocol::read_at_most(&mut first.chain(stream), cap)
 }
 
-/// Who it is: an agent by its process, a person by what only people can read.
+/// Identifies the peer: an agent by its process, a person by a token.
 fn greeted(
     stream: &UnixStream,
     hall: &ServerState,
     peer: &Peer,
 ) -> Result<CommandSender, (&'static str, &'static str)> {
     if !peer.is_of_this_user {
-        return Err(("other_user", "this daemon is another user's"));
+        return Err(("other_user", "this daemon belongs to another user"));
     }
     let hello = protocol::read_at_most(&mut &*stream, GREETING);
     let Ok(DaemonRequest::Hello { proto, token }) = hello else {
-        return Err(("no_hello", "the first word is `hello`"));
+        return Err(("no_hello", "the first request must be `hello`"));
     };
     if proto != protocol::PROTOCOL {
-        return Err(("other_version", "this daemon speaks another version"));
+        return Err(("other_version", "this daemon uses another protocol version"));
     }
     let speaker = match (&peer.session, token.and_then(|token| hall.tokens.role(&token))) {
         (Some(session), _) => {
@@ -258,7 +258,7 @@ fn greeted(
             let name = Env::Real.text("USER").unwrap_or_else(|| "somebody".to_owned());
             CommandSender::Person { name: Text::new(name), role }
         }
-        (None, None) => return Err(("no_token", "nothing shows who this is")),
+        (None, None) => return Err(("no_token", "no valid token")),
     };
     let reply = DaemonReply::Hello {
         proto: protocol::PROTOCOL,
@@ -266,11 +266,11 @@ fn greeted(
         epoch: hall.ground.epoch,
         role: speaker.role(),
     };
-    protocol::write(&mut &*stream, &reply).map_err(|_| ("gone", "nobody listens"))?;
+    protocol::write(&mut &*stream, &reply).map_err(|_| ("gone", "the client hung up"))?;
     Ok(speaker)
 }
 
-/// A session by the name of its folder.
+/// Finds a session by the name of its directory.
 fn session_key(hall: &ServerState, folder: &str) -> Option<EffectKey> {
     let run = run_log::read(&run_log_path(&hall.ground.run, &hall.ground.plan)).ok()??;
     run.sessions().map(|(key, _)| key).find(|key| hall.ground.site(key).id() == folder).cloned()
@@ -287,10 +287,10 @@ fn answer(
         message: message.to_owned(),
     };
     match request {
-        DaemonRequest::Hello { .. } => no("twice", "`hello` was said already"),
+        DaemonRequest::Hello { .. } => no("twice", "`hello` was already sent"),
         DaemonRequest::Ping => DaemonReply::Pong,
         DaemonRequest::Subscribe { .. } if guest.watches.swap(true, Ordering::SeqCst) => {
-            no("twice", "one subscription at a time")
+            no("twice", "only one subscription at a time")
         }
         DaemonRequest::Subscribe { .. } => DaemonReply::Done,
         DaemonRequest::Unsubscribe => {
@@ -304,7 +304,7 @@ fn answer(
             {
                 let Some(_turn) = hall.checking.acquire(&stage) else {
                     let stage = stage.as_str();
-                    return no("busy", &format!("a task of stage `{stage}` is being checked already"));
+                    return no("busy", &format!("stage `{stage}` already has a running task check"));
                 };
                 match task_check::check(&hall.ground, &stage, id, &RealDisk) {
                     Ok(None) => {}
@@ -317,12 +317,12 @@ fn answer(
             ask(hall, speaker, LoopRequest::Say { stage, said: word })
         }
         DaemonRequest::Stop { .. } | DaemonRequest::Amend { .. } if speaker.role() < CommandRole::Admin => {
-            no("not_yours", "this is for an admin to say")
+            no("not_yours", "only an admin may do this")
         }
         DaemonRequest::Stop { how } => ask(hall, speaker, LoopRequest::Stop { how }),
         DaemonRequest::Amend { plan } => match serde_json::from_value::<Plan>(plan) {
             Ok(plan) => ask(hall, speaker, LoopRequest::Amend { plan: Box::new(plan) }),
-            Err(_) => no("bad_plan", "this is no plan"),
+            Err(_) => no("bad_plan", "the plan is invalid"),
         },
     }
 }
@@ -332,20 +332,22 @@ fn own_stage(hall: &ServerState, speaker: &CommandSender, named: Option<&StageId
     super::requests::stage_of(&run, speaker, named)
 }
 
-/// Asks the loop, and waits for its answer as long as that takes.
+/// Sends a request to the loop and waits for the reply without a limit.
 fn ask(hall: &ServerState, speaker: &CommandSender, ask: LoopRequest) -> DaemonReply {
     let (reply, answered) = sync_channel(1);
     let asked = PendingRequest { speaker: speaker.clone(), ask, reply };
     let told = hall.tell.send(LoopEvent::Asked(asked));
-    let gone =
-        || DaemonReply::Refused { code: protocol::STOPPED.to_owned(), message: "the daemon ends".to_owned() };
+    let gone = || DaemonReply::Refused {
+        code: protocol::STOPPED.to_owned(),
+        message: "the daemon is stopping".to_owned(),
+    };
     match told {
         Ok(()) => answered.recv().unwrap_or_else(|_| gone()),
         Err(_) => gone(),
     }
 }
 
-/// Tells somebody who watches, until they do not any more. One that does not read is left.
+/// Sends changes to a subscriber until it unsubscribes or stops reading.
 fn push(stream: &UnixStream, hall: &ServerState, guest: &ConnectedPeer, to: Topic) {
     let mut version = 0;
     let mut shown = hall.board.snapshot();
@@ -370,6 +372,6 @@ fn push(stream: &UnixStream, hall: &ServerState, guest: &ConnectedPeer, to: Topi
     }
     guest.watches.store(false, Ordering::SeqCst);
     if hall.board.snapshot().is_closed {
-        stream.shutdown(Shutdown::Both).discard("the peer may have hung up already");
+        stream.shutdown(Shutdown::Both).discard("the client may have hung up already");
     }
 }

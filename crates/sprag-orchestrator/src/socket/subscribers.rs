@@ -1,5 +1,5 @@
-//! What the loop shows to whoever watches: that something has changed, and the last lines of its log. The loop writes
-//! here and goes on; those who read are on threads of their own.
+//! The state that the loop shows to subscribers: a version that grows with each change, and the last log
+//! lines. The loop never waits for readers, which have their own threads.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use sprag_plan::run::Run;
 
 use crate::socket::loop_event::RunEnd;
 
-/// Lines that are kept for those who are slow.
+/// Log lines stored for slow readers.
 const LINES: usize = 1000;
 
 #[derive(Default)]
@@ -25,22 +25,22 @@ pub(crate) struct BoardSnapshot {
     /// Grows with each change.
     pub version: u64,
     pub rest: Option<RunEnd>,
-    /// The daemon ends.
+    /// Whether the daemon is stopping.
     pub is_closed: bool,
     lines: VecDeque<(u64, String)>,
-    /// Those who are told of changes.
+    /// Number of subscribers.
     watchers: usize,
 }
 
 impl BoardSnapshot {
-    /// Lines that were not there at that version.
+    /// Returns the lines after a version.
     pub(crate) fn since(&self, version: u64) -> impl Iterator<Item = &String> {
         self.lines.iter().filter(move |(at, _)| *at > version).map(|(_, line)| line)
     }
 }
 
 impl Subscribers {
-    /// Something was written down, and this is what people read of it.
+    /// Adds log lines about a change.
     pub(crate) fn say(&self, lines: impl IntoIterator<Item = String>) {
         self.change(|shown| {
             let version = shown.version;
@@ -56,7 +56,8 @@ impl Subscribers {
         }
     }
 
-    /// Everybody who watches is told the last of it, if they read it in time.
+    /// Marks the daemon as stopping and waits until all subscribers have the last changes, up to a time
+    /// limit.
     pub(crate) fn close(&self, patience: Duration) {
         self.change(|shown| shown.is_closed = true);
         let waited = self.changed.wait_timeout_while(self.lock(), patience, |shown| shown.watchers > 0);
@@ -78,14 +79,14 @@ impl Subscribers {
         self.lock().clone()
     }
 
-    /// Waits for a change since that version.
+    /// Waits for a change after a version.
     pub(crate) fn wait(&self, version: u64) -> BoardSnapshot {
         let is_same = |shown: &mut BoardSnapshot| shown.version == version && !shown.is_closed;
         let found = self.changed.wait_while(self.lock(), is_same);
         found.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Lets time pass, less if the daemon ends meanwhile.
+    /// Waits for a time span, or until the daemon is stopping.
     pub(crate) fn pause(&self, span: Duration) {
         let waited = self.changed.wait_timeout_while(self.lock(), span, |shown| !shown.is_closed);
         drop(waited);
@@ -100,12 +101,12 @@ impl Subscribers {
     }
 
     fn lock(&self) -> MutexGuard<'_, BoardSnapshot> {
-        // Whoever panicked while holding it left nothing half done.
+        // A panic while the lock is held leaves no partial state.
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A run in few words, for programs that watch.
+/// Returns a short status of a run, for programs.
 pub(crate) fn status(run: &Run, rest: Option<RunEnd>) -> Value {
     let stages: Vec<Value> = run
         .entries()

@@ -1,5 +1,5 @@
-//! What shows a daemon that somebody is a person: two files that nobody else reads, new with each daemon. They show
-//! nothing where the process of an agent holds them.
+//! Tokens that identify people: two files that only this user can read, new with each daemon. A token that a
+//! process of an agent shows proves nothing.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub(crate) struct PersonTokens {
 impl PersonTokens {
     pub(super) fn make(run: &Path, disk: &dyn Disk) -> io::Result<PersonTokens> {
         let made = PersonTokens { user: new()?, admin: new()? };
-        // A file of ours is nobody else's to read, and replaced in one step.
+        // The files are readable only by the user, and replaced in one step.
         disk::replace(disk, &path(run, CommandRole::User), made.user.0.as_bytes())?;
         disk::replace(disk, &path(run, CommandRole::Admin), made.admin.0.as_bytes())?;
         Ok(made)
     }
 
-    /// Who holds this.
+    /// Returns the role that a token proves.
     pub(super) fn role(&self, shown: &PersonToken) -> Option<CommandRole> {
         match shown {
             shown if is_same(shown, &self.admin) => Some(CommandRole::Admin),
@@ -34,7 +34,7 @@ impl PersonTokens {
     }
 }
 
-/// What shows this role to the daemon that rules now.
+/// Reads the token of a role for the running daemon.
 pub(crate) fn read(run: &Path, role: CommandRole) -> io::Result<PersonToken> {
     disk::read_small(&path(run, role), 256).map(PersonToken)
 }
@@ -50,7 +50,7 @@ fn new() -> io::Result<PersonToken> {
     Ok(PersonToken(format!("{:016x}{:016x}", disk::random()?, disk::random()?)))
 }
 
-/// Takes as long for a wrong one as for the right one.
+/// Compares in constant time.
 fn is_same(one: &PersonToken, other: &PersonToken) -> bool {
     let (one, other) = (one.0.as_bytes(), other.0.as_bytes());
     one.len() == other.len() && one.iter().zip(other).fold(0, |all, (a, b)| all | (a ^ b)) == 0
@@ -75,7 +75,7 @@ mod tests {
         }
         assert_eq!(tokens.role(&PersonToken(String::new())), None);
         let again = PersonTokens::make(dir.path(), &RealDisk).unwrap();
-        assert_eq!(again.role(&tokens.admin), None, "that of the daemon before shows nothing");
+        assert_eq!(again.role(&tokens.admin), None, "a token of the earlier daemon proves nothing");
         assert!(!format!("{tokens:?}").contains(&tokens.user.0));
     }
 }

@@ -1,5 +1,5 @@
-//! Caches of the user's checkout in a worktree. A cache saves time and nothing else: what cannot be had for nothing is
-//! left out, and what would lead out of it by a link is not taken along.
+//! Brings caches of the user's checkout into a worktree. A cache only saves time: it is left out if copying
+//! would cost space, or if a link leads out of it.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -16,10 +16,10 @@ use sprag_plan::spec::{CacheSpec, Caching};
 
 use super::is_straight;
 
-/// Files and directories of one cache at most.
+/// Maximum number of files and folders in one cache.
 const ENTRIES: usize = 1_000_000;
 
-/// Does nothing where there is something already, or where there is nothing to take over.
+/// Brings one cache into the worktree. Does nothing if the target exists or the source is missing.
 pub(crate) fn take_over(root: &Path, worktree: &Path, cached: &CacheSpec) -> Result<(), String> {
     let path = &cached.path;
     let (from, to) = (root.join(path.as_str()), worktree.join(path.as_str()));
@@ -33,7 +33,7 @@ pub(crate) fn take_over(root: &Path, worktree: &Path, cached: &CacheSpec) -> Res
         Caching::None => Ok(()),
         Caching::Share => share(worktree, &to, path).map_err(|why| told(&why)),
         Caching::Reflink => clone(&from, &to).or_else(|error| {
-            // Half a cache is worse than none.
+            // A partial cache is worse than none.
             fs::remove_dir_all(&to).map_err(|error| told(&error))?;
             match error.kind() {
                 io::ErrorKind::Unsupported => Ok(()),
@@ -43,21 +43,21 @@ pub(crate) fn take_over(root: &Path, worktree: &Path, cached: &CacheSpec) -> Res
     }
 }
 
-/// From `.worktrees/STAGE/` it is two steps up, and one more for each directory within.
+/// Links to the cache. From `.worktrees/STAGE/` the path goes two levels up, plus one for each folder within.
 fn share(worktree: &Path, to: &Path, path: &RelPath) -> Result<(), String> {
     let up = "../".repeat(path.as_str().split('/').count() + 1);
     symlink(format!("{up}{path}"), to).map_err(|error| error.to_string())?;
     let why = match worktrees::is_ignored(worktree, path.as_str()) {
         Ok(true) => return Ok(()),
-        // A list that names directories alone does not mean a link.
-        Ok(false) => "git does not ignore it as a link: list it without a `/` at its end".to_owned(),
+        // A pattern with `/` at its end matches folders, not links.
+        Ok(false) => "git does not ignore the link; write its pattern without a `/` at the end".to_owned(),
         Err(GitError(why)) => why,
     };
     fs::remove_file(to).map_err(|error| error.to_string())?;
     Err(why)
 }
 
-/// A copy of the same blocks. `Unsupported`: the disk has no such thing.
+/// Copies a folder by reflinks. The error `Unsupported` means that the file system has none.
 fn clone(from: &Path, to: &Path) -> io::Result<()> {
     let mut open = vec![PathBuf::new()];
     let mut seen = 0;
@@ -67,7 +67,7 @@ fn clone(from: &Path, to: &Path) -> io::Result<()> {
             let entry = entry?;
             seen += 1;
             if seen > ENTRIES {
-                return Err(io::Error::other(format!("it has more than {ENTRIES} entries")));
+                return Err(io::Error::other(format!("more than {ENTRIES} entries")));
             }
             let (kind, below) = (entry.file_type()?, below.join(entry.file_name()));
             if kind.is_dir() {
@@ -75,7 +75,10 @@ fn clone(from: &Path, to: &Path) -> io::Result<()> {
             } else if kind.is_symlink() {
                 let target = fs::read_link(entry.path())?;
                 if leads_out(&below, &target) {
-                    return Err(io::Error::other(format!("`{}` is a link out of it", below.display())));
+                    return Err(io::Error::other(format!(
+                        "`{}` is a link out of the cache",
+                        below.display()
+                    )));
                 }
                 symlink(target, to.join(&below))?;
             } else if kind.is_file() {
@@ -98,11 +101,11 @@ fn clone_file(from: &Path, to: &Path) -> io::Result<()> {
         }
         Err(error) => return Err(error.into()),
     }
-    // Builds go by the time a file was written.
+    // Build tools compare modification times.
     copy.set_times(FileTimes::new().set_modified(about.modified()?))
 }
 
-/// Whether a link at this place within the cache leads out of it.
+/// Reports whether a link at this place in the cache leads out of it.
 fn leads_out(at: &Path, target: &Path) -> bool {
     let mut depth = at.components().count().saturating_sub(1);
     for part in target.components() {
@@ -155,11 +158,11 @@ mod tests {
         symlink("/etc", git.dir().join("target/out")).unwrap();
         let all = cached("target", Caching::Reflink);
         let came = take_over(git.dir(), &worktree, &all);
-        assert!(came.is_ok() || came.is_err_and(|why| why.contains("`out` is a link out of it")));
+        assert!(came.is_ok() || came.is_err_and(|why| why.contains("`out` is a link out of the cache")));
         assert!(!worktree.join("target").exists());
         fs::remove_file(git.dir().join("target/out")).unwrap();
         take_over(git.dir(), &worktree, &all).unwrap();
-        // Not every disk can do it.
+        // Not every file system supports it.
         let copy = fs::read_to_string(worktree.join("target/debug/a"));
         assert!(copy.map_or(!worktree.join("target").exists(), |text| text == "built"));
         take_over(git.dir(), &worktree, &cached("nothing", Caching::Reflink)).unwrap();

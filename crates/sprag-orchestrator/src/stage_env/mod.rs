@@ -1,5 +1,5 @@
-//! What an agent finds around its work: files that no commit has, caches of the user's checkout, and ports that nobody
-//! else of this machine's stages uses.
+//! The surroundings of an agent: files that are not in any commit, caches of the user's checkout, and ports
+//! that no other stage uses.
 
 mod caches;
 mod ports;
@@ -25,12 +25,12 @@ use super::layout::RunLayout;
 use super::sandbox::stage_rules;
 use crate::session_dir::{SessionDir, SpawnRequest};
 
-/// The first of ten ports that are the stage's own.
+/// The variable with the first of ten ports of the stage.
 const VARIABLE: &str = "SPRAG_PORT";
-/// A file that is copied is a few settings.
+/// Maximum size of a copied file.
 const FILE: u64 = 10 * 1024 * 1024;
 
-/// Everything around an agent that is about to start, its walls included.
+/// Prepares everything around an agent that is about to start, including its sandbox.
 pub fn around(
     ground: &RunLayout,
     spec: &StageSpec,
@@ -41,13 +41,12 @@ pub fn around(
 ) -> Result<SpawnRequest, (StageFailure, String)> {
     furnish(ground, spec, disk).map_err(|why| (StageFailure::Setup, why))?;
     let port = ports::lease(&leases(ground), &ground.worktree(&spec.id), disk);
-    let port =
-        port.map_err(|error| (StageFailure::Setup, format!("there are no ports to be had: {error}")))?;
+    let port = port.map_err(|error| (StageFailure::Setup, format!("no free ports: {error}")))?;
     spawn.env.push((VARIABLE.to_owned(), port.to_string()));
     stage_rules::within(ground, spec, choice, site, spawn, disk).map_err(|why| (StageFailure::Sandbox, why))
 }
 
-/// Files and caches. Doing it again changes nothing that is there.
+/// Brings files and caches into the worktree; repeating it changes nothing.
 pub fn furnish(ground: &RunLayout, spec: &StageSpec, disk: &dyn Disk) -> Result<(), String> {
     let worktree = ground.worktree(&spec.id);
     for path in &spec.copy {
@@ -56,20 +55,20 @@ pub fn furnish(ground: &RunLayout, spec: &StageSpec, disk: &dyn Disk) -> Result<
     spec.caches.iter().try_for_each(|cached| caches::take_over(&ground.root, &worktree, cached))
 }
 
-/// A stage is over: its ports are anybody's.
+/// Releases the ports of a finished stage.
 pub fn leave(ground: &RunLayout, stage: &StageId, disk: &dyn Disk) {
     ports::release(&leases(ground), &ground.worktree(stage), disk)
-        .discard("a lease that stays names a worktree that is gone");
+        .discard("a leftover lease names a removed worktree");
 }
 
-/// Ports are the machine's, so they are leased for all clones of a user together.
+/// Returns the folder of port leases. All clones of a user share it, because ports belong to the machine.
 fn leases(ground: &RunLayout) -> std::path::PathBuf {
     UserLocations::find(&Env::Real).map_or_else(|| ground.run.join("ports"), |user| user.state.join("ports"))
 }
 
 fn copy(root: &Path, worktree: &Path, path: &RelPath, disk: &dyn Disk) -> Result<(), String> {
     let to = worktree.join(path.as_str());
-    let told = |error: &dyn std::fmt::Display| format!("`{path}` cannot be copied: {error}");
+    let told = |error: &dyn std::fmt::Display| format!("cannot copy `{path}`: {error}");
     if to.symlink_metadata().is_ok() {
         return Ok(());
     }
@@ -84,17 +83,17 @@ fn copy(root: &Path, worktree: &Path, path: &RelPath, disk: &dyn Disk) -> Result
     made.and_then(|mut file| file.write_all(&bytes)).map_err(|error| told(&error))
 }
 
-/// A file of the checkout, by no link on the way.
+/// Reads a file of the checkout; refuses links on the path.
 fn read(root: &Path, path: &RelPath) -> io::Result<(Vec<u8>, u32)> {
     let from = root.join(path.as_str());
     if !is_straight(root, path) {
-        return Err(io::Error::other("a link is on the way to it"));
+        return Err(io::Error::other("a link is on the path"));
     }
     let mode = fs::symlink_metadata(&from)?.permissions().mode();
     Ok((disk::read_regular(&from, FILE)?, mode))
 }
 
-/// Whether every directory between a root and what is in it is there, and none of them is a link.
+/// Reports whether all folders from the root to a path exist and none is a link.
 fn is_straight(root: &Path, path: &RelPath) -> bool {
     let mut at = root.to_path_buf();
     let mut names: Vec<&str> = path.as_str().split('/').collect();
@@ -105,7 +104,7 @@ fn is_straight(root: &Path, path: &RelPath) -> bool {
     })
 }
 
-/// One file, as a line of a list of patterns: no sign in it means more than itself.
+/// Escapes a path as a `.gitignore` pattern that matches only this file.
 fn pattern(path: &RelPath) -> String {
     let mut pattern = String::from("/");
     for sign in path.as_str().chars() {
@@ -153,11 +152,11 @@ mod tests {
         assert_eq!(fs::read_to_string(&to).unwrap(), "KEY=1");
         assert!(worktrees::is_clean(&worktree).unwrap());
         fs::write(worktree.join("conf/xa y.env"), "seen").unwrap();
-        assert!(!worktrees::is_clean(&worktree).unwrap(), "the pattern means one file");
+        assert!(!worktrees::is_clean(&worktree).unwrap(), "the pattern matches one file");
         fs::write(&to, "the agent's").unwrap();
         copied(&git, "conf/[a] *.env").unwrap();
         assert_eq!(fs::read_to_string(&to).unwrap(), "the agent's");
-        assert!(copied(&git, "none.env").unwrap_err().starts_with("`none.env` cannot be copied"));
+        assert!(copied(&git, "none.env").unwrap_err().starts_with("cannot copy `none.env`"));
     }
 
     #[test]
@@ -168,7 +167,7 @@ mod tests {
         symlink(outside.path().join("key"), git.dir().join("link.env")).unwrap();
         symlink(outside.path(), git.dir().join("dir")).unwrap();
         assert!(copied(&git, "link.env").unwrap_err().contains("not a regular file"));
-        assert!(copied(&git, "dir/key").unwrap_err().contains("a link is on the way"));
+        assert!(copied(&git, "dir/key").unwrap_err().contains("a link is on the path"));
         fs::create_dir(git.dir().join("conf")).unwrap();
         fs::write(git.dir().join("conf/x"), "1").unwrap();
         symlink(outside.path(), git.dir().join(".worktrees/one/conf")).unwrap();

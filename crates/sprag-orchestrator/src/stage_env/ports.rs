@@ -1,5 +1,6 @@
-//! Ports of a stage: a block of ten that no other stage of this machine has, and that nobody listened on when it was
-//! taken. A lease is a file named by its first port that says whose it is: a worktree, for as long as that is there.
+//! Port leases: each stage gets a block of ten ports that no other stage has and on which no program
+//! listened. A lease is a file with the first port as its name and the worktree as its content. The lease
+//! lasts while the worktree exists.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -10,14 +11,14 @@ use sprag_host::store::lock_within;
 use sprag_host::sys::disk::{self, Disk};
 
 const BLOCK: u16 = 10;
-/// Above what services use, below what the system hands out by itself.
+/// Above the usual ports of services, below the ephemeral ports of the system.
 const FIRST: u16 = 21_000;
 const LAST: u16 = 30_990;
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A path.
+/// Maximum size of a lease file.
 const BYTES: u64 = 8192;
 
-/// The first port of the block that is this worktree's, now and whenever it is asked for again.
+/// Returns the first port of the worktree's block; the same one at each call.
 pub(crate) fn lease(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<u16> {
     let _alone = alone(dir, disk)?;
     let mut free = Vec::new();
@@ -29,7 +30,8 @@ pub(crate) fn lease(dir: &Path, worktree: &Path, disk: &dyn Disk) -> io::Result<
         }
     }
     let is_quiet = |block: &u16| (*block..*block + BLOCK).all(is_quiet);
-    let block = free.into_iter().find(is_quiet).ok_or_else(|| io::Error::other("every block is taken"))?;
+    let block =
+        free.into_iter().find(is_quiet).ok_or_else(|| io::Error::other("all port blocks are taken"))?;
     let whose = worktree.to_str().ok_or(io::ErrorKind::InvalidInput)?;
     disk::replace_derived(disk, &dir.join(block.to_string()), whose.as_bytes())?;
     Ok(block)
@@ -82,7 +84,7 @@ mod tests {
         assert!(second.abs_diff(first) >= BLOCK);
         release(&dir, &a, &RealDisk).unwrap();
         assert_eq!(owner(&dir, first), None);
-        // A worktree that is gone without a word has no ports.
+        // A removed worktree loses its ports.
         fs::remove_dir(&b).unwrap();
         assert!([first, second].contains(&lease(&dir, &c, &RealDisk).unwrap()));
     }

@@ -1,5 +1,5 @@
-//! Notes on their way into the memory. When a stage is merged, what its agents noted is handed in as candidates: the
-//! write gate decides, as it does for everybody, and each note is handed in once.
+//! Hands in the notes of a merged stage as candidates for learnings. The write gate decides as usual, and
+//! each note is handed in once.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -27,10 +27,10 @@ use sprag_plan::stage::state::StageState;
 use super::notes;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// More ids than a run has notes.
+/// Maximum size of the list of ids.
 const BYTES: u64 = 64 * 1024 * 1024;
 
-/// What came of the notes of a run.
+/// The counts of handed-in notes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Distilled {
     pub notes: usize,
@@ -38,18 +38,18 @@ pub struct Distilled {
     pub not_kept: usize,
 }
 
-/// Whose notes they are, and where they can be looked up.
+/// The stage of the notes, and the worktree they refer to.
 pub struct NoteOwner<'a> {
-    /// Our own files about runs.
+    /// Sprag's folder of runs.
     pub run: &'a Path,
     pub plan: &'a str,
     pub stage: &'a StageId,
     pub merged: Option<&'a CommitId>,
-    /// Its files are what the notes speak of.
+    /// The files that the notes refer to.
     pub worktree: &'a Path,
 }
 
-/// All stages of a run that are merged.
+/// Hands in the notes of all merged stages of a run.
 pub fn run(
     run: &Path,
     active: &Run,
@@ -72,7 +72,7 @@ pub fn run(
 }
 
 pub fn stage(of: &NoteOwner<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<Distilled> {
-    // Whoever ends the stage and whoever distills may come at the same time.
+    // The end of a stage and the distill command may run at the same time.
     let path = cursor(of).with_extension("lock");
     disk::make_parent(disk, &path)?;
     let lock = disk::append_regular(&path)?;
@@ -90,7 +90,7 @@ pub fn stage(of: &NoteOwner<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<
         let places = Locations::find(of.worktree, &env).map_err(|_| io::ErrorKind::NotFound)?;
         let world = World::new(&env, disk, places);
         let session = SessionId::new(format!("stage.{}.{}", of.plan, of.stage.as_str()));
-        // In no worktree: nobody's command there is about this session.
+        // The directory is outside all worktrees, so that no command there refers to this session.
         let hand = Submitter { session: &session, actor: &Actor::Main, cwd: Path::new("/"), now };
         let SubmissionResult { accepted, rejected, similar, .. } =
             hand_in(&world, &hand, &submission.to_string(), None).map_err(failed)?;
@@ -106,10 +106,10 @@ pub fn stage(of: &NoteOwner<'_>, disk: &dyn Disk, now: Timestamp) -> io::Result<
 }
 
 fn failed(error: SubmitError) -> io::Error {
-    io::Error::other(format!("the notes could not be handed in: {error:?}"))
+    io::Error::other(format!("cannot hand in the notes: {error:?}"))
 }
 
-/// Names of notes that were handed in.
+/// Returns the path of the list of notes that were handed in.
 fn cursor(of: &NoteOwner<'_>) -> PathBuf {
     of.run.join("notes").join(format!("{}.{}.kept", of.plan, of.stage.as_str()))
 }
@@ -122,22 +122,22 @@ fn handed_in(of: &NoteOwner<'_>) -> io::Result<BTreeSet<String>> {
     }
 }
 
-/// Where notes come from when they become candidates.
+/// The origin of notes that become candidates.
 #[derive(Clone, Debug)]
 pub struct NoteOrigin<'a> {
-    /// What the stage was merged as, where it was: the trace tells from there whose each line is.
+    /// The merge commit of the stage, if merged; the trace finds the author of each line from it.
     pub merged: Option<&'a CommitId>,
 }
 
-/// Notes as a submission to the write gate; `None` where none of them could be a learning. Questions are not: nobody
-/// has answered them. Of too many, decisions go first, and then the latest.
+/// Builds a submission to the write gate; returns `None` if no note could be a learning. Leaves out
+/// questions, which have no answer. If there are too many notes, decisions go first, then the latest notes.
 pub fn submission(notes: &[StageNote], source: &NoteOrigin<'_>) -> Option<Value> {
     let rank = |note: &&StageNote| match note.said {
         NoteBody::Decision { .. } => Some(0),
         NoteBody::Note { .. } => Some(1),
         NoteBody::Question { .. } => None,
     };
-    // What had a secret in it makes no sense without.
+    // A note with a removed secret is incomplete.
     let is_whole = |note: &&StageNote| {
         let text = note.said.text().trim();
         text.chars().count() >= SUMMARY_LEAST && !text.contains("[redacted:")
@@ -150,7 +150,7 @@ pub fn submission(notes: &[StageNote], source: &NoteOrigin<'_>) -> Option<Value>
     (!candidates.is_empty()).then(|| json!({ "candidates": candidates }))
 }
 
-/// No name of a plan or stage: that would make a statement look as if it was about this project.
+/// Names no plan and no stage, because a name would make the statement look specific to this project.
 const FROM: &str = "Noted by an agent at work.";
 
 fn candidate(note: &StageNote, source: &NoteOrigin<'_>) -> Value {
@@ -177,7 +177,7 @@ fn candidate(note: &StageNote, source: &NoteOrigin<'_>) -> Value {
     candidate
 }
 
-/// As much of the first sentence as a summary may have.
+/// Returns the first sentence, cut to the length of a summary.
 fn first_sentence(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim();
     let end = line.match_indices(". ").map(|(at, _)| at).find(|at| *at >= SUMMARY_LEAST);

@@ -1,5 +1,5 @@
-//! Handoffs on the disk, numbered for each stage, and what we can say ourselves where an agent has said nothing: git
-//! knows what it committed and left, its notes what it thought, its journal what it read.
+//! Handoff files, numbered per stage. If an agent wrote none, Sprag writes one from git, the notes and the
+//! journal.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,12 +22,12 @@ use crate::layout::handoffs_dir;
 use crate::session_dir::SessionDir;
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Handoffs of one stage: whoever writes more is in a loop.
+/// Maximum number of handoffs per stage; more of them mean a loop.
 const MOST: u32 = 1000;
-/// Of each list that we make.
+/// Maximum length of each list.
 const ITEMS: usize = 100;
 
-/// What is wrong with a text that should be one.
+/// The reason why a text is not a handoff.
 #[derive(Debug, PartialEq, Eq)]
 pub struct HandoffParseError {
     pub line: u32,
@@ -39,11 +39,11 @@ pub fn path(run: &Path, plan: &str, stage: &StageId, number: u32) -> PathBuf {
     handoffs_dir(run, plan, stage).join(format!("{number}.yaml"))
 }
 
-/// Either form, whoever wrote it.
+/// Parses a handoff in either format.
 pub fn parse(text: &str) -> Result<Handoff, HandoffParseError> {
     let bad = |line, column, what: String| HandoffParseError { line, column, what };
     if text.len() > BYTES {
-        return Err(bad(1, 1, format!("it has {} bytes, {BYTES} at most", text.len())));
+        return Err(bad(1, 1, format!("the handoff has {} bytes; the limit is {BYTES}", text.len())));
     }
     let (keys, prose) = handoff::parts(text);
     match yaml::parse(keys).map_err(|error| bad(error.at.line, error.at.column, error.what))? {
@@ -57,11 +57,11 @@ pub fn parse(text: &str) -> Result<Handoff, HandoffParseError> {
 pub fn read(path: &Path) -> Option<Handoff> {
     let text = disk::read_regular(path, BYTES as u64 * 2).ok()?;
     let text = String::from_utf8_lossy(&text);
-    // What somebody has broken by hand still says something.
+    // A handoff with broken keys still counts as prose.
     Some(parse(&text).unwrap_or_else(|_| Handoff::prose(&text)))
 }
 
-/// The numbers there are, in their order.
+/// Returns the numbers of a stage's handoffs, in order.
 pub fn numbers(run: &Path, plan: &str, stage: &StageId) -> Vec<u32> {
     let entries = fs::read_dir(handoffs_dir(run, plan, stage)).into_iter().flatten().flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".yaml")?.parse::<u32>().ok();
@@ -75,14 +75,14 @@ pub fn latest(run: &Path, plan: &str, stage: &StageId) -> Option<(u32, Handoff)>
     Some((number, read(&path(run, plan, stage, number))?))
 }
 
-/// The last one that was written in a session.
+/// Returns the last handoff of a session.
 pub fn of_session(run: &Path, plan: &str, stage: &StageId, session: &str) -> Option<(u32, Handoff)> {
     let read = |number: &u32| Some((*number, read(&path(run, plan, stage, *number))?));
     let mut all = numbers(run, plan, stage).into_iter().rev();
     all.find_map(|number| read(&number).filter(|(_, handoff)| handoff.session_id.as_str() == session))
 }
 
-/// Gives back its number.
+/// Writes a handoff; returns its number.
 pub fn write(run: &Path, plan: &str, stage: &StageId, disk: &dyn Disk, it: &Handoff) -> io::Result<u32> {
     let dir = handoffs_dir(run, plan, stage);
     disk.make_dirs(&dir)?;
@@ -92,13 +92,13 @@ pub fn write(run: &Path, plan: &str, stage: &StageId, disk: &dyn Disk, it: &Hand
     }
     let number = numbers(run, plan, stage).last().map_or(1, |last| last + 1);
     if number > MOST {
-        return Err(io::Error::other(format!("stage `{}` has {MOST} handoffs already", stage.as_str())));
+        return Err(io::Error::other(format!("stage `{}` already has {MOST} handoffs", stage.as_str())));
     }
     disk::replace(disk, &path(run, plan, stage, number), it.text().as_bytes())?;
     Ok(number)
 }
 
-/// Puts another in the place of one that is there.
+/// Replaces an existing handoff.
 pub fn rewrite(
     run: &Path,
     plan: &str,
@@ -109,19 +109,19 @@ pub fn rewrite(
     disk::replace(disk, &path(run, plan, stage, number), it.text().as_bytes())
 }
 
-/// Where the agent is that a handoff is about.
+/// The agent that a handoff is about.
 pub struct HandoffSubject<'a> {
     pub told: &'a BriefInput,
     pub notes: &'a [StageNote],
     pub worktree: &'a Path,
-    /// Our name for its session.
+    /// Sprag's name of the session.
     pub session: &'a str,
-    /// The folder of that, and the records of the clone.
+    /// The session directory, and the records of the clone.
     pub site: &'a SessionDir,
     pub store: &'a Store,
 }
 
-/// What we can say of a stage's work without its agent. What git cannot say now is not known.
+/// Builds a handoff without the agent. Leaves out what git cannot report.
 pub fn sketch(of: &HandoffSubject<'_>) -> Handoff {
     let told = of.told;
     let seen = of.site.seen();
@@ -165,7 +165,7 @@ pub fn sketch(of: &HandoffSubject<'_>) -> Handoff {
     sketch
 }
 
-/// What the client's calls have read, as far as its journal still tells; the latest last.
+/// Returns the files that the client has read, by its journal; the latest last.
 fn files_read(of: &HandoffSubject<'_>, client: &str) -> Vec<String> {
     let path = journal::path(of.store, &SessionId::new(client));
     let Ok((_, records)) = journal::read(&path) else { return Vec::new() };

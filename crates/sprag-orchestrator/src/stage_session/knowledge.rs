@@ -1,5 +1,5 @@
-//! What is known of a project, for the brief of a stage: files of knowledge, learnings by the same way of asking as in
-//! hooks, and skills that the repository brings along. All of it may be missing, and none of it is believed.
+//! Collects project knowledge for a brief: knowledge files, learnings as hooks recall them, and skills of the
+//! repository. Each may be missing, and none is trusted.
 
 use std::fs;
 use std::path::Path;
@@ -18,11 +18,11 @@ use sprag_plan::brief::{BriefLearning, ProjectKnowledge, Skill};
 use sprag_plan::handoff;
 use sprag_plan::spec::StageSpec;
 
-/// Where skills are kept.
+/// Folders of skills.
 const SKILLS: [&str; 2] = [".claude/skills", ".agents/skills"];
-/// Of one file.
+/// Maximum size of a file.
 const BYTES: u64 = 256 * 1024;
-/// Files of knowledge, and skills.
+/// Maximum numbers of knowledge files and of skills.
 const FILES: usize = 12;
 const MOST: usize = 50;
 
@@ -40,7 +40,7 @@ pub(crate) fn collect(
     }
 }
 
-/// The summaries by category; topics say the same at more length.
+/// Returns the knowledge files by category. Topic files have the same content in more detail.
 fn knowledge(worktree: &Path) -> Vec<(String, String)> {
     let files = files_with_ending(&worktree.join(".sprag/knowledge"), "md");
     let read = |path: &std::path::PathBuf| {
@@ -48,11 +48,11 @@ fn knowledge(worktree: &Path) -> Vec<(String, String)> {
         let bytes = disk::read_regular(path, BYTES).ok()?;
         Some((name, without_mark(&String::from_utf8_lossy(&bytes)).to_owned()))
     };
-    // The index only lists the others.
+    // The index only lists the other files.
     files.iter().filter_map(read).filter(|(name, _)| name != "INDEX.md").take(FILES).collect()
 }
 
-/// The line that says whose file it is says nothing else.
+/// Removes the first line if it is the ownership mark.
 fn without_mark(text: &str) -> &str {
     if text.starts_with("<!--") { text.split_once('\n').map_or("", |(_, rest)| rest) } else { text }
 }
@@ -87,7 +87,7 @@ fn skills(worktree: &Path) -> Vec<Skill> {
     found
 }
 
-/// `None`: it does not say what it is called.
+/// Reads a skill; returns `None` if it has no name.
 fn skill(dir: &Path) -> Option<Skill> {
     let bytes = disk::read_regular(&dir.join("SKILL.md"), BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -1,5 +1,5 @@
-//! A stage's session whose context is made smaller, or that is taken up again: before, what it knows is written down;
-//! after, it is told where its brief is and what is open. Nothing of this is done, or costs anything, elsewhere.
+//! Restores the context of a stage's session. Before compaction Sprag writes a handoff; after compaction or a
+//! resume it names the brief and the open items. Other sessions are not affected.
 
 pub mod distill;
 pub mod handoffs;
@@ -27,17 +27,17 @@ use super::run_log::active;
 use crate::layout::brief_path;
 use crate::session_dir::SessionDir;
 
-/// What is known of a brief without reading it.
+/// The digests of a brief.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BriefInfo {
     pub v: u32,
     pub kind: BriefKind,
-    /// Of the section that is the same for all stages of a kind, and of the whole text.
+    /// The digests of the section that all stages of a kind share, and of the whole text.
     pub stable: Sha256Sum,
     pub whole: Sha256Sum,
 }
 
-/// Writes a brief, and beside it by what it is known.
+/// Writes a brief, and its digests beside it.
 pub fn keep(path: &Path, disk: &dyn Disk, kind: BriefKind, written: &WrittenBrief) -> io::Result<()> {
     disk::make_parent(disk, path)?;
     disk::replace(disk, path, written.text.as_bytes())?;
@@ -46,17 +46,17 @@ pub fn keep(path: &Path, disk: &dyn Disk, kind: BriefKind, written: &WrittenBrie
     disk::replace(disk, &path.with_extension("json"), &bytes)
 }
 
-/// What a stage's session is told on an event, if anything.
+/// Returns the note for a stage's session on an event, if any.
 pub fn at(world: &World<'_>, stage: &str, event: &Event) -> Option<ContextNote> {
     match event {
         Event::Compacting => {
-            write_handoff(world, &StageId::new(stage)).discard("a missing handoff never holds an agent");
+            write_handoff(world, &StageId::new(stage)).discard("a missing handoff never blocks an agent");
             None
         }
         Event::SessionStarted { source: StartSource::Compact | StartSource::Resume } => {
             context_note(world, &StageId::new(stage)).ok().flatten()
         }
-        // Where every client that has hooks takes a word.
+        // All clients with hooks accept a note on these events.
         Event::ToolFinished { .. } | Event::Prompted { .. } => {
             let session = world.env.text(crate::layout::SESSION_VARIABLE)?;
             nudges::take_pending(&world.places.store, world.disk, stage, &session)
@@ -73,15 +73,15 @@ fn context_note(world: &World<'_>, stage: &StageId) -> io::Result<Option<Context
     let about: Option<BriefInfo> = about.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let sum = about.map(|about| format!(" ({})", about.whole)).unwrap_or_default();
     let head = format!(
-        "this session works at stage `{}` of plan `{plan}`. Its brief is `{}`{sum}: read it again before you go on, it \
-         counts as it did. What is open now:",
+        "this session works on stage `{}` of plan `{plan}`. Its brief `{}`{sum} still applies: read it again before \
+         you continue. Open items:",
         stage.as_str(),
         quoted(&path.display().to_string()),
     );
     Ok(Some(Text::new(format!("{head}\n\n{}", brief::recitation(&told)))))
 }
 
-/// The name of the plan, and what its run knows of the stage now, with its notes.
+/// Returns the plan's name and the present brief input of a stage, with its notes.
 pub fn stage_now(run: &Path, stage: &StageId) -> io::Result<Option<(String, BriefInput)>> {
     let Some(active) = active::of_stage(run, stage)? else { return Ok(None) };
     let plan = active.plan().head.name.to_string();
@@ -90,8 +90,7 @@ pub fn stage_now(run: &Path, stage: &StageId) -> io::Result<Option<(String, Brie
     Ok(Some((plan, told)))
 }
 
-/// Writes down what can be seen of a stage's work, in the name of the session that is at it. `None`: there is no
-/// such stage.
+/// Writes a handoff for the stage in the name of its session; returns `None` if no run has the stage.
 pub fn write_handoff(world: &World<'_>, stage: &StageId) -> io::Result<Option<u32>> {
     let run = world.places.store.join("run");
     let Some((plan, told)) = stage_now(&run, stage)? else { return Ok(None) };
@@ -111,7 +110,7 @@ pub fn write_handoff(world: &World<'_>, stage: &StageId) -> io::Result<Option<u3
     handoffs::write(&run, &plan, stage, world.disk, &sketch).map(Some)
 }
 
-/// A variable says it, so it is no path.
+/// Turns the value of the variable into a file name, because it must not act as a path.
 fn file_name(session: &str) -> String {
     session.replace('/', ".").trim_start_matches('.').to_owned()
 }

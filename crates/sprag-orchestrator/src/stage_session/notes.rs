@@ -1,5 +1,5 @@
-//! The notes of a run, in one file for each stage that only grows. Only the agent of a stage can write to its file, so
-//! none speaks in the name of another.
+//! The notes of a run: one append-only file per stage. Only the agent of a stage can write its file, so no
+//! agent can write in the name of another stage.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,27 +14,27 @@ use sprag_plan::notes::{NoteBody, PER_STAGE, StageNote};
 
 use crate::layout::notes_path;
 
-/// Whoever holds the file longer is stuck.
+/// Time limit for the file lock; a longer wait means a stuck process.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// More than a stage may note.
+/// Maximum size of a stage's notes.
 const BYTES: u64 = 16 * 1024 * 1024;
-/// Of the file that all stages of a run had once: more than ten thousand of them noted.
+/// Maximum size of the former shared file.
 const ALL_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What became of a note.
+/// The result of writing a note.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NoteOutcome {
     Written,
-    /// The stage has as many as it may have.
+    /// The stage has the maximum number of notes.
     Full,
 }
 
-/// Where all stages of a run wrote before each had a file. Nobody writes to it any more.
+/// Returns the path of the former shared file of all stages. New notes do not go there.
 pub fn old_path(run: &Path, plan: &str) -> PathBuf {
     run.join("notes").join(format!("{plan}.jsonl"))
 }
 
-/// A note without its secrets.
+/// Builds a note with its secrets removed.
 pub fn note(stage: &StageId, session: Option<String>, said: NoteBody, now: Timestamp) -> StageNote {
     StageNote {
         v: 1,
@@ -46,7 +46,7 @@ pub fn note(stage: &StageId, session: Option<String>, said: NoteBody, now: Times
     }
 }
 
-/// On the disk when this returns.
+/// Appends a note and syncs it to disk.
 pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &StageNote) -> io::Result<NoteOutcome> {
     let path = notes_path(run, plan, &note.stage);
     let mut lines = AppendFile::open(disk, &path, PATIENCE)?;
@@ -63,9 +63,9 @@ pub fn append(run: &Path, plan: &str, disk: &dyn Disk, note: &StageNote) -> io::
     Ok(NoteOutcome::Written)
 }
 
-/// All notes of a stage, the oldest first. What its agent wrote in the name of another stage is nobody's note.
+/// Returns all notes of a stage, oldest first. Skips notes that its agent wrote in the name of another stage.
 pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<StageNote>> {
-    // An agent behind a wall does not see what others noted.
+    // A sandboxed agent cannot read the notes of other stages.
     let old = read(&old_path(run, plan), ALL_BYTES).or_else(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => Ok(Vec::new()),
         _ => Err(error),
@@ -75,7 +75,7 @@ pub fn of_stage(run: &Path, plan: &str, stage: &StageId) -> io::Result<Vec<Stage
     Ok(all.take(PER_STAGE).collect())
 }
 
-/// A line that cannot be read is another version's, or torn.
+/// Reads notes; skips lines that are incomplete or of another version.
 fn read(path: &Path, most: u64) -> io::Result<Vec<StageNote>> {
     let text = match disk::read_regular(path, most) {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! Words for an agent at work: a file each, in the folder of its stage, until a hook of the agent hands it over. The agent
-//! can write to that folder, so nothing in it is opened that could be a link.
+//! Messages for a working agent. Each message is a file in the folder of the stage, until a hook of the agent
+//! takes it. The agent can write to that folder, so Sprag opens no links in it.
 
 use std::path::Path;
 use std::{fs, io};
@@ -12,10 +12,10 @@ use sprag_plan::ids::EffectKey;
 use crate::session_dir::SessionDir;
 
 const BEGIN: &str = "nudge.";
-/// More than a person answers.
+/// Maximum size of a message.
 const LONGEST: u64 = 64 * 1024;
 
-/// Leaves a word for a session; the same one again is the same file.
+/// Leaves a message for a session; the same step overwrites the same file.
 pub(crate) fn leave(
     store: &Path,
     disk: &dyn Disk,
@@ -30,7 +30,8 @@ pub(crate) fn leave(
     disk::replace(disk, &folder.join(format!("{BEGIN}{}.{step}", site.id())), text.as_bytes())
 }
 
-/// Takes what there is for a session, the oldest name first. What was for others of the stage is too late for them.
+/// Takes the messages for a session, sorted by name. Messages for other sessions of the stage are too old and
+/// are removed.
 pub(crate) fn take_pending(store: &Path, disk: &dyn Disk, stage: &str, session: &str) -> Option<ContextNote> {
     let entries = fs::read_dir(journal::folder(store, stage)).ok()?.flatten();
     let is_one = |name: &String| name.starts_with(BEGIN);
@@ -41,7 +42,7 @@ pub(crate) fn take_pending(store: &Path, disk: &dyn Disk, stage: &str, session: 
     for name in names {
         let path = journal::folder(store, stage).join(&name);
         let text = disk::read_regular(&path, LONGEST).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        // Whoever takes it away tells it: of two hooks at once one does.
+        // Of two concurrent hooks, only the one that removes the file returns the message.
         let is_ours = disk.remove(&path).is_ok() && name.starts_with(&format!("{BEGIN}{session}."));
         told.extend(text.filter(|_| is_ours));
     }

@@ -1,5 +1,6 @@
-//! A board kept beside its log, because ten thousand stages write more than can be folded at every look. It is derived:
-//! deleted it is made again, and one that is of another log or another build is as good as none.
+//! A cached board beside its log, because folding the log of ten thousand stages at each read is too slow.
+//! The cache is derived data: Sprag ignores a cache of another log or build, and writes it again after a
+//! deletion.
 
 use std::fs::File;
 use std::io;
@@ -13,32 +14,32 @@ use sprag_govern::session_facts::Process;
 use sprag_host::sys::disk::{self, Disk};
 use sprag_plan::view::{RunBoard, StageRow};
 
-/// Another build may mean something else by the same bytes.
+/// Another build may use another format.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "/board/4");
-/// Larger than that of ten thousand stages.
+/// Maximum size: more than ten thousand stages need.
 const LARGEST: u64 = 64 * 1024 * 1024;
-/// Of the log at both ends: the start names the run, the end the last thing that happened.
+/// Bytes compared at both ends of the log: the start names the run, the end has the last record.
 const COMPARED: u64 = 4096;
 
 #[derive(Serialize, Deserialize)]
 struct BoardFile {
     build: String,
     covers: Covers,
-    /// Who keeps it up to date.
+    /// The process that keeps the cache up to date.
     by: Option<Process>,
-    /// Without the rows that stand behind all this.
+    /// Without the hidden rows, which follow after this in the file.
     board: RunBoard,
 }
 
-/// How much of a board is wanted.
+/// The part of a board to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardPart {
-    /// Rows that somebody may want to know of, if there are many; the others are counted.
+    /// If there are many rows, only those of interest; the others are counted.
     Telling,
     All,
 }
 
-/// What of a log a board was made from. A log is only ever appended to, so that its ends tell it from all others.
+/// The part of a log that a board covers. A log only grows, so its two ends identify it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Covers {
     pub bytes: u64,
@@ -46,7 +47,7 @@ pub(crate) struct Covers {
     last: String,
 }
 
-/// A board that was found.
+/// A board from the cache.
 pub(crate) struct CachedBoard {
     pub board: RunBoard,
     pub bytes: u64,
@@ -58,7 +59,7 @@ pub(crate) fn path(log: &Path) -> PathBuf {
 }
 
 impl Covers {
-    /// So much of a log.
+    /// Reads the digests of the first `bytes` bytes of a log.
     pub(crate) fn read(log: &Path, bytes: u64) -> io::Result<Covers> {
         let file = disk::open_regular(log)?;
         let size = COMPARED.min(bytes);
@@ -72,7 +73,7 @@ fn part(file: &File, from: u64, size: u64) -> io::Result<String> {
     Ok(Digest::hash_parts([&bytes]).to_string())
 }
 
-/// `None`: there is none of this log.
+/// Loads the cached board; returns `None` if there is none for this log.
 pub(crate) fn load(log: &Path, want: BoardPart) -> Option<CachedBoard> {
     let bytes = disk::read_regular(&path(log), LARGEST).ok()?;
     let (kept, rest): (BoardFile, &[u8]) = postcard::take_from_bytes(&bytes).ok()?;

@@ -1,4 +1,4 @@
-//! A run as it goes on, for a screen that stays: every record is read once.
+//! Follows a run for a live screen; reads each record once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::unix::fs::MetadataExt as _;
@@ -15,16 +15,16 @@ use sprag_plan::view::RunBoard;
 use crate::run_log;
 use crate::session_dir::site_of;
 
-/// The last things that happened, which a screen has room for.
+/// Maximum number of recent events.
 const TOLD: usize = 100;
 
 pub struct Follow {
     run: PathBuf,
     log: PathBuf,
-    /// Which file it was, and how far it was read.
+    /// The inode of the log, and the position of the next read.
     read: (u64, u64),
     timed: Option<Timed>,
-    /// What was seen of agents that are gone does not change any more.
+    /// The activity of ended agents, which does not change any more.
     past: BTreeMap<EffectKey, Option<AgentActivity>>,
     told: VecDeque<String>,
 }
@@ -41,11 +41,11 @@ impl Follow {
         }
     }
 
-    /// What was written since.
+    /// Reads the new records.
     pub fn read(&mut self) -> io::Result<()> {
         let file = match fs::metadata(&self.log) {
             Ok(about) => (about.ino(), about.len()),
-            // A run that is over is put away when the next one begins.
+            // A finished run is archived when the next one begins.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
@@ -71,7 +71,7 @@ impl Follow {
         Ok(())
     }
 
-    /// `None`: nothing was begun yet.
+    /// Returns the board; `None` if no run was begun yet.
     pub fn board(&mut self, now: Timestamp) -> Option<RunBoard> {
         let (past, run) = (&mut self.past, &self.run);
         let seen =
@@ -79,7 +79,7 @@ impl Follow {
         Some(RunBoard::from_run(self.timed.as_ref()?, seen, now))
     }
 
-    /// The last things that happened, the oldest first.
+    /// Returns the recent events, oldest first.
     pub fn recent_events(&self) -> impl Iterator<Item = &str> {
         self.told.iter().map(String::as_str)
     }

@@ -1,5 +1,5 @@
-//! What the records of a run do not say of it: who runs it now, and what of its work the target has. A screen looks for
-//! itself; what it cannot find out is not known.
+//! Facts about a run that its records do not have: which process runs it, and which of its work is on the
+//! target. Unavailable facts are unknown.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,12 +10,12 @@ use sprag_plan::view::RunBoard;
 
 use crate::lock;
 
-/// Who runs a plan.
+/// The daemon of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOwner {
     This,
     Nobody,
-    /// The daemon of this clone is at another plan.
+    /// The daemon of this clone runs another plan.
     Other {
         plan: String,
     },
@@ -27,21 +27,21 @@ pub fn runner(run: &Path, plan: &str) -> RunOwner {
         (Ok(None), _) => RunOwner::Nobody,
         (Ok(Some(_)), Some(ruled)) if ruled == plan => RunOwner::This,
         (Ok(Some(_)), Some(ruled)) => RunOwner::Other { plan: ruled },
-        // Whoever is confined may not see it.
+        // A sandboxed process may not see the lock.
         (Ok(Some(_)), None) | (Err(_), _) => RunOwner::Unknown,
     }
 }
 
-/// What of the merged work the target has.
+/// The merged work that the target contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LandedState {
-    /// All but these commits.
+    /// All except these commits.
     Without(BTreeSet<String>),
     Unknown,
 }
 
 impl LandedState {
-    /// Of the run of a board in this checkout.
+    /// Reads the state of a board's run in this checkout.
     pub fn read(root: Option<&Path>, board: &RunBoard) -> LandedState {
         let (trunk, target) =
             (format!("refs/sprag/{}/trunk", board.plan), format!("refs/heads/{}", board.target));
@@ -49,7 +49,7 @@ impl LandedState {
         missing.map_or(LandedState::Unknown, |missing| LandedState::Without(missing.into_iter().collect()))
     }
 
-    /// Whether the target has it; `None`: nobody knows.
+    /// Reports whether the target contains a commit; `None` if unknown.
     pub fn has(&self, merged: &CommitId) -> Option<bool> {
         match self {
             LandedState::Without(missing) => Some(!missing.contains(merged.0.as_str())),

@@ -1,4 +1,4 @@
-//! Runs as screens find them, without a daemon: what is written down, and what supervisors see.
+//! Reads runs for screens without a daemon: from records, and from the activity that supervisors write.
 
 pub(crate) mod board_cache;
 pub mod follow;
@@ -26,11 +26,11 @@ use super::view::board_cache as board;
 pub use super::view::board_cache::BoardPart;
 use super::view::board_cache::Covers;
 
-/// A shorter log is folded at every look: it takes less than a glance, and nothing can be behind.
+/// A shorter log is folded at each read, which is fast enough and always up to date.
 const SHORT: u64 = 256 * 1024;
-/// How often a daemon writes down the board of a long one.
+/// How often a daemon writes the board of a longer log.
 const EVERY: Duration = Duration::from_secs(1);
-/// How far such a board may be behind what the daemon has done.
+/// How old a daemon's board may be.
 const BEHIND: Duration = Duration::from_millis(1500);
 
 /// A run of this clone.
@@ -40,7 +40,7 @@ pub struct RunInfo {
     pub log: PathBuf,
 }
 
-/// The last run of every plan, the one that moved last first.
+/// Returns the last run of every plan, the most recently changed first.
 pub fn list(run: &Path) -> io::Result<Vec<RunInfo>> {
     let entries = match fs::read_dir(run.join("plans")) {
         Ok(entries) => entries,
@@ -51,7 +51,7 @@ pub fn list(run: &Path) -> io::Result<Vec<RunInfo>> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Those that were put away have the name of their run in between.
+        // Archived logs also have the run id in their name.
         let plan = name.strip_suffix(".jsonl").filter(|plan| !plan.contains('.'));
         if let (Some(plan), Ok(about)) = (plan, entry.metadata()) {
             found.push((about.modified()?, RunInfo { plan: plan.to_owned(), log: entry.path() }));
@@ -61,7 +61,7 @@ pub fn list(run: &Path) -> io::Result<Vec<RunInfo>> {
     Ok(found.into_iter().map(|(_, listed)| listed).collect())
 }
 
-/// What the records of a run tell; `None` where they tell of none.
+/// Returns the board of a run; `None` if there is no run.
 pub fn board(run: &Path, log: &Path, want: BoardPart, now: Timestamp) -> io::Result<Option<RunBoard>> {
     let bytes = match fs::metadata(log) {
         Ok(about) => about.len(),
@@ -77,7 +77,7 @@ pub fn board(run: &Path, log: &Path, want: BoardPart, now: Timestamp) -> io::Res
     fold(run, log, now)
 }
 
-/// Whether a daemon is at it that will write it again in a moment.
+/// Reports whether a running daemon will soon update the board.
 fn is_kept_up(age: Option<Duration>, by: Option<Process>) -> bool {
     age.is_some_and(|age| age < BEHIND) && by.is_some_and(processes::is_alive)
 }
@@ -93,35 +93,35 @@ fn fold(run: &Path, log: &Path, now: Timestamp) -> io::Result<Option<RunBoard>> 
         let covers = Covers::read(log, bytes);
         covers
             .and_then(|covers| board::keep(log, &RealDisk, covers, None, board.clone()))
-            .discard("the next look folds the log again");
+            .discard("the next read folds the log again");
     }
     Ok(Some(board))
 }
 
-/// What supervisors see of the agents at work.
+/// Returns the activity of the working agents.
 pub fn seen(run: &Path, board: &RunBoard) -> BTreeMap<EffectKey, AgentActivity> {
     let seen = |(_, session): (_, &EffectKey)| Some((session.clone(), site_of(run, session).seen()?));
     board.at_work().filter_map(seen).collect()
 }
 
-/// What a daemon keeps for those who look.
+/// Writes the board of a running daemon for screens.
 #[derive(Default)]
 pub struct BoardWriter {
-    /// When, and how long the log was then.
+    /// The time of the last write, and the length of the log then.
     written: Option<(Timestamp, u64)>,
-    /// What was seen of agents that are gone does not change any more.
+    /// The activity of ended agents, which does not change any more.
     past: BTreeMap<EffectKey, Option<AgentActivity>>,
 }
 
 impl BoardWriter {
-    /// Writes the board down if that is due, or says in how long it is.
+    /// Writes the board if due; otherwise returns the time until then.
     pub fn keep(&mut self, log: &RunLog<'_>, run: &Path, now: Timestamp) -> Option<Duration> {
         let bytes = fs::metadata(log.path()).map_or(0, |about| about.len());
         if let Some((at, of)) = self.written {
             if of == bytes {
                 return None;
             }
-            // A clock that was set back makes it due.
+            // A clock that was set back makes the write due.
             let age = u64::try_from(now.millis() - at.millis()).map_or(EVERY, Duration::from_millis);
             if age < EVERY {
                 return Some(EVERY - age);
@@ -133,12 +133,12 @@ impl BoardWriter {
                 |key: &EffectKey| past.entry(key.clone()).or_insert_with(|| site_of(run, key).seen()).clone();
             let board = RunBoard::from_run(log.timed(), seen, now);
             let covers = Covers::read(log.path(), bytes);
-            // It is for those who look: a run goes on without it.
+            // The board is only for screens.
             covers
                 .and_then(|covers| {
                     board::keep(log.path(), &RealDisk, covers, processes::this_process(), board)
                 })
-                .discard("a board is for viewers, the run goes on without it");
+                .discard("the run does not need the board");
         }
         self.written = Some((now, bytes));
         None

@@ -51,7 +51,7 @@ struct Place {
 }
 
 impl Place {
-    /// A run of so many stages.
+    /// Creates a run with a number of stages.
     fn new(stages: usize) -> Place {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("plans/p.jsonl");
@@ -84,7 +84,7 @@ impl Place {
             .map_or(0, |board| board.rows.iter().filter(|row| row.state == StateLabel::Running).count())
     }
 
-    /// Puts something else into the middle of the log, which only a fold would see.
+    /// Overwrites bytes in the middle of the log, which only a fold would notice.
     fn damage(&self) {
         let file = OpenOptions::new().write(true).open(&self.log).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, b"}}}", 10_000).unwrap();
@@ -105,7 +105,7 @@ fn a_short_log_is_folded_at_every_look() {
     assert_eq!(place.running(), 1);
     place.start(2);
     assert_eq!(place.running(), 2);
-    assert!(!board_cache::path(&place.log).exists(), "there is nothing to be gained");
+    assert!(!board_cache::path(&place.log).exists(), "a short log needs no cache");
 }
 
 #[test]
@@ -114,9 +114,9 @@ fn a_long_log_is_folded_once_and_again_when_it_grows() {
     place.start(1);
     assert_eq!(place.running(), 1);
     place.damage();
-    assert_eq!(place.running(), 1, "what is kept counts as long as the log ends where it did");
+    assert_eq!(place.running(), 1, "the cache counts while the end of the log is unchanged");
     fs::remove_file(board_cache::path(&place.log)).unwrap();
-    assert_eq!(place.board(), None, "deleted, it is made from the log alone");
+    assert_eq!(place.board(), None, "without the cache the log is folded");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn who_wants_what_tells_reads_the_rows_at_work_and_the_counts_of_all_others() {
     let none = BTreeMap::new();
     let progress = |board| RunView::new(board, &none, now()).progress;
     assert_eq!(progress(&telling), progress(&all));
-    assert_eq!(place.board().unwrap(), all, "and whoever wants all of it gets it back");
+    assert_eq!(place.board().unwrap(), all, "the whole board is still available");
 }
 
 #[test]
@@ -155,13 +155,13 @@ fn a_daemon_keeps_it_up_and_may_be_a_moment_behind() {
     assert_eq!(
         board_cache::load(&place.log, BoardPart::All).unwrap().bytes,
         first.bytes,
-        "not more often than that"
+        "not before the interval ends"
     );
     assert_eq!(keeper.keep(&log, place.dir.path(), at(1000)), None);
     assert!(board_cache::load(&place.log, BoardPart::All).unwrap().bytes > first.bytes);
     assert_eq!(first.by, processes::this_process());
     assert!(is_kept_up(Some(Duration::ZERO), first.by));
-    assert!(!is_kept_up(Some(BEHIND), first.by), "whoever is stuck keeps nothing");
+    assert!(!is_kept_up(Some(BEHIND), first.by), "a stuck daemon does not count");
     let gone = Process { start: 1, ..first.by.unwrap() };
     assert!(!is_kept_up(Some(Duration::ZERO), Some(gone)) && !is_kept_up(Some(Duration::ZERO), None));
 }
@@ -175,7 +175,7 @@ fn the_board_of_another_run_is_not_taken() {
     fs::remove_file(&place.log).unwrap();
     place.write(&started("q", 500));
     place.start(1);
-    assert_eq!(fs::metadata(&place.log).unwrap().len(), length, "even if it is as long");
+    assert_eq!(fs::metadata(&place.log).unwrap().len(), length, "the same length");
     assert_eq!(place.board().unwrap().run.as_str(), "q");
     fs::write(board_cache::path(&place.log), b"damaged").unwrap();
     assert_eq!(place.board().unwrap().run.as_str(), "q");

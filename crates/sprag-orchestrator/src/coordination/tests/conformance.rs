@@ -1,5 +1,5 @@
-//! The suite that whatever is put behind the seams has to pass: of many exactly one wins, nothing that was acknowledged
-//! is lost, and an old reign has no say.
+//! Tests for every implementation of the coordination traits: exactly one of several competitors wins, no
+//! acknowledged record is lost, and an old epoch has no effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
@@ -18,29 +18,29 @@ use crate::coordination::{
 use crate::session_dir::limits::AgentLimits;
 use crate::session_dir::{SessionProbe, SpawnRequest};
 
-/// What is under test, and what can happen to it.
+/// The implementation under test, and the failures that a test can cause.
 pub(super) trait Fleet: Sync {
-    /// As one of several processes has it.
+    /// Returns the log as one of several processes sees it.
     fn log(&self) -> impl RunLogBackend;
     fn queue(&self) -> impl SessionQueue;
-    /// The number of a new reign.
+    /// Starts a new epoch and returns its number.
     fn reign(&self) -> u64;
-    /// Happens to the next record.
+    /// Makes the next append fail in this way.
     fn trouble(&self, trouble: Trouble);
-    /// The others do not count on the holder of a session any more, who lives.
+    /// Ends the lease of a session while its holder lives.
     fn cut_off(&self, session: &str);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     Lost,
-    /// Half of it arrives, where halves can.
+    /// Only half of the record arrives, if the implementation can write halves.
     Torn,
-    /// It is written, and who wrote it does not hear so.
+    /// The record is written, but the writer gets no answer.
     AnswerLost,
 }
 
-/// With so many steps of a random story.
+/// Runs all tests, and random sequences of `steps` steps.
 pub(super) fn conforms<F: Fleet>(fresh: impl Fn() -> F, steps: u32) {
     a_log_is_read_in_order_from_anywhere(&fresh());
     a_stale_expectation_writes_nothing(&fresh());
@@ -64,7 +64,7 @@ fn record(name: &str) -> RunRecord {
     RunRecord::Outcome { key: EffectKey(Text::new(name)), outcome: EffectOutcome::Done }
 }
 
-/// The names of all records after a place, and where they end.
+/// Returns the names of all records after a position, and the position of their end.
 fn read(log: &impl RunLogBackend, subject: &str, from: LogPosition) -> (Vec<String>, LogPosition) {
     let mut names = Vec::new();
     let end = log.read(subject, from, &mut |record, at| {
@@ -102,11 +102,7 @@ fn take<Q: SessionQueue>(queue: &Q, session: &str) -> Option<Q::Lease> {
 
 fn a_log_is_read_in_order_from_anywhere(fleet: &impl Fleet) {
     let log = fleet.log();
-    assert_eq!(
-        read(&log, "p", LogPosition::START),
-        (vec![], LogPosition::START),
-        "nothing is there before the first"
-    );
+    assert_eq!(read(&log, "p", LogPosition::START), (vec![], LogPosition::START), "a new log is empty");
     let mut ends = vec![LogPosition::START];
     for name in ["a", "b", "c", "d"] {
         ends.push(log.append("p", &record(name), now(), ends.last().copied()).unwrap());
@@ -129,7 +125,7 @@ fn a_stale_expectation_writes_nothing(fleet: &impl Fleet) {
     let late = one.append("p", &record("d"), now(), Some(first));
     assert!(matches!(late, Err(NotAppended::Stale)), "{late:?}");
     let ahead = one.append("p", &record("e"), now(), Some(LogPosition(second.0 + 7)));
-    assert!(matches!(ahead, Err(NotAppended::Stale)), "a log that has become shorter is another: {ahead:?}");
+    assert!(matches!(ahead, Err(NotAppended::Stale)), "a log that became shorter is another log: {ahead:?}");
     assert_eq!(read(&one, "p", LogPosition::START), (vec!["a".to_owned(), "c".to_owned()], second));
 }
 
@@ -163,7 +159,7 @@ fn of_writers_that_expect_the_same_one_wins(fleet: &impl Fleet) {
         let own: Vec<String> =
             names.iter().filter(|name| name.starts_with(&format!("{writer}."))).cloned().collect();
         let wanted: Vec<String> = (0..EACH).map(|at| format!("{writer}.{at}")).collect();
-        assert_eq!(own, wanted, "each once, in the order they were written");
+        assert_eq!(own, wanted, "each once, in the order of writing");
     }
 }
 
@@ -192,7 +188,7 @@ fn what_is_offered_twice_is_taken_once(fleet: &impl Fleet) {
     }
     let (taken, mut lease) = works.claim(WorkerLimits { session: "s" }).unwrap().unwrap();
     assert_eq!((taken, lease.epoch()), (spawn(epoch), epoch));
-    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken, "it came twice, and late");
+    assert_eq!(asks.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken, "a late second offer");
     assert!(take(&fleet.queue(), "s").is_none());
     assert_eq!((asks.probe("s").unwrap(), lease.renew().unwrap()), (SessionProbe::Running, LeaseTerm::Held));
     assert_eq!(lease.done(&exit(3)).unwrap(), LeaseTerm::Held);
@@ -233,12 +229,12 @@ fn an_old_reign_has_no_say(fleet: &impl Fleet) {
     let kept = take(&queue, "kept").unwrap();
     let new = fleet.reign();
     assert!(new > old);
-    assert!(take(&queue, "asked").is_none(), "who asked for it is not there any more");
+    assert!(take(&queue, "asked").is_none(), "the epoch of the offer has ended");
     assert_eq!(queue.offer("asked", &spawn(old)).unwrap(), SessionOffer::Old);
     assert_eq!(queue.probe("asked").unwrap(), SessionProbe::Nothing);
     assert_eq!(queue.offer("asked", &spawn(new)).unwrap(), SessionOffer::Open);
     assert_eq!(take(&queue, "asked").unwrap().epoch(), new);
-    // What was taken before goes on: whoever rules now finds it.
+    // Sessions claimed before continue: the new daemon finds them.
     assert_eq!((queue.probe("kept").unwrap(), kept.epoch()), (SessionProbe::Running, old));
     assert_eq!(kept.done(&exit(0)).unwrap(), LeaseTerm::Held);
     assert_eq!(queue.probe("kept").unwrap(), SessionProbe::Ended(exit(0)));
@@ -251,7 +247,7 @@ fn what_is_given_up_is_cut_short_and_nobody_elses(fleet: &impl Fleet) {
     take(&queue, "s").unwrap().give_up();
     assert_eq!(queue.probe("s").unwrap(), SessionProbe::Died);
     assert_eq!(queue.offer("s", &spawn(epoch)).unwrap(), SessionOffer::Taken);
-    assert!(take(&queue, "s").is_none(), "what comes after it has another name");
+    assert!(take(&queue, "s").is_none(), "a later session has another name");
 }
 
 fn who_is_cut_off_is_told_so_and_not_heard(fleet: &impl Fleet) {
@@ -266,7 +262,7 @@ fn who_is_cut_off_is_told_so_and_not_heard(fleet: &impl Fleet) {
     assert!(matches!(seen, SessionProbe::Died | SessionProbe::Nothing), "{seen:?}");
 }
 
-/// Another number each time, the same ones for the same seed.
+/// A deterministic random number generator.
 struct Chance(u64);
 
 impl Chance {
@@ -278,12 +274,12 @@ impl Chance {
     }
 }
 
-/// Everything at once: daemons that follow each other while the one before still writes, workers that come and go.
+/// Runs random steps: two daemons that both write, and workers that claim and end sessions.
 fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (queue, log) = (fleet.queue(), fleet.log());
     let mut epoch = fleet.reign();
-    // Two that both take themselves for the one who writes.
+    // Two writers that both believe to be the only one.
     let mut known = [LogPosition::START; 2];
     let (mut acknowledged, mut doubtful) = (Vec::new(), BTreeSet::new());
     let mut leases = BTreeMap::new();
@@ -351,6 +347,14 @@ fn a_random_story_holds<F: Fleet>(fleet: &F, seed: u64, steps: u32) {
     }
     let (names, _) = read(&fleet.log(), "p", LogPosition::START);
     let sure: Vec<&String> = names.iter().filter(|name| !doubtful.contains(*name)).collect();
-    assert_eq!(sure, acknowledged.iter().collect::<Vec<_>>(), "seed {seed}: all of them, once, in order");
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "seed {seed}: none is there twice");
+    assert_eq!(
+        sure,
+        acknowledged.iter().collect::<Vec<_>>(),
+        "seed {seed}: all acknowledged records, once, in order"
+    );
+    assert_eq!(
+        names.iter().collect::<BTreeSet<_>>().len(),
+        names.len(),
+        "seed {seed}: no record occurs twice"
+    );
 }

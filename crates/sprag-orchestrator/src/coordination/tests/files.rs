@@ -1,4 +1,4 @@
-//! One machine whose disk fails when it is told to, and whose folders others delete.
+//! Files of one machine, with a disk that fails on request and folders that another process deletes.
 
 use std::fs::{self, File};
 use std::io;
@@ -50,7 +50,7 @@ impl Fleet for Machine {
     }
 }
 
-/// A disk on which the next record goes wrong.
+/// A disk on which the next record fails.
 #[derive(Default)]
 struct Failing {
     next: Mutex<Option<Trouble>>,
@@ -76,7 +76,7 @@ impl Disk for Failing {
 
     fn sync(&self, file: &File) -> io::Result<()> {
         match self.take(|trouble| trouble == Trouble::AnswerLost) {
-            Some(_) => Err(io::Error::other("it cannot be said whether it is on the disk")),
+            Some(_) => Err(io::Error::other("sync failed")),
             None => RealDisk.sync(file),
         }
     }

@@ -1,5 +1,5 @@
-//! A log and a queue that somebody else keeps, behind a network: messages get lost on the way there and on the way back,
-//! and a lease runs out while its holder lives and cannot know.
+//! A log and a queue behind a simulated network: requests and answers get lost, and a lease ends without its
+//! holder's knowledge.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,11 +19,11 @@ use crate::session_dir::{SessionProbe, SpawnRequest};
 #[derive(Clone, Default)]
 pub(super) struct Network(Arc<Mutex<Kept>>);
 
-/// What the others keep.
+/// The state on the other side of the network.
 #[derive(Default)]
 struct Kept {
     epoch: u64,
-    /// Numbers are given over all subjects, so that one subject has gaps.
+    /// Numbers are shared by all subjects, so that each subject has gaps.
     next: u64,
     records: BTreeMap<String, Vec<(LogPosition, RunRecord, Timestamp)>>,
     sessions: BTreeMap<String, Session>,

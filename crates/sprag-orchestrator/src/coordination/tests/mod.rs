@@ -1,4 +1,4 @@
-//! What has to hold of a log, a queue and a lease, asked of files and of a network that loses what it likes.
+//! Runs the conformance tests for files and for a network that loses messages.
 
 mod conformance;
 mod files;

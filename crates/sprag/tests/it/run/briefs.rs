@@ -281,7 +281,7 @@ fn a_compacted_session_of_a_stage_is_told_where_its_brief_is_and_what_is_open() 
     for source in ["compact", "resume"] {
         let told = context(&event(&desk, "SessionStart", json!({ "source": source })));
         let brief = desk.sandbox.store().join("run/briefs/p/a.md");
-        assert!(told.contains(&format!("Its brief is `{}` (sha256:", brief.display())), "{told}");
+        assert!(told.contains(&format!("Its brief `{}` (sha256:", brief.display())), "{told}");
         assert!(told.contains("- `one`: write it") && told.contains("> note: it is not easy"), "{told}");
         assert!(told.chars().count() <= 9500);
     }
@@ -310,10 +310,10 @@ fn a_protected_file_that_was_changed_is_not_let_through() {
     let ran = desk.run();
     assert_eq!(ran.code, 1);
     let told = fs::read_to_string(told).unwrap();
-    assert!(told.contains("2 protected files were changed, which no stage may do"), "{told}");
-    assert!(told.contains(&format!("`RULES.md` was `{blob}`; to bring it back: git checkout ")), "{told}");
+    assert!(told.contains("2 protected files changed; no stage may change them"), "{told}");
+    assert!(told.contains(&format!("`RULES.md` was `{blob}`; restore it with: git checkout ")), "{told}");
     assert!(
-        told.contains("`.sprag/more` was not there; to take it away: git rm -f -- '.sprag/more'"),
+        told.contains("`.sprag/more` was newly added; remove it with: git rm -f -- '.sprag/more'"),
         "{told}"
     );
     assert_eq!(state_of(&ran.stdout, "a").last(), Some(&"done"), "{}", ran.stdout);
@@ -350,7 +350,7 @@ fn a_candidate_that_changes_what_was_protected_meanwhile_does_not_land() {
     assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
     assert!(state_of(&ran.stdout, "b").contains(&"merge held"), "{}", ran.stdout);
     let records = fs::read_to_string(desk.sandbox.store().join("run/plans/p.jsonl")).unwrap();
-    assert!(records.contains("1 protected files were changed, which no stage may do"));
+    assert!(records.contains("1 protected files changed; no stage may change them"));
     let text = desk.on_trunk("RULES.md");
     assert!(text.starts_with("<!-- sprag:protected -->") && text.ends_with("line 20"), "{text}");
 }

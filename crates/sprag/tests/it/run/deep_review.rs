@@ -145,7 +145,10 @@ fn a_person_who_asks_has_the_same_tree_reviewed_again() {
 #[test]
 fn without_a_verdict_it_is_tried_once_more_and_then_a_person_says() {
     let deep = Deep::new("echo good >a", &format!("echo 'I am tired of {SECRET}' >&2; exit 3"));
-    deep.assert_a_persons(&deep.desk.run(), "2 times: `claude` ended with 3: I am tired");
+    deep.assert_a_persons(
+        &deep.desk.run(),
+        "no verdict after 2 reviews: `claude` ended with exit code 3: I am tired",
+    );
     deep.assert_keeps_no_secret();
     assert_eq!((deep.reviews(), deep.desk.runs("a")), (2, 1));
     assert_eq!(deep.sprag(&["stage", "merge", "a"]).code, 0);

@@ -348,7 +348,7 @@ fn a_daemon_whose_records_somebody_else_writes_to_ends_and_the_next_one_goes_on(
     pipe.go_on();
     let (code, _, stderr) = desk.ended(run);
     assert_eq!(code, 4, "{stderr}");
-    assert!(stderr.contains("somebody else has written to the records of plan `p`"), "{stderr}");
+    assert!(stderr.contains("another process wrote to the records of plan `p`"), "{stderr}");
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!((desk.on_trunk("a"), desk.runs("a")), ("a".to_owned(), 1));

@@ -200,7 +200,7 @@ fn an_agent_is_not_started_where_it_was_not_sent() {
     let elsewhere = SpawnRequest { branch: "sprag/two".to_owned(), ..spawn.clone() };
     assert!(ran(&elsewhere, "s1").ends_with("is on `sprag/one`, not on `sprag/two`"));
     let outside = SpawnRequest { dir: desk.sandbox.home.clone(), ..spawn.clone() };
-    assert!(ran(&outside, "s2").ends_with("is no worktree"));
+    assert!(ran(&outside, "s2").ends_with("is not a worktree"));
     let missing = SpawnRequest { argv: vec!["no-such-agent".to_owned()], ..spawn };
     let site = desk.ask("s3", &missing);
     assert_eq!(desk.supervise("s3"), 0);

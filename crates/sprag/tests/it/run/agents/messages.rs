@@ -62,5 +62,5 @@ fn a_program_that_tells_nobody_holds_nothing_and_is_named_where_a_daemon_speaks(
     desk.speaks("init; failed 401", &[]);
     desk.assert_blocked(&desk.run());
     let said = fs::read_to_string(desk.sandbox.store().join("run/daemon.log")).unwrap();
-    assert!(said.contains("`notify.command` did not tell it"), "{said}");
+    assert!(said.contains("`notify.command` failed"), "{said}");
 }

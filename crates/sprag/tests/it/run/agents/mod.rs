@@ -309,15 +309,15 @@ fn a_stage_that_nobody_can_work_at_is_told_before_anything_is_begun() {
     };
     refused(&desk, &["client: claude"], "`claude` is not on PATH");
     desk.sandbox.with_program("gemini", "true");
-    refused(&desk, &["client: gemini"], "only with `sandbox: required`");
+    refused(&desk, &["client: gemini"], "headless it needs `sandbox: required`");
     let answer = r#"{"id":2,"result":{"data":[{"hooks":[{"command":"sprag hook codex","trustStatus":"untrusted"}]}]}}"#;
     desk.sandbox.with_program("codex", &format!("read a; read b; read c; echo '{answer}'; cat >/dev/null"));
-    refused(&desk, &["client: codex"], "would skip 1 of our 1 hooks");
+    refused(&desk, &["client: codex"], "would skip 1 of 1 hooks of Sprag");
     desk.sandbox.with_program(
         "codex",
         r#"read a; read b; read c; echo '{"id":2,"result":{"data":[]}}'; cat >/dev/null"#,
     );
-    refused(&desk, &["client: codex"], "names no hooks of ours");
+    refused(&desk, &["client: codex"], "does not list Sprag's hooks");
     desk.sandbox.vars.retain(|(name, _)| name != "PATH");
     desk.sandbox.vars.push(("PATH".to_owned(), desk.home("bin").display().to_string()));
     refused(&desk, &["client: {command: [sh, work.sh]}", "mode: tmux"], "needs `tmux`");

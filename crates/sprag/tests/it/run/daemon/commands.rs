@@ -85,7 +85,7 @@ fn an_agent_has_no_say_in_what_is_not_its_own_whatever_it_shows() {
     let count = |what: &str| told.matches(what).count();
     assert_eq!(count("this is for a person to say"), 5, "{told}");
     assert_eq!(count("stage `b` is not this agent's"), 2, "{told}");
-    assert_eq!(count("this is for an admin to say"), 2, "{told}");
+    assert_eq!(count("only an admin may do this"), 2, "{told}");
     assert_eq!(count("this is for a person, and it was started below an agent"), 1, "{told}");
     for name in ["token", "admin"] {
         let token = std::fs::read_to_string(house.folder().join(name)).unwrap();

@@ -114,7 +114,7 @@ fn walls_that_cannot_be_raised_make_a_check_red_whatever_it_waits_for() {
     desk.plan(&[stage(&desk, &[], check)], "");
     assert_eq!(desk.run().code, 1);
     let records = desk.records();
-    assert!(records.contains("its walls cannot be raised: bwrap: no namespaces left"), "{records}");
+    assert!(records.contains("cannot set up the sandbox: bwrap: no namespaces left"), "{records}");
     assert!(!desk.sandbox.project.join(".worktrees/a/ran").exists());
 }
 

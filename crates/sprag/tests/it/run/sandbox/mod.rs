@@ -294,13 +294,13 @@ fn an_agent_and_whoever_asks_the_doctor_are_told_of_the_wall() {
         desk.plan(&[desk.stage("a", "cat $SPRAG_BRIEF >brief")], "");
         assert_eq!(desk.run().code, 0);
         let name = if wall == "landlock" { "Landlock" } else { wall };
-        assert!(desk.on_trunk("brief").contains(&format!("You are confined by {name}:")), "{wall}");
+        assert!(desk.on_trunk("brief").contains(&format!("You run in a {name} sandbox:")), "{wall}");
         let told = desk.sandbox.json(&["doctor", "--json"]).to_string();
-        assert!(told.contains(&format!("agents of plans are confined by {name}")), "{told}");
+        assert!(told.contains(&format!("agents of plans run in a {name} sandbox")), "{told}");
     }
     let told = Desk::new().sandbox.json(&["doctor", "--json"]).to_string();
     assert!(
-        told.contains("agents of plans cannot be confined; bubblewrap: `SPRAG_SANDBOX` is `off`"),
+        told.contains("agents of plans run without a sandbox; bubblewrap: `SPRAG_SANDBOX` is `off`"),
         "{told}"
     );
 }
