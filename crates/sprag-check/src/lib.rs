@@ -1,5 +1,5 @@
-//! Checks that Sprag runs itself before it believes that work is done: which there are, how deep to
-//! go, and what came of them.
+//! Checks that Sprag runs before it accepts that work is done: their settings, their depth and their
+//! results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ pub use risk::{Risk, escalate};
 
 mod risk;
 
-/// Characters kept of what a check printed: its last words say what is wrong.
+/// Characters kept of the output of a check: the end of the output names the failure.
 pub const TAIL: usize = 1500;
 const NAME: usize = 64;
 const COMMAND: usize = 4000;
@@ -23,16 +23,17 @@ const LONGEST_SECONDS: u32 = 3600;
 #[serde(try_from = "CheckFields", into = "CheckFields")]
 pub struct CompletionCheck {
     pub name: Text<NAME>,
-    /// For `sh -c`, in the worktree. No `Text`: half a command is another one.
+    /// The command for `sh -c`, run in the worktree. It is never shortened: half a command is another
+    /// command.
     pub command: String,
-    /// The least thorough profile it belongs to.
+    /// The least thorough profile that includes this check.
     pub profile: Profile,
     /// In seconds.
     pub timeout: u32,
     pub mandatory: bool,
 }
 
-/// From cheap to thorough: each does what those before it do.
+/// Depth of checking, from cheap to thorough: each profile includes the checks of those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
@@ -51,7 +52,7 @@ impl Profile {
         }
     }
 
-    /// The next one up; there is nothing above the last.
+    /// Returns the next more thorough profile; `Deep` stays `Deep`.
     #[must_use]
     pub fn deeper(self) -> Profile {
         match self {
@@ -61,7 +62,7 @@ impl Profile {
     }
 }
 
-/// A check as it stands in a file.
+/// Fields of a check in a configuration file.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CheckFields {
@@ -114,18 +115,18 @@ impl TryFrom<CheckFields> for CompletionCheck {
 }
 
 impl CompletionCheck {
-    /// Of what a result depends on besides the tree.
+    /// Returns the digest of everything that a result depends on besides the tree.
     pub fn digest(&self) -> Digest {
         Digest::hash_parts([self.name.as_str(), &self.command, self.profile.name()])
     }
 }
 
-/// What came of one check.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
     Passed,
-    /// Without a code it was killed.
+    /// Without a code the check was killed.
     Failed {
         code: Option<i32>,
         tail: Text<TAIL>,
@@ -134,7 +135,7 @@ pub enum CheckOutcome {
         seconds: u32,
         tail: Text<TAIL>,
     },
-    /// The tree was another one after it than before, so that whatever it says is about neither.
+    /// The tree changed while the check ran, so its result is about neither tree.
     ChangedTree {
         left: Text<64>,
         code: Option<i32>,
@@ -146,7 +147,8 @@ pub enum CheckOutcome {
 }
 
 impl CheckOutcome {
-    /// Whether the same tree would give it again. A killed check says as much about the machine.
+    /// Reports whether the same tree would give the same result again. A killed check may only show that
+    /// the machine was busy.
     pub fn is_lasting(&self) -> bool {
         match self {
             CheckOutcome::Passed | CheckOutcome::Failed { code: Some(_), .. } => true,
@@ -157,7 +159,7 @@ impl CheckOutcome {
         }
     }
 
-    /// The end of what it printed.
+    /// Returns the end of the output.
     pub fn tail(&self) -> &str {
         match self {
             CheckOutcome::Passed | CheckOutcome::Unrunnable { .. } => "",
@@ -188,7 +190,7 @@ pub struct CheckRan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Results {
     pub profile: Profile,
-    /// The tree before the first check, where it is known.
+    /// The tree before the first check, if it is known.
     pub tree: Option<Text<64>>,
     pub ran: Vec<CheckRan>,
 }
@@ -198,7 +200,7 @@ pub struct Results {
 pub enum CheckStatus {
     Passed,
     Failed,
-    /// There was nothing to run.
+    /// No check was run.
     Skipped,
 }
 
@@ -212,7 +214,7 @@ impl Results {
         }
     }
 
-    /// For those who read JSON: `{status, checks, issues, next_steps}`.
+    /// Returns the results as JSON: `{status, checks, issues, next_steps}`.
     pub fn report(&self) -> Value {
         let unmet = || self.ran.iter().filter(|ran| ran.outcome != CheckOutcome::Passed);
         json!({
@@ -253,11 +255,11 @@ impl CheckRan {
         Value::Object(members)
     }
 
-    /// What is wrong, in a sentence.
+    /// Describes the result in a sentence.
     pub fn issue(&self) -> String {
         let ended = |code: &Option<i32>| match code {
             Some(code) => format!("exit code {code}"),
-            None => "it was killed".to_owned(),
+            None => "killed".to_owned(),
         };
         let name = quoted(self.check.as_str());
         let what = match &self.outcome {
@@ -271,7 +273,7 @@ impl CheckRan {
                 format!("the tree changed to `{left}` while check `{name}` ran: {}", ended(code))
             }
             CheckOutcome::Unrunnable { why } => {
-                format!("check `{name}` could not be run: {}", quoted(why.as_str()))
+                format!("cannot run check `{name}`: {}", quoted(why.as_str()))
             }
         };
         if self.mandatory { what } else { format!("{what} (not mandatory)") }
@@ -280,25 +282,23 @@ impl CheckRan {
     fn next_step(&self) -> String {
         let name = quoted(self.check.as_str());
         match &self.outcome {
-            CheckOutcome::Passed => format!("nothing is left to do for `{name}`"),
-            CheckOutcome::Failed { .. } => format!("fix what `{name}` reports, then stop again"),
+            CheckOutcome::Passed => format!("nothing to do for `{name}`"),
+            CheckOutcome::Failed { .. } => format!("fix the failures that `{name}` reports, then stop again"),
             CheckOutcome::TimedOut { .. } => format!("make `{name}` faster, or raise its `timeout`"),
             CheckOutcome::ChangedTree { .. } => {
-                format!(
-                    "look at what changed, keep or undo it, and let `{name}` run again on a tree it leaves alone"
-                )
+                format!("inspect the changes that `{name}` made, keep or undo them, then stop again")
             }
             CheckOutcome::Unrunnable { .. } => {
-                format!("make sure that `{name}` can be run here, then stop again")
+                format!("make sure that `{name}` can run here, then stop again")
             }
         }
     }
 }
 
-/// The end of what a program printed, without secrets and control characters.
+/// Returns the end of an output, without secrets and control characters.
 pub fn tail(output: &[u8]) -> Text<TAIL> {
     let text = plain(&uncoloured(&String::from_utf8_lossy(output)));
-    // Before it is cut: half a secret is not known for one.
+    // Secrets are removed before the cut: half a secret is not recognised.
     let text = redact::text(text.trim()).into_inner();
     let from = text.char_indices().rev().nth(TAIL - 1).map_or(0, |(at, _)| at);
     if from == 0 {
@@ -308,7 +308,7 @@ pub fn tail(output: &[u8]) -> Text<TAIL> {
     Text::new(format!("…{kept}"))
 }
 
-/// Without the sequences that set a terminal's colours.
+/// Removes the sequences that set the colours of a terminal.
 fn uncoloured(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut out = parts.next().unwrap_or_default().to_owned();

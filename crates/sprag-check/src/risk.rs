@@ -1,15 +1,15 @@
-//! How deep to check: a change that is large, touches what guards others, or keeps failing is looked
-//! at more closely than was asked for.
+//! Raises the depth of checks for risky changes: large ones, ones in security code, and ones whose checks
+//! keep failing.
 
 use crate::Profile;
 
-/// More files or lines than these: one profile up.
+/// Limits for files and lines: a larger change is checked one profile deeper.
 pub(crate) const MANY_FILES: u32 = 20;
 pub(crate) const MANY_LINES: u32 = 400;
-/// Failures in a row after which everything is checked.
+/// Failures in a row after which the deepest profile applies.
 pub(crate) const REPEATED: u32 = 2;
 
-/// Words that, in a part of a path, name what guards others. Also with an `s`.
+/// Words in a part of a path that mark security code. Their plurals with `s` count, too.
 const GUARDING: &[&str] = &[
     "auth",
     "authentication",
@@ -29,16 +29,16 @@ const GUARDING: &[&str] = &[
     "token",
 ];
 
-/// Parts of a path that do so together.
+/// Consecutive parts of a path that mark security code together.
 const PLACES: &[&[&str]] = &[&[".github", "workflows"]];
 
-/// What is known of a change.
+/// Facts about a change that decide how deep to check it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Risk {
     pub files: u32,
     pub lines: u32,
     pub touches_security: bool,
-    /// Of its checks, in a row.
+    /// Failures of the checks of this change, in a row.
     pub failures: u32,
 }
 
@@ -53,7 +53,7 @@ impl Risk {
     }
 }
 
-/// The profile for a change: never below `base`. Size and security each raise it by one.
+/// Returns the profile for a change: never below `base`. Size and security each raise it by one.
 pub fn escalate(base: Profile, risk: &Risk) -> Profile {
     if risk.failures >= REPEATED {
         return Profile::Deep;
@@ -63,8 +63,8 @@ pub fn escalate(base: Profile, risk: &Risk) -> Profile {
     if risk.touches_security { raised.deeper() } else { raised }
 }
 
-/// Whether a path names something that guards others: `src/auth/login.rs`, `UserPermissions.java`, but not
-/// `author.rs` or `tokenizer.rs`.
+/// Reports whether a path names security code: `src/auth/login.rs` and `UserPermissions.java` do,
+/// `author.rs` and `tokenizer.rs` do not.
 pub(crate) fn guards(path: &str) -> bool {
     let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
     let is_place = |place: &&[&str]| {
@@ -80,7 +80,7 @@ fn is_guarding(word: &str) -> bool {
     is(word) || word.strip_suffix(['s', 'S']).is_some_and(is)
 }
 
-/// Words of a name: apart by marks, or by capitals as in `AuthToken`, `OAuth` being one.
+/// Splits a name into words at marks and capitals (`AuthToken`); each unsplit piece counts, too (`OAuth`).
 fn words(part: &str) -> impl Iterator<Item = &str> {
     let pieces = part.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty());
     pieces.flat_map(|piece| {

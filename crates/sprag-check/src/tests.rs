@@ -109,7 +109,7 @@ fn a_report_says_what_is_wrong_and_what_to_do() {
             "check `test` failed: exit code 101",
             "check `slow` had no result after 9 s (not mandatory)",
             "the tree changed to `abc` while check `gen` ran: exit code 0",
-            "check `lint` could not be run: no time left",
+            "cannot run check `lint`: no time left",
         ])
     );
     assert_eq!(report["next_steps"].as_array().unwrap().len(), 4);

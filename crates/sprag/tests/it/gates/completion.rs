@@ -216,7 +216,7 @@ fn verify_tells_what_it_found() {
     assert_eq!((&found["v"], &found["status"]), (&json!(1), &json!("failed")));
     assert_eq!(found["checks"].as_array().unwrap().len(), 3);
     assert_eq!(found["issues"].as_array().unwrap().len(), 2);
-    assert_eq!(found["next_steps"][0], "fix what `unit` reports, then stop again");
+    assert_eq!(found["next_steps"][0], "fix the failures that `unit` reports, then stop again");
     let ran = sandbox.run(&["verify", "--profile", "quick"]);
     assert_eq!(ran.code, 0);
     assert!(ran.stdout.ends_with("did not tell session `s`: it has to pass `standard`\n"), "{}", ran.stdout);
