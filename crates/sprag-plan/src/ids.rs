@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use sprag_base::text::Text;
 
-/// Names a stage of a plan.
+/// Id of a stage of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StageId(pub Text<63>);
@@ -18,24 +18,24 @@ impl StageId {
         self.0.as_str()
     }
 
-    /// The branch it is worked at on. In a directory of its own: whoever may make a lock beside a branch may replace
-    /// it, and all beside it.
+    /// Returns the name of the branch of the stage. The branch has a directory of its own because a process
+    /// that can create lock files beside a branch could replace the branch.
     pub fn branch(&self) -> String {
         format!("sprag/{}/work", self.as_str())
     }
 
-    /// Whose branch it is, if it is a stage's.
+    /// Returns the stage of a branch; `None` if the branch does not belong to a stage.
     pub fn of_branch(branch: &str) -> Option<StageId> {
         branch.strip_prefix("sprag/")?.strip_suffix("/work").map(StageId::new)
     }
 }
 
-/// One run of one agent for one stage: `run/stage/attempt/number`.
+/// Key of one effect: `run/stage/attempt/number`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectKey(pub Text<200>);
 
-/// A commit by its name.
+/// Id of a commit or tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CommitId(pub Text<64>);

@@ -1,5 +1,5 @@
-//! A plan as a graph of stages, what each of them is doing, and what is to be done next. Pure: the daemon
-//! looks, records and acts; what follows from what is decided here.
+//! Plans as graphs of stages: the state of each stage and the next actions. The crate is pure: the daemon
+//! observes, records and acts, and this crate decides.
 
 pub mod accept;
 pub mod agent;

@@ -1,6 +1,5 @@
-//! What an agent writes down while it works at a stage, for whoever comes after it: the next agent, the person who
-//! looks, and the memory. A note is a line that is never changed; what of it is worth keeping for good is decided
-//! by the write gate, as for everybody else.
+//! Notes that an agent writes while it works on a stage, for the next agent, for people and for the memory.
+//! A note never changes. The write gate decides which notes become learnings.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,19 +11,19 @@ use super::ids::StageId;
 
 /// Notes that a brief recites.
 pub const RECITED: usize = 10;
-/// Notes that one stage may leave: more is a talk and no notes.
+/// Notes that one stage may leave.
 pub const PER_STAGE: usize = 500;
-/// Characters of one.
+/// Characters of one note.
 pub const MOST: usize = 1000;
 
-/// One note, as a line of its file.
+/// One note: a line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageNote {
     pub v: u32,
     pub id: Text<64>,
     pub at: Timestamp,
     pub stage: StageId,
-    /// The session it was written in, where that is known.
+    /// The session that wrote the note, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Text<200>>,
     #[serde(flatten)]
@@ -34,15 +33,15 @@ pub struct StageNote {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoteBody {
-    /// Something that is so.
+    /// A fact.
     Note { text: Text<MOST> },
-    /// Something that was chosen, and for which reason.
+    /// A choice and its reason.
     Decision {
         text: Text<MOST>,
         #[serde(default, skip_serializing_if = "Text::is_empty")]
         why: Text<MOST>,
     },
-    /// Something that is open, and that the agent has gone around.
+    /// An open question that did not stop the agent.
     Question { text: Text<MOST> },
 }
 
@@ -63,7 +62,7 @@ impl NoteBody {
         }
     }
 
-    /// Without secrets.
+    /// Removes secrets from the note.
     #[must_use]
     pub fn redacted(self) -> NoteBody {
         let clean = |text: Text<MOST>| redact::short(&plain(text.as_str()));
@@ -74,7 +73,7 @@ impl NoteBody {
         }
     }
 
-    /// On one line.
+    /// Writes the note on one line.
     pub fn line(&self) -> String {
         let text = one_line(self.text());
         match self {

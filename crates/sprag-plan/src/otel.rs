@@ -1,5 +1,5 @@
-//! A run as a trace that other programs draw: OpenTelemetry, by the names its conventions have for agents. It is made
-//! of records, so that nothing has to be sent while anything runs.
+//! A run as an OpenTelemetry trace for other programs, with the conventional names for agents. The trace is
+//! made from records, so nothing has to be sent while the run is active.
 
 use std::collections::BTreeMap;
 
@@ -16,34 +16,34 @@ use super::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, StageStep};
 use super::run::record::{RunRecord, SessionOutcome};
 use super::sentences;
 
-/// Something that took its time.
+/// An operation with a duration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtelSpan {
-    /// Of the key of what it is, so that everybody who knows that names it alike.
+    /// The digest of the key of the operation, so that every process computes the same id.
     id: String,
     parent: Option<String>,
     name: String,
     begun: Timestamp,
-    /// `None`: it goes on.
+    /// `None` while the operation is active.
     ended: Option<Timestamp>,
     facts: Vec<(&'static str, Value)>,
     error: Option<String>,
 }
 
-/// The trace of a run, its root first.
+/// The trace of a run; the first span is the root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spans {
     trace: String,
     spans: Vec<OtelSpan>,
-    /// Where the one of a key is that has not ended.
+    /// Index of the span of each key that has not ended.
     open: BTreeMap<EffectKey, usize>,
-    /// Where those of agents are.
+    /// Index of the span of each agent.
     agents: BTreeMap<EffectKey, usize>,
     moved: Timestamp,
 }
 
 impl Spans {
-    /// `None`: it is not the start of a run.
+    /// Begins a trace; `None` if the record does not start a run.
     pub fn begin(record: &RunRecord, at: Timestamp) -> Option<Spans> {
         let RunRecord::Started { run, plan, .. } = record else { return None };
         let name = plan.head.name.to_string();
@@ -73,7 +73,7 @@ impl Spans {
         match record {
             RunRecord::EffectBegun { key, effect, .. } => self.begin_span(key, effect, at),
             RunRecord::Outcome { key, outcome } => match outcome {
-                // It is at work from here on.
+                // The span of an agent ends with its session.
                 EffectOutcome::Spawned => {}
                 _ => self.end_span(key, at, failure_of(outcome)),
             },
@@ -109,7 +109,7 @@ impl Spans {
         self.agents.keys()
     }
 
-    /// What was seen of the agent of a session, and the records of what it did.
+    /// Adds the activity of the agent of a session and the records of its calls.
     pub fn see(&mut self, session: &EffectKey, seen: &AgentActivity, records: &[Record]) {
         let Some(agent) = self.agents.get(session).map(|place| &mut self.spans[*place]) else { return };
         let called = seen.client_session.as_ref().map(|name| ("gen_ai.conversation.id", json!(name)));
@@ -122,7 +122,7 @@ impl Spans {
         self.spans.extend(calls);
     }
 
-    /// As OTLP has it in JSON. What goes on is told as it was at the last record.
+    /// Writes the trace as OTLP JSON. An active span ends at the time of the last record.
     pub fn otlp(&self, version: &str) -> Value {
         let spans: Vec<Value> = self.spans.iter().map(|span| self.span(span)).collect();
         json!({"resourceSpans": [{
@@ -151,14 +151,14 @@ impl Spans {
     }
 }
 
-/// By which what an agent tells of itself belongs to its span, in the form of the W3C.
+/// Returns the W3C trace context that links an agent's own telemetry to its span.
 pub fn traceparent(session: &EffectKey) -> String {
     let key = session.0.as_str();
     let run = key.split('/').next().unwrap_or_default();
     format!("00-{}-{}-01", trace_id(run), span_id(key))
 }
 
-/// A run is called by a UUID, which is as long as the name of a trace.
+/// Returns the trace id of a run: its UUID without dashes, which has the right length, or else a digest.
 fn trace_id(run: &str) -> String {
     let digits = run.replace('-', "");
     let is_name = digits.len() == 32
@@ -171,7 +171,7 @@ fn span_id(key: &str) -> String {
     Digest::hash_parts([key]).to_string()[..16].to_owned()
 }
 
-/// Returns the name of an effect and what is known of it; `None` for those that take no time of their own.
+/// Returns the name and the attributes of an effect; `None` for effects without a duration.
 fn span_details(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'static str, Value)>)> {
     let of_candidate = |name: &str, number: &u64| {
         Some((format!("{name} {number}"), vec![("sprag.candidate", json!(number))]))
@@ -209,7 +209,7 @@ fn span_details(key: &EffectKey, effect: &Effect) -> Option<(String, Vec<(&'stat
 
 fn failure_of(outcome: &EffectOutcome) -> Option<String> {
     match outcome {
-        EffectOutcome::Red { .. } => Some("red".to_owned()),
+        EffectOutcome::Red { .. } => Some("checks failed".to_owned()),
         EffectOutcome::Conflicted { .. } => Some("conflict".to_owned()),
         EffectOutcome::Failed { why, .. } => Some(why.to_string()),
         _ => None,
@@ -225,7 +225,8 @@ fn error_of(ended: &SessionOutcome) -> Option<String> {
     }
 }
 
-/// A call in a session's journal, as far as a span tells of it. Its whole type is of a crate above this one.
+/// A call in the journal of a session, with the fields that a span needs. The full type belongs to a crate
+/// above this one.
 #[derive(Deserialize)]
 struct AgentCall {
     call: String,
@@ -240,7 +241,7 @@ fn unknown_tool() -> String {
     "?".to_owned()
 }
 
-/// Calls of tools while the agent was at work, by what its hooks have written down.
+/// Returns the tool calls during the life of the agent, from the records of its hooks.
 fn calls(agent: &OtelSpan, records: &[Record]) -> Vec<OtelSpan> {
     let mut calls: Vec<OtelSpan> = Vec::new();
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
@@ -277,7 +278,7 @@ fn calls(agent: &OtelSpan, records: &[Record]) -> Vec<OtelSpan> {
             _ => {}
         }
     }
-    // A call whose end nobody has told ended with its agent at the latest.
+    // A call without a recorded end ended with its agent at the latest.
     for place in open.into_values() {
         calls[place].ended = agent.ended;
     }
@@ -286,7 +287,7 @@ fn calls(agent: &OtelSpan, records: &[Record]) -> Vec<OtelSpan> {
 
 fn attributes(facts: &[(&'static str, Value)]) -> Vec<Value> {
     let value = |value: &Value| match value {
-        // Whole numbers are text there, since not every reader has enough digits.
+        // OTLP writes integers as text because not every reader has enough digits.
         Value::Number(number) => json!({"intValue": number.to_string()}),
         Value::String(text) => json!({"stringValue": text}),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
@@ -310,7 +311,7 @@ mod tests {
         Record::new(kind, now().plus_seconds(seconds), body)
     }
 
-    /// Each span: its name, that of its parent, its seconds, and what went wrong.
+    /// Each span: its name, that of its parent, its seconds and its error.
     fn drawn(spans: &Spans) -> Vec<String> {
         let told = spans.otlp("0");
         let all = told["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone();
@@ -379,7 +380,7 @@ mod tests {
         assert_eq!(told.len(), 55);
         assert!(told.starts_with("00-01a1e53f50c279c2af57d3e31b2b0500-"), "{told}");
         assert!(told.ends_with(&format!("-{}-01", span_id(key.0.as_str()))), "{told}");
-        // Whatever a run is called, a trace has a name of its form.
+        // The trace id has the right form for any name of a run.
         assert_eq!(trace_id("r").len(), 32);
         assert_ne!(trace_id("00000000000000000000000000000000"), "00000000000000000000000000000000");
     }

@@ -1,4 +1,4 @@
-//! A run in sentences: why a stage is not further, and what a record says, for people who read along.
+//! Sentences about a run for people: the reasons why stages wait, and the meaning of records.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use super::stage::command::{CommandRole, StageCommand};
 use super::stage::state::StageState;
 use super::stage::{ReviewQuestion, ReviewReason, StageEvent, StageFailure};
 
-/// Why something is as it is, and until when at least.
+/// A reason, and the time until which it holds at least.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     pub text: Text<300>,
@@ -30,7 +30,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// As it is to be told now: what has passed by holds nobody any more.
+    /// Writes the reason for the present time. A reason whose time has passed no longer holds.
     pub fn message(&self, now: Timestamp) -> String {
         match self.until {
             None => self.text.to_string(),
@@ -42,29 +42,29 @@ impl Explanation {
     }
 }
 
-const NEXT: &str = "it is about to go on";
-/// Names of others that one sentence has.
+const NEXT: &str = "about to continue";
+/// Names that one sentence lists.
 const NAMED: usize = 3;
 
 pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
     let (text, until) = match why {
         WaitingReason::Waits { on } => (format!("waits for {}", ids(on)), None),
-        WaitingReason::Held(StartBlocker::Told) => ("a person holds it".to_owned(), None),
-        WaitingReason::Held(StartBlocker::Until(at)) => ("it is tried again later".to_owned(), Some(*at)),
+        WaitingReason::Held(StartBlocker::Told) => ("on hold by a person".to_owned(), None),
+        WaitingReason::Held(StartBlocker::Until(at)) => ("waits for a new attempt".to_owned(), Some(*at)),
         WaitingReason::Held(StartBlocker::Account(at)) => {
-            ("the account of its client has reached a limit".to_owned(), Some(*at))
+            ("the account of its client is at a limit".to_owned(), Some(*at))
         }
         WaitingReason::Held(StartBlocker::Breaker(at)) => {
-            ("too much has crashed lately".to_owned(), Some(*at))
+            ("too many agents crashed lately".to_owned(), Some(*at))
         }
         WaitingReason::Held(StartBlocker::Slots) => ("all slots are taken".to_owned(), None),
-        WaitingReason::Held(StartBlocker::Group) => ("its group has no room".to_owned(), None),
+        WaitingReason::Held(StartBlocker::Group) => ("its group is at its limit".to_owned(), None),
         WaitingReason::Held(StartBlocker::Exclusive) => {
-            ("it wants to be alone, or another one does".to_owned(), None)
+            ("waits because of an exclusive stage".to_owned(), None)
         }
         WaitingReason::Doing { key } => {
             let doing = run.effect(key).map(|effect| describe_effect(effect).0);
-            (doing.unwrap_or_else(|| "something is done for it".to_owned()), None)
+            (doing.unwrap_or_else(|| "an effect is under way".to_owned()), None)
         }
         WaitingReason::Agent { .. } => ("its agent is at work".to_owned(), None),
         WaitingReason::Queued { entry } => {
@@ -75,7 +75,7 @@ pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
             Some(StageState::Asking { question, .. }) => {
                 (format!("its agent asks: {}", quoted(question.as_str())), None)
             }
-            _ => ("its agent asks something".to_owned(), None),
+            _ => ("its agent asks a question".to_owned(), None),
         },
         WaitingReason::Reviewed { case } => {
             let why = match run.entry(stage).map(|entry| &entry.state) {
@@ -91,7 +91,7 @@ pub fn why(run: &Run, stage: &StageId, why: &WaitingReason) -> Explanation {
     };
     let text = match run.entry(stage) {
         Some(entry) if entry.is_held() && !entry.needs_person() => {
-            format!("{text}; a person holds what comes next")
+            format!("{text}; on hold after that")
         }
         _ => text,
     };
@@ -106,87 +106,87 @@ fn ids(stages: &[StageId]) -> String {
     named.join(", ")
 }
 
-/// Returns what is being done in an effect, and the name of that in a line about its outcome.
+/// Returns a description of a running effect, and a noun for the line about its outcome.
 fn describe_effect(effect: &Effect) -> (String, &'static str) {
     let (doing, name) = match effect {
         Effect::Stage { step, .. } => match step {
-            StageStep::AddWorktree { .. } => ("its worktree is being made", "worktree"),
-            StageStep::Setup => ("its worktree is being set up", "setup"),
+            StageStep::AddWorktree { .. } => ("making its worktree", "worktree"),
+            StageStep::Setup => ("setting up its worktree", "setup"),
             StageStep::Check { phase: CheckPhase::Before } => {
-                ("what has to hold before it is being checked", "checks")
+                ("checking the preconditions of the stage", "checks")
             }
             StageStep::Check { phase: CheckPhase::Claim } => {
-                ("what its agent says is being checked", "checks")
+                ("checking whether its work is acceptable", "checks")
             }
             StageStep::Review(ReviewJob { by, since, .. }) => {
                 let by = by.name();
-                return (format!("what its agent did is being reviewed by `{by}` since {since}"), "review");
+                return (format!("`{by}` reviews its work since {since}"), "review");
             }
-            StageStep::WriteBrief { .. } => ("its brief is being written", "brief"),
-            StageStep::Spawn => ("its agent is being started", "start of its agent"),
-            StageStep::Nudge { .. } => ("its agent is being told something", "telling"),
-            StageStep::Salvage => ("what it left is being kept", "keeping what it left"),
-            StageStep::RemoveWorktree => ("its worktree is being taken away", "taking the worktree away"),
-            StageStep::Discard { .. } => ("what it has is being kept, and it begins anew", "beginning anew"),
+            StageStep::WriteBrief { .. } => ("writing its brief", "brief"),
+            StageStep::Spawn => ("starting its agent", "start of its agent"),
+            StageStep::Nudge { .. } => ("sending its agent a message", "message"),
+            StageStep::Salvage => ("salvaging its work", "salvage"),
+            StageStep::RemoveWorktree => ("removing its worktree", "removal of the worktree"),
+            StageStep::Discard { .. } => ("salvaging its work and resetting it", "reset"),
         },
         Effect::Session { step: SessionSignal::Interrupt, .. } => {
-            ("its agent is being interrupted", "interrupt")
+            ("interrupting its wedged agent", "interrupt")
         }
         Effect::Session { step: SessionSignal::Kill { .. }, .. } => {
-            ("its agent is being ended", "ending its agent")
+            ("stopping its agent", "end of its agent")
         }
-        Effect::Queue { step: QueueStep::Make { .. }, .. } => ("it is being merged", "merge"),
+        Effect::Queue { step: QueueStep::Make { .. }, .. } => ("merging its work", "merge"),
         Effect::Queue { step: QueueStep::Test { .. }, .. } => {
-            ("it is being tested as it would land", "test of the merge")
+            ("testing the merge candidate", "test of the merge")
         }
-        Effect::Queue { step: QueueStep::Land { .. }, .. } => ("it is landing", "landing"),
-        Effect::Refs(RefStep::Promote { .. }) => ("the target is being moved", "target"),
+        Effect::Queue { step: QueueStep::Land { .. }, .. } => ("landing its work", "landing"),
+        Effect::Refs(RefStep::Promote { .. }) => ("moving the target", "target"),
         Effect::Refs(RefStep::RestoreTrunk { .. }) => {
-            ("the trunk is being put back", "putting the trunk back")
+            ("restoring the moved trunk", "restoration of the trunk")
         }
-        Effect::Notify { .. } => ("somebody is being told", "telling"),
+        Effect::Notify { .. } => ("notifying a person", "notification"),
     };
     (doing.to_owned(), name)
 }
 
 pub(crate) fn case_of(case: ReviewReason) -> &'static str {
     match case {
-        ReviewReason::Merge => "a person has to say that it is merged",
+        ReviewReason::Merge => "a person has to approve the merge",
         ReviewReason::TooManyFixes => "its checks have failed too often",
-        ReviewReason::Disputed => "its agent says that a check is wrong",
-        ReviewReason::NoChange => "it has changed nothing, or left something over",
-        ReviewReason::ProtectedFiles => "files nobody may touch were touched",
+        ReviewReason::Disputed => "its agent disputes a check",
+        ReviewReason::NoChange => "no change, or uncommitted files are left",
+        ReviewReason::ProtectedFiles => "protected files were changed",
         ReviewReason::ConflictUnresolved => "its conflict could not be resolved",
-        ReviewReason::MergeFailed => "merged with what is there it is red",
-        ReviewReason::OnHold => "a person holds it",
-        ReviewReason::Unreviewed => "nobody but its author has looked at it",
+        ReviewReason::MergeFailed => "checks fail after the merge",
+        ReviewReason::OnHold => "on hold by a person",
+        ReviewReason::Unreviewed => "no review took place",
     }
 }
 
 pub(crate) fn failed(failure: StageFailure) -> &'static str {
     match failure {
         StageFailure::Crash => "its agent has crashed",
-        StageFailure::Timeout => "its agent had no time left",
+        StageFailure::Timeout => "its agent ran out of time",
         StageFailure::Overload => "the model was overloaded",
         StageFailure::Wedged => "its agent gave no sign of life",
         StageFailure::Auth => "its client is not logged in",
-        StageFailure::Sandbox => "its agent could not be confined",
-        StageFailure::Setup => "it could not be set up",
+        StageFailure::Sandbox => "the sandbox of its agent could not be set up",
+        StageFailure::Setup => "setup failed",
         StageFailure::Budget => "its budget is used up",
         StageFailure::Conflict => "its conflict could not be resolved",
         StageFailure::Context => "its agents fill one context after the other",
-        StageFailure::Told => "its agent or a person has stopped it",
-        StageFailure::Unknown => "nobody knows what went wrong",
+        StageFailure::Told => "stopped by its agent or a person",
+        StageFailure::Unknown => "the cause is unknown",
     }
 }
 
-/// What a record says, and of which stage; `run` is as it was before.
+/// Describes a record, with its stage; `run` is the state before the record.
 pub fn record(run: &Run, record: &RunRecord) -> (Option<StageId>, String) {
     match record {
         RunRecord::Started { plan, .. } => {
             (None, format!("the run of `{}` began with {} stages", plan.head.name, plan.stages().len()))
         }
-        RunRecord::Amended { by, .. } => (None, format!("`{}` has changed the plan", quoted(by.as_str()))),
+        RunRecord::Amended { by, .. } => (None, format!("`{}` changed the plan", quoted(by.as_str()))),
         RunRecord::Happened { stage, what } => (Some(stage.clone()), happened(what)),
         RunRecord::StageCommand { stage, by, command } => {
             (Some(stage.clone()), format!("`{}` {}", quoted(by.as_str()), describe_command(command)))
@@ -202,9 +202,9 @@ pub fn record(run: &Run, record: &RunRecord) -> (Option<StageId>, String) {
             (stage, format!("{what}: {}", came_to(outcome)))
         }
         RunRecord::WorktreeLost { stage } => {
-            (Some(stage.clone()), "somebody else has deleted its worktree".to_owned())
+            (Some(stage.clone()), "someone has deleted its worktree".to_owned())
         }
-        RunRecord::Foreign { head } => (None, format!("somebody else has put `{}` on the target", head.0)),
+        RunRecord::Foreign { head } => (None, format!("someone put `{}` on the target", head.0)),
         RunRecord::TargetHeld { why } => (None, target_held(why)),
         RunRecord::Nearly { of: BudgetOwner::Run } => (None, nearly(&BudgetOwner::Run).to_owned()),
         RunRecord::Nearly { of: of @ BudgetOwner::Stage(stage) } => {
@@ -213,35 +213,35 @@ pub fn record(run: &Run, record: &RunRecord) -> (Option<StageId>, String) {
     }
 }
 
-/// That most of a budget is used.
+/// Says that most of a budget is used.
 pub fn nearly(of: &BudgetOwner) -> &'static str {
     match of {
-        BudgetOwner::Run => "80 % of the budget of the plan are used",
-        BudgetOwner::Stage(_) => "80 % of its budget are used",
+        BudgetOwner::Run => "80% of the plan's budget is used",
+        BudgetOwner::Stage(_) => "80% of its budget is used",
     }
 }
 
-/// Why the target is left alone.
+/// Says why the target is not moved.
 pub fn target_held(why: &TargetHeld) -> String {
     let what = match why {
-        TargetHeld::Rewritten { now } => format!("what it had is gone since it was moved to `{}`", now.0),
-        TargetHeld::Gone => "it is not there any more".to_owned(),
+        TargetHeld::Rewritten { now } => format!("someone rewrote the branch to `{}`", now.0),
+        TargetHeld::Gone => "the branch is missing".to_owned(),
         TargetHeld::Conflicted { head, paths } => {
-            format!("`{}` of others conflicts with the trunk in {} files", head.0, paths.len())
+            format!("commit `{}` conflicts with the trunk in {} files", head.0, paths.len())
         }
         TargetHeld::Red { head, report } => {
-            format!("`{}` of others is red: {}", head.0, first_line(report.as_str()))
+            format!("checks of commit `{}` failed: {}", head.0, first_line(report.as_str()))
         }
     };
-    format!("the target is left alone: {what}")
+    format!("the target is not moved: {what}")
 }
 
-/// The answer to an agent whose dispute was rejected.
+/// Answers an agent whose dispute was rejected.
 pub(crate) fn check_stays(check: &str) -> String {
-    format!("the check `{check}` stays as it is: what was said against it was rejected")
+    format!("the dispute was rejected: check `{check}` stays")
 }
 
-/// Why a command counts for nothing: a code for programs, and a sentence.
+/// Says why a command is refused: a code for programs, and a sentence.
 pub fn command_refused(why: &CommandRefusal, stage: &str) -> (&'static str, String) {
     match why {
         CommandRefusal::NoStage => ("no_stage", format!("the run has no stage `{stage}`")),
@@ -253,110 +253,110 @@ pub fn command_refused(why: &CommandRefusal, stage: &str) -> (&'static str, Stri
             };
             ("not_yours", format!("this is for {who} to say"))
         }
-        CommandRefusal::OtherSession => ("not_your_stage", format!("stage `{stage}` is not this agent's")),
+        CommandRefusal::OtherSession => ("not_your_stage", format!("not the agent of stage `{stage}`")),
         CommandRefusal::State { state } => {
-            ("state", format!("stage `{stage}` is {state}, where this means nothing"))
+            ("state", format!("not possible while stage `{stage}` is {state}"))
         }
         CommandRefusal::NoTask => ("no_task", format!("stage `{stage}` has no such task")),
         CommandRefusal::NoOutput => ("no_output", format!("stage `{stage}` has no such output in the plan")),
-        CommandRefusal::NoCheck => ("no_check", format!("stage `{stage}` has no check that is called so")),
+        CommandRefusal::NoCheck => ("no_check", format!("stage `{stage}` has no check with this name")),
         CommandRefusal::NoAnswer => {
-            ("no_answer", format!("stage `{stage}` has asked something: `--answer TEXT`"))
+            ("no_answer", format!("stage `{stage}` asks a question: add `--answer TEXT`"))
         }
         CommandRefusal::NotGreen => {
-            ("not_green", format!("the checks of stage `{stage}` have not been green"))
+            ("not_green", format!("the checks of stage `{stage}` have not passed yet"))
         }
         CommandRefusal::TooMany => {
-            ("too_many", format!("three checks of stage `{stage}` were given up already"))
+            ("too_many", format!("stage `{stage}` already has three waived checks (the limit)"))
         }
     }
 }
 
-/// Why a plan does not replace the plan of a run: a code for programs, and a sentence.
+/// Says why a plan cannot replace the plan of a run: a code for programs, and a sentence.
 pub fn amendment_refused(why: &NotAmended) -> (&'static str, String) {
     match why {
-        NotAmended::OtherName => ("other_plan", "the plan that is run has another name".to_owned()),
-        NotAmended::OtherTarget => ("other_target", "the target of a run stays what it is".to_owned()),
+        NotAmended::OtherName => ("other_plan", "the plan of the run has another name".to_owned()),
+        NotAmended::OtherTarget => ("other_target", "the target of a run cannot change".to_owned()),
         NotAmended::Begun { stage } => {
             ("begun", format!("stage `{}` was begun and cannot leave the plan", stage.as_str()))
         }
-        NotAmended::Same => ("same_plan", "the plan says what the run goes by already".to_owned()),
+        NotAmended::Same => ("same_plan", "the plan is unchanged".to_owned()),
     }
 }
 
-/// The effect of a hold, where it does not take effect at once.
+/// Describes a hold that does not take effect at once.
 pub fn hold_begins(stage: &StageId, state: &StageState) -> Option<String> {
     let id = stage.as_str();
     match state {
         StageState::Ready(_) => None,
-        StageState::Waiting { .. } => Some(format!("stage `{id}` is held once it could start")),
+        StageState::Waiting { .. } => Some(format!("stage `{id}` will be on hold once it could start")),
         _ => Some(format!(
-            "what is under way for stage `{id}` goes on; after that nobody new is started for it, and it is not merged"
+            "stage `{id}` finishes its present step; after that no new agent starts for it, and it is not merged"
         )),
     }
 }
 
-pub const TOO_OFTEN: &str = "its checks were red too often";
-pub const BAD_RESOLUTION: &str = "what was merged into the branch is not good as it is";
+pub const TOO_OFTEN: &str = "its checks failed too often";
+pub const BAD_RESOLUTION: &str = "the resolution of the conflict is not accepted";
 pub(crate) const CONTEXT_FULL: &str = "its context is full";
-pub(crate) const HANDED_OVER: &str = "it has handed over";
-pub(crate) const NOT_RUN: &str = "it could not be run";
-/// The outcome of an effect that was not begun before its stage moved on.
-pub(crate) const NOT_BEGUN: &str = "its stage was told something else before it was begun";
+pub(crate) const HANDED_OVER: &str = "the agent handed over";
+pub(crate) const NOT_RUN: &str = "the checks could not run";
+/// The outcome of an effect that was not begun before its stage changed.
+pub(crate) const NOT_BEGUN: &str = "the stage changed before this began";
 
-/// That a stage waits for a person.
+/// Says that a stage waits for a person.
 pub(crate) fn needs_person(id: &StageId, state: &StageState) -> String {
     let (id, name) = (id.as_str(), state.name());
     format!("stage `{id}` is {name}: `sprag stage review {id}`")
 }
 
-/// Why a claim is not checked yet.
+/// Says why a claim is not checked yet.
 pub(crate) fn open_tasks(tasks: &[&Slug]) -> String {
     let names: Vec<String> = tasks.iter().map(|task| format!("`{task}`")).collect();
     format!(
-        "tasks are open: {}; do them, tick each with `sprag stage task ID`, and say again that it is done",
+        "tasks are open: {}; do them, report each with `sprag stage task ID`, then run `sprag stage complete` again",
         names.join(", ")
     )
 }
 
-/// The message to an agent whose context fills.
+/// Writes the message to an agent whose context fills.
 pub(crate) fn context_fills(topic: NudgeTopic, percent: u8) -> String {
     match topic {
         NudgeTopic::Handoff => format!(
-            "your context is {percent} % full, which is as far as it goes here. Commit what is whole, run `sprag handoff --next \
-             TEXT` once for each thing that is still to be done, and end your turn: somebody else goes on from there."
+            "your context is {percent}% full, which is the limit: commit finished work, run `sprag handoff --next \
+             TEXT` once for each open item, then end your turn"
         ),
         NudgeTopic::Notes | NudgeTopic::Report | NudgeTopic::Answer => format!(
-            "your context is {percent} % full. Commit what is whole, and note what somebody who goes on from here has to \
-             know: `sprag note TEXT`, `sprag decision TEXT --because WHY`."
+            "your context is {percent}% full: commit finished work, and note facts for the next agent with \
+             `sprag note TEXT` or `sprag decision TEXT --because WHY`"
         ),
     }
 }
 
-/// Why a stage is blocked whose agents fill one context after the other.
+/// Says why a stage is blocked whose agents fill one context after the other.
 pub(crate) fn contexts_filled(agents: u32) -> String {
-    format!("{agents} agents before have filled theirs, too")
+    format!("{agents} earlier agents filled their contexts, too")
 }
 
-/// That a reference is locked or may not be written.
+/// Says that a reference is locked or not writable.
 pub(crate) fn ref_stuck(times: u32, why: &Text<300>) -> String {
-    format!("a reference could not be moved {times} times, and it is tried again: {why}")
+    format!("a reference could not be moved {times} times; Sprag retries: {why}")
 }
 
-/// Why work is sent back, for the agent that has to fix it.
+/// Says why work is sent back, for the agent that has to fix it.
 pub fn work_refused(refusal: &WorkRefusal, trunk: &str, target: &str) -> String {
     match refusal {
         WorkRefusal::Unclean | WorkRefusal::Empty => UNCHANGED.to_owned(),
-        WorkRefusal::LeftBase { base } => format!("the branch does not descend from `{base}` any more"),
+        WorkRefusal::LeftBase { base } => format!("the branch no longer descends from `{base}`"),
         WorkRefusal::Unmerged(RequiredCommit::Conflict(commit)) => {
             format!("`{}` is not merged into the branch", commit.0)
         }
         WorkRefusal::Unmerged(RequiredCommit::Target(commit)) => {
-            format!("`{}`, which was put on `{target}`, is not merged into the branch", commit.0)
+            format!("`{}` of `{target}` is not merged into the branch", commit.0)
         }
-        WorkRefusal::NoCommonHistory => format!("the branch has nothing in common with `{trunk}` any more"),
+        WorkRefusal::NoCommonHistory => format!("the branch has no common history with `{trunk}`"),
         WorkRefusal::SeveralMergeBases => format!(
-            "the branch has come from the trunk in several ways, so that what it changes cannot be told: `git merge {trunk}`"
+            "the branch has several merge bases with the trunk, so its changes are ambiguous: run `git merge {trunk}`"
         ),
         WorkRefusal::Damaged(damage) => damage.clone(),
         WorkRefusal::CopiedFile(path) => {
@@ -368,103 +368,100 @@ pub fn work_refused(refusal: &WorkRefusal, trunk: &str, target: &str) -> String 
     }
 }
 
-/// Why a candidate is not tested.
+/// Says why a candidate is not tested.
 pub fn candidate_refused(refusal: &CandidateRefusal) -> String {
     match refusal {
         CandidateRefusal::OutOfScope { count, first } => format!(
-            "merged, it would change {count} files outside of its scope, the first is `{}`",
+            "the merge would change {count} files outside of its scope, the first is `{}`",
             quoted(first)
         ),
         CandidateRefusal::Damaged(damage) => damage.clone(),
     }
 }
 
-/// Why only a person can review the work of a stage.
+/// Says why only a person can review the work of a stage.
 pub fn no_other_reviewer(client: &str) -> String {
-    format!(
-        "it is to be reviewed (`verify: deep`), and for `{}` there is no reviewer but you",
-        quoted(client)
-    )
+    format!("`verify: deep` needs a review, and for `{}` there is no reviewer but you", quoted(client))
 }
 
-pub const UNCHANGED: &str = "nothing was committed, or something is left over";
+pub const UNCHANGED: &str = "nothing was committed, or uncommitted files are left";
 
-/// Who has left a stage out, and why.
+/// Says who skipped a stage, and why.
 pub(crate) fn left_out(by: &Text<64>, why: &Text<300>) -> String {
-    format!("`{}` has left it out: {}", quoted(by.as_str()), quoted(why.as_str()))
+    format!("`{}` skipped it: {}", quoted(by.as_str()), quoted(why.as_str()))
 }
 
 fn happened(what: &StageEvent) -> String {
     let text = match what {
-        StageEvent::Freed => "all it builds on is merged",
-        StageEvent::Started { session, .. } => return format!("session `{}` has started", session.0),
+        StageEvent::Freed => "all its dependencies are merged",
+        StageEvent::Started { session, .. } => return format!("session `{}` started", session.0),
         StageEvent::Asked { question, .. } => {
             return format!("its agent asks: {}", quoted(question.as_str()));
         }
         StageEvent::Answered => "its question is answered",
-        StageEvent::Claimed => "its agent says that it is done",
-        StageEvent::Resumed => "its agent goes on after all",
+        StageEvent::Claimed => "its agent claims to be done",
+        StageEvent::Resumed => "its agent continues",
         StageEvent::ChecksFailed { report } => {
-            return format!("its checks have failed: {}", first_line(report.as_str()));
+            return format!("its checks failed: {}", first_line(report.as_str()));
         }
         StageEvent::SentBack { session } => {
-            return format!("what is red was handed to session `{}`", session.0);
+            return format!("session `{}` got the failures to fix", session.0);
         }
-        StageEvent::ChecksPassed { .. } => "its checks are good, and it is to be merged",
+        StageEvent::ChecksPassed { .. } => "its checks passed, and it is in the merge queue",
         StageEvent::ContextFull { why } => return format!("its context is full: {}", quoted(why.as_str())),
-        StageEvent::HandedOff { .. } => "what the next agent needs is written down",
+        StageEvent::HandedOff { .. } => "the handoff for the next agent is written",
         StageEvent::Failed { failure, again: Some(at) } => {
             return format!("{}; it is tried again at {at}", failed(*failure));
         }
         StageEvent::Failed { failure, again: None } => failed(*failure),
-        StageEvent::Paused { until: Some(at) } => return format!("it pauses until {at}"),
-        StageEvent::Paused { until: None } => "it pauses",
+        StageEvent::Paused { until: Some(at) } => return format!("paused until {at}"),
+        StageEvent::Paused { until: None } => "paused",
         StageEvent::Conflicted { paths, .. } => {
-            return format!("it conflicts with the trunk in {} files", paths.len());
+            return format!("conflicts with the trunk in {} files", paths.len());
         }
         StageEvent::ResolverStarted { session } => {
             return format!("session `{}` resolves the conflict", session.0);
         }
         StageEvent::ResolverFailed => "the conflict was not resolved",
-        StageEvent::MergeFailed { .. } => "merged with what is there it is red",
-        StageEvent::Landed { merged } => return format!("it has landed as `{}`", merged.commit().0),
-        StageEvent::Queued { .. } => "it is in the merge queue again",
+        StageEvent::MergeFailed { .. } => "checks fail after the merge",
+        StageEvent::Landed { merged } => return format!("landed as `{}`", merged.commit().0),
+        StageEvent::Queued { .. } => "back in the merge queue",
         StageEvent::Raised { case } => case_of(*case),
-        StageEvent::Overtaken => return "what it was for was done by others".to_owned(),
-        StageEvent::Approved { .. } => "a person wants it merged as it is",
+        StageEvent::Overtaken => return "others did its work".to_owned(),
+        StageEvent::Approved { .. } => "a person approved the merge",
         StageEvent::Command { command, .. } => return describe_recorded_command(command),
         StageEvent::ReviewAsked { question } => case_of(question.reason()),
-        StageEvent::Outdated => "a person wants its checks run",
+        StageEvent::Outdated => "its checks have to run again",
     };
     text.to_owned()
 }
 
-/// What somebody said, as it goes on after their name.
+/// Describes a command, as the rest of a sentence after the name of its sender.
 fn describe_command(command: &StageCommand) -> String {
     let text = match command {
-        StageCommand::Complete => "says that it is done",
-        StageCommand::Block { why } => return format!("cannot go on: {}", quoted(why.as_str())),
+        StageCommand::Complete => "claims to be done",
+        StageCommand::Block { why } => return format!("blocks it: {}", quoted(why.as_str())),
         StageCommand::Ask { question } => return format!("asks: {}", quoted(question.as_str())),
-        StageCommand::Task { id } => return format!("has done task `{id}`"),
-        StageCommand::Output { name, .. } => return format!("leaves `{name}` for those that build on it"),
+        StageCommand::Task { id } => return format!("reports task `{id}` as done"),
+        StageCommand::Output { name, .. } => return format!("sets output `{name}`"),
         StageCommand::Dispute { check, .. } => {
-            return format!("says that check `{}` is wrong", quoted(check.as_str()));
+            return format!("disputes check `{}`", quoted(check.as_str()));
         }
-        StageCommand::Hold => "holds it",
-        StageCommand::Release => "lets it go on",
-        StageCommand::Skip { why } => return format!("leaves it out: {}", quoted(why.as_str())),
-        StageCommand::Retry => "wants it tried again",
-        StageCommand::Reset => "wants it begun anew",
+        StageCommand::Hold => "puts it on hold",
+        StageCommand::Release => "ends its hold",
+        StageCommand::Skip { why } => return format!("skips it: {}", quoted(why.as_str())),
+        StageCommand::Retry => "retries it",
+        StageCommand::Reset => "resets it",
         StageCommand::Resume { answer: Some(answer) } => {
             return format!("answers: {}", quoted(answer.as_str()));
         }
-        StageCommand::Resume { answer: None } => "lets it go on as it was",
-        StageCommand::Merge => "wants it merged",
-        StageCommand::Verify => "wants its checks run",
-        StageCommand::Accept => "agrees that the check is wrong",
-        StageCommand::Reject => "keeps the check",
+        StageCommand::Resume { answer: None } => "resumes it",
+        StageCommand::Merge => "approves its merge",
+        StageCommand::Verify => "runs its checks again",
+        StageCommand::Accept => "accepts the dispute",
+        StageCommand::Reject => "rejects the dispute",
         StageCommand::Bypass { why } => {
-            return format!("takes its own checks away: {}", quoted(why.as_str()));
+            return format!("bypasses its checks: {}", quoted(why.as_str()));
         }
     };
     text.to_owned()
@@ -472,14 +469,14 @@ fn describe_command(command: &StageCommand) -> String {
 
 fn describe_recorded_command(command: &StageCommand) -> String {
     let text = match command {
-        StageCommand::Hold => "a person holds it",
-        StageCommand::Release => "a person lets it go on",
-        StageCommand::Retry => "a person wants it tried again",
-        StageCommand::Block { .. } => "a person has stopped it",
-        StageCommand::Skip { .. } => "a person has left it out",
-        StageCommand::Resume { .. } => "a person lets it go on as it was",
-        StageCommand::Verify => "a person wants its checks run",
-        StageCommand::Reset => "a person wants it begun anew",
+        StageCommand::Hold => "a person puts it on hold",
+        StageCommand::Release => "a person ends its hold",
+        StageCommand::Retry => "a person retries it",
+        StageCommand::Block { .. } => "a person blocks it",
+        StageCommand::Skip { .. } => "a person skips it",
+        StageCommand::Resume { .. } => "a person resumes it",
+        StageCommand::Verify => "a person runs its checks again",
+        StageCommand::Reset => "a person resets it",
         command => return format!("a person {}", describe_command(command)),
     };
     text.to_owned()
@@ -487,11 +484,11 @@ fn describe_recorded_command(command: &StageCommand) -> String {
 
 fn ending(ended: &SessionOutcome) -> String {
     match ended {
-        SessionOutcome::Well => "says that it is done".to_owned(),
+        SessionOutcome::Well => "claims to be done".to_owned(),
         SessionOutcome::Failed { failure, .. } => format!("ended: {}", failed(*failure)),
-        SessionOutcome::RateLimited { until } => format!("ended at a limit that lasts until {until}"),
+        SessionOutcome::RateLimited { until } => format!("ended at a limit until {until}"),
         SessionOutcome::ContextFull => "ended with a full context".to_owned(),
-        SessionOutcome::Stopped => "was ended".to_owned(),
+        SessionOutcome::Stopped => "was ended by Sprag".to_owned(),
     }
 }
 
@@ -499,22 +496,22 @@ fn came_to(outcome: &EffectOutcome) -> String {
     match outcome {
         EffectOutcome::Done => "done".to_owned(),
         EffectOutcome::Worktree { base } => format!("made from `{}`", base.0),
-        EffectOutcome::Green { head, .. } => format!("`{}` is good", head.0),
+        EffectOutcome::Green { head, .. } => format!("`{}` passed", head.0),
         EffectOutcome::Reviewable { head, by, .. } => {
-            format!("`{}` is good, and `{}` is to review it", head.0, by.name())
+            format!("`{}` passed; `{}` reviews it", head.0, by.name())
         }
-        EffectOutcome::Unreviewed { why, .. } => format!("nobody has reviewed it: {}", quoted(why.as_str())),
-        EffectOutcome::Red { report } => format!("red: {}", first_line(report.as_str())),
-        EffectOutcome::Unchanged => "nothing was changed, or something is left over".to_owned(),
+        EffectOutcome::Unreviewed { why, .. } => format!("not reviewed: {}", quoted(why.as_str())),
+        EffectOutcome::Red { report } => format!("checks failed: {}", first_line(report.as_str())),
+        EffectOutcome::Unchanged => "no change, or uncommitted files are left".to_owned(),
         EffectOutcome::Spawned => "started".to_owned(),
-        EffectOutcome::Salvaged { carry } if carry.as_str() == "nothing" => "there was nothing".to_owned(),
+        EffectOutcome::Salvaged { carry } if carry.as_str() == "nothing" => "nothing to keep".to_owned(),
         EffectOutcome::Salvaged { carry } => format!("kept as `{}`", quoted(carry.as_str())),
         EffectOutcome::Made { commit, .. } => format!("made `{}`", commit.0),
         EffectOutcome::Conflicted { paths } => match paths.as_slice() {
             [path] => format!("`{}` conflicts", quoted(path.as_str())),
             paths => format!("{} files conflict", paths.len()),
         },
-        EffectOutcome::Elsewhere { trunk } => format!("it is at `{}` by now", trunk.0),
+        EffectOutcome::Elsewhere { trunk } => format!("the trunk is at `{}` now", trunk.0),
         EffectOutcome::Failed { why, .. } => format!("failed: {}", quoted(why.as_str())),
     }
 }
@@ -554,6 +551,6 @@ mod tests {
         let outcome = EffectOutcome::Failed { failure: StageFailure::Setup, why };
         let (stage, told) = record(&run, &RunRecord::Outcome { key, outcome });
         assert_eq!(stage, Some(StageId::new("a")));
-        assert_eq!(told, "worktree: failed: fatal: 'x' [2J the end", "nothing foreign moves a cursor");
+        assert_eq!(told, "worktree: failed: fatal: 'x' [2J the end", "text of others moves no cursor");
     }
 }

@@ -1,4 +1,4 @@
-//! Plans and runs for tests, in few words.
+//! Short constructors of plans and runs for tests.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(crate) fn commit(name: &str) -> CommitId {
     CommitId(Text::new(name))
 }
 
-/// Stages by id, those they build on, and the pattern they change; as a record has them.
+/// Makes a plan in the form of a record: stages by id, with their dependencies and their pattern.
 pub(crate) fn plan(stages: &[(&str, &str, &str)]) -> Value {
     let stages: Vec<Value> = stages.iter().map(|(id, needs, files)| stage(id, needs, files)).collect();
     json!({
@@ -51,7 +51,7 @@ pub(crate) fn started(plan: Value) -> Run {
     Run::fold([&start(plan)]).expect("it begins with a start")
 }
 
-/// A stage was chosen.
+/// Begins the first effect of a stage.
 pub(crate) fn begin(run: &mut Run, stage: &str) {
     let effect = StageStep::AddWorktree { base: commit("t") }.for_stage(&StageId::new(stage));
     run.apply(&RunRecord::EffectBegun { key: key(&run.id, stage, 1, "worktree.0"), epoch: 1, effect });

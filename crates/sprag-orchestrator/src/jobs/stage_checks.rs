@@ -309,14 +309,14 @@ mod tests {
         assert_eq!(
             red,
             [
-                "acceptance `exit 3`: it ended with 3, not with 0",
+                "acceptance `exit 3`: exit code 3, expected 0",
                 "artifact `empty.rs`: `empty.rs` is empty",
-                "artifact `stub.rs`: `stub.rs` is not written yet: line 2 says `todo!()`",
+                "artifact `stub.rs`: `stub.rs` is a stub: line 2 is `todo!()`",
                 "artifact `docs/**`: no file matches",
                 "wiring `a.rs`: `fn b` is not in `a.rs`: b is there",
-                "truth `false`: it ended with 1, not with 0",
-                "dead code `echo unused a`: it says `unused a`",
-                "regression test `no.rs`: there is no `no.rs`",
+                "truth `false`: exit code 1, expected 0",
+                "dead code `echo unused a`: the output has `unused a`",
+                "regression test `no.rs`: `no.rs` is missing",
             ]
         );
     }
@@ -350,6 +350,6 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", desk.git.dir().join("link.rs")).unwrap();
         desk.git.commit("b", "x");
         let wanted = json!({"wiring": [{"source": "link.rs", "pattern": "root", "description": "root"}]});
-        assert_eq!(desk.red(wanted), ["wiring `link.rs`: there is no `link.rs`"]);
+        assert_eq!(desk.red(wanted), ["wiring `link.rs`: `link.rs` is missing"]);
     }
 }

@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let told = parse("version: 2\ncommits:\n  - {a: b}\n").unwrap_err();
-        assert_eq!((told.line, told.what.as_str()), (3, "a text is wanted here"));
+        assert_eq!((told.line, told.what.as_str()), (3, "expected a text"));
         assert!(parse("version: 2\ncontext_percent: 400\n").is_err());
         assert!(parse("version: 2\nx: *y\n").is_err());
         assert!(parse(&"x".repeat(BYTES + 1)).is_err());

@@ -1,5 +1,5 @@
-//! Decides whether a candidate of the merge queue may be tested: it brings only changes that its stage may make, whoever
-//! let it come so far.
+//! Decides whether a candidate of the merge queue may be tested: it may contain only changes that its stage
+//! may make.
 
 use super::work::outside;
 use crate::spec::StageSpec;
@@ -9,9 +9,9 @@ pub trait MergeCandidateFacts {
     type Error;
 
     fn parents(&self) -> Result<Vec<String>, Self::Error>;
-    /// Returns the paths that would change on the trunk, by whichever way they came there.
+    /// Returns the paths that the candidate would change on the trunk, from any commit.
     fn brought(&self, on: &str) -> Result<Vec<String>, Self::Error>;
-    /// Returns the protected files that were changed, in words.
+    /// Returns a description of the protected files that the candidate changes.
     fn damage(&self, on: &str) -> Result<Option<String>, Self::Error>;
 }
 
@@ -21,7 +21,8 @@ pub enum CandidateRefusal {
     Damaged(String),
 }
 
-/// Judges a candidate of a stage. One that brings nothing new does nothing.
+/// Judges a candidate of a stage. A candidate that is not a merge of the head of the stage brings nothing
+/// new and passes.
 pub fn accept_candidate<F: MergeCandidateFacts>(
     spec: &StageSpec,
     head: &str,

@@ -1,5 +1,5 @@
-//! What the checks of a stage come to. The host runs and reads; whether that is enough is decided here, the same for
-//! a stage that says it is done and for a candidate that is to be merged.
+//! Judges the checks of a stage. The host runs commands and reads files; this module decides. The same
+//! rules apply to a stage that claims to be done and to a merge candidate.
 
 pub mod candidate;
 pub mod reviewer;
@@ -16,7 +16,7 @@ use sprag_base::text::{Text, ending, plain, quoted};
 use super::accept::stub::Stub;
 use super::spec::checks::{DeadCode, Regression, StageCheck, StderrCheck, Wiring};
 
-/// How a command ended, and what it said.
+/// The end status and the output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandOutput {
     pub end: CommandEndStatus,
@@ -32,21 +32,20 @@ pub enum CommandEndStatus {
     NotStarted { why: Text<200> },
 }
 
-/// One thing that is not as it has to be.
+/// A check that failed, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedCheck {
-    /// Which kind of check.
     pub what: CheckKind,
     /// The command, pattern or file.
     pub of: Text<300>,
     pub why: Text<300>,
-    /// What a command said at last.
+    /// The end of the output of the command.
     #[serde(default, skip_serializing_if = "Text::is_empty")]
     pub tail: Text<TAIL>,
 }
 
 const TAIL: usize = 1200;
-/// All that an agent is told of.
+/// Characters of the report to an agent.
 const REPORT: usize = 4000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +78,7 @@ impl fmt::Display for CheckKind {
     }
 }
 
-/// A command of a plan.
+/// Checks the end status and the output of a command of a plan.
 pub fn command(what: CheckKind, check: &StageCheck, heard: &CommandOutput) -> Option<FailedCheck> {
     let why = ended(&heard.end, i32::from(check.exit_code)).or_else(|| said(check, heard))?;
     Some(FailedCheck { what, of: Text::new(check.command.as_str()), why: Text::new(why), tail: tail(heard) })
@@ -88,10 +87,10 @@ pub fn command(what: CheckKind, check: &StageCheck, heard: &CommandOutput) -> Op
 fn ended(end: &CommandEndStatus, wanted: i32) -> Option<String> {
     match end {
         CommandEndStatus::Code(code) if *code == wanted => None,
-        CommandEndStatus::Code(code) => Some(format!("it ended with {code}, not with {wanted}")),
-        CommandEndStatus::Signal => Some("a signal ended it".to_owned()),
-        CommandEndStatus::TimedOut => Some("it took too long".to_owned()),
-        CommandEndStatus::NotStarted { why } => Some(format!("it cannot be started: {why}")),
+        CommandEndStatus::Code(code) => Some(format!("exit code {code}, expected {wanted}")),
+        CommandEndStatus::Signal => Some("killed by a signal".to_owned()),
+        CommandEndStatus::TimedOut => Some("timed out".to_owned()),
+        CommandEndStatus::NotStarted { why } => Some(format!("cannot start: {why}")),
     }
 }
 
@@ -111,7 +110,7 @@ fn said(check: &StageCheck, heard: &CommandOutput) -> Option<String> {
         })
 }
 
-/// A file that has to be there.
+/// Defect of a file that a plan requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Artifact {
     Missing,
@@ -124,22 +123,17 @@ pub fn artifact(glob: &str, found: &Artifact) -> FailedCheck {
         Artifact::Missing => "no file matches".to_owned(),
         Artifact::Empty { path } => format!("`{}` is empty", quoted(path)),
         Artifact::Stub { path, stub } => {
-            format!(
-                "`{}` is not written yet: line {} says `{}`",
-                quoted(path),
-                stub.line,
-                quoted(stub.text.as_str())
-            )
+            format!("`{}` is a stub: line {} is `{}`", quoted(path), stub.line, quoted(stub.text.as_str()))
         }
     };
     FailedCheck { what: CheckKind::Artifact, of: Text::new(glob), why: Text::new(why), tail: Text::default() }
 }
 
-/// Something has to be named where it is used; `None` where there is no such file.
+/// Checks that a file names the thing that it has to use; `text` is `None` if the file is missing.
 pub fn wiring(wiring: &Wiring, text: Option<&str>) -> Option<FailedCheck> {
     let source = quoted(wiring.source.as_str());
     let why = match text {
-        None => format!("there is no `{source}`"),
+        None => format!("`{source}` is missing"),
         Some(text) if wiring.pattern.regex().is_match(text) => return None,
         Some(_) => {
             format!("`{}` is not in `{source}`: {}", quoted(wiring.pattern.as_str()), wiring.description)
@@ -159,7 +153,7 @@ pub fn dead_code(check: &DeadCode, heard: &CommandOutput) -> Option<FailedCheck>
         Some(FailedCheck { what: CheckKind::DeadCode, of, why, tail: tail(heard) })
     };
     match &heard.end {
-        // Such commands end as they like: what they print counts.
+        // The exit code of such a command means nothing: its output decides.
         CommandEndStatus::Code(_) => {}
         CommandEndStatus::Signal | CommandEndStatus::TimedOut | CommandEndStatus::NotStarted { .. } => {
             return ended(&heard.end, 0).and_then(red);
@@ -172,14 +166,14 @@ pub fn dead_code(check: &DeadCode, heard: &CommandOutput) -> Option<FailedCheck>
     let is_dead =
         |line: &&str| fail.iter().any(|it| it.is_match(line)) && !ignore.iter().any(|it| it.is_match(line));
     let line = heard.stdout.lines().chain(heard.stderr.lines()).find(is_dead)?;
-    red(format!("it says `{}`", quoted(line.trim())))
+    red(format!("the output has `{}`", quoted(line.trim())))
 }
 
-/// The test that a mended mistake needs; `None` where there is no such file.
+/// Checks for the test that a fixed bug needs; `text` is `None` if the file is missing.
 pub fn regression(test: &Regression, text: Option<&str>) -> Option<FailedCheck> {
     let file = quoted(test.file.as_str());
     let why = match text {
-        None => format!("there is no `{file}`"),
+        None => format!("`{file}` is missing"),
         Some(text) => {
             let missing = test.must_contain.iter().find(|words| !text.contains(words.as_str()))?;
             format!("`{file}` does not contain `{}`", quoted(missing.as_str()))
@@ -195,8 +189,8 @@ fn tail(heard: &CommandOutput) -> Text<TAIL> {
     Text::new(ending(&redact::text(&both).into_inner(), TAIL))
 }
 
-/// What an agent is told, so that it can mend it: what is red first, and of each its last words as far as there is
-/// room.
+/// Describes failed checks for the agent that has to fix them: first all of them, then the end of each
+/// output as far as there is room.
 pub fn report(red: &[FailedCheck]) -> Text<REPORT> {
     let mut text = String::new();
     for it in red {
@@ -205,7 +199,7 @@ pub fn report(red: &[FailedCheck]) -> Text<REPORT> {
     let said: Vec<&FailedCheck> = red.iter().filter(|it| !it.tail.is_empty()).collect();
     let each = REPORT.saturating_sub(text.chars().count()) / said.len().max(1);
     for it in said {
-        let head = format!("\n`{}` said at last:\n", quoted(it.of.as_str()));
+        let head = format!("\nlast output of `{}`:\n", quoted(it.of.as_str()));
         let room = each.saturating_sub(head.chars().count() + 1);
         if room > 0 {
             text.push_str(&head);
@@ -246,8 +240,8 @@ mod tests {
         assert_eq!(why(json!({}), &ok), None);
         assert_eq!(why(json!({"stdout_contains": ["passed"], "stderr": "empty"}), &ok), None);
         let told = |more, heard: &CommandOutput| why(more, heard).unwrap();
-        assert_eq!(told(json!({}), &heard(2, "", "")), "it ended with 2, not with 0");
-        assert_eq!(told(json!({"exit_code": 1}), &ok), "it ended with 0, not with 1");
+        assert_eq!(told(json!({}), &heard(2, "", "")), "exit code 2, expected 0");
+        assert_eq!(told(json!({"exit_code": 1}), &ok), "exit code 0, expected 1");
         assert_eq!(
             told(json!({"stdout_contains": ["13 passed"]}), &ok),
             "stdout does not contain `13 passed`"
@@ -257,9 +251,9 @@ mod tests {
         let wanted = json!({"stderr": {"contains": ["done"]}});
         assert_eq!(told(wanted, &ok), "stderr does not contain `done`");
         let late = CommandOutput { end: CommandEndStatus::TimedOut, ..ok.clone() };
-        assert_eq!(told(json!({"exit_code": 0}), &late), "it took too long");
+        assert_eq!(told(json!({"exit_code": 0}), &late), "timed out");
         let missing = CommandOutput { end: CommandEndStatus::NotStarted { why: "no sh".into() }, ..ok };
-        assert_eq!(told(json!({}), &missing), "it cannot be started: no sh");
+        assert_eq!(told(json!({}), &missing), "cannot start: no sh");
     }
 
     #[test]
@@ -269,7 +263,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(wiring(&wanted, Some("mod cli;\nmod api;\n")), None);
-        assert_eq!(wiring(&wanted, None).unwrap().why.as_str(), "there is no `src/main.rs`");
+        assert_eq!(wiring(&wanted, None).unwrap().why.as_str(), "`src/main.rs` is missing");
         assert_eq!(
             wiring(&wanted, Some("// mod api;")).unwrap().why.as_str(),
             "`^mod api;` is not in `src/main.rs`: the api is there"
@@ -292,10 +286,10 @@ mod tests {
         assert_eq!(dead_code(&dead, &heard(0, "", "ok")), None);
         assert_eq!(dead_code(&dead, &heard(0, "`a` is never used in tests", "")), None);
         let red = dead_code(&dead, &heard(1, "", "fine\nwarning: `b` is never used\n")).unwrap();
-        assert_eq!(red.why.as_str(), "it says `warning: 'b' is never used`");
+        assert_eq!(red.why.as_str(), "the output has `warning: 'b' is never used`");
         let late =
             CommandOutput { end: CommandEndStatus::TimedOut, stdout: String::new(), stderr: String::new() };
-        assert!(dead_code(&dead, &late).is_some(), "one that says nothing has shown nothing");
+        assert!(dead_code(&dead, &late).is_some(), "a command that timed out proves nothing");
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Who looks at the work of a stage besides its author, and when. What such a review comes to is written for the author
-//! here, too.
+//! Decides who reviews the work of a stage and when, and writes the report of a review for the author.
 
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
@@ -8,25 +7,25 @@ use sprag_check::{Profile, Risk};
 use crate::spec::client::{ClientName, StageClient};
 use crate::spec::{StageKind, StageSpec};
 
-/// What a review is called where checks are called by their names.
+/// The name of a review in lists of checks.
 pub const NAME: &str = "review";
-/// A change of more files or lines than these is reviewed although nobody asked for it.
+/// Limits for files and lines: a larger change is reviewed even if the plan does not ask for it.
 pub const FILES: u32 = 10;
 pub const LINES: u32 = 500;
 
-/// Who reviews.
+/// The reviewer of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageReviewer {
-    /// A process of this client, which is not the one that did the work.
+    /// A new process of this client; the process that did the work never reviews it.
     Client(ClientName),
-    /// There is no reviewer of ours for such a client.
+    /// A person, because Sprag cannot run this client as a reviewer.
     Person,
 }
 
-/// Who would review a stage, whatever it changes; `None`: nobody ever does.
+/// Returns the reviewer of a stage without regard to its changes; `None` if the stage is never reviewed.
 pub fn reviewer(spec: &StageSpec) -> Option<StageReviewer> {
     let of_client = match spec.agent.client {
-        // No agent wrote it.
+        // No agent wrote this work.
         _ if spec.kind == StageKind::KnowledgeDistill => return None,
         StageClient::Known(known @ (ClientName::Claude | ClientName::Codex)) => StageReviewer::Client(known),
         StageClient::Known(_) | StageClient::Command { .. } => StageReviewer::Person,
@@ -37,14 +36,14 @@ pub fn reviewer(spec: &StageSpec) -> Option<StageReviewer> {
     }
 }
 
-/// Who has to review this change; `None`: nobody.
+/// Returns the reviewer that this change needs; `None` if it needs no review.
 pub fn wanted(spec: &StageSpec, change: &Risk) -> Option<StageReviewer> {
     let is_risky = change.files > FILES || change.lines > LINES || change.touches_security;
     let is_wanted = change.files > 0 && (spec.verify == Profile::Deep || is_risky);
     reviewer(spec).filter(|_| is_wanted)
 }
 
-/// For people: who reviews, and when.
+/// Describes for people who reviews, and when.
 pub fn describe(spec: &StageSpec) -> String {
     match (spec.verify, reviewer(spec)) {
         (verify, None) => verify.name().to_owned(),
@@ -53,14 +52,14 @@ pub fn describe(spec: &StageSpec) -> String {
         }
         (Profile::Deep, Some(StageReviewer::Person)) => "deep, reviewed by you".to_owned(),
         (verify, Some(_)) => format!(
-            "{}; more than {FILES} files or {LINES} lines, or paths that guard others, are reviewed by another `{}`",
+            "{}; changes of more than {FILES} files or {LINES} lines, or of security code, are reviewed by another `{}`",
             verify.name(),
             spec.agent.client.word()
         ),
     }
 }
 
-/// What the author is told of issues that a reviewer has found.
+/// Writes the report of issues that a reviewer found, for the author.
 pub fn report(by: ClientName, summary: &str, message: &str) -> Text<4000> {
     let text = format!("- {NAME} by `{}`: {}\n\n{}", by.name(), summary.trim(), message.trim());
     Text::new(redact::text(&plain(text.trim_end())).into_inner())

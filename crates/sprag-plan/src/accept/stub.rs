@@ -1,21 +1,21 @@
-//! Files that are there and do nothing yet. An artifact that says of itself that it is still to be written is none,
-//! however well it compiles. Prose may talk of such things; only code is looked at.
+//! Finds stubs: files that exist but say that they are not implemented yet. A stub does not count as an
+//! artifact, even if it compiles. Only code is read, because prose may mention such words.
 
 use sprag_base::text::Text;
 
-/// Where a file admits it.
+/// The place where a file says that it is not implemented.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stub {
-    /// From 1.
+    /// The line number, from 1.
     pub line: usize,
     pub text: Text<120>,
 }
 
-/// How code of a kind says that it is not written yet.
+/// How code of one language says that it is not implemented.
 struct Habit {
     extensions: &'static [&'static str],
     comment: &'static str,
-    /// In lower case; what follows a name is not it.
+    /// Texts in lower case; a text right after a part of a name does not count.
     admits: &'static [&'static str],
 }
 
@@ -51,10 +51,10 @@ const HABITS: &[Habit] = &[
     Habit { extensions: &["php"], comment: "//", admits: &["throw new exception('not implemented"] },
 ];
 
-/// Words of a comment that stands where code should.
+/// Words of a comment in the place of missing code.
 const PROMISES: [&str; 4] = ["todo", "fixme", "implement me", "not implemented"];
 
-/// The first place where a file says that it is not written yet.
+/// Finds the first place where a file says that it is not implemented.
 pub fn stub(path: &str, text: &str) -> Option<Stub> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (_, extension) = name.rsplit_once('.')?;
@@ -73,7 +73,7 @@ impl Habit {
         admits && !(self.comment == "#" && is_abstract(lines, at))
     }
 
-    /// A body of which nothing is there but a promise.
+    /// Reports whether a body contains nothing but a comment that promises code.
     fn is_empty_body(&self, lines: &[&str], at: usize) -> bool {
         let line = lines[at].trim();
         let Some(promise) = line.strip_prefix(self.comment).map(str::to_ascii_lowercase) else {
@@ -93,8 +93,8 @@ impl Habit {
         }
     }
 
-    /// A line without the comment at its end. One within a text is taken for one: what is overlooked by that
-    /// stands behind an address or the like.
+    /// Removes the comment at the end of a line. A comment mark inside a text (such as an address) counts
+    /// as one, so the code after it is not checked.
     fn code<'a>(&self, line: &'a str) -> &'a str {
         line.split(self.comment).next().unwrap_or(line)
     }
@@ -106,7 +106,7 @@ fn begins_somewhere(line: &str, words: &str) -> bool {
     line.match_indices(words).any(|(at, _)| !is_part_of_name(&line[..at]))
 }
 
-/// A method that is there to be written by others says so in front of its name.
+/// Reports whether a method is abstract: such a method has a decorator `abstractmethod`.
 fn is_abstract(lines: &[&str], at: usize) -> bool {
     let mut above = lines[..at].iter().rev().map(|line| line.trim());
     let is_named =

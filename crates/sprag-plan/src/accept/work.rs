@@ -1,5 +1,5 @@
-//! Decides whether the work of a stage is acceptable: first its shape in git, then its checks and its risk. A job finds
-//! the facts that this asks for, in this order, and no others.
+//! Decides whether the work of a stage is acceptable: first its shape in git, then its checks and its risk.
+//! A job finds the facts in the order in which this module asks for them, and no others.
 
 use sprag_base::text::Text;
 use sprag_check::Risk;
@@ -13,18 +13,18 @@ use crate::spec::{EmptyWork, StageSpec};
 pub struct WorkClaim<'a> {
     pub spec: &'a StageSpec,
     pub head: &'a str,
-    /// The commit that its worktree was made from; empty where that is not known.
+    /// The commit that its worktree was made from; empty if it is not known.
     pub base: &'a str,
     /// Commits that have to be merged into the branch.
     pub required: Vec<RequiredCommit>,
 }
 
-/// A commit that the work has to have.
+/// A commit that the work has to contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequiredCommit {
     /// The commit that it conflicted with.
     Conflict(CommitId),
-    /// A commit of others on the target.
+    /// A commit of another author on the target.
     Target(CommitId),
 }
 
@@ -43,21 +43,21 @@ pub trait WorkFacts {
     /// Returns the merge bases of the trunk and the work.
     fn merge_bases(&self) -> Result<Vec<String>, Self::Error>;
     fn contains(&self, commit: &str) -> Result<bool, Self::Error>;
-    /// Returns the files that the work changed since it parted from the trunk.
+    /// Returns the files that the work changed since its merge base with the trunk.
     fn changed(&self, parted: &str) -> Result<ChangedFiles, Self::Error>;
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct ChangedFiles {
     pub paths: Vec<String>,
-    /// Protected files that were changed, in words for the agent that has to fix it.
+    /// Description of the changed protected files, for the agent that has to fix it.
     pub damage: Option<String>,
 }
 
 /// Why the shape of the work is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkRefusal {
-    /// Something is left that no commit has.
+    /// Some changes are not committed.
     Unclean,
     /// Nothing was committed.
     Empty,
@@ -98,7 +98,7 @@ pub fn accept_shape<F: WorkFacts>(
             return Ok(Err(WorkRefusal::Unmerged(required.clone())));
         }
     }
-    // Changes that came in with a merge of the trunk are not those of the stage.
+    // Changes from a merge of the trunk do not belong to the stage.
     let changed = match bases.as_slice() {
         [parted] => facts.changed(parted)?,
         [] => return Ok(Err(WorkRefusal::NoCommonHistory)),
@@ -117,7 +117,7 @@ pub fn accept_shape<F: WorkFacts>(
     })
 }
 
-/// Counts the paths outside of the scope, with the first of them.
+/// Returns the number of paths outside of the scope and the first of them.
 pub(super) fn outside(spec: &StageSpec, paths: &[String]) -> Option<(usize, String)> {
     let mut outside = paths.iter().filter(|path| !spec.scope.holds(path));
     let first = outside.next()?;

@@ -1,5 +1,5 @@
-//! What a supervisor has seen of its agent so far, from the stream the client prints and from nothing else. It is what
-//! screens show and budgets are held against; what is not known is not there, never zero.
+//! Activity of an agent as its supervisor read it from the stream of the client. Screens and budgets use
+//! it. A value that is not known is absent, never zero.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use sprag_base::time::Timestamp;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentActivity {
-    /// What the client itself calls the session.
+    /// The client's own id of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_session: Option<Text<100>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,24 +23,24 @@ pub struct AgentActivity {
     pub turns: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_tool: Option<Text<100>>,
-    /// When the client was last heard of.
+    /// The time of the last output of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// What ended it, or is about to.
+    /// The problem that ended the agent, or is about to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<AgentTrouble>,
-    /// What it waits for by its own account, and how long that may take.
+    /// The thing that the agent waits for according to its stream, and how long that may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<AgentWait>,
-    /// What it asks the person at its terminal, for as long as it does.
+    /// The question to the person at its terminal, while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<Text<1000>>,
-    /// Budgets of which most is used, with what it has used.
+    /// Budgets that are mostly used, counting the use of this session.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearly: Vec<BudgetSpent>,
 }
 
-/// A budget that a session has part in.
+/// A budget that a session uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetSpent {
@@ -61,17 +61,17 @@ impl ContextUsage {
     }
 }
 
-/// All that a session has cost so far.
+/// Total cost of a session so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionCost {
-    /// Sent and answered; what came out of a cache is not counted again.
+    /// Tokens sent and received; tokens from a cache are not counted again.
     pub tokens: u64,
-    /// Millionths of a dollar, where the client says so.
+    /// Millionths of a dollar, if the client reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
 }
 
-/// Something that takes its time without a sign of life.
+/// An operation that may take long without any output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentWait {
     pub on: WaitTarget,
@@ -83,22 +83,22 @@ pub struct AgentWait {
 pub enum WaitTarget {
     Model,
     Tool,
-    /// It tries again by itself.
+    /// A limit; the client retries automatically.
     Limit,
 }
 
-/// What a client says of itself, in fields that mean it: prose is never read for this.
+/// A problem that a client reports in fields made for it; prose is never read for this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "trouble", rename_all = "snake_case")]
 pub enum AgentTrouble {
-    /// `None`: it does not say until when.
+    /// `None` if the client does not report when the limit ends.
     RateLimit {
         until: Option<Timestamp>,
     },
     Auth,
     Overload,
     ContextFull,
-    /// More than it may use was used.
+    /// The agent used more than its budget.
     Budget,
 }
 

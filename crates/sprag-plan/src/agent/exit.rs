@@ -1,4 +1,4 @@
-//! How the agent of a session ended, as its supervisor writes it down.
+//! The end of the agent of a session, as its supervisor records it.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Exit {
     pub at: Timestamp,
     /// How long it ran.
     pub millis: u64,
-    /// What was seen of it at last; a record of an earlier version has none.
+    /// The last known activity; a record of an earlier version has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Box<AgentActivity>>,
 }
@@ -25,26 +25,26 @@ pub struct Exit {
 pub enum ExitStatus {
     Code(i32),
     Signal(i32),
-    /// It was never started.
+    /// The agent was never started.
     Refused {
         why: Text<500>,
     },
-    /// It was never started either, for want of walls around it.
+    /// The agent was never started, because its sandbox could not be set up.
     Unconfined {
         why: Text<500>,
     },
 }
 
-/// Who ended it.
+/// The cause of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
     Itself,
-    /// It had no time left.
+    /// The time of the agent was used up.
     Deadline,
-    /// Somebody told the supervisor to.
+    /// A request to the supervisor.
     Told,
-    /// It had used all that it might use.
+    /// The budget of the agent was used up.
     Budget,
 }
 

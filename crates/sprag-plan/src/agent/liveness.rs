@@ -1,56 +1,56 @@
-//! Whether an agent that shows nothing still lives. Silence alone means little: a model thinks, a test runs, somebody is
-//! waited for. Only who prints nothing, computes nothing, changes nothing and has nothing to wait for is wedged; and
-//! who never says what it waits for is never taken to be.
+//! Decides whether a silent agent is still alive. Silence alone means little: a model thinks, a test runs,
+//! or a person has to answer. An agent is wedged only if it prints, computes and changes nothing and waits
+//! for nothing. An agent that never reports its waits is never called wedged.
 
 use sprag_base::time::Timestamp;
 
 use super::activity::AgentWait;
 
-/// Seconds without a sign after which one that waits for nothing is wedged.
+/// Seconds without a sign of life after which an agent that waits for nothing is wedged.
 pub const SILENCE: i64 = 90;
-/// Seconds without a sign after which one that waits for something is told of.
+/// Seconds without a sign of life after which an agent that waits for something is reported as suspect.
 pub const SUSPECT: i64 = 120;
-/// Seconds that one gets to move after it was found wedged.
+/// Seconds until an agent that was found wedged may be found wedged again.
 pub const STIR: i64 = 30;
-/// Per cent of a processor above which something is being done. A program that only waits uses less.
+/// Percent of a processor above which an agent counts as busy. A program that only waits uses less.
 const BUSY: u64 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     Working,
-    /// Shown to people, and never ended for it.
+    /// People see it, but Sprag does not end the agent.
     Suspect,
     Wedged,
 }
 
-/// What was found of an agent at one moment.
+/// Signs of life of an agent at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LifeSigns {
-    /// When it was last heard of: its stream, or its talk.
+    /// The time of the last output in its stream or transcript.
     pub heard: Option<Timestamp>,
-    /// Milliseconds of processor time that it and all it started have used so far.
+    /// Milliseconds of processor time that the agent and all its child processes have used so far.
     pub cpu: u64,
-    /// When something in its worktree last changed, as far as that was looked at.
+    /// The time of the last change that was found in its worktree.
     pub changed: Option<Timestamp>,
     pub tells: Tells,
 }
 
-/// What an agent says of what it waits for.
+/// Waits that an agent reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tells {
-    /// It would say so; this is what it says.
+    /// The client reports its waits; this is the present one.
     Waits(Option<AgentWait>),
     Nothing,
 }
 
-/// One agent, looked at again and again.
+/// The liveness of one agent over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LivenessWatch {
-    /// The last sign of life, or when we began to look.
+    /// The last sign of life, or the start of the watch.
     alive: Timestamp,
-    /// What it had used at the last look, and when that was.
+    /// The processor time at the last update, and the time of that update.
     cpu: Option<(u64, Timestamp)>,
-    /// When it was last found wedged.
+    /// The time when the agent was last found wedged.
     told: Option<Timestamp>,
 }
 
@@ -59,7 +59,7 @@ impl LivenessWatch {
         LivenessWatch { alive: now, cpu: None, told: None }
     }
 
-    /// Seconds without a sign, before this look.
+    /// Returns the seconds since the last sign of life, before this update.
     pub fn silence(&self, now: Timestamp) -> i64 {
         now.seconds_since(self.alive)
     }
@@ -69,7 +69,7 @@ impl LivenessWatch {
             self.alive = now;
         }
         for sign in [signs.heard, signs.changed].into_iter().flatten() {
-            // A file may be dated tomorrow; that is no sign for a day.
+            // A file may have a date in the future; it counts as a sign of now, not of that date.
             self.alive = self.alive.max(sign.min(now));
         }
         self.cpu = Some((signs.cpu, now));
@@ -89,11 +89,12 @@ impl LivenessWatch {
         Liveness::Wedged
     }
 
-    /// The first look compares with nothing, and so shows nothing.
+    /// Reports whether the agent used the processor since the last update. The first update has nothing to
+    /// compare with.
     fn is_busy(&self, cpu: u64, now: Timestamp) -> bool {
         let Some((before, at)) = self.cpu else { return false };
         let elapsed = u64::try_from(now.millis() - at.millis()).unwrap_or(0);
-        // Processes that ended take their time with them: less is a change, too.
+        // The time of ended processes is no longer counted, so a smaller value is a change, too.
         let used = cpu.abs_diff(before);
         used > 0 && used.saturating_mul(100) >= elapsed.saturating_mul(BUSY)
     }
@@ -114,7 +115,7 @@ mod tests {
         LifeSigns { heard: None, cpu: 0, changed: None, tells }
     }
 
-    /// Looks every ten seconds until something is found.
+    /// Updates every ten seconds until something is found.
     fn found(mut signs: impl FnMut(i64) -> LifeSigns, until: i64) -> Vec<(i64, Liveness)> {
         let mut watch = LivenessWatch::new(at(0));
         let looks = (0..=until / 10).map(|step| step * 10);
@@ -149,7 +150,7 @@ mod tests {
         let busy = |second: i64| LifeSigns { cpu: second.unsigned_abs() * 500, ..quiet(Tells::Waits(None)) };
         assert_eq!(found(busy, 36_000), []);
         let idle = |second: i64| LifeSigns { cpu: second.unsigned_abs() * 5, ..quiet(Tells::Waits(None)) };
-        assert_eq!(found(idle, 90), [(90, Liveness::Wedged)], "a timer that ticks is no work");
+        assert_eq!(found(idle, 90), [(90, Liveness::Wedged)], "a ticking timer does not count as work");
     }
 
     #[test]
@@ -173,11 +174,11 @@ mod tests {
             |second: i64| LifeSigns { changed: Some(at(second - second % 80)), ..quiet(Tells::Waits(None)) };
         assert_eq!(found(writes, 3600), []);
         let tomorrow = |_| LifeSigns { changed: Some(at(86_400)), ..quiet(Tells::Waits(None)) };
-        assert_eq!(found(tomorrow, 3600), [], "a date that is ahead is as good as now");
+        assert_eq!(found(tomorrow, 3600), [], "a date in the future counts as now");
     }
 
     proptest! {
-        /// Agents that do something at least every 89 seconds, of whatever kind, over 20 simulated hours each.
+        /// Agents that do something at least every 89 seconds, over 20 simulated hours each.
         #[test]
         fn nobody_alive_is_ended(steps in prop::collection::vec((1i64..89, 0u8..4, 1i64..30), 1000)) {
             let mut watch = LivenessWatch::new(at(0));
@@ -187,7 +188,7 @@ mod tests {
             for (pause, kind, look) in steps {
                 let from = second;
                 second += pause;
-                // It is looked at several times in between.
+                // Several updates happen in between.
                 let mut looked = from;
                 while looked + look < second {
                     looked += look;
@@ -208,7 +209,7 @@ mod tests {
             }
         }
 
-        /// Nobody who has died in its tracks is waited for longer than it had declared, and then two minutes.
+        /// A dead agent is kept at most two minutes longer than the wait that it declared.
         #[test]
         fn nobody_dead_is_kept(last in 0i64..1000, declared in 0i64..1000, every in 5i64..30) {
             let mut watch = LivenessWatch::new(at(0));

@@ -1,4 +1,4 @@
-//! What a run knows of a stage, as far as its brief goes. What has to be read from files is added by others.
+//! Fills the input of a brief from the state of a run. Other modules add the parts that come from files.
 
 use sprag_base::text::Text;
 
@@ -11,7 +11,7 @@ use crate::stage::state::StageState;
 use crate::stage::{ReadyStage, StageConflict, StartReason};
 
 impl BriefInput {
-    /// `None`: the plan has no such stage.
+    /// Returns the input for a stage; `None` if the plan has no such stage.
     pub fn from_run(run: &Run, id: &StageId) -> Option<BriefInput> {
         let plan = run.plan();
         let (spec, entry) = (plan.find(id.as_str())?, run.entry(id)?);

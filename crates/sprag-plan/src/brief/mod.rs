@@ -1,9 +1,12 @@
-//! What an agent is told when it starts, all of it in one text. Four sections, from what never changes to what
-//! changes with every session, so that a model's provider finds the beginning of one brief in the next: **stable**
-//! (the same bytes for every stage of a kind), **semi-stable** (what is known here), **dynamic** (what this stage is
-//! about) and **recitation** (what is open now; last, because that is what is read last).
+//! Text that an agent starts with. It has four sections, from the part that never changes to the part that
+//! changes with every session, so that the prompt cache of a provider can reuse the beginning of earlier
+//! briefs:
+//! - **stable**: the same bytes for every stage of a kind
+//! - **semi-stable**: knowledge of the project
+//! - **dynamic**: the stage and its assignment
+//! - **recitation**: the open tasks; it stands last because it is read last
 //!
-//! What others have said stands in it as a quotation, line by line: nothing of it can pose as a section of ours.
+//! Text of others is quoted line by line, so it cannot pass for a section of Sprag.
 
 mod from_run;
 mod project;
@@ -29,13 +32,13 @@ use super::stage::StageFailure;
 pub use recitation::recitation;
 pub use stable::stable;
 
-/// Bytes of the sections.
+/// Limits of the sections in bytes.
 pub const STABLE: usize = 8 * 1024;
 pub const SEMI_STABLE: usize = 12 * 1024;
 pub const DYNAMIC: usize = 16 * 1024;
 pub const RECITATION: usize = 4 * 1024;
 
-/// All that a brief is made of, besides its kind.
+/// The contents of a brief, besides its kind.
 #[derive(Clone, Debug)]
 pub struct BriefInput {
     pub plan: Text<64>,
@@ -46,36 +49,36 @@ pub struct BriefInput {
     pub known: ProjectKnowledge,
     pub needs: Vec<BriefNeed>,
     pub task: BriefTask,
-    /// What people have answered to its questions, the oldest first.
+    /// Answers of people to questions of the stage, the oldest first.
     pub answers: Vec<PersonAnswer>,
-    /// Of the agent before.
+    /// Handoff of the previous agent.
     pub handoff: Option<Handoff>,
-    /// Tasks that are ticked off.
+    /// Tasks that are done.
     pub ticked: Vec<Text<64>>,
-    /// Of this stage, the oldest first.
+    /// Notes of this stage, the oldest first.
     pub notes: Vec<StageNote>,
 }
 
-/// Where the agent works.
+/// The places in git where the agent works.
 #[derive(Clone, Debug, Default)]
 pub struct WorkLocation {
     pub worktree: String,
     pub branch: String,
     pub base: Option<CommitId>,
-    /// Where merged work is.
+    /// The branch that holds merged work.
     pub trunk: String,
-    /// Where it goes in the end.
+    /// The branch that the trunk is promoted to.
     pub target: String,
 }
 
-/// What is known of the project.
+/// Knowledge of the project.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectKnowledge {
-    /// Files of knowledge by name, as they are.
+    /// Knowledge files: name and unchanged text.
     pub knowledge: Vec<(String, String)>,
     pub learnings: Vec<BriefLearning>,
     pub skills: Vec<Skill>,
-    /// What confines the agent, in words of ours.
+    /// Limits of the sandbox, in sentences of Sprag.
     pub sandbox: Vec<String>,
 }
 
@@ -84,7 +87,7 @@ pub struct BriefLearning {
     pub id: Text<64>,
     pub summary: Text<200>,
     pub detail: Text<2000>,
-    /// What it rests on has changed since.
+    /// The files that support the learning have changed since.
     pub is_stale: bool,
 }
 
@@ -103,33 +106,33 @@ pub struct BriefNeed {
     pub outputs: BTreeMap<Text<64>, Text<1000>>,
 }
 
-/// What there is to do, besides the stage's own assignment.
+/// Task of the agent besides the assignment of the stage.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BriefTask {
-    /// Nothing.
+    /// No other task.
     Assignment,
-    /// The agent before ended like this.
+    /// The previous agent ended with this failure.
     After { failure: StageFailure },
-    /// Its checks have said this.
+    /// Checks or a review reported these failures.
     Mend { report: Text<4000> },
-    /// Merged with what is there it is red.
+    /// Checks failed after the merge with the trunk.
     Red { report: Text<4000> },
-    /// Green alone, red with this one.
+    /// Checks pass without this stage and fail together with it.
     Pair { with: StageId },
-    /// Does not go together with this commit.
+    /// The work conflicts with this commit.
     Conflict {
         against: CommitId,
         paths: Vec<Text<400>>,
-        /// What was red of the try before.
+        /// The failures of the previous resolution.
         red: Option<Text<4000>>,
     },
 }
 
-/// A brief, and by what it is known again.
+/// A brief with its checksums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenBrief {
     pub text: String,
-    /// Of the stable section alone, and of everything.
+    /// Checksum of the stable section alone; `whole` is that of the whole text.
     pub stable: Sha256Sum,
     pub whole: Sha256Sum,
 }

@@ -1,5 +1,5 @@
-//! The second section: what is known of this project, and what the agent is confined to. The same for all sessions of
-//! a stage unless something was learned in between.
+//! The second section: knowledge of this project and limits of the sandbox. It is the same for all sessions
+//! of a stage unless the knowledge changed in between.
 
 use sprag_base::text::quoted;
 
@@ -7,9 +7,9 @@ use super::section::{SectionPart, fit, items, quote_agent};
 use super::{BriefInput, BriefLearning, SEMI_STABLE};
 use crate::spec::{Network, SandboxLevel, SandboxSettings};
 
-/// Of a file of knowledge.
+/// Bytes of one knowledge file.
 const FILE: usize = 4 * 1024;
-/// Learnings whose detail is told, too.
+/// Learnings that are shown with their details.
 const DETAILED: usize = 5;
 const SKILLS: usize = 30;
 
@@ -17,12 +17,12 @@ pub(crate) fn semi_stable(told: &BriefInput) -> String {
     let known = &told.known;
     let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let parts = vec![
-        part(2, 7 * 1024, "## Knowledge of this project", knowledge(&known.knowledge)),
-        part(1, 5 * 1024, "## Learned earlier", learnings(&known.learnings)),
+        part(2, 7 * 1024, "## Knowledge files", knowledge(&known.knowledge)),
+        part(1, 5 * 1024, "## Learnings", learnings(&known.learnings)),
         part(0, 2 * 1024, "## Sandbox", sandbox(&told.spec.sandbox, &known.sandbox)),
         part(3, 3 * 1024, "## Skills", skills(told)),
     ];
-    fit("# What is known here\n", parts, SEMI_STABLE)
+    fit("# Project\n", parts, SEMI_STABLE)
 }
 
 fn knowledge(files: &[(String, String)]) -> String {
@@ -35,35 +35,37 @@ fn knowledge(files: &[(String, String)]) -> String {
 fn learnings(all: &[BriefLearning]) -> String {
     let mut lines = Vec::new();
     for (at, it) in all.iter().enumerate() {
-        let stale = if it.is_stale { " (what it rests on has changed since)" } else { "" };
+        let stale = if it.is_stale { " (its sources have changed since)" } else { "" };
         lines.push(quote_agent(&format!("{} [{}]{stale}", it.summary, quoted(it.id.as_str()))));
         if at < DETAILED {
             lines.push(quote_agent(&format!("  {}", it.detail)));
         }
     }
     if !lines.is_empty() {
-        lines.push("\nOne that was of use: `sprag ref ID`; more of one: `sprag memory show ID`.".to_owned());
+        lines.push(
+            "\nIf a learning helped, run `sprag ref ID`. For details run `sprag memory show ID`.".to_owned(),
+        );
     }
     lines.join("\n")
 }
 
-/// What the plan says of it, and what the machine adds.
+/// Lists the limits of the plan and those of the machine.
 fn sandbox(sandbox: &SandboxSettings, more: &[String]) -> String {
     let mut lines = Vec::new();
     lines.extend(match sandbox.confine {
         SandboxLevel::Off => None,
         SandboxLevel::Auto => {
-            Some("You may be confined: only the worktree can be written to then.".to_owned())
+            Some("A sandbox may be active: you can then write only in the worktree.".to_owned())
         }
-        SandboxLevel::Required => Some("You are confined: only the worktree can be written to.".to_owned()),
+        SandboxLevel::Required => Some("A sandbox is active: you can write only in the worktree.".to_owned()),
     });
     lines.extend(match &sandbox.network {
         Network::Open => None,
-        Network::None => Some("There is no network.".to_owned()),
+        Network::None => Some("The network is closed.".to_owned()),
         Network::Hosts(hosts) => {
             let hosts: Vec<String> =
                 hosts.iter().map(|host| format!("`{}`", quoted(host.as_str()))).collect();
-            Some(format!("The network is closed but for {}.", hosts.join(", ")))
+            Some(format!("The network is closed except for {}.", hosts.join(", ")))
         }
     });
     lines.extend(more.iter().cloned());

@@ -1,4 +1,4 @@
-//! The last section: what is open now. It is also what a session is told again when its context was made smaller.
+//! The last section: the open tasks. A session gets it again after its context was compacted.
 
 use sprag_base::text::quoted;
 
@@ -7,16 +7,16 @@ use super::{BriefInput, RECITATION};
 use crate::notes::RECITED;
 use crate::spec::{RunBudget, StageKind};
 
-/// Tasks that are told.
+/// Tasks that are listed.
 const TASKS: usize = 12;
 
 pub fn recitation(told: &BriefInput) -> String {
     let part = |rank, most, head, body| SectionPart { rank, most, head, body };
     let parts = vec![
         part(0, 2 * 1024, "## Open tasks", tasks(told)),
-        part(1, 2 * 1024, "## Last notes", notes(told)),
+        part(1, 2 * 1024, "## Latest notes", notes(told)),
         part(2, 512, "## Budget", budget(&told.spec.budget, told.spec.context_budget)),
-        part(0, 512, "## The end", end(told.spec.kind)),
+        part(0, 512, "## When you are done", end(told.spec.kind)),
     ];
     fit("# Now\n", parts, RECITATION)
 }
@@ -40,7 +40,7 @@ fn notes(told: &BriefInput) -> String {
 }
 
 fn budget(budget: &RunBudget, context: u8) -> String {
-    let mut parts = vec![format!("{context} per cent of the context, then hand over")];
+    let mut parts = vec![format!("{context}% of the context, then hand over")];
     parts.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
     parts.extend(budget.cost.map(|cost| format!("a cost of {cost}")));
     parts.extend(budget.time.map(|time| format!("{time} of time")));
@@ -49,10 +49,10 @@ fn budget(budget: &RunBudget, context: u8) -> String {
 
 fn end(kind: StageKind) -> String {
     match kind {
-        StageKind::Knowledge => "Note what you found, then `sprag stage complete`. Nothing is committed.",
+        StageKind::Knowledge => "Note your findings, then run `sprag stage complete`. Commit nothing.",
         StageKind::Standard | StageKind::IntegrationVerify | StageKind::KnowledgeDistill => {
-            "Commit, run the checks, tick off the tasks, then `sprag stage complete`. A program that has no other way \
-             says so by exit code 0."
+            "Commit, run the checks, report each task, then run `sprag stage complete`. A program that cannot run \
+             commands reports it with exit code 0."
         }
     }
     .to_owned()

@@ -1,4 +1,4 @@
-//! The third section: what this stage is about, and what has become of it so far.
+//! The third section: the stage, its assignment and its history.
 
 use sprag_base::text::quoted;
 
@@ -8,7 +8,7 @@ use crate::run::PersonAnswer;
 use crate::spec::checks::{StageCheck, StageChecks, StderrCheck};
 use crate::spec::{MergeMode, StageKind, StageScope};
 
-/// Things of one list.
+/// Items of one list.
 const ITEMS: usize = 40;
 
 pub(crate) fn dynamic(told: &BriefInput) -> String {
@@ -16,14 +16,14 @@ pub(crate) fn dynamic(told: &BriefInput) -> String {
     let (head, body) = task(told);
     let handoff = told.handoff.as_ref().map(|handoff| quote_agent(&handoff.lines().join("\n")));
     let parts = vec![
-        part(0, 2 * 1024, "## Target", target(told)),
+        part(0, 2 * 1024, "## Branch", target(told)),
         part(8, 6 * 1024, "## The plan", quote(told.overview.as_str())),
         part(1, 8 * 1024, "## Assignment", assignment(told)),
-        part(6, 2 * 1024, "## Built on", needs(&told.needs)),
+        part(6, 2 * 1024, "## Dependencies", needs(&told.needs)),
         part(3, 3 * 1024, "## Checks", checks(&told.spec.checks)),
         part(4, 2 * 1024, "## Scope", scope(&told.spec.scope, told.spec.kind)),
         part(7, 1024, "## Outputs", outputs(told)),
-        part(3, 3 * 1024, "## What people have answered", answers(told)),
+        part(3, 3 * 1024, "## Answers from people", answers(told)),
         part(5, 5 * 1024, "## Handoff", handoff.unwrap_or_default()),
         part(2, 5 * 1024, head, body),
     ];
@@ -38,14 +38,18 @@ fn target(told: &BriefInput) -> String {
     ];
     let dir = told.spec.working_dir.as_str();
     if dir != "." {
-        lines.push(format!("commands are run in `{}` of it", quoted(dir)));
+        lines.push(format!("working directory `{}` of the worktree", quoted(dir)));
     }
-    lines.extend(place.base.as_ref().map(|base| format!("begun from `{}`", base.0)));
+    lines.extend(place.base.as_ref().map(|base| format!("based on `{}`", base.0)));
     let who = match told.spec.merge {
         MergeMode::Auto => "merged by Sprag",
-        MergeMode::Person => "merged by Sprag once a person has said so",
+        MergeMode::Person => "merged by Sprag after a person approves",
     };
-    lines.push(format!("{who} into `{}`, which goes to `{}`", quoted(&place.trunk), quoted(&place.target)));
+    lines.push(format!(
+        "{who} into `{}`, which Sprag promotes to `{}`",
+        quoted(&place.trunk),
+        quoted(&place.target)
+    ));
     items(lines.into_iter(), ITEMS)
 }
 
@@ -58,7 +62,7 @@ fn assignment(told: &BriefInput) -> String {
                 if told.ticked.iter().any(|id| id.as_str() == task.id.as_str()) { " (done)" } else { "" };
             format!("`{}`{done}: {}", task.id.as_str(), quoted(task.text.as_str()))
         });
-        text.push_str(&format!("\n\nIn these tasks:\n\n{}", items(tasks, ITEMS)));
+        text.push_str(&format!("\n\nTasks:\n\n{}", items(tasks, ITEMS)));
     }
     text
 }
@@ -78,7 +82,7 @@ fn needs(needs: &[BriefNeed]) -> String {
     needs.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// The last ones: what was asked first was answered long ago.
+/// Lists the latest answers only: earlier ones are already part of the work.
 fn answers(told: &BriefInput) -> String {
     let from = told.answers.len().saturating_sub(5);
     let one = |answer: &PersonAnswer| match &answer.to {
@@ -97,7 +101,7 @@ fn outputs(told: &BriefInput) -> String {
         .iter()
         .map(|output| format!("`{}`: {}", output.name.as_str(), quoted(output.description.as_str())));
     let told = items(outputs, ITEMS);
-    if told.is_empty() { told } else { format!("{told}\n\nEach is left by `sprag stage output NAME VALUE`.") }
+    if told.is_empty() { told } else { format!("{told}\n\nSet each with `sprag stage output NAME VALUE`.") }
 }
 
 fn checks(checks: &StageChecks) -> String {
@@ -108,11 +112,11 @@ fn checks(checks: &StageChecks) -> String {
         checks
             .artifacts
             .iter()
-            .map(|glob| format!("has to be there, with something in it: `{}`", quoted(glob.as_str()))),
+            .map(|glob| format!("must exist and not be empty: `{}`", quoted(glob.as_str()))),
     );
     lines.extend(checks.wiring.iter().map(|wiring| {
         format!(
-            "`{}` has to stand in `{}`: {}",
+            "`{}` must be in `{}`: {}",
             quoted(wiring.pattern.as_str()),
             quoted(wiring.source.as_str()),
             quoted(wiring.description.as_str())
@@ -122,30 +126,33 @@ fn checks(checks: &StageChecks) -> String {
         checks
             .dead_code_check
             .iter()
-            .map(|dead| format!("must list nothing that nobody calls: `{}`", quoted(dead.command.as_str()))),
+            .map(|dead| format!("must report no dead code: `{}`", quoted(dead.command.as_str()))),
     );
     lines.extend(checks.regression_test.iter().map(|test| {
-        format!("the test that would have shown it has to be in `{}`", quoted(test.file.as_str()))
+        format!(
+            "must contain the regression test, which fails without the fix: `{}`",
+            quoted(test.file.as_str())
+        )
     }));
     items(lines.into_iter(), ITEMS)
 }
 
 fn check(check: &StageCheck) -> String {
     let mut line = match check.exit_code {
-        0 => format!("has to end well: `{}`", quoted(check.command.as_str())),
-        code => format!("has to end with {code}: `{}`", quoted(check.command.as_str())),
+        0 => format!("must succeed: `{}`", quoted(check.command.as_str())),
+        code => format!("must end with exit code {code}: `{}`", quoted(check.command.as_str())),
     };
     for text in &check.stdout_contains {
-        line.push_str(&format!(", printing `{}`", quoted(text.as_str())));
+        line.push_str(&format!(", must print `{}`", quoted(text.as_str())));
     }
     for text in &check.stdout_not_contains {
-        line.push_str(&format!(", not printing `{}`", quoted(text.as_str())));
+        line.push_str(&format!(", must not print `{}`", quoted(text.as_str())));
     }
     match &check.stderr {
         StderrCheck::Any => {}
-        StderrCheck::Empty => line.push_str(", without an error printed"),
+        StderrCheck::Empty => line.push_str(", must print nothing to stderr"),
         StderrCheck::Contains(texts) => texts.iter().for_each(|text| {
-            line.push_str(&format!(", with `{}` among its errors", quoted(text.as_str())));
+            line.push_str(&format!(", must print `{}` to stderr", quoted(text.as_str())));
         }),
     }
     line
@@ -153,7 +160,7 @@ fn check(check: &StageCheck) -> String {
 
 fn scope(scope: &StageScope, kind: StageKind) -> String {
     match kind {
-        StageKind::Knowledge => "No file is to be changed.".to_owned(),
+        StageKind::Knowledge => "Change no file.".to_owned(),
         StageKind::Standard | StageKind::IntegrationVerify | StageKind::KnowledgeDistill
             if scope.is_open() =>
         {
@@ -167,13 +174,13 @@ fn scope(scope: &StageScope, kind: StageKind) -> String {
             } else {
                 let intents: Vec<String> =
                     scope.intents.iter().map(|id| format!("`{}`", quoted(id.as_str()))).collect();
-                format!("{list}\n\nOf these intents: {}.", intents.join(", "))
+                format!("{list}\n\nIntents: {}.", intents.join(", "))
             }
         }
     }
 }
 
-/// What there is to do before all else.
+/// Returns the heading and the text of the most urgent task.
 fn task(told: &BriefInput) -> (&'static str, String) {
     let trunk = quoted(&told.place.trunk);
     match &told.task {
@@ -182,31 +189,31 @@ fn task(told: &BriefInput) -> (&'static str, String) {
             let how = serde_json::to_value(failure).ok();
             let how = how.as_ref().and_then(|value| value.as_str()).unwrap_or("unknown").to_owned();
             let body = format!(
-                "The agent before did not say that it was done (`{how}`). What it left in the worktree may be half done."
+                "The previous agent ended without a claim (`{how}`). Its work in the worktree may be incomplete."
             );
-            ("## How it ended before", body)
+            ("## Previous agent", body)
         }
-        BriefTask::Mend { report } => ("## What is to be mended", quote(report.as_str())),
+        BriefTask::Mend { report } => ("## Failures to fix", quote(report.as_str())),
         BriefTask::Red { report } => {
-            let body = format!("Merged with `{trunk}` this was found:\n\n{}", quote(report.as_str()));
-            ("## Red when merged", body)
+            let body = format!("Failures after the merge with `{trunk}`:\n\n{}", quote(report.as_str()));
+            ("## Checks failed after the merge", body)
         }
         BriefTask::Pair { with } => {
             let body = format!(
-                "Green by itself, and red together with stage `{}`, which has landed on `{trunk}`. Merge that, run the \
-                 checks, and mend this side.",
+                "Checks pass alone and fail together with stage `{}`, which is merged into `{trunk}`. Merge the trunk, run the \
+                 checks, and fix this side.",
                 with.as_str()
             );
-            ("## Red when merged", body)
+            ("## Checks failed after the merge", body)
         }
         BriefTask::Conflict { against, paths, red } => {
             let paths = paths.iter().map(|path| format!("`{}`", quoted(path.as_str())));
             let list = match paths.len() {
-                0 => "Git did not say which files; a merge will.".to_owned(),
+                0 => "The files are not known; a merge shows them.".to_owned(),
                 _ => items(paths, ITEMS),
             };
             let before = red.as_ref().map(|report| {
-                format!("\n\nIt was tried before, and this was red then:\n\n{}", quote(report.as_str()))
+                format!("\n\nFailures of the previous resolution:\n\n{}", quote(report.as_str()))
             });
             let before = before.unwrap_or_default();
             (

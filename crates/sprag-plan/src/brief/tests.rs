@@ -44,7 +44,7 @@ fn note(text: &str) -> StageNote {
     StageNote { v: 1, id: Text::from("n"), at, stage: StageId::new("a"), session: None, said }
 }
 
-/// Whoever changes a word of these sections changes this list, and means it.
+/// A change of a word in these sections has to change this list, too.
 #[test]
 fn the_first_section_is_the_same_bytes_for_every_stage_of_a_kind() {
     let sums: Vec<String> =
@@ -62,18 +62,18 @@ fn the_first_section_is_the_same_bytes_for_every_stage_of_a_kind() {
 }
 
 const DIGESTS: [&str; 6] = [
-    "d3cb0f6f7d28aaf354d8d837a86ffafb42f8ad76587ea2d588af629d072a893c",
-    "7ff08562efca63b30d8412b6df24e76af89ccf478300e0199bddedaf6c19f248",
-    "e625657130856f8f4d26fb68ba7d8cd1e725c8dd1e907f866de4dfdc24300bcd",
-    "098c2b70017f89f8c9e00b67e21c4af9df4859480ce1bad5285694d83840c32e",
-    "c3ce37d754f42ef600a2b0016fac9771203fd14751cac5675c84635784bafc35",
-    "ace613ae8eb4935c9351fec3641d21dc038c239e940e5da7bd346d6514d55860",
+    "8f84474c13e5c5cf86b2ba49b1e051da5117637da262cd68f5d9d895eb302267",
+    "c75d0a8172b7bd234eba2c495f42f071cd977c489bbdb73130a8aaef2bb24a06",
+    "82f0a5c20102706b759ba8394801367fbe508cf7be32a3a3d0d439e05250c890",
+    "5f9f0509e6902c3f0784369dd2e5db99aa4fd8c9b8cc6cabd0b38214806679c2",
+    "704d7347ec2e89597489766aa9932d1e7746e12836cf17e4b1c4f3cb4d739b46",
+    "13455cfaebb515e6ae012d63d4ad21475987c1aaad761e376b677362de7990c0",
 ];
 
 #[test]
 fn the_sections_stand_in_their_order() {
     let text = brief(BriefKind::Stage, &told("a")).text;
-    let places: Vec<usize> = ["# Brief: ", "\n# What is known here", "\n# This stage", "\n# Now"]
+    let places: Vec<usize> = ["# Brief: ", "\n# Project", "\n# This stage", "\n# Now"]
         .iter()
         .map(|head| text.find(head).unwrap())
         .collect();
@@ -137,7 +137,7 @@ fn each_section_has_its_bound_and_says_what_it_left_out() {
         assert!(text.len() <= cap, "{} > {cap}", text.len());
         assert!(text.contains("left out"), "{text}");
     }
-    assert!(dynamic.contains("## What is to be mended") && dynamic.contains("## Scope"), "{dynamic}");
+    assert!(dynamic.contains("## Failures to fix") && dynamic.contains("## Scope"), "{dynamic}");
     assert!(recitation.contains("sprag stage complete"));
 }
 
@@ -164,10 +164,10 @@ fn what_there_is_to_do_is_told() {
         told.task = BriefTask::Conflict { against: CommitId(Text::from("abc")), paths, red };
     });
     assert!(told.contains("\n## Conflict\n\nMerge `abc` into this branch."), "{told}");
-    assert!(told.contains("this was red then:\n\n> `make` ended with 2"), "{told}");
-    assert!(!text(&|_| {}).contains("What is to be mended"));
+    assert!(told.contains("Failures of the previous resolution:\n\n> `make` ended with 2"), "{told}");
+    assert!(!text(&|_| {}).contains("Failures to fix"));
     let told = text(&|told| told.task = BriefTask::Pair { with: StageId::new("b") });
-    assert!(told.contains("red together with stage `b`"), "{told}");
+    assert!(told.contains("fail together with stage `b`"), "{told}");
 }
 
 #[test]
@@ -215,21 +215,21 @@ proptest! {
 }
 
 const OURS: [&str; 15] = [
-    "# What is known here",
-    "## Knowledge of this project",
+    "# Project",
+    "## Knowledge files",
     "## Sandbox",
     "# This stage",
-    "## Target",
+    "## Branch",
     "## The plan",
     "## Assignment",
     "## Checks",
     "## Scope",
     "## Handoff",
-    "## What is to be mended",
+    "## Failures to fix",
     "# Now",
-    "## Last notes",
+    "## Latest notes",
     "## Budget",
-    "## The end",
+    "## When you are done",
 ];
 
 #[test]

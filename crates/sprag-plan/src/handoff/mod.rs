@@ -1,5 +1,5 @@
-//! What one agent of a stage leaves for the next. Written by the agent, or by us from what git and the journal show
-//! where it has not; read by whoever takes over. Keys that we do not know are somebody's and survive.
+//! Handoff file of a stage: one agent leaves it for the next. If the agent wrote none, Sprag writes it from
+//! git and the journal. Unknown keys are kept.
 
 mod yaml;
 
@@ -11,22 +11,22 @@ use sprag_base::text::{Text, one_line, plain};
 
 pub use yaml::yaml;
 
-/// The form that is written.
+/// The version of the form that Sprag writes.
 pub const VERSION: u64 = 2;
-/// Bytes of one at most.
+/// Bytes of one file.
 pub const BYTES: usize = 256 * 1024;
-/// Things of one list.
+/// Items of one list.
 const ITEMS: usize = 200;
-/// Keys of others.
+/// Unknown keys.
 const OTHERS: usize = 50;
-/// Bytes of such a key.
+/// Bytes of an unknown key.
 const KEY: usize = 100;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Handoff {
     pub session_id: Text<200>,
     pub stage_id: Text<64>,
-    /// `None`: nobody knows, which is not nothing.
+    /// `None` if it is not known, which differs from 0.
     pub context_percent: Option<u8>,
     pub completed_tasks: Vec<Completed>,
     pub key_decisions: Vec<HandoffDecision>,
@@ -38,9 +38,9 @@ pub struct Handoff {
     pub uncommitted_files: Vec<Text<500>>,
     pub files_read: Vec<Text<500>>,
     pub files_modified: Vec<Text<500>>,
-    /// What is said in words: all there is in the first form, and what follows the keys in the second.
+    /// Free text: the whole file in the first form, and the text after the keys in the second.
     pub prose: Text<20_000>,
-    /// Keys that are not ours.
+    /// Unknown keys with their values.
     pub others: Map<String, Value>,
 }
 
@@ -56,14 +56,14 @@ pub struct HandoffDecision {
     pub rationale: Text<500>,
 }
 
-/// What is wrong with one, and where.
+/// Mistake in a handoff file, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandoffError {
     pub at: Position,
     pub what: String,
 }
 
-/// The two parts of a file: what is YAML, and what is prose.
+/// Splits a file into its YAML and its prose.
 pub fn parts(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches('\u{feff}');
     if let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) {
@@ -76,17 +76,17 @@ pub fn parts(text: &str) -> (&str, &str) {
             None => (rest, ""),
         };
     }
-    // The first form was prose: a line `version:` is what tells them apart.
+    // The first form was prose only: a line `version:` marks the second form.
     if text.lines().any(|line| line.starts_with("version:")) { (text, "") } else { ("", text) }
 }
 
 impl Handoff {
-    /// The first form: words.
+    /// Makes a handoff of the first form, which is prose only.
     pub fn prose(text: &str) -> Handoff {
         Handoff { prose: redact::short(&plain(text.trim())), ..Handoff::default() }
     }
 
-    /// It says where it is from, and nothing more.
+    /// Reports whether the handoff has nothing besides its origin.
     pub fn is_empty(&self) -> bool {
         let bare = Handoff {
             session_id: self.session_id.clone(),
@@ -98,7 +98,7 @@ impl Handoff {
         *self == bare
     }
 
-    /// With what another knows where this one says nothing.
+    /// Takes the values of another handoff for the parts that are empty here.
     #[must_use]
     pub fn filled(self, from: Handoff) -> Handoff {
         fn list<T>(own: Vec<T>, other: Vec<T>) -> Vec<T> {
@@ -126,9 +126,10 @@ impl Handoff {
         }
     }
 
-    /// The second form. A text may stand for a list of one, and for a task or decision that has nothing more to it.
+    /// Reads the second form. A text may stand for a list with one item, and for a task or decision without
+    /// further fields.
     pub fn read(root: &DocumentNode, prose: &str) -> Result<Handoff, HandoffError> {
-        let NodeValue::Map(members) = &root.what else { return Err(fault(root, "a handoff is a map")) };
+        let NodeValue::Map(members) = &root.what else { return Err(fault(root, "a handoff must be a map")) };
         let mut read = Handoff::prose(prose);
         for (name, node) in members {
             match name.text.as_str() {
@@ -147,9 +148,9 @@ impl Handoff {
                 "files_read" => read.files_read = list(node, text)?,
                 "files_modified" => read.files_modified = list(node, text)?,
                 _ if read.others.len() >= OTHERS => {
-                    return Err(fault(node, "too many keys that nobody knows"));
+                    return Err(fault(node, "too many unknown keys"));
                 }
-                other if other.len() > KEY => return Err(fault(node, "its key is too long")),
+                other if other.len() > KEY => return Err(fault(node, "the key is too long")),
                 other => {
                     let value = redact::value(node.value()).into_inner();
                     read.others.insert(other.to_owned(), value);
@@ -159,7 +160,7 @@ impl Handoff {
         Ok(read)
     }
 
-    /// As a file.
+    /// Writes the handoff as the text of its file.
     pub fn text(&self) -> String {
         if self.prose.is_empty() {
             yaml(&self.keys())
@@ -168,7 +169,7 @@ impl Handoff {
         }
     }
 
-    /// What is known of it, in its order.
+    /// Returns the keys that have a value, in the order of the file.
     pub fn keys(&self) -> Vec<(String, Value)> {
         let mut keys = Vec::new();
         let mut put = |name: &str, value: Value| {
@@ -202,7 +203,7 @@ impl Handoff {
         keys
     }
 
-    /// For the next agent: a heading and lines for each part that has something in it.
+    /// Writes lines for the next agent: a heading and items for each part that is not empty.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut part = |name: &str, items: Vec<String>| {
@@ -219,21 +220,21 @@ impl Handoff {
         part("next", plain_items(&self.next_actions));
         part("done", self.completed_tasks.iter().map(Completed::line).collect());
         part("decided", self.key_decisions.iter().map(HandoffDecision::line).collect());
-        part("found out", plain_items(&self.discovered_facts));
+        part("facts", plain_items(&self.discovered_facts));
         part("open", plain_items(&self.open_questions));
         part("not committed", plain_items(&self.uncommitted_files));
         part("commits", plain_items(&self.commits));
         part("changed", plain_items(&self.files_modified));
         part("read", plain_items(&self.files_read));
         if !self.prose.is_empty() {
-            lines.push("in words:".to_owned());
+            lines.push("notes:".to_owned());
             lines.extend(self.prose.as_str().lines().map(str::to_owned));
         }
         lines
     }
 }
 
-/// Things of one list that the next agent is told.
+/// Items of one list that the next agent gets.
 const SHOWN: usize = 20;
 
 impl Completed {
@@ -260,11 +261,11 @@ fn text<const N: usize>(node: &DocumentNode) -> Result<Text<N>, HandoffError> {
     match &node.what {
         _ if node.is_nothing() => Ok(Text::default()),
         NodeValue::Text { text, .. } => Ok(redact::short(&plain(text.trim()))),
-        NodeValue::List(_) | NodeValue::Map(_) => Err(fault(node, "a text is wanted here")),
+        NodeValue::List(_) | NodeValue::Map(_) => Err(fault(node, "expected a text")),
     }
 }
 
-/// Rounded: nobody measures parts of it.
+/// Reads a percentage, rounded to a whole number.
 fn percent(node: &DocumentNode) -> Result<Option<u8>, HandoffError> {
     let said: Text<32> = text(node)?;
     if said.is_empty() || said.as_str() == "?" {
@@ -272,7 +273,7 @@ fn percent(node: &DocumentNode) -> Result<Option<u8>, HandoffError> {
     }
     match said.as_str().trim_end_matches('%').trim().parse::<f64>() {
         Ok(number) if (0.0..=100.0).contains(&number) => Ok(Some(number.round() as u8)),
-        Ok(_) | Err(_) => Err(fault(node, "per cent from 0 to 100 are wanted here")),
+        Ok(_) | Err(_) => Err(fault(node, "expected a percentage from 0 to 100")),
     }
 }
 
@@ -283,7 +284,7 @@ fn list<T>(
     match &node.what {
         _ if node.is_nothing() => Ok(Vec::new()),
         NodeValue::List(items) if items.len() > ITEMS => {
-            Err(fault(node, &format!("more than {ITEMS} of them")))
+            Err(fault(node, &format!("more than {ITEMS} items")))
         }
         NodeValue::List(items) => items.iter().map(item).collect(),
         NodeValue::Text { .. } | NodeValue::Map(_) => Ok(vec![item(node)?]),

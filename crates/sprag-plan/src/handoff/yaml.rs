@@ -1,9 +1,10 @@
-//! Plain data as YAML that every reader understands in the same way: maps and lists in lines of their own, and every
-//! text in the quotes of JSON, so that none is taken for a number, a tag or the end of the document.
+//! Writes plain data as YAML that every reader understands in the same way: maps and lists on separate
+//! lines, and every text in the quotes of JSON. So no text passes for a number, a tag or the end of the
+//! document.
 
 use serde_json::Value;
 
-/// What is nested deeper stands on one line, as JSON, which is YAML too.
+/// Values that are nested deeper stand on one line as JSON, which is valid YAML.
 const DEPTH: usize = 8;
 
 pub fn yaml(members: &[(String, Value)]) -> String {
@@ -29,7 +30,7 @@ fn list(out: &mut String, items: &[Value], depth: usize) {
     }
 }
 
-/// A value after its name or its dash.
+/// Writes a value after its name or its dash.
 fn below(out: &mut String, value: &Value, depth: usize) {
     match value {
         Value::Object(members) if !members.is_empty() && depth < DEPTH => {
@@ -51,14 +52,14 @@ fn below(out: &mut String, value: &Value, depth: usize) {
 fn key(name: &str) -> String {
     let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    // These three mean something else without quotes.
+    // Without quotes these three are values, not names.
     if is_plain && !matches!(name, "null" | "true" | "false") {
         return name.to_owned();
     }
     printable(&Value::String(name.to_owned()).to_string())
 }
 
-/// JSON lets some characters stand that YAML wants written as numbers. They are in texts alone.
+/// Escapes the characters that JSON allows and YAML does not. They occur only in texts.
 fn printable(json: &str) -> String {
     let is_printable = |c: char| {
         !matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

@@ -9,8 +9,8 @@ use crate::ids::StageId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeFailure {
-    /// By itself already.
+    /// Checks of the work alone failed.
     Red { report: Text<4000> },
-    /// Only together with another one.
+    /// Checks failed only together with another stage.
     Pair { with: StageId },
 }

@@ -1,11 +1,11 @@
-//! A commit that is merged: it was tested as exactly the tree it is, and the trunk has it.
+//! A merged commit: checks passed on exactly its tree, and the trunk contains it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::CommitId;
 
-/// Made by the merge queue alone, from a candidate that was tested and is on the trunk. One that is read from a
-/// record is a claim until its ancestry is proved again.
+/// Proof of a merge. Only the merge queue makes it, from a tested candidate on the trunk. A value that was
+/// read from a record is a claim until its ancestry is proved again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergedCommit {
     commit: CommitId,
@@ -13,7 +13,7 @@ pub struct MergedCommit {
 }
 
 impl MergedCommit {
-    /// The landing was found done: the trunk's history has the candidate.
+    /// Makes the proof after the candidate was found in the history of the trunk.
     pub(crate) fn landed(commit: CommitId, tree: CommitId) -> MergedCommit {
         MergedCommit { commit, tree }
     }
@@ -22,7 +22,7 @@ impl MergedCommit {
         &self.commit
     }
 
-    /// What was tested.
+    /// Returns the tree that was tested.
     pub fn tree(&self) -> &CommitId {
         &self.tree
     }

@@ -1,6 +1,6 @@
-//! The queue of what wants to be merged. Each entry becomes a candidate on top of the one before it, some of
-//! them ahead of time, and each candidate is checked as exactly the commit that would land. Only the first
-//! lands, only if it is green, and only on the trunk it was made for.
+//! The merge queue. Each entry becomes a candidate on top of the candidate before it, some of them ahead of
+//! time. Each candidate is checked as exactly the commit that would land. Only the first candidate lands,
+//! only if its checks passed, and only on the trunk that it was made for.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::merge::merge_failure::MergeFailure;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergeQueue {
     trunk: CommitId,
-    /// How many candidates are made before the first has landed.
+    /// Number of candidates that are made before the first has landed.
     depth: usize,
     next: u64,
     entries: Vec<QueueEntry>,
@@ -24,21 +24,21 @@ pub struct QueueEntry {
     pub number: u64,
     pub whose: QueueOwner,
     pub verified: Verified,
-    /// How many effects it has had.
+    /// Number of effects that were begun for it.
     pub tries: u32,
     candidate: Option<MergeCandidate>,
-    /// What it does not merge with. That may be gone by the time it is its turn.
+    /// The commit that it conflicts with. That commit may be gone when its turn comes.
     refused: Option<CommitId>,
-    /// It is red behind others that are green: it is out of the row, and looked at by itself.
+    /// Its checks failed behind candidates whose checks passed: it leaves the row and is checked alone.
     alone: Option<IsolatedEntry>,
 }
 
-/// Whose work is to be merged.
+/// Owner of the work in an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueOwner {
     Stage(StageId),
-    /// Somebody else's, who put it on the target.
+    /// Another author, who put commits on the target.
     Target,
 }
 
@@ -63,7 +63,7 @@ struct MergeCandidate {
 #[serde(rename_all = "snake_case")]
 enum CandidateChecks {
     Wanted,
-    /// Red once: what does not repeat is no verdict.
+    /// Checks failed once; only a second failure counts.
     Doubted,
     Green,
     Red {
@@ -74,26 +74,26 @@ enum CandidateChecks {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct IsolatedEntry {
     on: CommitId,
-    /// The one before it, together with which it is red.
+    /// The entry before it, together with which its checks failed.
     with: QueueOwner,
     candidate: Option<MergeCandidate>,
 }
 
-/// Why somebody is red who is green alone, behind what others put on the target.
-const WITH_TARGET: &str = "green by itself, and red together with what others put on the target";
+/// Reason of a failure that occurs only behind commits of others on the target.
+const WITH_TARGET: &str = "checks pass alone and fail together with commits of others on the target";
 
-/// What the queue wants done. Doing it twice comes to the same.
+/// Step that the queue needs next. Each step is idempotent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueWant {
     /// Merge the head into a commit.
     Make { number: u64, on: CommitId, head: CommitId },
     /// Run all checks on exactly this commit.
     Check { number: u64, commit: CommitId, tree: CommitId },
-    /// Move the trunk from one commit to the other, if it is still there.
+    /// Move the trunk from one commit to the other if it has not moved meanwhile.
     Land { number: u64, from: CommitId, to: CommitId },
 }
 
-/// What became of an entry. It is in the queue no more.
+/// Reason why an entry left the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueExit {
     Landed { whose: QueueOwner, merged: MergedCommit },
@@ -101,7 +101,7 @@ pub enum QueueExit {
     Red { whose: QueueOwner, cause: MergeFailure },
 }
 
-/// What a check of a candidate came to.
+/// Result of the checks of a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CandidateResult {
     Green,
@@ -121,7 +121,7 @@ impl MergeQueue {
         &self.entries
     }
 
-    /// Gives the number by which it is known here.
+    /// Adds an entry and returns its number.
     pub fn offer(&mut self, whose: QueueOwner, verified: Verified) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -130,13 +130,13 @@ impl MergeQueue {
         number
     }
 
-    /// Everything that can be done now.
+    /// Returns all steps that can be done now.
     pub fn wants(&self) -> Vec<QueueWant> {
         let mut wants: Vec<QueueWant> = self.entries.iter().filter_map(QueueEntry::wants_alone).collect();
         let mut on = &self.trunk;
         let row = self.entries.iter().filter(|entry| entry.alone.is_none());
         for (place, entry) in row.take(self.depth).enumerate() {
-            // On the trunk itself it is asked again: then there is nothing more to wait for.
+            // On the trunk itself the entry is tried again: nothing is left to wait for.
             if place > 0 && entry.refused.as_ref() == Some(on) {
                 break;
             }
@@ -154,7 +154,7 @@ impl MergeQueue {
                     to: candidate.commit.clone(),
                 }),
                 CandidateChecks::Green => {}
-                // Whether it is to blame shows once those before it are known.
+                // The owner of the failure is known once the candidates before it have results.
                 CandidateChecks::Red { .. } => break,
             }
             on = &candidate.commit;
@@ -162,7 +162,7 @@ impl MergeQueue {
         wants
     }
 
-    /// The commit that an entry was made into.
+    /// Records the candidate that was made for an entry.
     pub fn made(&mut self, number: u64, on: &CommitId, commit: CommitId, tree: CommitId) {
         let Some(place) = self.place(number) else { return };
         let entry = &mut self.entries[place];
@@ -175,7 +175,8 @@ impl MergeQueue {
         }
     }
 
-    /// An entry does not merge. Behind others that have not landed it waits for what becomes of them.
+    /// Records that an entry does not merge. Behind candidates that have not landed it waits for their
+    /// results.
     pub fn conflicted(&mut self, number: u64, on: &CommitId, paths: Vec<Text<400>>) -> Vec<QueueExit> {
         let Some(place) = self.place(number) else { return Vec::new() };
         if *on != self.trunk && self.entries[place].alone.is_none() {
@@ -188,7 +189,8 @@ impl MergeQueue {
         left
     }
 
-    /// What checks say of a commit. Of another one than the entry's it says nothing.
+    /// Records the result of the checks of a commit. A result for another commit than the candidate of the
+    /// entry is ignored.
     pub fn checked(&mut self, number: u64, commit: &CommitId, checked: CandidateResult) -> Vec<QueueExit> {
         let Some(place) = self.place(number) else { return Vec::new() };
         let entry = &mut self.entries[place];
@@ -206,7 +208,7 @@ impl MergeQueue {
         self.settle()
     }
 
-    /// The trunk was moved to an entry's candidate.
+    /// Records that the trunk was moved to the candidate of an entry.
     pub fn landed(&mut self, number: u64, commit: &CommitId) -> Vec<QueueExit> {
         let Some(place) = self.place(number) else { return Vec::new() };
         let is_tested = |candidate: &&MergeCandidate| {
@@ -226,7 +228,7 @@ impl MergeQueue {
         left
     }
 
-    /// Checks are others by now: what they said of candidates counts no more, but for one that is landing.
+    /// Discards the results of checks after the checks changed, except for a candidate that is landing.
     pub fn check_anew(&mut self, landing: Option<u64>) {
         for entry in self.entries.iter_mut().filter(|entry| Some(entry.number) != landing) {
             entry.alone = None;
@@ -246,7 +248,7 @@ impl MergeQueue {
         self.entries.iter().find(|entry| entry.number == number)
     }
 
-    /// An entry and all that its candidate is built upon and that has not landed, the first of them first.
+    /// Returns an entry after all entries whose candidates it is built on and that have not landed.
     pub fn chain(&self, number: u64) -> impl Iterator<Item = &QueueEntry> {
         let is_alone = self.find(number).is_some_and(|entry| entry.alone.is_some());
         let is_before =
@@ -258,7 +260,7 @@ impl MergeQueue {
         self.entries.iter().position(|entry| entry.number == number)
     }
 
-    /// Finds who is to blame, as far as that is known by now.
+    /// Removes the entries whose failure is certain by now.
     fn settle(&mut self) -> Vec<QueueExit> {
         let mut left = Vec::new();
         while let Some((place, cause)) = self
@@ -335,7 +337,7 @@ impl IsolatedEntry {
     }
 }
 
-/// What was checked, as exactly this tree.
+/// Work that passed its checks as exactly this tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     pub attempt: u32,
@@ -350,7 +352,7 @@ mod tests {
 
     use super::*;
 
-    /// What nobody tells the queue: who is red, and who does not go with whom.
+    /// Facts that the queue does not know: which stages fail, and which do not merge with each other.
     #[derive(Clone, Debug, Default)]
     struct Truth {
         red: Vec<usize>,
@@ -362,7 +364,7 @@ mod tests {
         CommitId(Text::new(name))
     }
 
-    /// A commit is called by what is in it: `t.3.1`.
+    /// The name of a commit lists its contents: `t.3.1`.
     fn has(commit: &CommitId, stage: usize) -> bool {
         commit.0.as_str().split('.').any(|part| part == stage.to_string())
     }
@@ -389,7 +391,7 @@ mod tests {
         whose.stage().unwrap().as_str().parse().unwrap()
     }
 
-    /// Does what the queue wants in any order, until it wants nothing more.
+    /// Does the steps of the queue in any order until none is left.
     fn play(truth: &Truth, count: usize, depth: usize, choices: &[usize], flaky: usize) -> Vec<QueueExit> {
         let mut queue = MergeQueue::new(commit("t"), depth);
         (0..count).for_each(|stage| {
@@ -397,7 +399,7 @@ mod tests {
         });
         let (mut left, mut green) = (Vec::new(), Vec::new());
         for turn in 0.. {
-            assert!(turn < 2000, "it comes to an end: {queue:?}");
+            assert!(turn < 2000, "the queue ends: {queue:?}");
             let wants = queue.wants();
             if wants.is_empty() {
                 break;
@@ -413,7 +415,7 @@ mod tests {
                     }
                 }
                 QueueWant::Check { number, commit, .. } => {
-                    // Red for no reason, once in a while and never twice.
+                    // A random failure, sometimes, but never twice in a row.
                     let is_flake =
                         flaky > 0 && turn % 7 == flaky && !green.contains(&(commit.clone(), false));
                     let is_green = truth.is_green(&commit) && !is_flake;
@@ -427,13 +429,13 @@ mod tests {
                 }
                 QueueWant::Land { number, from, to } => {
                     assert_eq!(&from, queue.trunk());
-                    assert!(green.contains(&(to.clone(), true)), "`{to:?}` was tested as what it is");
+                    assert!(green.contains(&(to.clone(), true)), "exactly `{to:?}` was tested");
                     left.extend(queue.landed(number, &to));
                     assert!(truth.is_green(queue.trunk()));
                 }
             }
         }
-        assert!(queue.entries().is_empty(), "nobody waits for ever: {queue:?}");
+        assert!(queue.entries().is_empty(), "no entry waits for ever: {queue:?}");
         left
     }
 

@@ -1,5 +1,5 @@
-//! What is left of a budget when the next agent starts. Supervisors hold their agents to it; what earlier ones have
-//! used counts.
+//! Computes the rest of a budget when the next agent starts. Supervisors enforce it; the use of earlier
+//! agents counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,13 @@ use crate::spec::{BudgetAction, RunBudget};
 #[serde(default)]
 pub struct BudgetLeft {
     pub tokens: Option<u64>,
-    /// Millionths.
+    /// Millionths of a dollar.
     pub micros: Option<u64>,
     pub seconds: Option<u64>,
 }
 
 impl BudgetLeft {
-    /// What is left where two budgets have to be met.
+    /// Returns the rest if two budgets apply: the smaller value of each kind.
     pub fn and(self, other: BudgetLeft) -> BudgetLeft {
         let least = |one: Option<u64>, other: Option<u64>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -31,10 +31,10 @@ impl BudgetLeft {
     }
 }
 
-/// Tenths of a budget after which somebody is told.
+/// Tenths of a budget after which a person is notified.
 const NEARLY: u64 = 8;
 
-/// How much may be used before most of a budget is.
+/// Returns the amounts that may be used before most of a budget is used.
 pub fn until_nearly(budget: &RunBudget, earlier: &[Exit]) -> BudgetLeft {
     let most = |all: Option<u64>, left: Option<u64>| {
         let (all, left) = all.zip(left)?;
@@ -54,7 +54,7 @@ pub fn until_nearly(budget: &RunBudget, earlier: &[Exit]) -> BudgetLeft {
 }
 
 impl BudgetLeft {
-    /// Whether a session has come so far.
+    /// Reports whether a session has used one of the amounts.
     pub fn is_reached(&self, used: SessionCost, seconds: u64) -> bool {
         let is_over = |most: Option<u64>, used: u64| most.is_some_and(|most| used >= most);
         is_over(self.tokens, used.tokens)
@@ -63,9 +63,10 @@ impl BudgetLeft {
     }
 }
 
-/// `None`: nothing is left. `earlier` are the ends of all sessions it is for, the oldest first.
+/// Returns the rest of a budget; `None` if nothing is left. `earlier` holds the ends of all earlier
+/// sessions, the oldest first.
 pub fn remaining(budget: &RunBudget, earlier: &[Exit]) -> Option<BudgetLeft> {
-    // Where a person was asked, whoever starts again does so by their word, and with all of it.
+    // With `pause` a person decided after the last exceeded budget, so the full budget applies again.
     let is_asked =
         |exit: &&Exit| exit.seen.as_ref().is_some_and(|seen| seen.trouble == Some(AgentTrouble::Budget));
     let from = match budget.on_exceed {

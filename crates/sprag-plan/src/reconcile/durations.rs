@@ -1,5 +1,5 @@
-//! How long stages take, as far as that was seen: in this run and in earlier ones of the plan. It is about who goes first,
-//! so that a guess does; what was seen last counts most.
+//! Estimates how long stages take, from this run and earlier runs of the plan. Later durations count more.
+//! The estimates only decide the order of starts, so they may be rough.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use crate::run::timed::Timed;
 use crate::spec::{Plan, StageKind, StageSpec};
 use crate::stage::state::StageState;
 
-/// Seconds that a stage takes of which nothing is known.
+/// Seconds for a stage without any known duration.
 pub const UNKNOWN: u64 = 600;
-/// Tenths by which the last one counts against all before it.
+/// Tenths by which the last duration counts against all earlier ones.
 const WEIGHT: u64 = 3;
 
-/// Seconds, by an average that forgets.
+/// Durations in seconds, as moving averages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
     kinds: BTreeMap<&'static str, u64>,
-    /// Of the very stage, which an earlier run may have had.
+    /// Durations of single stages; an earlier run may have had the same stage.
     stages: BTreeMap<StageId, u64>,
 }
 
 impl Durations {
-    /// A stage was merged, so long after something was first done for it.
+    /// Records the seconds from the first step of a stage to its merge.
     pub fn took(&mut self, spec: &StageSpec, seconds: u64) {
-        // Nobody can tell beforehand that others will put something on the target.
+        // Stages for commits of others are not foreseeable, so they do not count.
         if is_base(&spec.id) {
             return;
         }
@@ -35,7 +35,7 @@ impl Durations {
         *stage = averaged(*stage, seconds);
     }
 
-    /// All stages of a run that are merged, in the order of their ends.
+    /// Records all merged stages of a run in the order of their ends.
     pub fn saw(&mut self, run: &Timed) {
         let merged = run.run().entries().filter(|(_, it)| matches!(it.state, StageState::Done { .. }));
         let mut ended: Vec<_> = merged.filter_map(|(id, _)| Some((run.span(id)?.ended?, id))).collect();
@@ -45,7 +45,7 @@ impl Durations {
         }
     }
 
-    /// The same of one of them.
+    /// Records one merged stage of a run.
     pub fn saw_stage(&mut self, run: &Timed, id: &StageId) {
         let Some(spec) = run.run().plan().find(id.as_str()) else { return };
         if let Some((begun, ended)) = run.span(id).and_then(|span| Some((span.begun, span.ended?))) {
@@ -53,11 +53,11 @@ impl Durations {
         }
     }
 
-    /// What each stage of a plan is taken to take, in their order.
+    /// Returns the estimated duration of each stage of a plan, in the order of the plan.
     pub fn estimate_stages(&self, plan: &Plan) -> Vec<u64> {
         let of = |spec: &StageSpec| {
             let known = self.stages.get(&spec.id).or_else(|| self.kinds.get(name(spec.kind)));
-            // Whatever takes no time at all is still before what builds on it.
+            // At least 1 s, so that a stage ranks before the stages that depend on it.
             known.copied().unwrap_or(UNKNOWN).max(1)
         };
         plan.stages().iter().map(of).collect()
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(
             durations.estimate_stages(run.plan()),
             [130, 1, UNKNOWN],
-            "its own before that of its kind"
+            "the duration of the stage counts before that of its kind"
         );
         (0..50).for_each(|_| durations.took(a, u64::MAX));
         assert!(durations.estimate_stages(run.plan())[0] > 1000);

@@ -1,5 +1,5 @@
-//! What is to be done next, from the records and a look at the world. An action leaves no choice open; where all
-//! that should be under way is, there is none.
+//! Decides the next actions of a run from its records and the observed world. Each action is complete: it
+//! leaves no choice open. If everything is already under way, there is no action.
 
 pub mod budget;
 pub mod durations;
@@ -39,11 +39,11 @@ use super::stage::{
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// To be written down as it is.
+    /// Write this record unchanged.
     Record(RunRecord),
-    /// An intent is written down under this key, the effect is done, and what came of it is written down.
+    /// Record the effect as begun under this key, do it, and record its outcome.
     Do { key: EffectKey, effect: Effect },
-    /// Nothing happens before then by itself.
+    /// Nothing changes automatically before this time.
     WakeAt(Timestamp),
 }
 
@@ -77,13 +77,13 @@ struct Reconciler<'a> {
     world: &'a Observed,
     now: Timestamp,
     actions: Vec<Action>,
-    /// Keys of this round.
+    /// Keys of effects that this pass has started.
     done: BTreeSet<EffectKey>,
 }
 
 impl Reconciler<'_> {
     fn act(&mut self, key: EffectKey, effect: Effect) {
-        // Begun already: whoever is at it, or a look at the world, says what became of it.
+        // A begun effect is not started again: its job, or an observation, reports the outcome.
         if self.run.effect(&key).is_none() && self.done.insert(key.clone()) {
             self.actions.push(Action::Do { key, effect });
         }
@@ -97,7 +97,7 @@ impl Reconciler<'_> {
         key(&self.run.id, stage.as_str(), entry.state.attempt(), step)
     }
 
-    /// Effects that were begun and that nobody is at any more.
+    /// Resolves effects that were begun and have no running job.
     fn resume(&mut self) {
         for (key, open) in self.run.effects() {
             let effect = &open.effect;
@@ -109,7 +109,7 @@ impl Reconciler<'_> {
                 EffectResolution::Done(outcome) => {
                     self.actions.push(Action::Record(RunRecord::Outcome { key: key.clone(), outcome }));
                 }
-                // Nobody has begun it after all, and it is not wanted any more.
+                // The effect was not begun after all, and its stage no longer needs it.
                 EffectResolution::Again if self.is_unwanted(open) => {
                     let why = Text::new(sentences::NOT_BEGUN);
                     let outcome = EffectOutcome::Failed { failure: StageFailure::Told, why };
@@ -131,7 +131,7 @@ impl Reconciler<'_> {
     }
 
     fn queue(&mut self) {
-        // While a landing is under way nobody can tell whose move it was.
+        // While a landing is under way, the cause of a moved trunk is not known.
         let is_landing = self.is_landing();
         let to = self.run.queue().trunk();
         if !is_landing && self.world.trunk.as_ref().is_some_and(|trunk| trunk != to) {
@@ -185,10 +185,10 @@ impl Reconciler<'_> {
                 true if entry.is_held() => {
                     self.happened(id, StageEvent::Raised { case: ReviewReason::OnHold })
                 }
-                // A limit of its account holds for the next one, too.
+                // A limit of the account also applies to the next agent.
                 true if self.run.held(id).is_some_and(|until| until > self.now) => {}
                 true if entry.state.is_preparing() => self.prepare(id),
-                // When there is a place for it.
+                // The stage waits for a free slot.
                 true => {}
                 false => {
                     let key = self.key(id, entry, &format!("nudge.{}.{}", counters.spawns, counters.claims));
@@ -229,7 +229,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// The next step on the way to an agent at work.
+    /// Does the next step towards a working agent.
     fn prepare(&mut self, id: &StageId) {
         let (Some(spec), Some(entry)) = (self.run.plan().find(id.as_str()), self.run.entry(id)) else {
             return;
@@ -237,7 +237,7 @@ impl Reconciler<'_> {
         if self.is_under_way(id) {
             return;
         }
-        // Two agents in one worktree would be at each other's files.
+        // Two agents in one worktree would change each other's files.
         if let Some(session) = entry.session.as_ref().filter(|session| !self.is_gone(session)) {
             return self.end(session);
         }
@@ -286,15 +286,16 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Something was begun in its worktree, perhaps for a state that is no more. What becomes of it is told first: an
-    /// agent may be about to be there, and nobody takes a worktree away from under it or sends another one.
+    /// Reports whether a step of the stage uses its worktree, perhaps for an earlier state. Its outcome is
+    /// recorded first: an agent may be about to start there, and the worktree must not be removed or given
+    /// to another agent.
     fn is_under_way(&self, id: &StageId) -> bool {
         self.run.open().any(|effect| effect.occupies(id))
     }
 
-    /// Nobody can work at what is not there: once its agent is gone, the worktree is made again.
+    /// Makes a lost worktree again, once its agent is gone.
     fn lost(&mut self, id: &StageId, entry: &StageEntry) {
-        // What is begun is told first: an agent may be about to be known.
+        // Outcomes of begun effects are recorded first: an agent may be about to start.
         if self.run.open().any(|effect| effect.stage(self.run) == Some(id)) {
             return;
         }
@@ -322,7 +323,7 @@ impl Reconciler<'_> {
         self.act(key, StageStep::Check { phase: CheckPhase::Claim }.for_stage(id));
     }
 
-    /// Once nobody is in it any more: what no commit has is kept, and the worktree goes.
+    /// Salvages and removes the worktree of a finished stage once no agent uses it.
     fn clear_away(&mut self, id: &StageId, entry: &StageEntry) {
         let is_in_use = entry.session.as_ref().is_some_and(|session| !self.is_gone(session));
         if entry.worktree.is_settled() || is_in_use || self.is_under_way(id) {
@@ -347,7 +348,7 @@ impl Reconciler<'_> {
                 let key = key(&self.run.id, "-", 0, &format!("promote.{}", self.run.target().promotions));
                 return self.act(key, Effect::Refs(RefStep::Promote { to: trunk.clone() }));
             }
-            // What they put on it before may be landing, and is not taken out of the queue from under that.
+            // Earlier commits of others may be landing; they stay in the queue until then.
             Some(TargetBranch::Ahead(_)) if self.is_landing() => None,
             Some(TargetBranch::Ahead(head)) if self.run.target().foreign.as_ref() != Some(head) => {
                 Some(Action::Record(RunRecord::Foreign { head: head.clone() }))
@@ -361,7 +362,7 @@ impl Reconciler<'_> {
         self.actions.extend(action);
     }
 
-    /// Once for each budget: it is written down, and somebody is told.
+    /// Records each nearly used budget once and notifies a person.
     fn budgets(&mut self) {
         let known = &self.run.limits().budgets;
         for of in self.world.nearly.iter().filter(|of| !known.contains_key(of)) {
@@ -377,7 +378,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// What helps is somebody who takes the lock away, or lets us write there.
+    /// Notifies a person who can remove the lock or grant write access.
     fn stuck(&mut self) {
         if let Some(stuck) = self.run.target().stuck.as_ref().filter(|stuck| !stuck.is_notified)
             && let Some(told) = stuck.message()

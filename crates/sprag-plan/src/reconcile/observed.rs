@@ -1,4 +1,4 @@
-//! What was found out about the world before a decision: who is alive, what git says, what is being done.
+//! Observed facts that a decision needs: live sessions, references of git and running jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,33 +14,33 @@ use crate::run::record::{BudgetOwner, SessionOutcome};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
-    /// Effects that somebody of ours is at.
+    /// Effects that a job of this daemon is doing.
     pub busy: BTreeSet<EffectKey>,
-    /// What a look at the effects showed that were begun and that nobody is at.
+    /// Traces of effects that were begun and have no running job.
     pub found: BTreeMap<EffectKey, EffectTrace>,
-    /// Sessions as their supervisors tell of them.
+    /// Sessions as their supervisors report them.
     pub sessions: BTreeMap<EffectKey, AgentSession>,
-    /// Stages whose worktree is not there although nobody of ours took it away.
+    /// Stages whose worktree is missing although Sprag did not remove it.
     pub lost: BTreeSet<StageId>,
-    /// How many agents the machine has room for.
+    /// Number of agents that the machine has room for.
     pub room: u16,
-    /// Where the trunk is, if that was looked at.
+    /// The commit of the trunk, if it was read.
     pub trunk: Option<CommitId>,
-    /// How the target stands to the trunk, if that was looked at.
+    /// The relation of the target to the trunk, if it was read.
     pub target: Option<TargetBranch>,
-    /// Budgets of which most is used.
+    /// Budgets that are mostly used.
     pub nearly: BTreeSet<BudgetOwner>,
-    /// How long stages take, as far as that was seen.
+    /// Known durations of stages.
     pub durations: Durations,
     pub mode: LoopMode,
 }
 
-/// Whether the daemon runs the plan or comes to its end.
+/// Whether the daemon runs the plan or is stopping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LoopMode {
     #[default]
     Running,
-    /// Nothing new is begun, and agents end.
+    /// Nothing new is begun, and agents are ended.
     Stopping {
         how: StopMode,
         /// The signal that the daemon got, if it got one.
@@ -48,25 +48,25 @@ pub enum LoopMode {
     },
 }
 
-/// What becomes of agents when the daemon ends.
+/// The way in which agents end when the daemon stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopMode {
-    /// Agents are told to end, and have a moment for it.
+    /// Agents get a request to end and some time for it.
     Home,
     Kill,
 }
 
-/// The branch that merged work goes to, and that is everybody's.
+/// The branch that merged work is promoted to, and that others may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetBranch {
-    /// All of it is in the trunk, and it may be moved.
+    /// The trunk contains all of it, and Sprag may move it.
     Behind(CommitId),
-    /// The same, and it is checked out: a person moves it.
+    /// The same, but it is checked out: a person has to move it.
     CheckedOut(CommitId),
-    /// It has commits that the trunk does not have.
+    /// It has commits that the trunk lacks.
     Ahead(CommitId),
-    /// It does not have any more what it had.
+    /// It lacks commits that it had before.
     Rewritten(CommitId),
     Gone,
 }
@@ -77,22 +77,22 @@ pub enum AgentSession {
     Over(SessionOutcome),
 }
 
-/// What an agent at work shows.
+/// State of an agent at work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentSign {
     Working,
     Asking {
         question: Text<1000>,
     },
-    /// It has said that it is done, and waits for what comes of it.
+    /// The agent claims to be done and waits for the result.
     Claiming,
-    /// It works, and there is something to be told about how full its context is, in per cent.
+    /// The agent works and has to get a message about the use of its context, in percent.
     Filling {
         about: NudgeTopic,
         percent: u8,
     },
-    /// Its context is used up as far as it may be.
+    /// The context is used up to its limit.
     Full,
-    /// No sign of life of any kind.
+    /// The agent shows no sign of life.
     Wedged,
 }

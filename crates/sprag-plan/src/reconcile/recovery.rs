@@ -1,26 +1,26 @@
-//! An effect that was begun and of which nobody knows what became: what a look at the world says about it.
+//! Resolves effects that were begun and whose outcome is not known, from the traces that they left.
 
 use sprag_base::text::Text;
 
 use crate::ids::CommitId;
 use crate::run::effect::{Effect, EffectOutcome, QueueStep, RefStep, SessionSignal, StageStep};
 
-/// What a look showed.
+/// Trace of an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EffectTrace {
-    /// There is no trace of it.
+    /// No trace.
     Nothing,
     /// A worktree that descends from its base.
     Worktree { base: CommitId },
-    /// Half of one. It is set aside when the effect is done again.
+    /// An incomplete worktree. It is set aside when the effect is done again.
     HalfMade,
-    /// Its lock is held, its exit is written down, or its claim was swept: there was such a session.
+    /// The session existed: its lock is held, its exit is recorded, or its claim was swept.
     Session,
-    /// The salvaged state is there already.
+    /// The salvage commit exists already.
     Salvaged { carry: Text<64> },
-    /// Where the trunk is, and whether it has the candidate.
+    /// The commit of the trunk, and whether the trunk has the candidate.
     Trunk { at: CommitId, has: TrunkHas },
-    /// What was to be gone is gone.
+    /// The object that was to be removed is gone.
     Gone,
 }
 
@@ -30,16 +30,16 @@ pub enum TrunkHas {
     Not,
 }
 
-/// What is to be done about it.
+/// Decision about an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EffectResolution {
-    /// It is done: this came of it.
+    /// The effect is done, with this outcome.
     Done(EffectOutcome),
-    /// It is done again, under the same key.
+    /// The effect is done again under the same key.
     Again,
 }
 
-/// Decides by the trace that an effect left.
+/// Decides from the trace that an effect left.
 pub fn resolve(effect: &Effect, found: &EffectTrace) -> EffectResolution {
     use EffectResolution::{Again, Done};
     match (effect, found) {
@@ -65,8 +65,8 @@ pub fn resolve(effect: &Effect, found: &EffectTrace) -> EffectResolution {
             Effect::Queue { step: QueueStep::Land { from, .. }, .. },
             EffectTrace::Trunk { at, has: TrunkHas::Not },
         ) if at != from => Done(EffectOutcome::Elsewhere { trunk: at.clone() }),
-        // Candidates have all that makes their name fixed beforehand, checks are bound to a tree, and the rest
-        // is known again by its key: once more is the same.
+        // Doing these again gives the same result: the name of a candidate is fixed beforehand, checks are
+        // bound to a tree, and the others are recognised by their keys.
         (Effect::Session { .. } | Effect::Queue { .. } | Effect::Refs(_) | Effect::Notify { .. }, _) => Again,
     }
 }

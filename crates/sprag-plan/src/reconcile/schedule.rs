@@ -1,4 +1,4 @@
-//! Who starts next, and why somebody does not. The way that takes longest is begun first.
+//! Chooses the stages that start next, and gives the reason for the others. The longest path starts first.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::spec::StageSpec;
 use crate::stage::state::StageState;
 use crate::stage::{FIXES, TRIES};
 
-/// Stages to be begun now, in this order, and why the others are not.
+/// Stages to start now, in this order, and the blockers of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Schedule {
     pub start: Vec<StageId>,
@@ -47,7 +47,7 @@ pub(crate) fn schedule(run: &Run, world: &Observed, now: Timestamp) -> Schedule 
     schedule
 }
 
-/// Everybody who could start as far as it goes by itself, the most urgent first.
+/// Returns all stages that could start, the most urgent first.
 fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a StageSpec> {
     let plan = run.plan();
     let ranks = plan.graph().ranks(&durations.estimate_stages(plan));
@@ -67,7 +67,7 @@ fn by_rank<'a>(run: &'a Run, durations: &Durations, now: Timestamp) -> Vec<&'a S
         let is_late = stopped(run, spec, CrashBreaker::Closed, now).is_some();
         let is_near = active.iter().any(|other| run.are_near(*at, *other));
         let out = plan.graph().wanted_by(*at).len();
-        // What is nearly done is done before anything new.
+        // Nearly finished work goes before new work.
         let is_new = matches!(entry(run, spec).map(|it| &it.state), Some(StageState::Ready(_)));
         (is_late, is_new, is_near, std::cmp::Reverse(ranks[*at]), std::cmp::Reverse(out), spec.id.clone())
     });
@@ -78,13 +78,13 @@ fn entry<'a>(run: &'a Run, spec: &StageSpec) -> Option<&'a StageEntry> {
     run.entry(&spec.id)
 }
 
-/// One of the places for agents is taken: one is at work for it, or about to be.
+/// Reports whether the stage uses a slot: an agent works for it, or is about to.
 fn has_place(run: &Run, spec: &StageSpec) -> bool {
     entry(run, spec).is_some_and(StageEntry::is_active) && !has_left(run, spec)
 }
 
-/// Its agent is gone, and its work is looked at or was found wanting. Checks may take long, and nobody waits for a place
-/// that nobody has.
+/// Reports whether the agent is gone while its work is checked or has failed checks. Checks may take long,
+/// so the stage uses no slot meanwhile.
 fn has_left(run: &Run, spec: &StageSpec) -> bool {
     entry(run, spec).is_some_and(|entry| match &entry.state {
         StageState::Running(work) => work.phase.is_verifying() && run.ended(&work.session).is_some(),
@@ -93,7 +93,7 @@ fn has_left(run: &Run, spec: &StageSpec) -> bool {
     })
 }
 
-/// What has nothing to do with the others.
+/// Returns a blocker that does not depend on other stages.
 fn stopped(run: &Run, spec: &StageSpec, breaker: CrashBreaker, now: Timestamp) -> Option<StartBlocker> {
     if entry(run, spec).is_some_and(StageEntry::is_held) {
         return Some(StartBlocker::Told);
@@ -166,7 +166,7 @@ mod tests {
         ]));
         let first = |world: &Observed| schedule(&run, world, now()).start[0].as_str().to_owned();
         let mut world = room(1);
-        assert_eq!(first(&world), "deep", "of what is not known, more stages take longer");
+        assert_eq!(first(&world), "deep", "of unknown durations, more stages take longer");
         for (id, seconds) in [("deep", 60), ("deeper", 60), ("deepest", 60), ("slow", 200)] {
             world.durations.took(run.plan().find(id).unwrap(), seconds);
         }

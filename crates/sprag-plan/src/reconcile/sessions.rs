@@ -1,4 +1,4 @@
-//! What sessions do, and what is done about it.
+//! Decides on sessions: records their ends, ends those that are not needed, and answers agents.
 
 use sprag_base::text::Text;
 
@@ -15,10 +15,10 @@ use crate::stage::state::StageState;
 use crate::stage::{Phase, QuestionSource, Resolver, StageEvent, StageFailure};
 
 impl Reconciler<'_> {
-    /// Ends that nobody has written down, and agents that nobody wants.
+    /// Records ends of sessions and ends agents that no stage needs.
     pub(super) fn sessions(&mut self) {
         for (session, id) in self.run.live_sessions() {
-            // Whether it has started at all is not known yet.
+            // It is not known yet whether the session has started.
             if self.run.effect(session).is_some() {
                 continue;
             }
@@ -26,7 +26,7 @@ impl Reconciler<'_> {
                 Some(AgentSession::Over(ended)) => self.ended(id, session, ended.clone()),
                 Some(AgentSession::Alive(_)) if !self.is_wanted(id, session) => self.end(session),
                 Some(AgentSession::Alive(_)) => {}
-                // Nobody watches it and nobody has written how it ended.
+                // No supervisor watches it and no end is recorded.
                 None => {
                     let ended = SessionOutcome::Failed {
                         failure: StageFailure::Crash,
@@ -38,17 +38,17 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Everybody who is at work is told to end, and how they ended is written down.
+    /// Ends all agents and records how they ended.
     pub(super) fn send_home(&mut self) {
         for (session, id) in self.run.live_sessions() {
             match self.world.sessions.get(session) {
                 Some(AgentSession::Over(ended)) => self.ended(id, session, ended.clone()),
                 Some(AgentSession::Alive(_)) => self.end(session),
-                // It was asked for at most, and whoever comes back looks at that.
+                // At most its start was requested; the next daemon checks that.
                 None => {}
             }
         }
-        // Whoever reads the records meanwhile finds nobody at work who is not.
+        // Readers of the records should not find a stage at work whose agent is gone.
         for spec in self.run.plan().stages() {
             let Some(entry) = self.run.entry(&spec.id) else { continue };
             match &entry.state {
@@ -69,7 +69,7 @@ impl Reconciler<'_> {
         self.actions.push(super::Action::Record(record));
     }
 
-    /// Whether its stage still has something for it to do. In a review it has not: who goes on starts anew.
+    /// Reports whether the stage still needs the session. In a review it does not: a new agent continues.
     fn is_wanted(&self, id: &StageId, session: &EffectKey) -> bool {
         self.run.entry(id).is_some_and(|entry| match &entry.state {
             StageState::Review { .. } => false,
@@ -99,7 +99,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// An interruption first; whoever does not move then is ended.
+    /// Interrupts a wedged agent first, and kills it if it stays wedged.
     fn wedged(&mut self, session: &EffectKey) {
         if self.run.is_interrupted(session) {
             self.kill(session, KillReason::Wedged)
@@ -112,7 +112,7 @@ impl Reconciler<'_> {
     pub(super) fn at_work(&mut self, spec: &StageSpec, entry: &StageEntry, session: &EffectKey) {
         let (id, first) = (&spec.id, self.run.plan().head.backoff);
         if let Some((ended, at)) = self.run.ended(session) {
-            // Whoever ends as it was asked to has handed over, and claims nothing.
+            // An agent that ends after a request to hand over has handed over and claims nothing.
             if *ended == SessionOutcome::Well && self.run.is_nudged(session, NudgeTopic::Handoff) {
                 return self.happened(id, StageEvent::ContextFull { why: Text::new(sentences::HANDED_OVER) });
             }
@@ -120,7 +120,7 @@ impl Reconciler<'_> {
         }
         match self.alive(session) {
             Some(AgentSign::Working) => self.answer(id, entry, session),
-            // It asks until it has heard the answer.
+            // The agent asks until it has received the answer.
             Some(AgentSign::Asking { question }) if entry.answers.has_answer_to(question) => {
                 self.answer(id, entry, session);
             }
@@ -147,7 +147,7 @@ impl Reconciler<'_> {
         }
     }
 
-    /// Tells an agent what was answered since it began.
+    /// Sends an agent the answers that arrived since it began.
     fn answer(&mut self, id: &StageId, entry: &StageEntry, session: &EffectKey) {
         if let Some(answer) = entry.answers.undelivered() {
             let key = EffectKey(Text::new(format!("{}/answer.{}", session.0, entry.answers.delivered)));
@@ -161,9 +161,9 @@ impl Reconciler<'_> {
         let (id, first) = (&spec.id, self.run.plan().head.backoff);
         let is_asked = matches!(&entry.state, StageState::Asking { source: QuestionSource::Command, .. });
         match self.run.ended(session) {
-            // Whoever follows it is told the answer.
+            // The next agent gets the answer.
             Some((SessionOutcome::Well | SessionOutcome::Stopped, _)) if is_asked => {}
-            // It did without an answer.
+            // The agent finished without an answer.
             Some((SessionOutcome::Well, _)) => self.happened(id, StageEvent::Answered),
             Some((ended, at)) => self.happened(id, follows(ended, entry, spec, first, *at)),
             None => match self.alive(session) {
@@ -186,12 +186,12 @@ impl Reconciler<'_> {
         let Resolver { session, has_claimed, verification } = resolver;
         match self.run.ended(session) {
             Some((SessionOutcome::Well, _)) => self.verify(id, entry, verification),
-            // A claim is checked, whatever became of the agent that made it.
+            // A claim is checked even if its agent has failed since.
             Some(_) if *has_claimed => self.verify(id, entry, verification),
             Some(_) => self.happened(id, StageEvent::ResolverFailed),
             None => match self.alive(session) {
                 Some(AgentSign::Claiming) => self.verify(id, entry, verification),
-                // Nobody but the agent of the stage itself asks questions or hands over.
+                // Only the main agent of a stage asks questions or hands over.
                 Some(AgentSign::Asking { .. } | AgentSign::Full) => self.end(session),
                 Some(AgentSign::Wedged) => self.wedged(session),
                 Some(AgentSign::Working | AgentSign::Filling { .. }) if *has_claimed => {

@@ -1,5 +1,5 @@
-//! What the ends of agents come to while nobody runs their plan. Nothing is begun by it; but whoever says something of a
-//! stage then is not judged by an agent that is gone.
+//! Records the ends of agents while no daemon runs their plan. Nothing is begun. A command for a stage is
+//! then judged without agents that are gone.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::ids::EffectKey;
 use crate::run::Run;
 use crate::run::record::RunRecord;
 
-/// What is to be written down; once it is, there may be more. `sessions` are all that no end is known of.
+/// Returns the records to write; after they are applied there may be more. `sessions` holds all sessions
+/// without a known end.
 pub fn settle(run: &Run, sessions: &BTreeMap<EffectKey, AgentSession>, now: Timestamp) -> Vec<RunRecord> {
     let world = Observed { sessions: sessions.clone(), ..Observed::default() };
     let records = reconcile(run, &world, now).into_iter().filter_map(|action| match action {
@@ -21,7 +22,7 @@ pub fn settle(run: &Run, sessions: &BTreeMap<EffectKey, AgentSession>, now: Time
     records.filter(|record| is_of_the_gone(run, record)).collect()
 }
 
-/// What the living do is for those to judge who can hear them.
+/// Reports whether a record is about agents that are gone. Only the daemon judges live agents.
 fn is_of_the_gone(run: &Run, record: &RunRecord) -> bool {
     match record {
         RunRecord::Ended { .. } => true,
@@ -78,6 +79,6 @@ mod tests {
         assert_eq!(settle(&run, &gone, now()), []);
         let stage = &run.entry(&StageId::new("a")).unwrap().state;
         assert!(matches!(stage, StageState::Ready(ready) if ready.attempt.number == 1), "{stage:?}");
-        assert!(run.effects().is_empty(), "and nothing was begun");
+        assert!(run.effects().is_empty(), "no effect was begun");
     }
 }

@@ -1,4 +1,4 @@
-//! Why a stage is not further: every one that is not over has a reason.
+//! Finds the reason why each unfinished stage waits.
 
 use sprag_base::time::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::run::Run;
 use crate::run::waiting::WaitingReason;
 use crate::stage::state::StageState;
 
-/// For every stage that is not over. `None` for one: nobody knows, which is a mistake of ours.
+/// Returns the reason for every unfinished stage. `None` for a stage means a bug in Sprag.
 pub fn why(run: &Run, world: &Observed, now: Timestamp) -> Vec<(StageId, Option<WaitingReason>)> {
     let held = schedule(run, world, now);
     let mut found = Vec::new();

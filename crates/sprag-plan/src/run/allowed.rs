@@ -1,4 +1,5 @@
-//! The commands that mean something of a stage, by its state. Whoever is asked is offered these, and no other is heard.
+//! Lists the commands that a stage accepts in its state. People are offered these, and all others are
+//! refused.
 
 use super::command::DISPUTES;
 use crate::run::effect::Effect;
@@ -7,7 +8,7 @@ use crate::stage::command::StageCommandKind as Kind;
 use crate::stage::state::StageState;
 use crate::stage::{FIXES, Phase, ReviewQuestion, StageConflict, StageFailure};
 
-/// Returns all of them, the likeliest first.
+/// Returns the accepted commands, the likeliest first.
 pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
     let is_gone = |session| run.ended(session).is_some();
     let mut commands: Vec<Kind> = match &entry.state {
@@ -26,7 +27,7 @@ pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
             let mut commands = vec![Kind::Complete, Kind::Dispute, Kind::Block, Kind::Reset];
             if work.phase == Phase::Working {
                 commands.push(Kind::Ask);
-                // While its agent is at it, nobody knows what is checked.
+                // While the agent works, the state that would be checked is not known.
                 commands.extend(
                     is_gone(&work.session).then_some([Kind::Verify, Kind::Bypass]).into_iter().flatten(),
                 );
@@ -42,7 +43,7 @@ pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
             commands.extend((work.fixes < FIXES).then_some(Kind::Complete));
             commands
         }
-        // What is about to land cannot be taken back by then.
+        // A landing that has begun cannot be undone.
         StageState::Merging { .. } => {
             let is_landing = run.open().any(Effect::is_landing);
             if is_landing { Vec::new() } else { vec![Kind::Reset] }
@@ -56,7 +57,7 @@ pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
         StageState::Review { question, back } => reviewed(entry, question, back),
         StageState::Blocked { failure, .. } => {
             let mut commands = vec![Kind::Retry, Kind::Reset, Kind::Skip];
-            // Somebody has said why, and can be answered.
+            // The stage was blocked with a reason, and an answer can resolve that.
             if *failure == StageFailure::Told {
                 commands.insert(0, Kind::Resume);
             }
@@ -69,7 +70,7 @@ pub fn allowed(run: &Run, entry: &StageEntry) -> Vec<Kind> {
     commands
 }
 
-/// Whether what comes next can be held, or let go.
+/// Returns the command that sets or ends a hold, if one applies.
 fn held(entry: &StageEntry) -> Option<Kind> {
     if entry.is_held() {
         return (!matches!(entry.state, StageState::Merging { .. })).then_some(Kind::Release);
@@ -83,7 +84,7 @@ fn held(entry: &StageEntry) -> Option<Kind> {
         | StageState::Failing { .. }
         | StageState::Conflicted(_)
         | StageState::MergeFailed { .. } => Some(Kind::Hold),
-        // Nothing comes next by itself, or it is too late.
+        // Nothing follows automatically, or it is too late.
         StageState::Merging { .. }
         | StageState::Review { .. }
         | StageState::Blocked { .. }

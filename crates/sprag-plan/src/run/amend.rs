@@ -1,4 +1,4 @@
-//! Changing the plan of a run that goes on: what may be different, and what must not.
+//! Changes the plan of an active run: decides which changes are allowed.
 
 use sprag_base::text::Text;
 
@@ -8,21 +8,21 @@ use crate::ids::StageId;
 use crate::spec::Plan;
 use crate::spec::values::BranchName;
 
-/// Why a plan does not take the place of the one that is run.
+/// Reason why a plan cannot replace the plan of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotAmended {
     OtherName,
-    /// Merged work goes elsewhere in it.
+    /// The plan has another target.
     OtherTarget,
-    /// A stage is missing that was begun.
+    /// A begun stage is missing.
     Begun {
         stage: StageId,
     },
-    /// It says the same.
+    /// The plan is unchanged.
     Same,
 }
 
-/// What is to be written down of it.
+/// Returns the record of the change.
 pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<RunRecord, NotAmended> {
     if plan.head.name != run.plan().head.name {
         return Err(NotAmended::OtherName);
@@ -32,7 +32,7 @@ pub fn amend(run: &Run, plan: Plan, by: Text<64>) -> Result<RunRecord, NotAmende
         return Err(NotAmended::OtherTarget);
     }
     let plan = plan.with_target(target).ok_or(NotAmended::OtherTarget)?;
-    // Stages of ours are in no file.
+    // Stages that Sprag added are in no plan file.
     let is_missing = |id: &StageId| plan.find(id.as_str()).is_none() && run.owed(id).is_none();
     let begun = run.entries().find(|(id, entry)| is_missing(id) && entry.is_begun());
     if let Some((stage, _)) = begun {

@@ -1,5 +1,5 @@
-//! Another plan in the place of the one that is run. What was found out by the one before counts as far as the new one asks
-//! the same; where it does not, work is looked at anew.
+//! Replaces the plan of a run. Results for the earlier plan count if the new plan asks for the same; other
+//! work is checked again.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ impl Run {
         }
     }
 
-    /// Stages whose work has to be something else than before.
+    /// Returns the stages whose work has to meet other requirements than before.
     fn changed_since(&self, before: &Plan) -> BTreeSet<StageId> {
         let is_changed = |id: &&StageId| {
             let both = before.find(id.as_str()).zip(self.plan().find(id.as_str()));
@@ -55,8 +55,8 @@ impl Run {
         }
     }
 
-    /// All of the queue: those behind one that changed were tested together with it, and passes of what is asked as
-    /// before are kept.
+    /// Discards the results of the whole queue: candidates behind a changed stage were tested together with
+    /// it. Cached passes of unchanged checks are kept.
     fn gate_anew(&mut self) {
         self.outdate(|effect| matches!(effect, Effect::Queue { step: QueueStep::Test { .. }, .. }));
         let landing = self.open().find_map(|effect| match effect {

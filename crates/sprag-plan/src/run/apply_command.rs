@@ -1,4 +1,4 @@
-//! What a word that was said of a stage does to the run.
+//! Applies a command for a stage to the run.
 
 use sprag_base::text::Text;
 use sprag_check::Profile;
@@ -14,14 +14,14 @@ use crate::stage::command::StageCommand;
 use crate::stage::state::StageState;
 use crate::stage::{Dispute, Hold, QuestionSource, ReviewQuestion, StageEvent};
 
-/// Total: one that means nothing any more changes nothing.
+/// Applies a command. A command that no longer fits the state changes nothing.
 pub(crate) fn apply(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) {
     if let Some(event) = event_of(run, id, by, command) {
         run.apply_event(id, &event);
     }
 }
 
-/// Takes what a command brings beside a state, and returns the event that it is for the state.
+/// Applies the parts of a command that are not in the state, and returns the event for the state.
 fn event_of(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) -> Option<StageEvent> {
     let merge = run.merging(id);
     let entry = run.entries.get_mut(id)?;
@@ -49,7 +49,7 @@ fn event_of(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) 
         }
         (StageCommand::Resume { answer }, state) => {
             let (to, event) = match state {
-                // An agent that asked and went is followed by one that gets the answer.
+                // If the agent asked and ended, the next agent gets the answer.
                 StageState::Asking { work, question, .. }
                     if run.sessions.get(&work.session).is_some_and(|session| session.end.is_some()) =>
                 {
@@ -90,7 +90,7 @@ fn event_of(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) 
             run.queue.withdraw(&QueueOwner::Stage(id.clone()));
             command_event(StageCommand::Reset)
         }
-        // Work that was held back goes to where it would be without the hold.
+        // Work on hold continues to the step that it would have reached without the hold.
         (
             StageCommand::Release,
             StageState::Review { question: ReviewQuestion::OnHold { verified: Some(verified) }, .. },
@@ -114,13 +114,13 @@ fn event_of(run: &mut Run, id: &StageId, by: &Text<64>, command: &StageCommand) 
     }
 }
 
-/// Gives work that a person wants merged the next place in the queue.
+/// Puts work that a person approved into the merge queue.
 fn approve(run: &mut Run, id: &StageId, verified: Verified) -> StageEvent {
     let entry = run.queue.offer(QueueOwner::Stage(id.clone()), verified.clone());
     StageEvent::Approved { verified, entry }
 }
 
-/// Takes the checks of a stage away that were given up, also from a plan that was changed since.
+/// Removes the waived checks of a stage from the present plan.
 pub(crate) fn relax(run: &mut Run, id: &StageId) {
     let (Some(entry), Some(spec)) = (run.entries.get(id), run.plan.current.find(id.as_str())) else { return };
     let (mut checks, mut tasks, mut verify) = (spec.checks.clone(), spec.tasks.clone(), spec.verify);
@@ -137,7 +137,7 @@ pub(crate) fn relax(run: &mut Run, id: &StageId) {
     run.plan.current.set_checks(id.as_str(), checks, tasks, verify);
 }
 
-/// Tasks that nobody has ticked off.
+/// Returns the tasks that are not reported as done.
 pub fn open_tasks<'a>(run: &'a Run, id: &StageId) -> Vec<&'a Slug> {
     let (Some(entry), Some(spec)) = (run.entries.get(id), run.plan.current.find(id.as_str())) else {
         return Vec::new();

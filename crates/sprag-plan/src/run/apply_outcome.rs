@@ -1,4 +1,4 @@
-//! What the outcome of an effect means for a run.
+//! Applies the outcome of an effect to a run.
 
 use sprag_base::text::Text;
 
@@ -15,8 +15,8 @@ use crate::spec::MergeMode;
 use crate::stage::state::StageState;
 use crate::stage::{Hold, LaunchState, ReviewQuestion, Reviewable, StageConflict, StageEvent, StageFailure};
 
-/// Agents of a stage that may hand over because their contexts are full, before a person looks at it: a brief that
-/// fills one by itself would do so for ever.
+/// Handoffs of a stage because of full contexts before a person is asked: a brief that fills a context
+/// alone would cause handoffs forever.
 const HANDOFFS: u32 = 10;
 
 pub(crate) fn apply(run: &mut Run, key: &EffectKey, open: &OpenEffect, outcome: &EffectOutcome) {
@@ -62,7 +62,7 @@ fn apply_step(
             outcome => blocked(run, stage, outcome),
         },
         StageStep::Setup => match outcome {
-            // What is about to go need not be good for anything.
+            // A worktree that is to be discarded need not be set up.
             _ if entry.worktree.is_discarding() => {}
             EffectOutcome::Done => {
                 entry.worktree.setup_mut().into_iter().for_each(|setup| setup.is_set_up = true);
@@ -70,7 +70,7 @@ fn apply_step(
             outcome => blocked(run, stage, outcome),
         },
         StageStep::Check { phase: CheckPhase::Before } => match outcome {
-            // It is looked at again before anybody starts.
+            // The check runs again before an agent starts.
             _ if timeliness == Timeliness::Outdated || entry.worktree.is_discarding() => {}
             EffectOutcome::Done => {
                 entry.worktree.setup_mut().into_iter().for_each(|setup| setup.is_checked = true);
@@ -92,7 +92,7 @@ fn apply_step(
         StageStep::WriteBrief { .. } => {
             entry.counters.briefs += 1;
             match outcome {
-                // It tells of a state that is no more.
+                // The brief describes an earlier state.
                 _ if !is_in_time => {}
                 EffectOutcome::Done => entry.state.set_launch(LaunchState::Briefed),
                 outcome => blocked(run, stage, outcome),
@@ -131,7 +131,7 @@ fn apply_queue(run: &mut Run, number: u64, step: &QueueStep, outcome: &EffectOut
         (QueueStep::Make { on, .. }, EffectOutcome::Conflicted { paths }) => {
             run.queue.conflicted(number, on, paths.clone())
         }
-        // Nobody can say what is wrong, so somebody has to look at it.
+        // The cause is not known, so a person has to inspect it.
         (QueueStep::Make { on, .. }, _) => run.queue.conflicted(number, on, Vec::new()),
         (QueueStep::Test { commit, .. }, outcome) => {
             let checked = match outcome {
@@ -142,7 +142,7 @@ fn apply_queue(run: &mut Run, number: u64, step: &QueueStep, outcome: &EffectOut
             run.queue.checked(number, commit, checked)
         }
         (QueueStep::Land { to, .. }, EffectOutcome::Done) => run.queue.landed(number, to),
-        // Where the trunk was somewhere else, it is put back and this is tried again.
+        // If the trunk was moved meanwhile, Sprag restores it and tries again.
         (QueueStep::Land { .. }, _) => Vec::new(),
     };
     run.apply_queue_exits(left);
@@ -162,19 +162,19 @@ fn salvaged(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
             run.apply_event(stage, &StageEvent::HandedOff { carry: carry.clone() });
         }
         (StageState::HandingOff { .. }, outcome) => blocked(run, stage, outcome),
-        // It was begun for a handoff, and its stage is at work again or will be.
+        // The salvage belonged to a handoff, and the stage is at work again or will be.
         (state, _) if !state.is_over() => {}
         (_, EffectOutcome::Salvaged { .. }) => {
             if let Some(base) = entry.worktree.base().cloned() {
                 entry.worktree = Worktree::Salvaged { base };
             }
         }
-        // What cannot be kept is not taken away.
+        // Work that cannot be salvaged is not removed.
         _ => leave(entry),
     }
 }
 
-/// Nothing can be done for a stage before somebody has looked at it.
+/// Blocks a stage until a person has inspected it.
 fn blocked(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
     let failure = match outcome {
         EffectOutcome::Failed { failure, .. } => *failure,
@@ -206,7 +206,7 @@ fn spawned(
     if entry.state.is_preparing() {
         entry.state.set_launch(LaunchState::Preparing);
     }
-    // Its brief has all of them.
+    // The brief contains all answers.
     entry.answers.delivered = entry.answers.all.len();
     if *outcome != EffectOutcome::Spawned {
         run.sessions.remove(key);
@@ -217,7 +217,7 @@ fn spawned(
     }
     let session = key.clone();
     entry.session = Some(session.clone());
-    // Somebody has said something else of the stage while it was being started: it is there, and nobody wants it.
+    // Another command arrived during the start: the agent runs, but its stage does not need it.
     if is_late {
         return;
     }
@@ -230,7 +230,7 @@ fn spawned(
     run.apply_event(stage, &what);
 }
 
-/// A claim was checked.
+/// Applies the result of the check of a claim.
 fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
     let merge = run.merging(stage);
     let Some(entry) = run.entries.get_mut(stage) else { return };
@@ -276,7 +276,7 @@ fn claimed(run: &mut Run, stage: &StageId, outcome: &EffectOutcome) {
                         StageEvent::ChecksPassed { verified, entry }
                     }
                 }
-                // Whoever resolved a conflict wrote what nobody has seen.
+                // A person has not seen the resolution of a conflict.
                 (Hold::No, MergeMode::Person) => {
                     StageEvent::ReviewAsked { question: ReviewQuestion::Merge { verified } }
                 }

@@ -1,5 +1,5 @@
-//! Who may give which command to a stage. A command that means nothing there is refused with the reason; one that
-//! does is written down, and the fold of the run takes it from there.
+//! Decides who may give which command to a stage. A command that does not fit is refused with a reason; any
+//! other command is recorded, and the fold of the run applies it.
 
 #[cfg(test)]
 #[path = "command_tests.rs"]
@@ -16,7 +16,7 @@ use crate::stage::ReviewQuestion;
 use crate::stage::command::{CommandRole, StageCommand};
 use crate::stage::state::StageState;
 
-/// Disputes of one stage that may be accepted.
+/// Accepted disputes of one stage.
 pub const DISPUTES: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,33 +25,33 @@ pub enum CommandSender {
     Person { name: Text<64>, role: CommandRole },
 }
 
-/// Why a word counts for nothing.
+/// Reason why a command is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandRefusal {
     NoStage,
-    /// Not with this role.
+    /// The role of the sender is too low.
     NotYours {
         least: CommandRole,
     },
-    /// The stage has another agent by now.
+    /// The stage has another agent now.
     OtherSession,
-    /// In this state it means nothing.
+    /// The command does not fit the state.
     State {
         state: &'static str,
     },
     NoTask,
     NoOutput,
     NoCheck,
-    /// It was asked something.
+    /// The agent asked a question, and the command has no answer.
     NoAnswer,
-    /// Its checks have not been green.
+    /// The checks of the stage have not passed.
     NotGreen,
-    /// As many checks were given up as may be.
+    /// The number of waived checks is at its limit.
     TooMany,
 }
 
 impl CommandSender {
-    /// As the record names it.
+    /// Returns the name for the record.
     pub fn name(&self) -> Text<64> {
         match self {
             CommandSender::Agent { .. } => Text::new("agent"),
@@ -88,7 +88,7 @@ pub fn authorize(
     Ok(RunRecord::StageCommand { stage: stage.clone(), by: sender.name(), command: command.redacted() })
 }
 
-/// Checks whether a command means something there, and its fields, too.
+/// Checks that a command fits the state and that its fields are valid.
 fn check_meaning(
     run: &Run,
     entry: &StageEntry,

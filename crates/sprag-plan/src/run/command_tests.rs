@@ -1,4 +1,5 @@
-//! Every word in every state: what is offered is heard and does something, and what is not offered is refused.
+//! Every command in every state: an offered command is accepted and changes something, any other command is
+//! refused.
 
 use serde_json::json;
 
@@ -75,7 +76,7 @@ const FAILURES: [StageFailure; 11] = [
     StageFailure::Unknown,
 ];
 
-/// Every state there is, with and without a hold.
+/// Returns every state, with and without a hold.
 fn entries() -> Vec<StageEntry> {
     let mut found: Vec<StageState> = states();
     let ready = ReadyStage::new(StageAttempt::numbered(2), StartReason::Recovery);
@@ -120,13 +121,16 @@ fn what_is_offered_is_heard_and_does_something_and_nothing_else_is() {
             let told = format!("{name:?} of {:?}", entry.state);
             match authorize(&run, &admin, &id, &said(name)) {
                 Ok(record) => {
-                    assert!(offered.contains(&name), "not offered, and heard: {told}");
+                    assert!(offered.contains(&name), "not offered, but accepted: {told}");
                     let mut after = run.clone();
                     after.apply(&record);
-                    // That it is done may be said while that is looked at.
-                    assert!(after != run || name == StageCommandKind::Complete, "it changes nothing: {told}");
+                    // A claim may be repeated while it is checked.
+                    assert!(
+                        after != run || name == StageCommandKind::Complete,
+                        "the command changes nothing: {told}"
+                    );
                 }
-                Err(why) => assert!(!offered.contains(&name), "offered, and refused with {why:?}: {told}"),
+                Err(why) => assert!(!offered.contains(&name), "offered, but refused with {why:?}: {told}"),
             }
         }
         assert_eq!(offered.is_empty(), entry.state.is_over(), "{:?}", entry.state);
@@ -150,6 +154,7 @@ fn whoever_is_asked_is_told_what_happened_where_it_shows_and_what_can_be_said() 
     }
     lines.sort();
     lines.dedup();
-    // A conflict that cannot be resolved is the same in both. A hold says whether there is work that passed.
-    assert_eq!(lines.len(), questions().len() + FAILURES.len(), "each says something else: {lines:#?}");
+    // The texts for an unresolved conflict are the same. The text of a hold says whether there is work that
+    // passed.
+    assert_eq!(lines.len(), questions().len() + FAILURES.len(), "each text differs: {lines:#?}");
 }

@@ -1,5 +1,5 @@
-//! Effects: what is done for a run, in groups that share a subject. Doing one twice results in the same, or an
-//! observation finds it done.
+//! Effects: the actions of a run, in groups that share a subject. Each effect is idempotent, or an
+//! observation finds that it is done.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::ids::{CommitId, EffectKey, StageId};
 use crate::spec::client::ClientName;
 use crate::stage::{ReviewDemand, StageFailure};
 
-/// Something to be done.
+/// One action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     Stage {
@@ -27,14 +27,14 @@ pub enum Effect {
         step: QueueStep,
     },
     Refs(RefStep),
-    /// A message for a person; `None`: it is about the whole run.
+    /// A message for a person; `None` if it is about the whole run.
     Notify {
         about: Option<StageId>,
         text: Text<300>,
     },
 }
 
-/// Something that is done for one stage.
+/// A step for one stage.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StageStep {
     AddWorktree {
@@ -44,29 +44,29 @@ pub enum StageStep {
     Check {
         phase: CheckPhase,
     },
-    /// Somebody who has not written it reviews work that passed its checks.
+    /// A reviewer who is not the author reviews work that passed its checks.
     Review(ReviewJob),
     WriteBrief {
         kind: BriefKind,
     },
-    /// The session is called by the key of this effect.
+    /// The key of this effect is the name of the session.
     Spawn,
-    /// Says something to an agent at its next boundary.
+    /// Sends a message to an agent at its next boundary.
     Nudge {
         session: EffectKey,
         text: Text<4000>,
         topic: NudgeTopic,
     },
-    /// Writes down what was done, and keeps what no commit has.
+    /// Records the work and commits uncommitted changes.
     Salvage,
     RemoveWorktree,
-    /// The stage starts again: its worktree and its branch are kept under a name, and both go.
+    /// The stage starts again: its worktree and branch are kept under another name and removed.
     Discard {
         number: u32,
     },
 }
 
-/// The work that is reviewed, and by whom.
+/// The work to review and its reviewer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewJob {
     pub head: CommitId,
@@ -76,17 +76,17 @@ pub struct ReviewJob {
     pub demand: ReviewDemand,
 }
 
-/// Something that is done to the agent of a session.
+/// A step for the agent of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SessionSignal {
     Interrupt,
-    /// Ends the agent and all it has started.
+    /// Ends the agent and all its child processes.
     Kill {
         reason: KillReason,
     },
 }
 
-/// Something that is done for an entry of the merge queue.
+/// A step for an entry of the merge queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueueStep {
     Make { on: CommitId, head: CommitId },
@@ -94,10 +94,10 @@ pub enum QueueStep {
     Land { from: CommitId, to: CommitId },
 }
 
-/// Something that is done to a reference of the whole run.
+/// A step for a reference of the whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RefStep {
-    /// Somebody else has moved the trunk, which only Sprag moves.
+    /// Someone moved the trunk, which only Sprag may move.
     RestoreTrunk {
         to: CommitId,
     },
@@ -110,24 +110,24 @@ pub enum RefStep {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenEffect {
     pub effect: Effect,
-    /// After how many moves of its stage it was begun, if it has a stage.
+    /// The number of moves of its stage at its start, if it has a stage.
     pub(super) moves: Option<u32>,
-    /// It was begun by a plan which asked for something else.
+    /// The plan changed since the start and asks for something else.
     pub(super) is_outdated: bool,
 }
 
-/// Whether the outcome of an effect still means something.
+/// Whether the outcome of an effect still counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeliness {
     InTime,
-    /// Its stage has moved since it was begun.
+    /// The stage has moved since the start.
     Late,
-    /// The plan asks for something else by now.
+    /// The plan asks for something else now.
     Outdated,
 }
 
 impl StageStep {
-    /// Reports whether it is a step on the way to an agent at work.
+    /// Reports whether the step prepares an agent.
     pub(super) fn is_preparation(&self) -> bool {
         matches!(
             self,
@@ -154,7 +154,7 @@ impl Effect {
         }
     }
 
-    /// Returns the step, if the effect is one of this stage.
+    /// Returns the step if the effect belongs to this stage.
     pub fn step_of(&self, id: &StageId) -> Option<&StageStep> {
         match self {
             Effect::Stage { stage, step } if stage == id => Some(step),
@@ -162,12 +162,13 @@ impl Effect {
         }
     }
 
-    /// Reports whether it uses the worktree of the stage.
+    /// Reports whether the effect uses the worktree of the stage.
     pub fn occupies(&self, stage: &StageId) -> bool {
         self.step_of(stage).is_some_and(|step| !matches!(step, StageStep::Nudge { .. }))
     }
 
-    /// Reports whether it means something only in the state it was begun in; the others are facts of a worktree.
+    /// Reports whether the effect counts only in the state in which it was begun. Other effects are facts
+    /// about a worktree.
     pub fn is_bound_to_state(&self) -> bool {
         matches!(
             self,
@@ -181,7 +182,7 @@ impl Effect {
         )
     }
 
-    /// Reports whether it moves a reference that others use.
+    /// Reports whether the effect moves a reference that others use.
     pub fn moves_ref(&self) -> bool {
         matches!(self, Effect::Refs(_)) || self.is_landing()
     }
@@ -195,26 +196,26 @@ impl Effect {
     }
 }
 
-/// What an agent at work is told.
+/// Subject of a message to an agent at work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NudgeTopic {
-    /// What is red of its work.
+    /// Failed checks of its work.
     #[default]
     Report,
-    /// What a person has answered.
+    /// The answer of a person.
     Answer,
-    /// Its context fills: it should note what matters.
+    /// The context fills: the agent should write notes.
     Notes,
-    /// Its context is as full as it may be: it should hand over.
+    /// The context has reached its limit: the agent should hand over.
     Handoff,
 }
 
-/// Why an agent is ended; its supervisor writes it down as that.
+/// Reason why Sprag ends an agent; the supervisor records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KillReason {
-    /// There is nothing for it to do.
+    /// The agent has nothing left to do.
     Over,
     Wedged,
 }
@@ -222,13 +223,13 @@ pub enum KillReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckPhase {
-    /// Before the first agent starts, on a base that nobody has touched.
+    /// Before the first agent starts, on the unchanged base.
     Before,
-    /// What an agent says is done.
+    /// On a claim of an agent.
     Claim,
 }
 
-/// What an agent is told; each kind has a text of its own.
+/// Kind of a brief; each kind has a separate text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BriefKind {
@@ -240,27 +241,27 @@ pub enum BriefKind {
     BaseConflict,
 }
 
-/// What came of an effect.
+/// Outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum EffectOutcome {
     Done,
-    /// It is there, and stands on this.
+    /// The worktree exists and is based on this commit.
     Worktree {
         base: CommitId,
     },
-    /// What was claimed holds, as exactly this tree.
+    /// The checks passed on exactly this tree.
     Green {
         head: CommitId,
         tree: CommitId,
     },
-    /// The checks hold, and somebody else is to look at it.
+    /// The checks passed, and a review is due.
     Reviewable {
         head: CommitId,
         tree: CommitId,
         by: ClientName,
     },
-    /// The checks hold, and nobody else has said what they think of it.
+    /// The checks passed, and the review did not take place.
     Unreviewed {
         head: CommitId,
         tree: CommitId,
@@ -269,7 +270,7 @@ pub enum EffectOutcome {
     Red {
         report: Text<4000>,
     },
-    /// Nothing was changed, or something is left over.
+    /// There is no change, or uncommitted files are left.
     Unchanged,
     Spawned,
     Salvaged {
@@ -282,7 +283,7 @@ pub enum EffectOutcome {
     Conflicted {
         paths: Vec<Text<400>>,
     },
-    /// The trunk is somewhere else by now.
+    /// The trunk was moved meanwhile.
     Elsewhere {
         trunk: CommitId,
     },

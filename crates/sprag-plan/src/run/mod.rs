@@ -1,4 +1,4 @@
-//! A run of a plan: the fold of its records, and nothing that cannot be folded again.
+//! A run of a plan, folded from its records.
 
 mod allowed;
 pub mod amend;
@@ -55,14 +55,14 @@ pub struct Run {
     limits: RunLimits,
 }
 
-/// The plan that the run follows now.
+/// The present plan of the run.
 #[derive(Clone, Debug, PartialEq)]
 struct RunPlan {
     current: Plan,
-    /// Of the plan as it was written, before checks of it were given up.
+    /// Digest of the plan as written, before checks were waived.
     digest: Digest,
-    /// Stages that may change the same file and do not wait for each other, by their places in the plan; the
-    /// smaller first.
+    /// Pairs of stages that may change the same file and do not wait for each other: their indexes in the
+    /// plan, the smaller first.
     near: BTreeSet<(usize, usize)>,
 }
 
@@ -83,22 +83,22 @@ impl SessionRecord {
     }
 }
 
-/// What keeps agents from starting, and what is nearly used up.
+/// Limits that delay agents, and budgets that are nearly used up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunLimits {
-    /// Clients whose account may not be used before then.
+    /// Clients whose account must not be used before this time.
     accounts: BTreeMap<String, Timestamp>,
-    /// Of all stages, since one has ended well.
+    /// Crashes of all stages since the last good end.
     pub crashes: Vec<Timestamp>,
-    /// Budgets of which most is used, and whether a person was notified.
+    /// Budgets that are mostly used, and whether a person was notified.
     pub budgets: BTreeMap<BudgetOwner, bool>,
 }
 
-/// Pairs of those that are kept: it is about who goes first, so that a few may be forgotten.
+/// Pairs that are kept: they only decide the order of starts, so some may be left out.
 const NEAR: usize = 100_000;
 
 impl Run {
-    /// `None`: they do not begin with the start of a run.
+    /// Folds records into a run; `None` if they do not begin with the start of a run.
     pub fn fold<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Option<Run> {
         let mut records = records.into_iter();
         let mut run = Run::begin(records.next()?)?;
@@ -123,7 +123,7 @@ impl Run {
         Some(run)
     }
 
-    /// Total: what means nothing here changes nothing.
+    /// Applies a record. A record that does not fit changes nothing.
     pub fn apply(&mut self, record: &RunRecord) {
         match record {
             RunRecord::Started { .. } => {}
@@ -161,7 +161,7 @@ impl Run {
         &self.plan.current
     }
 
-    /// Of the plan as it was written.
+    /// Returns the digest of the plan as written.
     pub fn digest(&self) -> &Digest {
         &self.plan.digest
     }
@@ -178,7 +178,7 @@ impl Run {
         self.entries.get(stage)
     }
 
-    /// For tests that begin in the middle.
+    /// Sets the entry of a stage, for tests that begin in the middle of a run.
     #[cfg(test)]
     pub(crate) fn stand(&mut self, stage: &StageId, entry: StageEntry) {
         self.entries.insert(stage.clone(), entry);
@@ -201,7 +201,7 @@ impl Run {
         self.effects.values().map(|open| &open.effect)
     }
 
-    /// Reports whether the outcome of an effect still means something.
+    /// Returns whether the outcome of an effect still counts.
     pub fn timeliness(&self, open: &OpenEffect) -> Timeliness {
         let entry = open.effect.stage(self).and_then(|stage| self.entries.get(stage));
         match entry.map(|entry| entry.counters.moves).zip(open.moves) {
@@ -237,7 +237,7 @@ impl Run {
         self.sessions.get(session).is_some_and(|session| session.is_interrupted)
     }
 
-    /// Returns why Sprag has ended a session, if it has.
+    /// Returns the reason why Sprag ended a session, if it did.
     pub fn killed(&self, session: &EffectKey) -> Option<KillReason> {
         self.sessions.get(session)?.killed
     }
@@ -250,32 +250,32 @@ impl Run {
         &self.limits
     }
 
-    /// Returns the commit of others that the work of a stage has to have, if the stage is there for that.
+    /// Returns the commit of others that the work of a stage has to contain, if the stage exists for that.
     pub fn owed(&self, stage: &StageId) -> Option<&CommitId> {
         self.target.stages.iter().find(|base| base.spec.id == *stage).map(|base| &base.owed)
     }
 
-    /// Whether two stages, by their places in the plan, may change the same file.
+    /// Reports whether two stages, by their indexes in the plan, may change the same file.
     pub fn are_near(&self, one: usize, other: usize) -> bool {
         self.plan.near.contains(&(one.min(other), one.max(other)))
     }
 
-    /// Until when the account of a stage's client may not be used.
+    /// Returns the time until which the account of the client of a stage must not be used.
     pub fn held(&self, stage: &StageId) -> Option<Timestamp> {
         self.limits.accounts.get(&account(&self.plan.current.find(stage.as_str())?.agent.client)).copied()
     }
 
-    /// Who says that a stage is merged.
+    /// Returns who approves the merge of a stage.
     fn merging(&self, stage: &StageId) -> MergeMode {
         self.plan.current.find(stage.as_str()).map_or(MergeMode::Person, |spec| spec.merge)
     }
 
-    /// Every stage is merged or skipped.
+    /// Reports whether every stage is merged or skipped.
     pub fn is_over(&self) -> bool {
         self.entries.values().all(|entry| entry.state.is_over())
     }
 
-    /// Stages that are not in the plan any more, and checks that were given up.
+    /// Removes stages that are no longer in the plan, and waived checks.
     fn drop_stages(&mut self) {
         let plan = &self.plan.current;
         self.entries.retain(|id, entry| plan.find(id.as_str()).is_some() || entry.is_begun());
@@ -285,7 +285,7 @@ impl Run {
         }
     }
 
-    /// Stages that count as merged, and as which commit.
+    /// Returns the merged stages with their commits.
     pub fn merged(&self) -> impl Iterator<Item = (&StageId, &CommitId)> {
         self.entries.iter().filter_map(|(id, entry)| match &entry.state {
             StageState::Done { merged } => Some((id, merged.commit())),
@@ -293,14 +293,14 @@ impl Run {
         })
     }
 
-    /// And nothing of it is left to be cleared away.
+    /// Reports whether the run is over and nothing is left to clean up.
     pub fn is_settled(&self) -> bool {
         self.is_over()
             && self.effects.is_empty()
             && self.entries.values().all(|entry| entry.worktree.is_settled())
     }
 
-    /// New stages of the plan, and who waits for whom by now.
+    /// Adds new stages of the plan and recomputes who waits for whom.
     fn take_stages(&mut self) {
         for spec in self.plan.current.stages() {
             let waiting = StageState::Waiting { on: spec.dependencies.clone() };
@@ -316,7 +316,7 @@ impl Run {
         }
     }
 
-    /// Looks again at what a stage waits for.
+    /// Recomputes the stages that a stage waits for.
     fn recheck_waiting(&mut self, id: &StageId) {
         let Some(spec) = self.plan.current.find(id.as_str()) else { return };
         let is_done = |need: &StageId| {
@@ -355,7 +355,7 @@ impl Run {
         }
     }
 
-    /// What became of entries of the queue.
+    /// Applies the exits of queue entries to their stages.
     fn apply_queue_exits(&mut self, left: Vec<QueueExit>) {
         for left in left {
             let (whose, what) = match left {
@@ -423,7 +423,7 @@ impl Run {
             SessionOutcome::Well => self.limits.crashes.clear(),
             SessionOutcome::Failed { failure, .. } if retry::is_retried(*failure) => {
                 self.limits.crashes.push(at);
-                // More than a storm of them says no more.
+                // Crashes beyond the limit of the breaker add nothing.
                 if self.limits.crashes.len() > retry::STORM {
                     self.limits.crashes.remove(0);
                 }
@@ -439,7 +439,7 @@ impl Run {
     }
 }
 
-/// Whose limits a client runs into.
+/// Returns the name of the account whose limits a client uses.
 fn account(client: &StageClient) -> String {
     match client {
         StageClient::Known(known) => known.name().to_owned(),

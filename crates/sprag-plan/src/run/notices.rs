@@ -1,4 +1,4 @@
-//! What somebody is told of a run as a whole, once.
+//! Notifications about a run as a whole, each sent once.
 
 use sprag_base::text::Text;
 
@@ -7,7 +7,7 @@ use crate::ids::EffectKey;
 use crate::run::record::{self, BudgetOwner};
 
 impl Run {
-    /// Takes notice that it was told; whether it was about the run, and not about where a stage stands.
+    /// Marks a notification as sent. Returns whether it was about the run and not about a stage.
     pub(super) fn notified(&mut self, key: &EffectKey) -> bool {
         if let Some(of) = self.limits.budgets.keys().find(|of| nearly_key(&self.id, of) == *key).cloned() {
             self.limits.budgets.insert(of, true);
@@ -23,7 +23,7 @@ impl Run {
     }
 }
 
-/// By which telling somebody of a budget is known again.
+/// Returns the key of the notification about a budget.
 pub fn nearly_key(run: &Text<64>, of: &BudgetOwner) -> EffectKey {
     let stage = match of {
         BudgetOwner::Run => "-",

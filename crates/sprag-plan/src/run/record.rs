@@ -1,5 +1,5 @@
-//! What a run writes down. An effect is two records: that it is about to be done, and what came of it; whoever finds
-//! the first without the second looks at the world before doing anything again.
+//! Records of a run. An effect has two records: its start and its outcome. If the second one is missing,
+//! Sprag observes the world before it does anything again.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +16,13 @@ use crate::spec::Plan;
 use crate::stage::command::StageCommand;
 use crate::stage::{StageEvent, StageFailure};
 
-/// One record of a run, by its kind.
+/// One record of a run, tagged with its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "body")]
 pub enum RunRecord {
     #[serde(rename = "plan.started")]
     Started { run: Text<64>, plan: Box<Plan>, digest: Digest, trunk: CommitId },
-    /// The plan means something else from here on.
+    /// The plan changes from here on.
     #[serde(rename = "plan.amended")]
     Amended { plan: Box<Plan>, digest: Digest, by: Text<64> },
     #[serde(rename = "stage.happened")]
@@ -33,19 +33,19 @@ pub enum RunRecord {
     EffectBegun { key: EffectKey, epoch: u64, effect: Effect },
     #[serde(rename = "effect.outcome")]
     Outcome { key: EffectKey, outcome: EffectOutcome },
-    /// Somebody else has deleted the worktree of a stage; its branch is there.
+    /// Someone deleted the worktree of a stage; its branch still exists.
     #[serde(rename = "worktree.lost")]
     WorktreeLost { stage: StageId },
-    /// Somebody else has put something on the target: it is merged and tested like everything.
+    /// Someone put commits on the target; Sprag merges and tests them like its own.
     #[serde(rename = "target.foreign")]
     Foreign { head: CommitId },
-    /// The target is left alone until somebody has looked at it.
+    /// Sprag does not move the target until a person has inspected it.
     #[serde(rename = "target.held")]
     TargetHeld { why: TargetHeld },
-    /// Most of a budget is used, which is said once.
+    /// Most of a budget is used; recorded once.
     #[serde(rename = "budget.nearly")]
     Nearly { of: BudgetOwner },
-    /// A person or an agent has given a command to a stage.
+    /// A person or an agent gave a command to a stage.
     #[serde(rename = "stage.said")]
     StageCommand {
         stage: StageId,
@@ -55,7 +55,7 @@ pub enum RunRecord {
     },
 }
 
-/// Whose budget it is.
+/// Owner of a budget.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetOwner {
@@ -63,16 +63,16 @@ pub enum BudgetOwner {
     Stage(StageId),
 }
 
-/// Why the target is not moved on although there is something to move it to.
+/// Reason why the target is not moved to the trunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "snake_case")]
 pub enum TargetHeld {
-    /// What it had is not in it any more: moving it on would bring that back.
+    /// Commits were removed from it: moving it would bring them back.
     Rewritten {
         now: CommitId,
     },
     Gone,
-    /// What others put on it does not go with the trunk.
+    /// The commits of others conflict with the trunk.
     Conflicted {
         head: CommitId,
         paths: Vec<Text<400>>,
@@ -87,7 +87,7 @@ pub enum TargetHeld {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "snake_case")]
 pub enum SessionOutcome {
-    /// It says that it is done.
+    /// The agent claims to be done.
     Well,
     Failed {
         failure: StageFailure,
@@ -97,11 +97,11 @@ pub enum SessionOutcome {
         until: Timestamp,
     },
     ContextFull,
-    /// By us.
+    /// Sprag ended the session.
     Stopped,
 }
 
-/// Whether a session has committed anything.
+/// Whether a session committed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitProgress {
@@ -110,8 +110,8 @@ pub enum CommitProgress {
 }
 
 impl SessionOutcome {
-    /// What the exit that a supervisor has written down comes to. Limits, logins and full contexts show in what the
-    /// client has said of itself; whoever was ended by us was not ended by them.
+    /// Derives the outcome from the exit that a supervisor recorded. Limits, login errors and full contexts
+    /// come from the reports of the client; they do not count if Sprag ended the session.
     pub fn from_exit(exit: &Exit, killed: Option<KillReason>, progress: CommitProgress) -> SessionOutcome {
         let failed = |failure| SessionOutcome::Failed { failure, progress };
         let trouble = exit.seen.as_ref().and_then(|seen| seen.trouble.as_ref());
@@ -140,25 +140,25 @@ impl SessionOutcome {
     }
 }
 
-/// Seconds a limit is taken to hold that does not say for how long.
+/// Seconds for a limit without a known end.
 const UNTOLD_LIMIT: i64 = 300;
 
 impl RunRecord {
-    /// As a line of the log, which others name and sign.
+    /// Returns the record as a line of the log.
     pub fn record(&self, at: Timestamp) -> Record {
         let written = serde_json::to_value(self).expect("a record is plain data with text keys");
         let kind = written["kind"].as_str().unwrap_or_default();
         Record::new(kind, at, written["body"].clone())
     }
 
-    /// `None`: it is of a kind, or of a form, that this version does not know.
+    /// Reads a line of the log; `None` for a kind or form that this version does not know.
     pub fn read(record: &Record) -> Option<RunRecord> {
         let whole = serde_json::json!({"kind": record.kind, "body": record.body});
         serde_json::from_value(whole).ok()
     }
 }
 
-/// `run/stage/attempt/step`: by which an effect is known again.
+/// Returns the key of an effect: `run/stage/attempt/step`.
 pub fn key(run: &Text<64>, stage: &str, attempt: u32, step: &str) -> EffectKey {
     EffectKey(Text::new(format!("{run}/{stage}/{attempt}/{step}")))
 }

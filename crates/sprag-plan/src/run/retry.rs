@@ -1,4 +1,4 @@
-//! What follows when a session is over: who starts again and when, who waits, who is a person's.
+//! Decides what follows the end of a session: a retry and its time, a wait, or a question to a person.
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -10,23 +10,23 @@ use crate::spec::StageSpec;
 use crate::spec::values::Seconds;
 use crate::stage::{StageEvent, StageFailure};
 
-/// Crashes of one stage without a commit between them, after which it is a person's.
+/// Crashes of one stage without a commit in between, after which a person decides.
 const CRASHES: u8 = 3;
-/// So many crashes of all stages within so many seconds stop spawning for a while.
+/// Crashes of all stages within `STORM_SECONDS` after which no agent starts for a while.
 pub(crate) const STORM: usize = 5;
 const STORM_SECONDS: i64 = 600;
-/// How many times the first wait is the longest one, and the calm after a storm.
+/// Longest wait, and the pause after too many crashes, as a multiple of the first wait.
 const LONGEST: i64 = 10;
-/// A limit that is said to hold for longer is a mistake of units.
+/// Longest plausible wait for a limit in seconds; a longer one is a mistake of units.
 const LONGEST_WAIT: i64 = 7 * 86_400;
 
-/// Seconds before the next try.
+/// Returns the seconds before the next attempt.
 pub(crate) fn backoff(first: Seconds, attempt: u32) -> i64 {
     let first = i64::from(first.get());
     (first << attempt.saturating_sub(1).min(8)).min(first * LONGEST)
 }
 
-/// What the end of its session means for a stage at work.
+/// Returns the event that the end of a session means for its stage.
 pub(crate) fn follows(
     ended: &SessionOutcome,
     entry: &StageEntry,
@@ -48,7 +48,7 @@ pub(crate) fn follows(
     }
 }
 
-/// Crashes in a row, after this end.
+/// Returns the crashes in a row after this end.
 pub(crate) fn crashes(before: u8, ended: &SessionOutcome) -> u8 {
     match ended {
         SessionOutcome::Failed { failure, progress: CommitProgress::Nothing } if is_retried(*failure) => {
@@ -77,19 +77,19 @@ fn bounded(until: Timestamp, now: Timestamp) -> Timestamp {
     until.clamp(now, now.plus_seconds(LONGEST_WAIT))
 }
 
-/// Whether agents may be started at all.
+/// Whether agents may start at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CrashBreaker {
     Closed,
-    /// Nobody before then.
+    /// No agent starts before this time.
     Open {
         until: Timestamp,
     },
-    /// One, to see whether it goes well.
+    /// One agent starts as a test.
     HalfOpen,
 }
 
-/// From the last crashes, the newest last; a good end has cleared them.
+/// Computes the breaker from the last crashes, the newest last; a good end has cleared them.
 pub(crate) fn breaker(crashes: &[Timestamp], first: Seconds, now: Timestamp) -> CrashBreaker {
     let Some(oldest) = crashes.len().checked_sub(STORM).map(|at| crashes[at]) else {
         return CrashBreaker::Closed;

@@ -1,4 +1,4 @@
-//! The entry of a stage in a run: its state, and what lasts through several states.
+//! The entry of a stage in a run: its state, and the data that outlives a state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,30 +34,30 @@ pub enum Worktree {
         base: CommitId,
         setup: WorktreeSetup,
     },
-    /// The stage starts again: the worktree and its branch go before anything else. Someone may have deleted the
-    /// worktree; the branch is still there.
+    /// The stage starts again: the worktree and its branch are removed first. Someone may have deleted the
+    /// worktree; the branch still exists.
     Discarding {
         base: Option<CommitId>,
     },
     Salvaged {
         base: CommitId,
     },
-    /// It could not be kept or removed; a person has to look.
+    /// The worktree could not be salvaged or removed; a person has to inspect it.
     Left {
         base: CommitId,
     },
 }
 
-/// What was done in a worktree before its first agent.
+/// Steps that were done in a worktree before its first agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeSetup {
     pub is_set_up: bool,
-    /// The checks passed that have to pass before the stage.
+    /// The checks of `before_stage` passed.
     pub is_checked: bool,
 }
 
 impl Worktree {
-    /// Returns the commit it was made from, while there is one.
+    /// Returns the commit that the worktree was made from, while there is a worktree.
     pub fn base(&self) -> Option<&CommitId> {
         match self {
             Worktree::Absent => None,
@@ -83,7 +83,7 @@ impl Worktree {
         }
     }
 
-    /// Someone has deleted it.
+    /// Records that someone deleted the worktree.
     pub(super) fn lose(&mut self) {
         *self = match self {
             Worktree::Discarding { .. } => Worktree::Discarding { base: None },
@@ -91,7 +91,7 @@ impl Worktree {
         };
     }
 
-    /// Returns what was done in it, while it is of use.
+    /// Returns the setup steps while the worktree is in use.
     pub(super) fn setup_mut(&mut self) -> Option<&mut WorktreeSetup> {
         match self {
             Worktree::Present { setup, .. } => Some(setup),
@@ -103,20 +103,20 @@ impl Worktree {
 /// Checks that do not count for a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waivers {
-    /// Checks that were given up because someone disputed them.
+    /// Checks that a person waived after a dispute.
     pub checks: Vec<Text<300>>,
-    /// Why its own checks count no more.
+    /// The reason why all checks of the stage are bypassed.
     pub bypass: Option<Text<300>>,
 }
 
-/// What the agents of a stage have reported.
+/// Results that the agents of a stage reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageResults {
     pub done_tasks: BTreeSet<Slug>,
     pub outputs: BTreeMap<Slug, Text<2000>>,
 }
 
-/// Answers of people, and how many of them an agent has got.
+/// Answers of people, and how many of them were delivered to an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonAnswers {
     pub all: Vec<PersonAnswer>,
@@ -126,7 +126,7 @@ pub struct PersonAnswers {
 /// An answer of a person, and its question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PersonAnswer {
-    /// `None`: no agent had asked.
+    /// `None` if no agent asked.
     pub to: Option<Text<1000>>,
     pub text: Text<2000>,
 }
@@ -138,12 +138,12 @@ impl PersonAnswers {
         }
     }
 
-    /// Returns an answer that no agent has got.
+    /// Returns the next answer that no agent has received.
     pub fn undelivered(&self) -> Option<&str> {
         self.all.get(self.delivered).map(|answer| answer.text.as_str())
     }
 
-    /// Reports whether someone has answered this, though the agent may not have got it yet.
+    /// Reports whether the last answer is for this question; the agent may not have received it yet.
     pub fn has_answer_to(&self, question: &Text<1000>) -> bool {
         self.all.last().is_some_and(|last| last.to.as_ref() == Some(question))
     }
@@ -155,18 +155,18 @@ pub struct StageCounters {
     pub worktrees: u32,
     /// Briefs that were written.
     pub briefs: u32,
-    /// Agents it has had.
+    /// Agents that were started.
     pub spawns: u32,
     /// Claims that were checked.
     pub claims: u32,
-    /// Changes of its state, and after how many of them a person was notified.
+    /// Changes of state, and their number at the last notification of a person.
     pub moves: u32,
     pub notified: u32,
     /// Agents that handed over since a person last gave a command.
     pub handoffs: u32,
     /// Crashes in a row without a commit.
     pub crashes: u8,
-    /// Claims in a row that came with no change.
+    /// Claims in a row without a change.
     pub unchanged: u8,
 }
 
@@ -184,11 +184,11 @@ impl StageEntry {
         }
     }
 
-    /// Takes the next state. Its data came with it, and the data of the state before goes with that.
+    /// Sets the next state; data of the earlier state is dropped with it.
     pub(super) fn set_state(&mut self, to: StageState, event: &StageEvent) {
         let counters = &mut self.counters;
         match event {
-            // A person has looked: earlier failures count no more.
+            // A person has decided: earlier failures no longer count.
             StageEvent::Command { .. } | StageEvent::Approved { .. } | StageEvent::Outdated => {
                 (counters.handoffs, counters.crashes, counters.unchanged) = (0, 0, 0);
             }
@@ -212,7 +212,7 @@ impl StageEntry {
         self.state = to;
     }
 
-    /// Sets or ends a hold, whatever the stage is doing.
+    /// Sets or ends a hold in any state.
     pub(super) fn update_hold(&mut self, event: &StageEvent) {
         match event {
             StageEvent::Command { command: StageCommand::Hold, .. } if !self.state.is_over() => {
@@ -238,7 +238,7 @@ impl StageEntry {
         }
     }
 
-    /// Reports whether something was done for it that a plan without it would leave behind.
+    /// Reports whether work exists that would be left behind if the plan dropped the stage.
     pub fn is_begun(&self) -> bool {
         let is_idle = matches!(
             self.state,
@@ -247,7 +247,7 @@ impl StageEntry {
         !is_idle || self.counters.worktrees > 0 || self.state.is_preparing()
     }
 
-    /// Reports whether an agent is at work for it, or about to be.
+    /// Reports whether an agent works for the stage, or is about to.
     pub fn is_active(&self) -> bool {
         match &self.state {
             StageState::Running(_) | StageState::Failing { .. } | StageState::HandingOff { .. } => true,

@@ -1,5 +1,5 @@
-//! A reference that git does not move, because somebody left it locked or may not write there. It is tried again until it
-//! goes; who could help is told after a while.
+//! A reference that git cannot move because of a leftover lock or missing write access. Sprag retries until
+//! it succeeds, and notifies a person after a while.
 
 use sprag_base::text::Text;
 
@@ -8,22 +8,22 @@ use super::record;
 use crate::ids::EffectKey;
 use crate::sentences;
 
-/// Times that it goes wrong before it is told.
+/// Failures before a person is notified.
 const OFTEN: u32 = 3;
-/// Seconds before it is tried again, at most.
+/// Longest wait in seconds before the next attempt.
 const LONGEST: u64 = 15;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StuckRef {
     times: u32,
     why: Text<300>,
-    /// The first effect that went wrong, by which telling of it is known again.
+    /// The first effect that failed; it identifies the notification.
     since: EffectKey,
     pub is_notified: bool,
 }
 
 impl StuckRef {
-    /// What there is after an effect that moves a reference.
+    /// Returns the state after an effect that moves a reference.
     pub fn after(before: Option<StuckRef>, key: &EffectKey, outcome: &EffectOutcome) -> Option<StuckRef> {
         let EffectOutcome::Failed { why, .. } = outcome else { return None };
         let first = || StuckRef { times: 0, why: why.clone(), since: key.clone(), is_notified: false };
@@ -31,12 +31,12 @@ impl StuckRef {
         Some(StuckRef { times: stuck.times.saturating_add(1), why: why.clone(), ..stuck })
     }
 
-    /// In words, once it has gone on for long enough to be told.
+    /// Returns the message for a person, once there are enough failures.
     pub fn message(&self) -> Option<String> {
         (self.times >= OFTEN).then(|| sentences::ref_stuck(self.times, &self.why))
     }
 
-    /// By which telling somebody is known.
+    /// Returns the key of the notification.
     pub fn key(&self, run: &Text<64>) -> EffectKey {
         record::key(
             run,
@@ -46,7 +46,7 @@ impl StuckRef {
         )
     }
 
-    /// Seconds until it is worth another try.
+    /// Returns the seconds until the next attempt.
     pub fn patience(stuck: Option<&StuckRef>) -> u64 {
         let times = stuck.map_or(0, |stuck| stuck.times);
         1u64.checked_shl(times).unwrap_or(LONGEST).min(LONGEST)
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(
             thrice.key(&Text::new("r")),
             once.as_ref().unwrap().key(&Text::new("r")),
-            "it is told once"
+            "a person is notified once"
         );
         let long = StuckRef { times: u32::MAX, ..thrice.clone() };
         assert_eq!(StuckRef::patience(Some(&long)), LONGEST);

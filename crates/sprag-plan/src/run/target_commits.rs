@@ -1,4 +1,5 @@
-//! What others put on the target: it is merged like everything, and where it does not merge, a stage of ours sees to it.
+//! Merges commits of others on the target like the work of stages. If they conflict, Sprag adds a stage
+//! that resolves the conflict.
 
 use sprag_base::text::Text;
 
@@ -12,18 +13,18 @@ use crate::run::target_stage::TargetStage;
 use crate::stage::StageEvent;
 use crate::stage::state::StageState;
 
-/// The branch that merged work goes to, as far as the run knows it, and the references that it moves.
+/// The branch that merged work goes to, as far as the run knows it, and the references that the run moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetState {
-    /// Where the target was when Sprag last moved or merged it.
+    /// The commit of the target when Sprag last moved or merged it.
     pub known: CommitId,
     /// The commit of others that is being merged.
     pub foreign: Option<CommitId>,
     pub held: Option<TargetHeld>,
-    /// Stages that merge commits of others which conflict, the oldest first.
+    /// Stages that resolve conflicts with commits of others, the oldest first.
     pub(super) stages: Vec<TargetStage>,
     pub promotions: u32,
-    /// How often the trunk was put back.
+    /// Number of times that the trunk was restored.
     pub restorations: u32,
     pub stuck: Option<StuckRef>,
 }
@@ -52,8 +53,8 @@ impl Run {
         self.queue.offer(QueueOwner::Target, verified);
     }
 
-    /// What became of commits that others put on the target. What does not go is held against the target, and not
-    /// asked again before that is somewhere else.
+    /// Applies the result of merging commits of others. If the merge fails, the target is not moved until
+    /// it changes.
     pub(super) fn merged_foreign(&mut self, what: StageEvent) {
         let Some(head) = self.target.foreign.clone() else { return };
         match what {
@@ -70,7 +71,7 @@ impl Run {
                 let report = match cause {
                     MergeFailure::Red { report } => report,
                     MergeFailure::Pair { with } => {
-                        Text::new(format!("red together with `{}`", with.as_str()))
+                        Text::new(format!("checks fail together with `{}`", with.as_str()))
                     }
                 };
                 self.target.held = Some(TargetHeld::Red { head, report });
@@ -79,7 +80,8 @@ impl Run {
         }
     }
 
-    /// Begins a stage that merges both sides; one at a time, since the next one builds on what this one makes.
+    /// Begins a stage that merges both sides. There is one such stage at a time, because the next one
+    /// builds on its result.
     fn resolve(&mut self, head: &CommitId, paths: &[Text<400>]) {
         if self.resolving().is_some() {
             return;
@@ -100,14 +102,14 @@ impl Run {
         self.take_stages();
     }
 
-    /// The stage of ours that is not over, if there is one.
+    /// Returns the active stage that resolves a conflict, if there is one.
     fn resolving(&self) -> Option<StageId> {
         let id = &self.target.stages.last()?.spec.id;
         let is_over = self.entries.get(id).is_none_or(|entry| entry.state.is_over());
         (!is_over).then(|| id.clone())
     }
 
-    /// Somebody has merged both sides on the target: there is nothing left to resolve.
+    /// Ends the resolving stage after someone merged both sides on the target.
     fn overtake(&mut self) {
         if let Some(id) = self.resolving() {
             self.queue.withdraw(&QueueOwner::Stage(id.clone()));
@@ -115,7 +117,8 @@ impl Run {
         }
     }
 
-    /// A stage of ours may have landed: then the target can follow, or has moved on and is looked at again.
+    /// Updates the target after a resolving stage has landed: the target can follow, or has moved and is
+    /// read again.
     pub(super) fn resolved(&mut self, id: &StageId) {
         let is_done = |entry: &StageEntry| matches!(entry.state, StageState::Done { .. });
         let Some(owed) = self.owed(id).cloned().filter(|_| self.entries.get(id).is_some_and(is_done)) else {
@@ -127,7 +130,7 @@ impl Run {
         }
     }
 
-    /// Another plan has the same stages of ours.
+    /// Keeps the resolving stages when the plan changes.
     pub(super) fn keep_bases(&mut self) {
         for base in &self.target.stages {
             if let Some(plan) = self.plan().with_stage(base.spec.clone()) {

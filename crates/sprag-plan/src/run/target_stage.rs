@@ -1,5 +1,6 @@
-//! What others put on the target and what does not go with the trunk. Whoever merges both needs a worktree, a brief, an
-//! agent, checks and at last a person, as every stage does: so it is a stage, of which no plan knows.
+//! A stage that resolves a conflict between the trunk and commits of others on the target. The resolution
+//! needs a worktree, a brief, an agent, checks and perhaps a person, so it is a stage; no plan file
+//! contains it.
 
 use sprag_base::text::Text;
 use sprag_intent::IntentSharing;
@@ -12,26 +13,26 @@ use crate::spec::{EmptyWork, Plan, StageKind, StageScope, StageSpec};
 use crate::stage::StageConflict;
 use crate::stage::state::StageState;
 
-/// Paths that are named to whoever resolves it.
+/// Paths that the description names.
 const NAMED: usize = 20;
 
-/// A stage that brings commits of others and the trunk together.
+/// A stage that merges commits of others with the trunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStage {
     pub spec: StageSpec,
-    /// What the target had, and what has to be in the work of the stage.
+    /// The commit of others, which the work of the stage has to contain.
     pub owed: CommitId,
 }
 
 impl TargetStage {
-    /// `None`: the plan has nobody who could do it.
+    /// Makes the stage; `None` if the plan has no stage with a suitable agent.
     pub fn new(run: &Run, number: usize, owed: &CommitId, paths: &[Text<400>]) -> Option<TargetStage> {
         let like = like(run, paths)?;
         let target = run.plan().head.target.as_ref().map(BranchName::as_str).unwrap_or("the target");
         let named: Vec<String> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
         let description = format!(
-            "Somebody has put `{}` on `{target}`, and it does not merge with what this plan has landed: {}. Merge it into this \
-             branch, so that all of both is there.",
+            "Someone put `{}` on `{target}`, and it conflicts with the work that this plan landed: {}. Merge it into this \
+             branch and keep all of both sides.",
             owed.0,
             named.join(", ")
         );
@@ -42,7 +43,7 @@ impl TargetStage {
             dependencies: Vec::new(),
             parallel_group: None,
             kind: StageKind::Standard,
-            // Whatever others have changed comes with it.
+            // The commits of others may have changed any file.
             scope: StageScope::default(),
             before_stage: Vec::new(),
             tasks: Vec::new(),
@@ -54,37 +55,37 @@ impl TargetStage {
         Some(TargetStage { spec, owed: owed.clone() })
     }
 
-    /// How it begins: its work is what is on the trunk, and does not merge.
+    /// Returns the first state: the trunk is its work, and it conflicts.
     pub fn stage(&self, trunk: &CommitId, paths: Vec<Text<400>>) -> StageState {
         let verified = Verified { attempt: 1, head: trunk.clone(), tree: trunk.clone(), base: trunk.clone() };
         StageState::Conflicted(StageConflict::new(verified, self.owed.clone(), paths))
     }
 }
 
-/// No id of a plan begins like this. The plan is part of it: branches and worktrees are called by it, and other plans
-/// have such stages, too.
+/// Returns an id that no plan file can use. The name of the plan is part of it, because branches and
+/// worktrees have the id in their names and other plans have such stages, too.
 fn id(run: &Run, number: usize) -> StageId {
     StageId::new(&format!("{}{number}", begins(run.plan().head.name.as_ref())))
 }
 
 fn begins(plan: &str) -> String {
-    // As much of the name as leaves room for the number.
+    // The name is cut to leave room for the number.
     let name: String = plan.chars().take(40).collect();
     format!("@{name}-")
 }
 
-/// Whether a stage is one of those, of whichever run.
+/// Reports whether a stage resolves conflicts with the target, in any run.
 pub fn is_base(id: &StageId) -> bool {
     id.as_str().starts_with('@')
 }
 
-/// Whether it is one of runs of this plan.
+/// Reports whether the stage belongs to a run of this plan.
 pub fn is_base_of(id: &StageId, plan: &str) -> bool {
     let number = id.as_str().strip_prefix(&begins(plan));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The stage whose client, walls and checks it has: one whose work is in conflict, as far as that can be told.
+/// Returns the stage whose client, sandbox and checks apply: if possible one whose files are in conflict.
 fn like<'a>(run: &'a Run, paths: &[Text<400>]) -> Option<&'a StageSpec> {
     let has_agent = |spec: &&StageSpec| match spec.kind {
         StageKind::Standard | StageKind::IntegrationVerify => !is_base(&spec.id),

@@ -1,5 +1,5 @@
-//! A run with its times. What follows from records never asks when they were written, so that a run keeps no times;
-//! screens do ask.
+//! A run with its times. Decisions never depend on the times of records, so a run stores none; screens need
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::effect::{Effect, StageStep};
 use super::record::RunRecord;
 use crate::ids::{EffectKey, StageId};
 
-/// A run, and when what a screen shows of it happened.
+/// A run, and the times that screens show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timed {
     run: Run,
     pub began: Timestamp,
-    /// The last record.
+    /// The time of the last record.
     pub moved: Timestamp,
     stages: BTreeMap<StageId, StageTimes>,
     sessions: BTreeMap<EffectKey, Timestamp>,
 }
 
-/// From the first thing done for a stage to its end.
+/// The time from the first step of a stage to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageTimes {
     pub begun: Timestamp,
@@ -29,7 +29,7 @@ pub struct StageTimes {
 }
 
 impl Timed {
-    /// `None`: it is not the start of a run.
+    /// Begins a timed run; `None` if the record does not start a run.
     pub fn begin(record: &RunRecord, at: Timestamp) -> Option<Timed> {
         let run = Run::fold([record])?;
         Some(Timed { run, began: at, moved: at, stages: BTreeMap::new(), sessions: BTreeMap::new() })
@@ -47,16 +47,16 @@ impl Timed {
         self.stages.get(stage).copied()
     }
 
-    /// When the agent of a session was asked for.
+    /// Returns the time when the agent of a session was requested.
     pub fn session(&self, session: &EffectKey) -> Option<Timestamp> {
         self.sessions.get(session).copied()
     }
 
     pub fn apply(&mut self, record: &RunRecord, at: Timestamp) {
-        // Looked up before: an outcome closes the effect that tells whose it is.
+        // The stage is found before, because an outcome removes the effect that names it.
         let stage = self.stage_of(record).cloned();
         self.run.apply(record);
-        // A clock that was set back makes nothing older than what came before it.
+        // A clock that was set back does not make a record older than the one before it.
         let at = at.max(self.moved);
         self.moved = at;
         if let RunRecord::EffectBegun { key, effect, .. } = record
@@ -83,7 +83,7 @@ impl Timed {
     }
 }
 
-/// What a stage has begun with.
+/// Reports whether an effect counts as the beginning of a stage.
 fn is_work(effect: &Effect) -> bool {
     matches!(effect, Effect::Stage { step: StageStep::AddWorktree { .. } | StageStep::Spawn, .. })
 }
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(
             timed.span(&a),
             Some(StageTimes { begun: at(5), ended: Some(at(10)) }),
-            "no clock runs backwards"
+            "time never runs backwards"
         );
     }
 

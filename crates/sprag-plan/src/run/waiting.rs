@@ -1,34 +1,34 @@
-//! Why a stage waits.
+//! Reasons why a stage waits.
 
 use sprag_base::time::Timestamp;
 
 use crate::ids::{EffectKey, StageId};
 use crate::stage::{ReviewReason, StageFailure};
 
-/// Why a stage that could start does not.
+/// Reason why a ready stage does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartBlocker {
-    /// By a person.
+    /// A person put it on hold.
     Told,
     Until(Timestamp),
-    /// The account of its client has reached a limit.
+    /// The account of its client is at a limit.
     Account(Timestamp),
-    /// Too much has crashed lately.
+    /// Too many agents crashed lately.
     Breaker(Timestamp),
     Slots,
     Group,
-    /// It wants to be alone, or somebody else does.
+    /// It is exclusive, or an active stage is.
     Exclusive,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitingReason {
-    /// What it builds on is not merged.
+    /// Some dependencies are not merged.
     Waits {
         on: Vec<StageId>,
     },
     Held(StartBlocker),
-    /// Something is being done for it.
+    /// An effect is under way for it.
     Doing {
         key: EffectKey,
     },
@@ -40,7 +40,7 @@ pub enum WaitingReason {
     Queued {
         entry: u64,
     },
-    /// A person is asked.
+    /// A person has to answer.
     Asked,
     Reviewed {
         case: ReviewReason,
@@ -48,6 +48,6 @@ pub enum WaitingReason {
     Blocked {
         failure: StageFailure,
     },
-    /// The next look at it changes that.
+    /// The next pass of the reconciler continues it.
     Next,
 }

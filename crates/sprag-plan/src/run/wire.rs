@@ -1,4 +1,5 @@
-//! Effects as lines of a log have them: flat, and with the names that every version since 0.1 reads and writes.
+//! Effects in the form of log lines: flat, and with the names that every version since 0.1 reads and
+//! writes.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -50,7 +51,7 @@ wire! {
     Discard { stage: StageId, number: u32 } = { Effect::Stage { stage, step: StageStep::Discard { number } } }
 }
 
-/// Stands for the whole run where a line names a stage.
+/// The name in place of a stage for the whole run.
 const WHOLE_RUN: &str = "-";
 
 fn write_about<S: Serializer>(about: &Option<StageId>, to: S) -> Result<S::Ok, S::Error> {

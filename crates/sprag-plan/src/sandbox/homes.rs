@@ -1,17 +1,17 @@
-//! What lies in a user's home: keys to other places, which no agent needs, and what each client keeps about itself,
-//! which its own agent cannot do without.
+//! Files in a user's home directory: credentials, which no agent needs, and files of each client, which its
+//! agent needs.
 
 use crate::spec::client::ClientName;
 
-/// What a client needs of a home. Its settings, hooks and commands are read and never written: the user's next
-/// session would run what was put there.
+/// Files of a home directory that a client needs. Its settings, hooks and commands are never writable,
+/// because the user's next session would run them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Home {
     pub reads: &'static [&'static str],
     pub writes: &'static [&'static str],
-    /// What stays as it is, of a place that is written as a whole.
+    /// Paths below a writable directory that stay unchanged.
     pub pins: &'static [&'static str],
-    /// Where its model is.
+    /// The hosts of its model.
     pub hosts: &'static [&'static str],
 }
 
@@ -78,7 +78,7 @@ pub fn home_of(client: ClientName) -> Home {
                 ".cache/opencode",
             ],
             pins: &[],
-            // It has a model of the user's choice: `network` has to name where that is.
+            // The user chooses the model: `network` has to name its host.
             hosts: &[],
         },
         ClientName::Cursor => Home {
@@ -90,8 +90,8 @@ pub fn home_of(client: ClientName) -> Home {
     }
 }
 
-/// Hidden from every agent, but for what its own client reads. A list of names is never whole; these are the ones that
-/// open something elsewhere.
+/// Paths that are hidden from every agent, except those that its own client reads. The list is never
+/// complete; it names files that give access to other systems.
 pub const CREDENTIALS: &[&str] = &[
     ".ssh",
     ".aws",
@@ -152,7 +152,7 @@ pub const CREDENTIALS: &[&str] = &[
     ".psql_history",
     ".mysql_history",
     ".local/share/fish/fish_history",
-    // Other clients' logins: each gets its own back.
+    // Logins of clients: each agent can read those of its own client.
     ".claude",
     ".claude.json",
     ".codex",

@@ -1,5 +1,5 @@
-//! What an agent may touch while nobody watches it, as data: which places it reads, writes and does not see, and whom
-//! it may talk to. Whoever builds the walls adds nothing of their own and leaves nothing out.
+//! The sandbox policy as data: the paths that an agent reads, writes or cannot see, and the hosts that it
+//! can reach. The code that builds the sandbox adds nothing and leaves nothing out.
 
 mod homes;
 #[cfg(test)]
@@ -13,22 +13,22 @@ use super::spec::client::{ClientName, StageClient};
 use super::spec::{Network, SandboxLevel, SandboxSettings};
 pub use homes::{CREDENTIALS, Home, home_of};
 
-/// The walls around one agent.
+/// The sandbox of one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPolicy {
     pub by: SandboxBackend,
-    /// Of two that a path is below, the longer one counts.
+    /// If several rules match a path, the longest one applies.
     pub rules: Vec<SandboxRule>,
     pub reach: NetworkAccess,
 }
 
-/// What the walls are made of. From strong to weak.
+/// The technique of a sandbox, from strong to weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxBackend {
-    /// A view of the machine of its own, by bubblewrap.
+    /// A separate view of the machine, by bubblewrap.
     Bubblewrap,
-    /// The kernel says no. It does not see sockets that have a name, nor anything but TCP.
+    /// Access rules of the kernel. They cover neither named sockets nor protocols other than TCP.
     Landlock,
 }
 
@@ -51,65 +51,65 @@ pub struct SandboxRule {
 #[serde(rename_all = "snake_case")]
 pub enum PathAccess {
     Hidden,
-    /// Hidden, and in its place one that is empty and the agent's own.
+    /// Hidden and replaced by an empty directory that belongs to the agent.
     Private,
     Read,
-    /// A file that has to stay as it is amid what may be written. A wall that knows no such thing lets it be
-    /// changed, and that is found before anybody relies on it.
+    /// A file inside a writable directory that must not change. A technique without such rules lets it
+    /// change, and a check finds the change before the file is used.
     Pinned,
     Write,
 }
 
-/// Whom an agent may talk to.
+/// Network access of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkAccess {
     Anybody,
-    /// These, by a go-between of ours.
+    /// Only these hosts, through a proxy of Sprag.
     Hosts(Vec<String>),
     Nobody,
 }
 
-/// Where a stage is worked at. Every path is absolute and has no link in it.
+/// Paths around the work on a stage. Every path is absolute and contains no link.
 #[derive(Clone, Copy, Debug)]
 pub struct SandboxPaths<'a> {
     /// The user's checkout.
     pub root: &'a Path,
     pub worktree: &'a Path,
-    /// The git directory of this worktree alone.
+    /// The git directory of this worktree.
     pub git_dir: &'a Path,
-    /// The one it shares with the others.
+    /// The git directory that all worktrees share.
     pub common: &'a Path,
-    /// `sprag/STAGE/work`.
+    /// The name `sprag/STAGE/work`.
     pub branch: &'a str,
-    /// Our own records of this clone, and of runs within them.
+    /// The store of this clone, and its directory for runs.
     pub store: &'a Path,
     pub run: &'a Path,
-    /// The folder of the session.
+    /// The session directory.
     pub site: &'a Path,
     pub brief: &'a Path,
-    /// The folder in which the daemon listens.
+    /// The directory of the daemon's socket.
     pub door: &'a Path,
-    /// What is the stage's own of the run: notes, handoffs.
+    /// Directories of the stage in the run: notes and handoffs.
     pub own: &'a [PathBuf],
-    /// Where its sessions have their journals, within the records.
+    /// The directory for the journals of its sessions, inside the store.
     pub journals: &'a Path,
     pub home: Option<&'a Path>,
-    /// Our own program: the agent's hooks call it.
+    /// The program of Sprag, which the hooks of the agent call.
     pub program: &'a Path,
-    /// What the agent is made of, where that is no system directory.
+    /// Files of the client that are outside of system directories.
     pub tools: &'a [PathBuf],
-    /// Caches of the user's checkout that its worktree shares.
+    /// Caches of the user's checkout that the worktree shares.
     pub shared: &'a [PathBuf],
 }
 
-/// Where a command of the plan looks at work: in a stage's worktree, or in that of a candidate.
+/// Paths for a command that checks work in the worktree of a stage or a candidate.
 #[derive(Clone, Copy, Debug)]
 pub struct ScratchPaths<'a> {
     pub root: &'a Path,
     pub worktree: &'a Path,
     pub common: &'a Path,
-    /// Our own records of this clone: none of them is anything to a check.
+    /// The store of this clone, which a check does not need.
     pub store: &'a Path,
     pub temporary: &'a Path,
     pub home: Option<&'a Path>,
@@ -117,7 +117,7 @@ pub struct ScratchPaths<'a> {
     pub shared: &'a [PathBuf],
 }
 
-/// Where programs find what every machine has, although it lies below a place that is hidden.
+/// Paths with common system data that lie below a hidden directory.
 const NAMES: [&str; 5] = [
     "/run/systemd/resolve",
     "/run/resolvconf",
@@ -144,7 +144,8 @@ impl SandboxPolicy {
         grounds.tools.iter().for_each(|path| put(path.clone(), PathAccess::Read));
         grounds.git().into_iter().for_each(|rule| put(rule.path, rule.access));
         put(grounds.store.to_path_buf(), PathAccess::Write);
-        // What other sessions did is not its to say. A wall that cannot take a part out of what is written lets it be.
+        // An agent must not change the journals of other sessions. A technique that cannot exclude a part
+        // of a writable directory leaves them writable.
         put(grounds.store.join("journal"), PathAccess::Pinned);
         grounds.journals.parent().into_iter().for_each(|all| put(all.to_path_buf(), PathAccess::Pinned));
         put(grounds.journals.to_path_buf(), PathAccess::Write);
@@ -153,19 +154,19 @@ impl SandboxPolicy {
         put(grounds.site.join("tmp"), PathAccess::Write);
         put(grounds.brief.to_path_buf(), PathAccess::Read);
         put(grounds.brief.with_extension("json"), PathAccess::Read);
-        // Its commands and hooks find in them what its stage is doing.
+        // The commands and hooks of the agent read the state of its stage there.
         put(grounds.run.join("plans"), PathAccess::Read);
         put(grounds.door.to_path_buf(), PathAccess::Read);
         grounds.own.iter().for_each(|path| put(path.clone(), PathAccess::Write));
         put(grounds.worktree.to_path_buf(), PathAccess::Write);
-        // Whoever could point it elsewhere would choose which configuration git obeys outside.
+        // Redirecting this file would choose the configuration that git uses outside of the sandbox.
         put(grounds.worktree.join(".git"), PathAccess::Pinned);
         grounds.shared.iter().for_each(|path| put(path.clone(), PathAccess::Write));
         SandboxPolicy { by, rules, reach: reach(network, home.hosts) }
     }
 
-    /// The walls around a command of the plan that looks at work: it runs what the agent wrote, so it reaches no more
-    /// than the agent did, and of git and of runs less. It commits nothing, and nobody is told anything by it.
+    /// Builds the sandbox of a check. A check runs code that the agent wrote, so it may access no more than
+    /// the agent, and less of git and of runs. It needs no commits and sends no reports.
     pub fn of_check(by: SandboxBackend, bench: &ScratchPaths<'_>, network: &Network) -> SandboxPolicy {
         let mut rules = machine(bench.home, &NOTHING);
         let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
@@ -180,8 +181,8 @@ impl SandboxPolicy {
         SandboxPolicy { by, rules, reach: reach(network, NOTHING.hosts) }
     }
 
-    /// The walls around a reviewer: it reads the work and what its own client needs, and writes nothing but its verdict.
-    /// `tools` are what it is made of.
+    /// Builds the sandbox of a reviewer: it reads the work and the files of its client, and writes only its
+    /// decision. `tools` are the files of the client.
     pub fn of_review(
         by: SandboxBackend,
         bench: &ScratchPaths<'_>,
@@ -204,7 +205,8 @@ impl SandboxPolicy {
         SandboxPolicy { by, rules, reach: reach(network, home.hosts) }
     }
 
-    /// What holds for a path: the longest rule it is below, and of two for the same path the stricter one.
+    /// Returns the access to a path: the longest matching rule applies, and of two rules for the same path
+    /// the stricter one.
     pub fn access(&self, path: &Path) -> PathAccess {
         let above = self.rules.iter().filter(|rule| path.starts_with(&rule.path));
         above
@@ -212,7 +214,7 @@ impl SandboxPolicy {
             .map_or(PathAccess::Hidden, |rule| rule.access)
     }
 
-    /// One rule for each path, those above before those below.
+    /// Returns one rule for each path, parents before children.
     pub fn ordered(&self) -> Vec<SandboxRule> {
         let mut paths: Vec<&PathBuf> = self.rules.iter().map(|rule| &rule.path).collect();
         paths.sort_by_key(|path| (path.components().count(), *path));
@@ -221,12 +223,12 @@ impl SandboxPolicy {
     }
 }
 
-/// What holds for everybody on this machine.
+/// Returns the rules that apply to every process on this machine.
 fn machine(user: Option<&Path>, own: &Home) -> Vec<SandboxRule> {
     let mut rules = Vec::new();
     let mut put = |path: PathBuf, access| rules.push(SandboxRule { path, access });
     put("/".into(), PathAccess::Read);
-    // Sockets of the user's session are there: by one of them a command is run outside.
+    // It holds sockets of the user's session, through which a command could run outside.
     put("/run".into(), PathAccess::Hidden);
     for path in ["/tmp", "/var/tmp"] {
         put(path.into(), PathAccess::Private);
@@ -246,7 +248,7 @@ fn machine(user: Option<&Path>, own: &Home) -> Vec<SandboxRule> {
     rules
 }
 
-/// Of a home, for whoever is no client.
+/// Access to a home directory for a process that is not a client.
 const NOTHING: Home = Home { reads: &[], writes: &[], pins: &[], hosts: &[] };
 
 fn strictness(access: PathAccess) -> u8 {
@@ -260,7 +262,7 @@ fn strictness(access: PathAccess) -> u8 {
 }
 
 impl SandboxPaths<'_> {
-    /// Committing on its own branch, and nothing else, takes this much of a repository.
+    /// Returns the rules that let the agent commit on its own branch and nothing else.
     fn git(&self) -> Vec<SandboxRule> {
         let rule = |path: PathBuf, access| SandboxRule { path, access };
         let common = |name: &str| self.common.join(name);
@@ -268,19 +270,19 @@ impl SandboxPaths<'_> {
             rule(self.common.to_path_buf(), PathAccess::Read),
             rule(common("hooks"), PathAccess::Hidden),
             rule(common("objects"), PathAccess::Write),
-            // Loose objects are written; what was packed is the history of everybody else.
+            // Loose objects are writable; packs hold the history of others.
             rule(common("objects/pack"), PathAccess::Read),
             rule(common("objects/info"), PathAccess::Read),
             rule(self.references(), PathAccess::Write),
             rule(self.reference_logs(), PathAccess::Write),
             rule(self.git_dir.to_path_buf(), PathAccess::Write),
-            // They say where the configuration is.
+            // These files name the place of the configuration.
             rule(self.git_dir.join("commondir"), PathAccess::Pinned),
             rule(self.git_dir.join("gitdir"), PathAccess::Pinned),
         ]
     }
 
-    /// The directory that holds its branch and no other: git makes a lock beside it.
+    /// Returns the directory that holds only this branch: git creates a lock beside the branch.
     pub fn references(&self) -> PathBuf {
         let reference = self.common.join("refs/heads").join(self.branch);
         reference.parent().map(Path::to_path_buf).unwrap_or(reference)
@@ -292,7 +294,8 @@ impl SandboxPaths<'_> {
     }
 }
 
-/// A client that cannot reach its model does nothing at all.
+/// Computes the network access. The hosts of the model are always included, because a client cannot work
+/// without its model.
 fn reach(network: &Network, model: &[&str]) -> NetworkAccess {
     let model = || model.iter().map(|host| (*host).to_owned());
     match network {
@@ -305,7 +308,7 @@ fn reach(network: &Network, model: &[&str]) -> NetworkAccess {
     }
 }
 
-/// Whether a host is one of these. `*.example.org` is every name below it.
+/// Reports whether a host is in a list. `*.example.org` stands for every name below it.
 pub fn is_among(hosts: &[String], host: &str) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     hosts.iter().any(|wanted| {
@@ -317,12 +320,12 @@ pub fn is_among(hosts: &[String], host: &str) -> bool {
     })
 }
 
-/// What a machine can build walls of.
+/// Sandbox techniques that a machine supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxOffer {
     pub bubblewrap: SandboxSupport,
     pub landlock: SandboxSupport,
-    /// Whether the kernel can tell to whom a TCP connection may be made.
+    /// Whether the kernel can restrict TCP connections.
     pub ports: SandboxSupport,
 }
 
@@ -334,27 +337,27 @@ pub enum SandboxSupport {
 
 impl Default for SandboxSupport {
     fn default() -> SandboxSupport {
-        SandboxSupport::No { why: "nobody has looked".to_owned() }
+        SandboxSupport::No { why: "not tested".to_owned() }
     }
 }
 
-/// How a stage is kept here.
+/// The sandbox of a stage on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SandboxChoice {
-    /// The plan says so.
+    /// The plan turns it off.
     Off,
-    /// There is nothing to build walls of, and the plan does not insist.
+    /// The machine supports no technique, and the plan does not require one.
     Bare {
         why: String,
     },
     Within(SandboxBackend),
-    /// The plan insists: nothing is started.
+    /// The plan requires a sandbox, so nothing is started.
     Refused {
         why: String,
     },
 }
 
-/// How an agent of this client is kept.
+/// Chooses the sandbox of an agent of this client.
 pub fn choose(sandbox: &SandboxSettings, client: &StageClient, offer: &SandboxOffer) -> SandboxChoice {
     match client {
         StageClient::Command { .. } => chosen(sandbox, RequiredHost::Nobody, offer),
@@ -362,19 +365,19 @@ pub fn choose(sandbox: &SandboxSettings, client: &StageClient, offer: &SandboxOf
     }
 }
 
-/// How a command of the plan is kept that looks at work.
+/// Chooses the sandbox of a check.
 pub fn choose_for_check(sandbox: &SandboxSettings, offer: &SandboxOffer) -> SandboxChoice {
     chosen(sandbox, RequiredHost::Nobody, offer)
 }
 
-/// Who has to be reached although the network is closed.
+/// Hosts that are needed although the network is closed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequiredHost {
     Model,
     Nobody,
 }
 
-/// A network that is not open is insisted on: half a wall would pass for one.
+/// Chooses the technique. A restricted network requires a sandbox: a partial one would look complete.
 fn chosen(sandbox: &SandboxSettings, wanted: RequiredHost, offer: &SandboxOffer) -> SandboxChoice {
     let insists = match (sandbox.confine, &sandbox.network) {
         (SandboxLevel::Off, _) => return SandboxChoice::Off,
@@ -387,7 +390,9 @@ fn chosen(sandbox: &SandboxSettings, wanted: RequiredHost, offer: &SandboxOffer)
         (SandboxSupport::Yes, _) => SandboxBackend::Bubblewrap,
         (SandboxSupport::No { .. }, SandboxSupport::Yes) => SandboxBackend::Landlock,
         (SandboxSupport::No { why }, SandboxSupport::No { why: other }) => {
-            return without(format!("no bubblewrap: {why}; no Landlock: {other}"));
+            return without(format!(
+                "bubblewrap is not available: {why}; Landlock is not available: {other}"
+            ));
         }
     };
     match (&sandbox.network, wall, &offer.ports) {
@@ -398,7 +403,7 @@ fn chosen(sandbox: &SandboxSettings, wanted: RequiredHost, offer: &SandboxOffer)
             SandboxChoice::Within(wall)
         }
         (Network::None | Network::Hosts(_), _, SandboxSupport::No { why }) => {
-            without(format!("the network cannot be narrowed: {why}"))
+            without(format!("the network cannot be restricted: {why}"))
         }
     }
 }

@@ -143,7 +143,7 @@ fn a_plan_that_insists_is_refused_where_there_is_nothing_to_build_walls_of() {
     let closed = || Network::None;
     let hosts = || serde_json::from_value::<Network>(serde_json::json!({"hosts": ["a.org"]})).unwrap();
     let within = SandboxChoice::Within;
-    let why = "no bubblewrap: not there; no Landlock: switched off".to_owned();
+    let why = "bubblewrap is not available: not there; Landlock is not available: switched off".to_owned();
     for (confine, network, offer, choice) in [
         (SandboxLevel::Off, Network::Open, &all, SandboxChoice::Off),
         (SandboxLevel::Auto, Network::Open, &all, within(SandboxBackend::Bubblewrap)),
@@ -157,7 +157,7 @@ fn a_plan_that_insists_is_refused_where_there_is_nothing_to_build_walls_of() {
             SandboxLevel::Auto,
             hosts(),
             &old,
-            SandboxChoice::Refused { why: "the network cannot be narrowed: old".to_owned() },
+            SandboxChoice::Refused { why: "the network cannot be restricted: old".to_owned() },
         ),
         (
             SandboxLevel::Required,

@@ -1,4 +1,4 @@
-//! Whom people want told when a run needs them.
+//! Settings of notifications for people when a run needs them.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ pub struct NotifySettings {
 pub const SECTION: SettingSection = SettingSection {
     name: "notify",
     defaults: "\
-# Being told when a stage of a run needs a person.
+# Notifications when a stage of a run needs a person.
 [notify]
-# The program and its arguments; what is to be told comes after them as one more. Empty: `sprag status --live` rings.
+# The program and its arguments; Sprag adds the message as the last argument. Empty: `sprag status --live` rings.
 command = []
 ",
     keys: &[SettingKey { name: "command", tighten: Tighten::Never }],

@@ -1,4 +1,4 @@
-//! With what a window is opened, for people who want to see an agent in one.
+//! Settings of the program that opens a window for an agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +12,15 @@ pub struct TerminalSettings {
 pub const SECTION: SettingSection = SettingSection {
     name: "terminal",
     defaults: "\
-# Windows that Sprag opens when it is asked to (`sprag run attach STAGE --window`).
+# Windows that Sprag opens on request (`sprag run attach STAGE --window`).
 [terminal]
-# The program and its arguments; what is to run in the window comes after them. Empty: the first one known.
+# The program and its arguments; Sprag adds the command to run. Empty: the first known program.
 command = []
 ",
     keys: &[SettingKey { name: "command", tighten: Tighten::Never }],
 };
 
-/// Programs that open a window, and what comes before a command there.
+/// Programs that open a window, and the arguments before a command.
 pub const KNOWN: [(&str, &[&str]); 11] = [
     ("kitty", &[]),
     ("wezterm", &["start", "--"]),

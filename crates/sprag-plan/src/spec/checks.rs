@@ -1,4 +1,5 @@
-//! What shows that a stage has done what it was for. Sprag runs and looks itself; what an agent says of it is a claim.
+//! Checks that decide whether a stage is done. Sprag runs them itself; the report of an agent is only a
+//! claim.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,27 +8,27 @@ use sprag_base::text::Text;
 
 use super::values::{FileGlob, RegexText, RelPath, Seconds, ShellLine, choices};
 
-/// Patterns of artifacts at most.
+/// Limit of artifact patterns.
 pub const ARTIFACTS: usize = 100;
 
-/// All that is looked at when a stage says that it is done, in this order.
+/// All checks of a claim, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageChecks {
     pub acceptance: Vec<StageCheck>,
     pub after_stage: Vec<StageCheck>,
-    /// Each has to be there, not empty, and no stub.
+    /// Each has to exist, must not be empty and must not be a stub.
     pub artifacts: Vec<FileGlob>,
     pub wiring: Vec<Wiring>,
     pub wiring_tests: Vec<StageCheck>,
     pub truths: Vec<StageCheck>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_code_check: Option<DeadCode>,
-    /// There if the stage mends something.
+    /// Present if the stage fixes a bug.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regression_test: Option<Regression>,
 }
 
-/// A command, and what has to come of it.
+/// A command and its expected result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageCheck {
     pub command: ShellLine,
@@ -61,16 +62,17 @@ pub enum CheckCache {
 }
 
 choices! {
-    /// Whether a check is run behind the walls of its stage's agent, where that has any.
+    /// Whether a check runs in the sandbox of the stage's agent, if there is one.
     CheckSandbox {
         Up "up",
-        /// It needs what no agent may have, such as a container daemon; whoever trusts the plan is told.
+        /// The check needs something that no agent may have, such as a container daemon. People see this
+        /// before they trust the plan.
         Off "off",
     }
 }
 
 impl CheckSandbox {
-    /// What holds where nothing is said.
+    /// Returns the default.
     fn usual() -> CheckSandbox {
         CheckSandbox::Up
     }
@@ -81,7 +83,7 @@ impl CheckSandbox {
     }
 }
 
-/// Something has to be named where it is used.
+/// A text that a file has to contain, to show that something is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wiring {
     pub source: RelPath,
@@ -97,7 +99,7 @@ pub struct DeadCode {
     pub timeout: Seconds,
 }
 
-/// A test that would have shown what was mended.
+/// A test that would have failed before the fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Regression {
     pub file: RelPath,
@@ -105,19 +107,19 @@ pub struct Regression {
 }
 
 impl StageChecks {
-    /// Nothing looks at the result.
+    /// Reports whether the stage has no checks.
     pub fn is_empty(&self) -> bool {
         *self == StageChecks::default()
     }
 
-    /// Whether one of them is called this, as reports call it.
+    /// Reports whether a check has this name, as reports use it.
     pub fn has(&self, name: &str) -> bool {
         let mut without = self.clone();
         without.give_up(name);
         without != *self
     }
 
-    /// Takes away what is called this.
+    /// Removes the check with this name.
     pub fn give_up(&mut self, name: &str) {
         let is_it = |text: &str| name == text || name == Text::<300>::from(text).as_str();
         for checks in [&mut self.acceptance, &mut self.after_stage, &mut self.wiring_tests, &mut self.truths]
@@ -130,7 +132,7 @@ impl StageChecks {
         self.regression_test = self.regression_test.take().filter(|test| !is_it(test.file.as_str()));
     }
 
-    /// How many there are.
+    /// Returns the number of checks.
     pub fn count(&self) -> usize {
         self.acceptance.len()
             + self.after_stage.len()
@@ -142,12 +144,12 @@ impl StageChecks {
             + usize::from(self.regression_test.is_some())
     }
 
-    /// Those that start something, which a person is shown before they trust a plan.
+    /// Returns the commands that start a process; people see them before they trust a plan.
     pub fn commands(&self) -> impl Iterator<Item = &ShellLine> {
         self.started().map(|(command, _)| command)
     }
 
-    /// The same, and whether each is run behind walls.
+    /// Returns the same commands, and whether each runs in the sandbox.
     pub fn started(&self) -> impl Iterator<Item = (&ShellLine, CheckSandbox)> {
         let checks = [&self.acceptance, &self.after_stage, &self.wiring_tests, &self.truths];
         let dead_code = self.dead_code_check.iter().map(|check| (&check.command, CheckSandbox::Up));
@@ -156,7 +158,7 @@ impl StageChecks {
 }
 
 impl StageCheck {
-    /// A command that has to end well.
+    /// Makes a check of a command that has to succeed.
     pub fn plain(command: ShellLine, timeout: Seconds) -> StageCheck {
         StageCheck {
             command,
@@ -170,7 +172,7 @@ impl StageCheck {
         }
     }
 
-    /// By which a pass is known again on the same tree.
+    /// Returns the digest that identifies a cached pass on the same tree.
     pub fn digest(&self) -> Digest {
         let json = serde_json::to_vec(self).expect("a check is plain data with text keys");
         Digest::hash_parts([json])

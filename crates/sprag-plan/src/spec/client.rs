@@ -7,12 +7,12 @@ use sprag_base::text::Text;
 use crate::spec::values::choices;
 
 choices! {
-    /// Whose form it has what a program prints about itself.
+    /// Format of the output of a program.
     StreamFormat {
         Claude "claude",
         Codex "codex",
     }
-    /// Clients that bring an agent along.
+    /// Clients with an agent that Sprag knows.
     ClientName {
         Claude "claude",
         Codex "codex",
@@ -27,8 +27,8 @@ choices! {
 #[serde(untagged)]
 pub enum StageClient {
     Known(ClientName),
-    /// Any program: it finds its brief by the environment. Its exit code counts, and what it prints where that has
-    /// a form we know.
+    /// Any program: it finds its brief through the environment. Its exit code counts, and its output if
+    /// `stream` names a known format.
     Command {
         command: Vec<Text<1000>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub enum StageClient {
 }
 
 impl StageClient {
-    /// For people: a client by its name, a command by the name of its program.
+    /// Returns the name for people: that of the client, or that of the program of a command.
     pub fn word(&self) -> &str {
         match self {
             StageClient::Known(known) => known.name(),

@@ -1,21 +1,21 @@
-//! Who builds on whom: levels to be shown, the longest way through, and circles that no order can untie.
+//! The graph of dependencies: levels, the longest path and cycles.
 
 use std::collections::BTreeMap;
 
-/// Stages by number, each with those it builds on.
+/// Stages by number, each with its dependencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     needs: Vec<Vec<usize>>,
     wanted_by: Vec<Vec<usize>>,
-    /// Every stage after all it builds on.
+    /// Every stage after all its dependencies.
     order: Vec<usize>,
 }
 
-/// A way that comes back to where it began; the first is not said again at the end.
+/// A path that returns to its start; the first stage is not repeated at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyCycle(pub Vec<usize>);
 
-/// For every stage all that come before it.
+/// For every stage all stages before it.
 #[derive(Clone, Debug)]
 pub struct StageOrder {
     width: usize,
@@ -27,14 +27,14 @@ impl StageOrder {
         a == b || self.is_before(a, b) || self.is_before(b, a)
     }
 
-    /// Whether one builds on the other, over whatever is between them.
+    /// Reports whether one stage depends on the other, directly or not.
     pub fn is_before(&self, first: usize, then: usize) -> bool {
         self.rows[then * self.width + first / 64] & (1 << (first % 64)) != 0
     }
 }
 
 impl Graph {
-    /// Numbers that are no stage are left out.
+    /// Builds the graph. Numbers without a stage are ignored.
     pub fn new(needs: Vec<Vec<usize>>) -> Result<Graph, DependencyCycle> {
         let count = needs.len();
         let needs: Vec<Vec<usize>> = needs
@@ -78,12 +78,12 @@ impl Graph {
         &self.wanted_by[stage]
     }
 
-    /// Every stage after all it builds on.
+    /// Returns all stages, each after its dependencies.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// How many stages are before each at least.
+    /// Returns for each stage the length of the longest chain of stages before it.
     pub fn levels(&self) -> Vec<usize> {
         let mut levels = vec![0; self.needs.len()];
         for &stage in &self.order {
@@ -92,7 +92,7 @@ impl Graph {
         levels
     }
 
-    /// For each stage how long it takes from its start to the end of all that builds on it.
+    /// Returns for each stage the time from its start to the end of all stages that depend on it.
     pub fn ranks(&self, durations: &[u64]) -> Vec<u64> {
         let mut ranks = vec![0u64; self.needs.len()];
         for &stage in self.order.iter().rev() {
@@ -102,7 +102,7 @@ impl Graph {
         ranks
     }
 
-    /// The way that takes longest, from its first stage to its last.
+    /// Returns the path that takes longest, from its first stage to its last.
     pub fn critical_path(&self, durations: &[u64]) -> Vec<usize> {
         let ranks = self.ranks(durations);
         let longest = |among: &mut dyn Iterator<Item = usize>| {
@@ -117,12 +117,12 @@ impl Graph {
         path
     }
 
-    /// Whether one comes before the other whatever the order.
+    /// Reports whether one stage always comes before the other.
     pub fn are_ordered(&self, a: usize, b: usize) -> bool {
         self.reaches(a, b) || self.reaches(b, a)
     }
 
-    /// The same for all pairs, at the cost of a bit for each.
+    /// Computes the order of all pairs, with one bit for each pair.
     pub fn order_known(&self) -> StageOrder {
         let width = self.needs.len().div_ceil(64);
         let mut rows = vec![0u64; width * self.needs.len()];
@@ -152,7 +152,8 @@ impl Graph {
     }
 }
 
-/// Of what is left, every stage waits for one that is left too: following that comes back.
+/// Finds a cycle: every remaining stage waits for another remaining one, so following them returns to a
+/// known stage.
 fn circle(needs: &[Vec<usize>], open: &[usize]) -> DependencyCycle {
     let is_left = |stage: &usize| open[*stage] > 0;
     let mut seen: BTreeMap<usize, usize> = BTreeMap::new();
@@ -160,7 +161,7 @@ fn circle(needs: &[Vec<usize>], open: &[usize]) -> DependencyCycle {
     let mut next = (0..needs.len()).find(is_left);
     while let Some(stage) = next {
         if let Some(&from) = seen.get(&stage) {
-            // Said in the order of the work: who is needed comes first.
+            // The order is that of the work: a dependency comes first.
             let mut circle = path.split_off(from);
             circle.reverse();
             return DependencyCycle(circle);

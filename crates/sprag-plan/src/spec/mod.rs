@@ -1,5 +1,5 @@
-//! A plan that was checked: stages that build on each other without a circle, every value of it a good one. It is
-//! what a run freezes; whatever stands in a file is a draft until it has become this.
+//! A checked plan: its stages depend on each other without a cycle, and every value is valid. A run freezes
+//! it; the contents of a file are a draft until they pass the checks.
 
 pub mod checks;
 pub mod client;
@@ -28,7 +28,7 @@ use super::spec::graph::Graph;
 use super::spec::values::{BranchName, Cost, FileGlob, Label, RelPath, Seconds, ShellLine, Slug, choices};
 use crate::spec::client::StageClient;
 
-/// Stages of a plan at most.
+/// Limit of stages in a plan.
 pub const STAGES: usize = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,30 +38,30 @@ pub struct Plan {
     stages: Vec<StageSpec>,
     graph: Graph,
     places: BTreeMap<String, usize>,
-    /// How many stages of a group may run at once, wherever that is said.
+    /// The limit of stages of a group that run at the same time.
     groups: BTreeMap<Slug, u16>,
 }
 
-/// What holds for all stages.
+/// Settings for all stages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanHead {
     pub name: Slug,
-    /// Where merged work goes; nothing said: the branch that is checked out when it starts.
+    /// The branch for merged work; `None` means the branch that is checked out at the start.
     pub target: Option<BranchName>,
-    /// Run on every candidate, whatever its stage.
+    /// Checks of every merge candidate.
     pub gates: Vec<StageCheck>,
-    /// Agents at work at once.
+    /// Agents that work at the same time.
     pub slots: u16,
-    /// Before a stage that failed is started again, the first time.
+    /// Wait before the first new attempt after a failure.
     #[serde(default = "usual_backoff")]
     pub backoff: Seconds,
     pub budget: RunBudget,
     pub sandbox: SandboxSettings,
-    /// What is written around the fence: it is told to every agent.
+    /// The text around the fence; every agent gets it.
     pub overview: Text<20_000>,
 }
 
-/// Long enough for what passes by itself.
+/// Returns the default wait, which is long enough for problems that pass.
 pub const fn usual_backoff() -> Seconds {
     Seconds::new(30)
 }
@@ -79,25 +79,25 @@ pub struct StageSpec {
     pub scope: StageScope,
     pub working_dir: RelPath,
     pub setup: Vec<ShellLine>,
-    /// Before an agent starts, and only on a base that nobody has touched.
+    /// Checks before an agent starts, on an unchanged base.
     pub before_stage: Vec<StageCheck>,
     #[serde(flatten)]
     pub checks: StageChecks,
     pub tasks: Vec<StageTask>,
-    /// Per cent of a context that may be used before the next agent takes over.
+    /// Percent of a context after which the next agent takes over.
     pub context_budget: u8,
     #[serde(flatten)]
     pub agent: StageAgent,
     pub sandbox: SandboxSettings,
     pub budget: RunBudget,
-    /// How often it is started again after a failure.
+    /// New attempts after a failure.
     pub retries: u8,
     pub merge: MergeMode,
     pub empty: EmptyWork,
     pub sharing: IntentSharing,
     pub outputs: Vec<StageOutput>,
     pub verify: Profile,
-    /// Files of the user's checkout that no commit has and that its worktree gets. They are never committed.
+    /// Uncommitted files of the user's checkout that the worktree gets. They are never committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copy: Vec<RelPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,8 +105,8 @@ pub struct StageSpec {
 }
 
 impl StageSpec {
-    /// Whether its work is looked at as that of the other, so that what was found out of the one holds for both. How it
-    /// comes about is nothing to that.
+    /// Reports whether the work of both specs is checked in the same way, so that results for one hold for
+    /// both. Settings that do not affect the result are ignored.
     pub fn is_verified_as(&self, other: &StageSpec) -> bool {
         let other = other.clone();
         *self
@@ -125,7 +125,7 @@ impl StageSpec {
     }
 }
 
-/// Something that can be made again and takes long, such as what a build leaves behind.
+/// A directory that can be rebuilt but takes long, such as the output of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheSpec {
     pub path: RelPath,
@@ -133,13 +133,13 @@ pub struct CacheSpec {
 }
 
 choices! {
-    /// What a stage is for.
+    /// The purpose of a stage.
     StageKind {
         Standard "standard",
-        /// Looks around in a worktree of the trunk, and commits nothing.
+        /// Reads a worktree of the trunk and commits nothing.
         Knowledge "knowledge",
         IntegrationVerify "integration-verify",
-        /// Makes knowledge of what was noted, by commands of ours.
+        /// Renders notes as knowledge files, with commands of Sprag.
         KnowledgeDistill "knowledge-distill",
     }
     /// How an agent is run.
@@ -154,29 +154,29 @@ choices! {
         XHigh "xhigh",
         Max "max",
     }
-    /// What happens when a budget is used up.
+    /// The action when a budget is used up.
     BudgetAction {
         Pause "pause",
         Stop "stop",
     }
-    /// Whether agents are kept in a sandbox; from loose to strict.
+    /// Whether agents run in a sandbox; from loose to strict.
     SandboxLevel {
         Off "off",
-        /// Where the machine has one.
+        /// If the machine supports one.
         Auto "auto",
         Required "required",
     }
-    /// What a worktree has of a cache of the user's checkout.
+    /// How a worktree gets a cache of the user's checkout.
     Caching {
         None "none",
-        /// The same one: whoever writes to it writes to both.
+        /// The same directory: a write changes it for both.
         Share "share",
-        /// One of its own, of the same blocks of the disk, where that can be had for nothing.
+        /// A separate copy that shares disk blocks, if the file system supports it.
         Reflink "reflink",
     }
 }
 
-/// Who does the work.
+/// The agent of a stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StageAgent {
     pub client: StageClient,
@@ -187,7 +187,7 @@ pub struct StageAgent {
     pub effort: Option<Effort>,
 }
 
-/// Stages of a group run at the same time, so many at most.
+/// A group of stages with a limit on how many run at the same time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageGroup {
     pub name: Slug,
@@ -195,22 +195,22 @@ pub struct StageGroup {
     pub max: Option<u16>,
 }
 
-/// Where a stage may change something.
+/// The files that a stage may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageScope {
     pub intents: Vec<Text<64>>,
     pub files: Vec<FileGlob>,
-    /// Those of the intents, as they were when the plan was checked, and then the files.
+    /// The patterns of the intents at the time of the check, followed by those of `files`.
     pub globs: Vec<FileGlob>,
 }
 
 impl StageScope {
-    /// Nothing is said, so that anything may be changed.
+    /// Reports whether the scope has no limits, so any file may be changed.
     pub fn is_open(&self) -> bool {
         self.intents.is_empty() && self.files.is_empty()
     }
 
-    /// Whether a file may be changed. As in intents, the last pattern that fits decides.
+    /// Reports whether a file may be changed. As in intents, the last matching pattern decides.
     pub fn holds(&self, path: &str) -> bool {
         let globs = || self.globs.iter().map(ToString::to_string).collect();
         self.is_open() || Ownership::Globs(globs()).holds(path, WriteReach::Path, CaseFolding::Exact)
@@ -225,7 +225,7 @@ pub struct StageTask {
     pub check: Option<StageCheck>,
 }
 
-/// Something a stage leaves for those that build on it.
+/// A value that a stage leaves for dependent stages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageOutput {
     pub name: Slug,
@@ -255,7 +255,7 @@ pub struct SandboxSettings {
     pub network: Network,
 }
 
-/// What an agent may talk to, besides its model.
+/// Network access of an agent besides its model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
@@ -268,7 +268,7 @@ impl SandboxSettings {
     pub const USUAL: SandboxSettings =
         SandboxSettings { confine: SandboxLevel::Auto, network: Network::Open };
 
-    /// Whether nothing is allowed here that is not allowed there.
+    /// Reports whether these settings allow nothing that the others forbid.
     pub fn is_within(&self, other: &SandboxSettings) -> bool {
         let is_network_within = match (&self.network, &other.network) {
             (_, Network::Open) | (Network::None, _) => true,
@@ -279,7 +279,7 @@ impl SandboxSettings {
     }
 }
 
-/// Who says that verified work is merged.
+/// Approval of the merge of verified work: automatic, or by a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeMode {
@@ -296,8 +296,8 @@ pub enum EmptyWork {
 }
 
 impl Plan {
-    /// By [`validate::validate`], which looks at all else, and from a record of it. `None`: no stage at
-    /// all, an id that is nobody's or two's, or a circle.
+    /// Makes a plan. [`validate::validate`] checks everything else. Returns `None` without stages, with an
+    /// unknown or duplicate id, or with a cycle.
     pub(super) fn new(head: PlanHead, stages: Vec<StageSpec>) -> Option<Plan> {
         let named = stages.iter().enumerate().map(|(at, stage)| (stage.id.as_str().to_owned(), at));
         let places: BTreeMap<String, usize> = named.collect();
@@ -314,18 +314,18 @@ impl Plan {
         Some(Plan { head, stages, graph, places, groups })
     }
 
-    /// The same, with merged work going there; `None` if that is no name of a branch.
+    /// Returns the plan with this target; `None` if the text is not a valid branch name.
     pub fn with_target(mut self, branch: &str) -> Option<Plan> {
         self.head.target = Some(BranchName::try_from(branch.to_owned()).ok()?);
         Some(self)
     }
 
-    /// The same with one more stage at its end; `None`: it does not fit.
+    /// Returns the plan with one more stage at the end; `None` if the stage does not fit.
     pub(super) fn with_stage(&self, stage: StageSpec) -> Option<Plan> {
         Plan::new(self.head.clone(), self.stages.iter().cloned().chain([stage]).collect())
     }
 
-    /// What shows that a stage is done, from here on.
+    /// Replaces the checks of a stage.
     pub(super) fn set_checks(
         &mut self,
         id: &str,
@@ -339,7 +339,7 @@ impl Plan {
         }
     }
 
-    /// In the order of the file.
+    /// Returns the stages in the order of the file.
     pub fn stages(&self) -> &[StageSpec] {
         &self.stages
     }
@@ -352,7 +352,7 @@ impl Plan {
         self.place(id).map(|place| &self.stages[place])
     }
 
-    /// Where a stage stands among the others, by which the graph knows it.
+    /// Returns the index of a stage, by which the graph knows it.
     pub fn place(&self, id: &str) -> Option<usize> {
         self.places.get(id).copied()
     }
@@ -361,14 +361,14 @@ impl Plan {
         self.groups.get(name).copied()
     }
 
-    /// Of all that it says: the same digest is the same plan.
+    /// Returns the digest of the whole plan: equal digests mean equal plans.
     pub fn digest(&self) -> Digest {
         let json = serde_json::to_vec(self).expect("a plan is plain data with text keys");
         Digest::hash_parts([json])
     }
 }
 
-/// A plan as it stands in a record.
+/// The form of a plan in a record.
 #[derive(Clone, Serialize, Deserialize)]
 struct FrozenPlan {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! What is wrong with a plan: where, by which rule, in a sentence, and how it is mended. All of it is told at once.
+//! Problems of a plan: the place, the rule, a sentence and the fix. All problems are reported at once.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use sprag_base::document::Position;
 use sprag_base::text::{Text, one_line};
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanProblem {
     pub at: Position,
@@ -16,7 +16,7 @@ pub struct PlanProblem {
     pub fix: Text<300>,
 }
 
-/// Whether a plan may run in spite of it.
+/// Whether a plan may run with the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -24,10 +24,10 @@ pub enum Severity {
     Warning,
 }
 
-/// Problems that are kept; the others are counted.
+/// Problems that are listed; the others are counted.
 const MOST: usize = 300;
 
-/// A problem in the place where values are read, before anybody knows where they stand.
+/// A problem of a value before its place is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueProblem {
     pub code: ProblemCode,
@@ -41,7 +41,7 @@ impl ValueProblem {
     }
 }
 
-/// The one list of rules, each with its name, its weight and what it is about.
+/// Defines the list of rules, each with its name, its severity and its description.
 macro_rules! codes {
     ($($code:ident $name:literal $weight:ident $about:literal,)+) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,32 +66,32 @@ macro_rules! codes {
 }
 
 codes! {
-    NotText "not-text" Error "the file is no UTF-8",
-    TooLong "too-long" Error "a file of more than 1 MB, a text or list longer than it may be",
-    NoFence "no-fence" Error "there is no fence ```` ```yaml sprag ````",
-    SecondFence "second-fence" Error "there is more than one",
-    OpenFence "open-fence" Error "it is never closed",
-    Yaml "yaml" Error "what is in it is no YAML; aliases, tags and names that stand twice are refused",
-    UnknownField "unknown-field" Error "a field that nobody knows",
-    MissingField "missing-field" Error "a field that has to be there",
-    WrongType "wrong-type" Error "a list where a text belongs, and the like",
-    BadValue "bad-value" Error "a value that the field does not take",
-    BadId "bad-id" Error "an id is of the form `[a-z0-9][a-z0-9-]{0,62}`",
-    Twice "twice" Error "an id, dependency or task that stands twice, or belongs to another active plan",
-    UnknownDependency "unknown-dependency" Error "a stage that is not in the plan",
-    Cycle "cycle" Error "stages that wait for each other, told as the way around",
+    NotText "not-text" Error "the file is not UTF-8",
+    TooLong "too-long" Error "a file of more than 1 MB, or a text or list over its limit",
+    NoFence "no-fence" Error "the fence ```` ```yaml sprag ```` is missing",
+    SecondFence "second-fence" Error "there is more than one fence",
+    OpenFence "open-fence" Error "the fence is never closed",
+    Yaml "yaml" Error "the fence does not contain valid YAML; aliases, tags and duplicate names are refused",
+    UnknownField "unknown-field" Error "an unknown field",
+    MissingField "missing-field" Error "a required field is missing",
+    WrongType "wrong-type" Error "a value of the wrong type, such as a list in place of a text",
+    BadValue "bad-value" Error "a value that the field does not accept",
+    BadId "bad-id" Error "an id does not have the form `[a-z0-9][a-z0-9-]{0,62}`",
+    Twice "twice" Error "a duplicate id, dependency or task, or an id of another active plan",
+    UnknownDependency "unknown-dependency" Error "a dependency on a stage that is not in the plan",
+    Cycle "cycle" Error "stages that wait for each other, with the cycle",
     Traversal "traversal" Error "a path or pattern that leads out of the worktree",
-    BadPattern "bad-pattern" Error "a pattern that cannot be read",
-    WeakPattern "weak-pattern" Error "a pattern that fits the empty text, and so proves nothing",
-    UncheckedStage "unchecked-stage" Error "a stage whose result nothing looks at",
-    GroupMax "group-max" Error "two stages give one group different bounds",
-    LooserSandbox "looser-sandbox" Error "a stage is confined less than its plan",
+    BadPattern "bad-pattern" Error "an invalid pattern",
+    WeakPattern "weak-pattern" Error "a pattern that matches the empty text, so it proves nothing",
+    UncheckedStage "unchecked-stage" Error "a stage without checks of its result",
+    GroupMax "group-max" Error "two stages give one group different limits",
+    LooserSandbox "looser-sandbox" Error "a stage has a looser sandbox than its plan",
     UnknownIntent "unknown-intent" Error "an intent that the repository does not have",
-    UnreadIntents "unread-intents" Error "the files of intents cannot be read, so the scope is not known",
-    Contradiction "contradiction" Error "two fields that cannot both be met",
+    UnreadIntents "unread-intents" Error "the intent files cannot be read, so the scope is not known",
+    Contradiction "contradiction" Error "two fields that contradict each other",
     Overlap "overlap" Warning "two stages may change the same file, and neither waits for the other",
-    NoScope "no-scope" Warning "a stage without `intents` and `files`: whatever it changes is in scope",
-    NotCompared "not-compared" Warning "more scopes to compare, or more that overlap, than are told",
+    NoScope "no-scope" Warning "a stage without `intents` and `files`: every change is in scope",
+    NotCompared "not-compared" Warning "too many scopes to compare, or too many overlaps to list",
 }
 
 impl PlanProblem {
@@ -104,7 +104,7 @@ impl PlanProblem {
         self.code.weight()
     }
 
-    /// As it is printed: `file:line:col code sentence, fix`.
+    /// Writes the problem as a line: `file:line:col code sentence, fix`.
     pub fn to_line(&self, file: &str) -> String {
         format!("{file}:{}:{} {self}", self.at.line, self.at.column)
     }
@@ -116,7 +116,7 @@ impl fmt::Display for PlanProblem {
     }
 }
 
-/// All that was found so far.
+/// All problems found so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     found: Vec<PlanProblem>,
@@ -127,7 +127,7 @@ pub struct Problems {
 
 impl Problems {
     pub fn say(&mut self, at: Position, code: ProblemCode, what: impl AsRef<str>, fix: impl AsRef<str>) {
-        // Errors are not lost behind warnings: each has a room of its own.
+        // Errors are not lost behind warnings: each severity has a separate limit.
         let count = match code.weight() {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
@@ -144,24 +144,24 @@ impl Problems {
         self.errors > 0
     }
 
-    /// In the order of the file.
+    /// Returns the problems in the order of the file.
     pub fn sorted(mut self) -> ProblemList {
         self.found.sort_by_key(|problem| (problem.at, problem.code));
         ProblemList { problems: self.found, more: self.more }
     }
 }
 
-/// What was found, in the order of the file.
+/// Problems in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProblemList {
     pub problems: Vec<PlanProblem>,
-    /// How many are not listed.
+    /// Number of problems that are not listed.
     pub more: usize,
 }
 
-/// The known name that was probably meant, if one is near enough.
+/// Returns the known name that was probably meant, if one is near enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // What is longer than any name is near none of them.
+    // A longer text is not near any name.
     let name = name.get(..100).unwrap_or(name).to_ascii_lowercase();
     let near =
         known.into_iter().map(|known| (strsim::osa_distance(&name, &known.to_ascii_lowercase()), known));
@@ -170,15 +170,15 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     (far * 3 <= letters).then_some(known)
 }
 
-/// The end of a sentence about a name nobody knows.
+/// Writes the hint for an unknown name.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
     match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None if known.is_empty() => "there are none".to_owned(),
+        None if known.is_empty() => "no names are known".to_owned(),
         None => {
             let shown: Vec<String> = known.iter().take(12).map(|known| format!("`{known}`")).collect();
             let rest = if known.len() > 12 { ", ..." } else { "" };
-            format!("there are {}{rest}", shown.join(", "))
+            format!("known names: {}{rest}", shown.join(", "))
         }
     }
 }

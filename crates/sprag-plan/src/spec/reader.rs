@@ -1,4 +1,4 @@
-//! Reading parts of a draft: every value of the type it should have, and a problem with its place where it has not.
+//! Reads parts of a draft: each value has its type, or a problem with its place is reported.
 
 use sprag_base::document::{DocumentNode, NodeName, NodeValue, Position};
 use sprag_base::text::{Text, quoted};
@@ -7,18 +7,18 @@ use super::fields::FieldTable;
 use super::problem::{ProblemCode, Problems, ValueProblem, did_you_mean};
 use super::values::Readable;
 
-/// Items of one list at most, where nothing else is said.
+/// Default limit of items in a list.
 const ITEMS: usize = 500;
 
-/// Reads values, and keeps what is wrong with them.
+/// Reads values and collects their problems.
 #[derive(Debug, Default)]
 pub(crate) struct PlanReader {
     pub problems: Problems,
-    /// Whose fields are read, as the beginning of a sentence: "stage `a`: ", or nothing.
+    /// The owner of the fields, as the beginning of a sentence: "stage `a`: ", or nothing.
     pub whose: String,
 }
 
-/// The members of a map that its table knows and that say something.
+/// The members of a map that its table knows and that have a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldReader<'a> {
     pub at: Position,
@@ -51,7 +51,7 @@ impl PlanReader {
         self.say(at, wrong.code, format!("`{name}`: {}", wrong.what), wrong.fix);
     }
 
-    /// The members of a map; what the table does not know is told.
+    /// Reads the members of a map, and reports those that the table does not know.
     pub(super) fn fields<'a>(
         &mut self,
         node: &'a DocumentNode,
@@ -62,8 +62,8 @@ impl PlanReader {
             self.say(
                 node.at,
                 ProblemCode::WrongType,
-                format!("a {} is a map", table.name),
-                format!("it has `{names}`"),
+                format!("a {} must be a map", table.name),
+                format!("its fields are `{names}`"),
             );
             return None;
         };
@@ -76,18 +76,18 @@ impl PlanReader {
         Some(FieldReader { at: node.at, members, table })
     }
 
-    /// A field that has to be there.
+    /// Returns a required field, or reports that it is missing.
     pub(super) fn required<'a>(&mut self, fields: &FieldReader<'a>, name: &str) -> Option<&'a DocumentNode> {
         let found = fields.get(name);
         if found.is_none() {
             let field = fields.table.fields.iter().find(|field| field.name == name);
             let takes = field.map_or("a value", |field| field.takes);
-            let what = format!("a {} without `{name}`", fields.table.name);
+            let what = format!("a {} needs `{name}`", fields.table.name);
             self.say(
                 fields.at,
                 ProblemCode::MissingField,
                 what,
-                format!("write `{name}:` and what it takes ({takes})"),
+                format!("write `{name}:` with a value ({takes})"),
             );
         }
         found
@@ -100,15 +100,15 @@ impl PlanReader {
                 self.say(
                     node.at,
                     ProblemCode::WrongType,
-                    format!("`{name}` is a text"),
-                    "write it in one line or after `|`",
+                    format!("`{name}` must be a text"),
+                    "write it on one line or after `|`",
                 );
                 None
             }
         }
     }
 
-    /// A text that is not cut: too long is told.
+    /// Reads a text of limited length. A longer text is reported, not cut.
     pub(super) fn capped<const N: usize>(&mut self, node: &DocumentNode, name: &str) -> Option<Text<N>> {
         let text = self.text(node, name)?;
         let count = text.chars().count();
@@ -122,7 +122,7 @@ impl PlanReader {
                 node.at,
                 ProblemCode::BadValue,
                 format!("`{name}` is empty"),
-                "say something, or leave it out",
+                "write a text, or remove the field",
             );
             return None;
         }
@@ -144,7 +144,7 @@ impl PlanReader {
         fields.get(name).and_then(|node| self.value(node, name))
     }
 
-    /// A number within its bounds, or what holds without it.
+    /// Reads a number within its bounds, or returns the default.
     pub(super) fn number(
         &mut self,
         fields: &FieldReader<'_>,
@@ -157,7 +157,7 @@ impl PlanReader {
         match text.trim().parse::<u16>() {
             Ok(number) if (bounds.0..=bounds.1).contains(&number) => number,
             _ => {
-                let what = format!("`{name}`: `{}` is out of its bounds", shown(text));
+                let what = format!("`{name}`: `{}` is out of range", shown(text));
                 self.say(
                     node.at,
                     ProblemCode::BadValue,
@@ -178,7 +178,7 @@ impl PlanReader {
                 self.say(
                     node.at,
                     ProblemCode::WrongType,
-                    format!("`{name}` is true or false"),
+                    format!("`{name}` must be `true` or `false`"),
                     "write it without quotes",
                 );
                 None
@@ -186,7 +186,7 @@ impl PlanReader {
         }
     }
 
-    /// The items of a list; one text alone counts as a list of one.
+    /// Returns the items of a list; a single text counts as a list of one.
     pub(super) fn items<'a>(&mut self, fields: &FieldReader<'a>, name: &str) -> &'a [DocumentNode] {
         self.items_up_to(fields, name, ITEMS)
     }
@@ -202,7 +202,7 @@ impl PlanReader {
             NodeValue::List(items) if items.len() <= most => items,
             NodeValue::List(items) => {
                 let what = format!("`{name}` has {} items", items.len());
-                self.say(node.at, ProblemCode::TooLong, what, format!("{most} at most"));
+                self.say(node.at, ProblemCode::TooLong, what, format!("write at most {most}"));
                 &items[..most]
             }
             NodeValue::Text { .. } => std::slice::from_ref(node),
@@ -210,7 +210,7 @@ impl PlanReader {
                 self.say(
                     node.at,
                     ProblemCode::WrongType,
-                    format!("`{name}` is a list"),
+                    format!("`{name}` must be a list"),
                     "put `- ` before each item",
                 );
                 &[]
@@ -218,7 +218,7 @@ impl PlanReader {
         }
     }
 
-    /// Values of a list, each with its place.
+    /// Reads the values of a list, each with its place.
     pub(super) fn values<T: Readable>(&mut self, fields: &FieldReader<'_>, name: &str) -> Vec<(Position, T)> {
         let items = self.items(fields, name);
         items.iter().filter_map(|item| Some((item.at, self.value(item, name)?))).collect()
@@ -229,23 +229,20 @@ impl PlanReader {
         items.iter().filter_map(|item| self.capped(item, name)).collect()
     }
 
-    /// Tells what stands twice.
+    /// Reports duplicate values.
     pub(super) fn once<T: PartialOrd + Ord + AsRef<str>>(&mut self, found: &[(Position, T)], name: &str) {
         let mut seen = std::collections::BTreeMap::new();
         for (at, value) in found {
             if let Some(first) = seen.insert(value.as_ref(), *at) {
-                let what = format!(
-                    "`{}` stands in `{name}` twice, first in line {}",
-                    shown(value.as_ref()),
-                    first.line
-                );
-                self.say(*at, ProblemCode::Twice, what, "take one away");
+                let what =
+                    format!("`{}` is in `{name}` twice, first in line {}", shown(value.as_ref()), first.line);
+                self.say(*at, ProblemCode::Twice, what, "remove one of them");
             }
         }
     }
 }
 
-/// Foreign text in a sentence of ours.
+/// Quotes text of others for a sentence of Sprag.
 pub(crate) fn shown(text: &str) -> String {
     quoted(Text::<80>::from(text).as_str())
 }

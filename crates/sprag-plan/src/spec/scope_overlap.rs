@@ -1,4 +1,4 @@
-//! Whether two stages may want to change the same file. A yes may be one too many, a no is certain.
+//! Decides whether two stages may change the same file. A yes may be wrong; a no is certain.
 
 use sprag_base::glob::{CaseFolding, Glob};
 use sprag_base::path::is_below;
@@ -7,16 +7,16 @@ use super::StageScope;
 use super::graph::Graph;
 use super::values::FileGlob;
 
-/// What all comparisons of a plan may cost, in pairs of places in patterns.
+/// Limit on the cost of all comparisons of a plan, in pairs of pattern positions.
 const STEPS: u32 = 1_000_000;
 
-/// Signs that stand for others.
+/// Wildcard characters.
 const SIGNS: [char; 3] = ['*', '?', '{'];
 
-/// A scope, made ready to be compared.
+/// A scope in a form that can be compared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScopeShape {
-    /// In their order: what takes away counts for those before it.
+    /// The patterns in their order: an exclusion applies to those before it.
     parts: Vec<ScopePart>,
 }
 
@@ -24,9 +24,9 @@ pub(crate) struct ScopeShape {
 struct ScopePart {
     text: FileGlob,
     glob: Glob,
-    /// The directory that is named before the first star.
+    /// The directory before the first wildcard.
     start: String,
-    /// It names one path.
+    /// The pattern names a single path.
     is_plain: bool,
 }
 
@@ -41,7 +41,8 @@ impl ScopeShape {
         ScopeShape { parts: scope.globs.iter().map(part).collect() }
     }
 
-    /// Two patterns that fit the same path. `None`: it would cost too much to say.
+    /// Returns two patterns that match the same path. The outer `None` means that the comparison costs too
+    /// much.
     pub(crate) fn meets(&self, other: &ScopeShape, steps: &mut u32) -> Option<Option<(FileGlob, FileGlob)>> {
         for (at, one) in self.adding() {
             for (place, two) in other.adding() {
@@ -63,8 +64,8 @@ impl ScopeShape {
         self.parts.iter().enumerate().filter(|(_, part)| !part.text.is_exclusion())
     }
 
-    /// Whether all that the other names is taken away again behind this place. Who adds it once more is
-    /// compared by itself.
+    /// Reports whether a later exclusion removes all paths of the other pattern. A pattern that adds them
+    /// again is compared separately.
     fn lets_go(&self, at: usize, other: &ScopePart) -> bool {
         self.parts[at + 1..].iter().filter(|part| part.text.is_exclusion()).any(|part| {
             let is_all_below =
@@ -74,8 +75,8 @@ impl ScopeShape {
     }
 }
 
-/// Two stages that may run at once and change the same file, by their places in the plan, and the patterns by
-/// which.
+/// Two stages that may run at the same time and change the same file: their indexes in the plan, and the
+/// patterns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Overlap {
     pub one: usize,
@@ -83,7 +84,7 @@ pub(crate) struct Overlap {
     pub by: (FileGlob, FileGlob),
 }
 
-/// What a comparison of all stages came to.
+/// Result of the comparison of all stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Overlaps {
     pub pairs: Vec<Overlap>,
@@ -93,11 +94,11 @@ pub(crate) struct Overlaps {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
-    /// There were too many to compare them all, or to tell.
+    /// There were too many pairs to compare or to list.
     Some,
 }
 
-/// Compares all stages that do not wait for each other; so many pairs are told at most.
+/// Compares all stages that do not wait for each other, and lists at most `most` pairs.
 pub(crate) fn overlaps(scopes: &[ScopeShape], graph: &Graph, most: usize) -> Overlaps {
     let order = graph.order_known();
     let mut steps = STEPS;
@@ -118,7 +119,7 @@ pub(crate) fn overlaps(scopes: &[ScopeShape], graph: &Graph, most: usize) -> Ove
     Overlaps { pairs, extent: Extent::All }
 }
 
-/// What a pattern names before its first sign that stands for others: whole directories.
+/// Returns the directories of a pattern before its first wildcard.
 fn start(text: &str) -> String {
     let names: Vec<&str> = text.trim_start_matches("./").split('/').collect();
     let fixed = names.iter().take_while(|name| !name.contains(SIGNS)).count();

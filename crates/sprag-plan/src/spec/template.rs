@@ -1,39 +1,39 @@
-//! A plan to begin with: it is whole, has no problem, and says beside the fields what they are for.
+//! The text of a new plan: it is complete, has no problems, and explains its fields.
 
 use super::values::Slug;
 
-/// The text of a new file.
+/// Returns the text of a new file.
 pub fn template(name: &Slug) -> String {
     TEXT.replace("NAME", name.as_str())
 }
 
 const TEXT: &str = r#"# NAME
 
-Say here what is to be reached and what everybody has to know: all of it is told to every agent.
+Write here the goal and the facts that all agents need: every agent gets this text.
 
 ```yaml sprag
 version: 1
 name: NAME
-# target: main            # where merged work goes; else the branch that is checked out
-slots: 2                  # agents at work at once
-gates:                    # run on every candidate before it lands
+# target: main            # branch for merged work; default: the branch that is checked out
+slots: 2                  # agents that work at the same time
+gates:                    # run on every merge candidate before it lands
   - git diff --check HEAD^ HEAD
 
 stages:
   - id: first
     name: First step
     description: |
-      What is to be done, in words that stand by themselves.
+      The assignment, complete without other texts.
     working_dir: .
-    files: ['first/**']   # where it may change something; or `intents: [ID]`
-    acceptance:           # Sprag runs these, and nothing is merged before they pass
+    files: ['first/**']   # files that it may change; or `intents: [ID]`
+    acceptance:           # Sprag runs these and merges nothing before they pass
       - test -s first/README.md
     artifacts: [first/README.md]
 
   - id: second
     name: Second step, beside the first
     description: |
-      Stages that do not wait for each other run at once, each in a worktree of its own.
+      Stages that do not wait for each other run at the same time, each in a separate worktree.
     working_dir: .
     files: ['second/**']
     acceptance:
@@ -51,5 +51,5 @@ stages:
       - test -s first/README.md && test -s second/README.md
 ```
 
-`sprag plan check FILE` tells what is wrong, `sprag plan graph FILE` what waits for what.
+`sprag plan check FILE` lists problems, `sprag plan graph FILE` shows the dependencies.
 "#;

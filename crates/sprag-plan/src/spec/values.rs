@@ -1,4 +1,4 @@
-//! Single values of a plan, each of a type that holds no wrong one: what cannot be read is told, not kept.
+//! Single values of a plan. Each type holds only valid values; an invalid text is reported.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -12,12 +12,12 @@ use sprag_intent::Ownership;
 use super::problem::{ProblemCode, ValueProblem, did_you_mean};
 use crate::ids::StageId;
 
-/// A value that is written as a text.
+/// A value that is written as text.
 pub trait Readable: Sized {
     fn read(text: &str) -> Result<Self, ValueProblem>;
 }
 
-/// A type that is written as text in records, too, and read back by the same rule.
+/// Lets a type be written as text in records, too, and read back by the same rule.
 macro_rules! as_text {
     ($($type:ident),+) => {
         $(impl TryFrom<String> for $type {
@@ -38,7 +38,7 @@ macro_rules! as_text {
 
 as_text! { Seconds, Cost }
 
-/// Texts of a kind: each knows its rule.
+/// Defines text types, each with its own rule.
 macro_rules! texts {
     ($($(#[$doc:meta])* $type:ident,)+) => {
         $($(#[$doc])*
@@ -68,23 +68,23 @@ macro_rules! texts {
 }
 
 texts! {
-    /// A place in a worktree: relative, without `..`, as short as it can be said.
+    /// A path in a worktree: relative, without `..`, in its shortest form.
     RelPath,
-    /// A pattern of files; one that starts with `!` takes away.
+    /// A pattern of files; a leading `!` makes it an exclusion.
     FileGlob,
-    /// A regular expression that says something: it does not fit the empty text.
+    /// A regular expression that does not match the empty text.
     RegexText,
-    /// A line for the shell. No `Text`: half a command is another one.
+    /// A line for the shell. It is never shortened: half a command is another command.
     ShellLine,
     /// A branch, by its short name.
     BranchName,
-    /// A name of ours: part of branches, refs and directories, so it means nothing to any of them.
+    /// An id in branches, refs and directories: it has no special characters for any of them.
     Slug,
-    /// A name of somebody else's, such as a model's: one word, and no option.
+    /// A foreign name, such as that of a model: one word that is not an option.
     Label,
 }
 
-/// A choice between names.
+/// Defines a choice between names.
 macro_rules! choices {
     ($($(#[$doc:meta])* $type:ident { $($(#[$about:meta])* $variant:ident $name:literal,)+ })+) => {
         $($(#[$doc])*
@@ -112,20 +112,20 @@ macro_rules! choices {
 pub(super) use choices;
 
 pub(crate) fn no_choice(text: &str, known: &[&str]) -> ValueProblem {
-    ValueProblem::value(format!("`{}` is none of its values", quoted(text)), did_you_mean(text, known))
+    ValueProblem::value(format!("unknown value `{}`", quoted(text)), did_you_mean(text, known))
 }
 
-/// A length of time, in whole seconds and of at least one.
+/// A duration in whole seconds, at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Seconds(NonZeroU32);
 
 const UNITS: [(char, u32); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
-/// Seven days: whatever takes longer is a mistake.
+/// Seven days: a longer duration is a mistake.
 const LONGEST: u32 = 604_800;
 
 impl Seconds {
-    /// Nothing is rounded: of 0 there is one second, of too many there are seven days.
+    /// Makes a duration. 0 becomes one second, and values over seven days become seven days.
     pub const fn new(seconds: u32) -> Seconds {
         let bounded = if seconds > LONGEST { LONGEST } else { seconds };
         match NonZeroU32::new(bounded) {
@@ -142,7 +142,7 @@ impl Seconds {
 impl Readable for Seconds {
     fn read(text: &str) -> Result<Seconds, ValueProblem> {
         let wrong = || {
-            let what = format!("`{}` is no length of time from 1 second to 7 days", quoted(text));
+            let what = format!("`{}` is not a duration from 1 s to 7 days", quoted(text));
             ValueProblem::value(what, "write `300s`, `5m` or `1h30m`")
         };
         let (mut total, mut rest, mut units) = (0u32, text.trim(), UNITS.as_slice());
@@ -179,7 +179,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// Money, in millionths: prices of tokens are small.
+/// Money in millionths, because prices of tokens are small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cost(u64);
@@ -193,7 +193,7 @@ impl Cost {
 impl Readable for Cost {
     fn read(text: &str) -> Result<Cost, ValueProblem> {
         let wrong = || {
-            let what = format!("`{}` is no amount between 0 and a million", quoted(text));
+            let what = format!("`{}` is not an amount between 0 and a million", quoted(text));
             ValueProblem::value(what, "write `12.50`")
         };
         let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), "0"));
@@ -219,7 +219,7 @@ impl fmt::Display for Cost {
 }
 
 impl RelPath {
-    /// The worktree itself.
+    /// Returns the path of the worktree itself.
     pub fn root() -> RelPath {
         RelPath(".".to_owned())
     }
@@ -229,7 +229,10 @@ impl Readable for RelPath {
     fn read(text: &str) -> Result<RelPath, ValueProblem> {
         let shown = quoted(&Text::<80>::from(text).to_string());
         if text.is_empty() || text.len() > 500 || text.contains(['\0', '\n']) {
-            return Err(ValueProblem::value(format!("`{shown}` is no path"), "write one of 1 to 500 bytes"));
+            return Err(ValueProblem::value(
+                format!("`{shown}` is not a valid path"),
+                "write a path of 1 to 500 bytes",
+            ));
         }
         let leaves = text.starts_with(['/', '~']) || text.split(['/', '\\']).any(|name| name == "..");
         if leaves {
@@ -237,7 +240,7 @@ impl Readable for RelPath {
             return Err(ValueProblem {
                 code: ProblemCode::Traversal,
                 what,
-                fix: "write it relative and without `..`".to_owned(),
+                fix: "write a relative path without `..`".to_owned(),
             });
         }
         let names: Vec<&str> = text.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
@@ -256,14 +259,14 @@ impl Readable for FileGlob {
                 let code =
                     if bad == BadGlob::Outside { ProblemCode::Traversal } else { ProblemCode::BadPattern };
                 let what = format!("`{}`: {bad}", quoted(&Text::<80>::from(text).to_string()));
-                Err(ValueProblem { code, what, fix: "write it as in `src/**`".to_owned() })
+                Err(ValueProblem { code, what, fix: "write a pattern such as `src/**`".to_owned() })
             }
         }
     }
 }
 
 impl FileGlob {
-    /// Whether it takes files away.
+    /// Reports whether the pattern excludes files.
     pub fn is_exclusion(&self) -> bool {
         self.0.starts_with('!')
     }
@@ -276,7 +279,7 @@ impl FileGlob {
 const PATTERN: usize = 500;
 
 impl RegexText {
-    /// Lines are matched one by one with `^` and `$`.
+    /// Returns the compiled expression; `^` and `$` match at each line.
     pub fn regex(&self) -> regex_lite::Regex {
         compiled(&self.0).expect("it was compiled when it was read")
     }
@@ -290,25 +293,25 @@ impl Readable for RegexText {
     fn read(text: &str) -> Result<RegexText, ValueProblem> {
         let shown = quoted(&Text::<80>::from(text).to_string());
         if text.is_empty() || text.chars().count() > PATTERN {
-            let what = format!("`{shown}` is no pattern of 1 to {PATTERN} characters");
+            let what = format!("`{shown}` is not a pattern of 1 to {PATTERN} characters");
             return Err(ValueProblem {
                 code: ProblemCode::BadPattern,
                 what,
-                fix: "write a shorter one".to_owned(),
+                fix: "write a shorter pattern".to_owned(),
             });
         }
         let regex = compiled(text).map_err(|error| ValueProblem {
             code: ProblemCode::BadPattern,
-            what: format!("`{shown}` is no regular expression: {error}"),
-            fix: "put a `\\` before signs that mean themselves".to_owned(),
+            what: format!("`{shown}` is not a regular expression: {error}"),
+            fix: "put a `\\` before literal special characters".to_owned(),
         })?;
-        // Some that do not fit nothing itself fit it between two letters, as `\b` does.
+        // Some expressions, such as `\b`, match the empty text only between two letters.
         if regex.is_match("") || regex.find_iter("a 0\n\n_-").any(|found| found.range().is_empty()) {
-            let what = format!("`{shown}` fits the empty text, and so any file");
+            let what = format!("`{shown}` matches the empty text, so it matches any file");
             return Err(ValueProblem {
                 code: ProblemCode::WeakPattern,
                 what,
-                fix: "name what has to be there".to_owned(),
+                fix: "name a text that must occur".to_owned(),
             });
         }
         Ok(RegexText(text.to_owned()))
@@ -324,8 +327,8 @@ impl Readable for ShellLine {
             Ok(ShellLine(text.to_owned()))
         } else {
             Err(ValueProblem::value(
-                format!("`{}` is no command", quoted(&Text::<80>::from(text).to_string())),
-                format!("write a line for the shell of 1 to {COMMAND} characters"),
+                format!("`{}` is not a valid command", quoted(&Text::<80>::from(text).to_string())),
+                format!("write a shell command of 1 to {COMMAND} characters"),
             ))
         }
     }
@@ -333,7 +336,7 @@ impl Readable for ShellLine {
 
 impl Readable for BranchName {
     fn read(text: &str) -> Result<BranchName, ValueProblem> {
-        // What git itself would refuse, and what could pass for an option.
+        // Names that git refuses, and names that look like an option.
         let is_bad_char =
             |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\`'\"$;|&<>(){}".contains(c);
         let is_bad_part =
@@ -350,8 +353,8 @@ impl Readable for BranchName {
             Ok(BranchName(text.to_owned()))
         } else {
             Err(ValueProblem::value(
-                format!("`{}` is no branch", quoted(&Text::<80>::from(text).to_string())),
-                "write its short name, as in `main`",
+                format!("`{}` is not a branch name", quoted(&Text::<80>::from(text).to_string())),
+                "write a short name such as `main`",
             ))
         }
     }
@@ -372,8 +375,8 @@ impl Readable for Slug {
         if is_good {
             return Ok(Slug(text.to_owned()));
         }
-        let what = format!("`{}` is no id", quoted(&Text::<80>::from(text).to_string()));
-        let fix = "write 1 to 63 of `a-z`, `0-9` and `-`, the first no `-`".to_owned();
+        let what = format!("`{}` is not a valid id", quoted(&Text::<80>::from(text).to_string()));
+        let fix = "write 1 to 63 of `a-z`, `0-9` and `-`, without a leading `-`".to_owned();
         Err(ValueProblem { code: ProblemCode::BadId, what, fix })
     }
 }
@@ -387,7 +390,7 @@ impl Readable for Label {
             Ok(Label(text.to_owned()))
         } else {
             Err(ValueProblem::value(
-                format!("`{}` is no name", quoted(&Text::<80>::from(text).to_string())),
+                format!("`{}` is not a valid name", quoted(&Text::<80>::from(text).to_string())),
                 "write one word of letters, digits and `._:/@+-`",
             ))
         }

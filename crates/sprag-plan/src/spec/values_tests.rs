@@ -1,4 +1,4 @@
-//! Values as they are written, and what is none.
+//! Valid and invalid values.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn a_pattern_that_fits_nothing_fits_anything() {
         assert!(matches!(code, ProblemCode::WeakPattern | ProblemCode::BadPattern), "{weak}");
     }
     assert!(RegexText::read("^use auth;$").unwrap().regex().is_match("mod a;\nuse auth;\n"));
-    // What would take long to compile is refused.
+    // An expression that takes long to compile is refused.
     assert!(RegexText::read("((a{100}){100}){100}").is_err());
     assert!(RegexText::read(&"(".repeat(200)).is_err());
 }

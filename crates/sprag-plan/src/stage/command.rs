@@ -1,4 +1,4 @@
-//! Commands to a stage: one table of their names, who may give them, and what comes with them.
+//! Commands to a stage: one table with their names, the roles that may give them, and their data.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,11 +7,11 @@ use sprag_base::text::{Text, plain};
 
 use crate::spec::values::Slug;
 
-/// The role that somebody is taken for.
+/// The role of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandRole {
-    /// Of its own stage alone.
+    /// May only give commands to its own stage.
     Agent,
     User,
     Admin,
@@ -19,14 +19,14 @@ pub enum CommandRole {
 
 macro_rules! stage_commands {
     ($($(#[$about:meta])* $kind:ident $role:ident $({ $($(#[$attribute:meta])* $field:ident: $type:ty),+ })?,)+) => {
-        /// A command to a stage, as records and the socket have it.
+        /// A command to a stage, in the form of records and of the socket.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "say", rename_all = "snake_case", deny_unknown_fields)]
         pub enum StageCommand {
             $($(#[$about])* $kind $({ $($(#[$attribute])* $field: $type),+ })?,)+
         }
 
-        /// A command without what comes with it.
+        /// A command without its data.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum StageCommandKind {
             $($kind,)+
@@ -43,7 +43,7 @@ macro_rules! stage_commands {
         impl StageCommandKind {
             pub const ALL: &[StageCommandKind] = &[$(StageCommandKind::$kind,)+];
 
-            /// Returns the least role that may give it.
+            /// Returns the least role that may give the command.
             pub fn least_role(self) -> CommandRole {
                 match self {
                     $(StageCommandKind::$kind => CommandRole::$role,)+
@@ -54,14 +54,14 @@ macro_rules! stage_commands {
 }
 
 stage_commands! {
-    /// The work is done. A claim: Sprag checks it.
+    /// The work is done. This is a claim: Sprag checks it.
     Complete Agent,
     /// The stage cannot continue.
     Block Agent { why: Text<300> },
     Ask Agent { question: Text<1000> },
     /// A task of the plan is done.
     Task Agent { id: Slug },
-    /// A value for the stages that build on it.
+    /// A value for dependent stages.
     Output Agent { name: Slug, value: Text<2000> },
     /// A check is wrong.
     Dispute Agent { check: Text<300>, why: Text<1000> },
@@ -69,24 +69,24 @@ stage_commands! {
     Release User,
     Skip User { why: Text<300> },
     Retry User,
-    /// From the start: the worktree is kept under a name and removed.
+    /// The stage starts again: the worktree is kept under another name and removed.
     Reset User,
-    /// The stage continues: with an answer, where one was asked for.
+    /// The stage continues, with an answer if one was asked for.
     Resume User { #[serde(default, skip_serializing_if = "Option::is_none")] answer: Option<Text<2000>> },
-    /// Work that passed its checks is merged.
+    /// Merges work that passed its checks.
     Merge User,
-    /// The checks run on the work as it is.
+    /// Runs the checks on the present work.
     Verify User,
-    /// The check that was disputed is wrong indeed.
+    /// Accepts a dispute.
     Accept User,
     Reject User,
-    /// The checks of the stage count no longer. Those of the plan do.
+    /// Drops the checks of the stage. Those of the plan still count.
     Bypass Admin { why: Text<300> },
 }
 
 impl StageCommand {
-    /// Returns the form that is written down: texts that people read go without secrets. Answers and outputs are for
-    /// an agent to use.
+    /// Returns the form for the record: without secrets in texts for people. Answers and outputs stay
+    /// unchanged, because an agent needs them.
     pub fn redacted(&self) -> StageCommand {
         match self.clone() {
             StageCommand::Ask { question } => StageCommand::Ask { question: clean(&question) },
@@ -98,7 +98,7 @@ impl StageCommand {
         }
     }
 
-    /// Reports whether its sender waits for the result of the checks.
+    /// Reports whether the sender waits for the result of the checks.
     pub fn wants_verdict(&self) -> bool {
         matches!(
             self.kind(),

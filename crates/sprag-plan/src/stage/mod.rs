@@ -1,5 +1,5 @@
-//! The states of a stage. Each carries its data, and `transition` is the one relation between them: total, so that an
-//! event that means nothing in a state leaves it unchanged and says so.
+//! The states of a stage. Each state carries its data, and `transition` is the one relation between them.
+//! It is total: an event that does not fit a state is ignored and reported as ignored.
 
 pub mod command;
 mod review;
@@ -28,7 +28,7 @@ pub use work::{
     StageConflict, StageWork, StartReason, Verification,
 };
 
-/// Why a stage cannot continue. Found from exit codes, streams and hooks, never from prose.
+/// Cause of the failure of a stage, found from exit codes, streams and hooks, never from prose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageFailure {
@@ -41,17 +41,17 @@ pub enum StageFailure {
     Setup,
     Budget,
     Conflict,
-    /// One agent after the other has filled its context.
+    /// Several agents in a row filled their contexts.
     Context,
-    /// A person said so.
+    /// An agent or a person blocked the stage.
     Told,
     Unknown,
 }
 
-/// Something that happened to a stage: written in the log, or made by the fold from a command or an outcome.
+/// An event of a stage: written in the log, or made by the fold from a command or an outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StageEvent {
-    /// All it builds on is merged.
+    /// All dependencies are merged.
     Freed,
     Started {
         session: EffectKey,
@@ -62,14 +62,14 @@ pub enum StageEvent {
         source: QuestionSource,
     },
     Answered,
-    /// The agent says that it is done.
+    /// The agent claims to be done.
     Claimed,
-    /// The agent wants to change something more.
+    /// The agent continues to change files.
     Resumed,
     ChecksFailed {
         report: Text<4000>,
     },
-    /// The report was handed to its agent, or to a new one.
+    /// The agent, or a new one, got the report.
     SentBack {
         session: EffectKey,
     },
@@ -80,16 +80,16 @@ pub enum StageEvent {
     ContextFull {
         why: Text<300>,
     },
-    /// What the next agent needs was written down.
+    /// The handoff for the next agent was written.
     HandedOff {
         carry: Text<64>,
     },
-    /// The agent is gone; it may be tried again then.
+    /// The agent is gone; `again` is the time of the next attempt, if there is one.
     Failed {
         failure: StageFailure,
         again: Option<Timestamp>,
     },
-    /// The agent is gone for no fault of its own: this attempt continues later.
+    /// The agent is gone through no fault of its own: this attempt continues later.
     Paused {
         until: Option<Timestamp>,
     },
@@ -107,7 +107,7 @@ pub enum StageEvent {
     Landed {
         merged: MergedCommit,
     },
-    /// Another place in the queue.
+    /// Back in the merge queue.
     Queued {
         verified: Verified,
         entry: u64,
@@ -115,9 +115,9 @@ pub enum StageEvent {
     Raised {
         case: ReviewReason,
     },
-    /// Its work is done by somebody else.
+    /// Others did the work.
     Overtaken,
-    /// A person wants the work merged that passed its checks.
+    /// A person approves the merge of work that passed its checks.
     Approved {
         verified: Verified,
         entry: u64,
@@ -126,10 +126,10 @@ pub enum StageEvent {
         by: Text<64>,
         command: StageCommand,
     },
-    /// A person is asked about work or words that the fold knows.
+    /// A person is asked about work or texts that only the fold knows.
     ReviewAsked {
         question: ReviewQuestion,
     },
-    /// The plan asks for something else: work that waits for a person is checked again.
+    /// The plan changed: work that waits for a person is checked again.
     Outdated,
 }

@@ -1,4 +1,4 @@
-//! What a person is asked about a stage.
+//! Questions to a person about a stage.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,17 +6,17 @@ use sprag_base::text::Text;
 
 use crate::merge::queue::Verified;
 
-/// Why a person is asked, as records name it.
+/// Reason of a question, in the form of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewReason {
-    /// The plan says that a person merges.
+    /// The plan requires a person to merge.
     Merge,
     #[serde(rename = "checks")]
     TooManyFixes,
-    /// A check is said to be wrong.
+    /// An agent disputes a check.
     Disputed,
-    /// Nothing was changed, or something was left over.
+    /// There is no change, or uncommitted files are left.
     NoChange,
     #[serde(rename = "protected")]
     ProtectedFiles,
@@ -26,17 +26,17 @@ pub enum ReviewReason {
     MergeFailed,
     #[serde(rename = "held")]
     OnHold,
-    /// Its checks passed, and only its author has seen it.
+    /// The checks passed, and only the author has seen the work.
     Unreviewed,
 }
 
-/// The question to a person, with the work and the words it is about.
+/// The question to a person, with its work and texts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReviewQuestion {
     Merge {
         verified: Verified,
     },
-    /// `None`: the next agent is on hold, not the merge.
+    /// `None` if the next agent is on hold, not the merge.
     OnHold {
         verified: Option<Verified>,
     },
@@ -52,7 +52,7 @@ pub enum ReviewQuestion {
     MergeFailed,
 }
 
-/// A check that is said to be wrong.
+/// A disputed check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispute {
     pub check: Text<300>,
@@ -74,8 +74,8 @@ impl ReviewQuestion {
         }
     }
 
-    /// Returns the question that a reason alone asks. `None`: it is about work or words that no record holds; the fold
-    /// alone asks it.
+    /// Returns the question for a reason. `None` for reasons that need work or texts that no record holds:
+    /// only the fold asks them.
     pub(super) fn from_reason(reason: ReviewReason) -> Option<ReviewQuestion> {
         match reason {
             ReviewReason::Merge | ReviewReason::Disputed | ReviewReason::Unreviewed => None,

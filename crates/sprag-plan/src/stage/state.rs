@@ -13,24 +13,24 @@ use crate::stage::{
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StageState {
-    /// Something it builds on is not merged yet.
+    /// Some dependencies are not merged yet.
     Waiting {
         on: Vec<StageId>,
     },
     Ready(ReadyStage),
     Running(StageWork),
-    /// Its agent has asked a person something.
+    /// The agent asked a person a question.
     Asking {
         work: StageWork,
         question: Text<1000>,
         source: QuestionSource,
     },
-    /// The context of its agent is full, and the next one gets a handoff.
+    /// The context of the agent is full, and the next agent gets a handoff.
     HandingOff {
         work: StageWork,
         why: Text<300>,
     },
-    /// Its checks have failed, and its agent is to fix that.
+    /// The checks failed, and the agent has to fix the work.
     Failing {
         work: StageWork,
         report: Text<4000>,
@@ -54,7 +54,7 @@ pub enum StageState {
     Blocked {
         attempt: StageAttempt,
         failure: StageFailure,
-        /// In the words of its agent, of a person or of a program.
+        /// A text of the agent, of a person or of a program.
         why: Option<Text<300>>,
     },
     Skipped {
@@ -67,7 +67,7 @@ pub enum StageState {
 }
 
 impl StageState {
-    /// How often it was tried, this time included.
+    /// Returns the number of attempts, including the present one.
     pub fn attempt(&self) -> u32 {
         self.current_attempt().number
     }
@@ -94,7 +94,7 @@ impl StageState {
         }
     }
 
-    /// The agent at work, if one is.
+    /// Returns the session of the agent at work, if there is one.
     pub fn session(&self) -> Option<&EffectKey> {
         match self {
             StageState::Running(work)
@@ -113,7 +113,7 @@ impl StageState {
         }
     }
 
-    /// Returns how far the start of its next agent is prepared, where one may start.
+    /// Returns how far the start of the next agent is prepared, if one may start.
     pub fn launch(&self) -> Option<LaunchState> {
         match self {
             StageState::Ready(ReadyStage { launch, .. })
@@ -136,7 +136,7 @@ impl StageState {
         self.launch().is_some_and(|launch| launch != LaunchState::Idle)
     }
 
-    /// Returns the check of a claim that is under way.
+    /// Returns the running check of a claim.
     pub(crate) fn verification_mut(&mut self) -> Option<&mut Verification> {
         match self {
             StageState::Running(StageWork { phase: Phase::Verifying(verification), .. })
@@ -147,7 +147,7 @@ impl StageState {
         }
     }
 
-    /// Returns the state as a review leads back to it: with nothing under way.
+    /// Returns the state that a review leads back to: with nothing under way.
     pub(super) fn at_rest(&self) -> StageState {
         match self.clone() {
             StageState::Running(work) if work.phase.is_verifying() => {
@@ -166,7 +166,7 @@ impl StageState {
         }
     }
 
-    /// Nothing changes it any more.
+    /// Reports whether the state is final.
     pub fn is_over(&self) -> bool {
         matches!(self, StageState::Skipped { .. } | StageState::Done { .. })
     }

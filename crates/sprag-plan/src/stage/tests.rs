@@ -1,4 +1,4 @@
-//! All pairs of states and happenings.
+//! All pairs of states and events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ fn these_moves_there_are_and_no_others() {
 fn every_state_is_come_to() {
     let to: BTreeSet<&str> = moves().iter().map(|it| it.to).collect();
     let never: Vec<&str> = states().iter().map(StageState::name).filter(|name| !to.contains(name)).collect();
-    assert_eq!(never, ["waiting"], "which is where it begins");
+    assert_eq!(never, ["waiting"], "waiting is the first state");
 }
 
 #[test]

@@ -14,16 +14,16 @@ use super::{
 #[expect(clippy::large_enum_variant, reason = "the caller takes a transition apart at once and stores none")]
 pub enum Transition {
     To(S),
-    /// The event means nothing here.
+    /// The event does not fit the state.
     Ignored,
 }
 
-/// Times checks send a stage back before a person is asked.
+/// Failed checks before a person is asked.
 pub const FIXES: u8 = 3;
-/// Times a conflict is tried to be resolved.
+/// Attempts to resolve a conflict.
 pub const TRIES: u8 = 3;
 
-/// The one relation between states. A hold is a fact beside the state, because it lasts through several of them.
+/// Returns the next state. A hold is separate from the state, because it lasts through several states.
 pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
     let to = match (state, event) {
         (S::Waiting { .. }, E::Freed) => ready(StageAttempt::numbered(1), StartReason::First),
@@ -71,7 +71,7 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
             ready(work.attempt.clone(), StartReason::Handoff { carry: carry.clone() })
         }
 
-        // It heard the report where it claimed, and was quicker than the message with it.
+        // The agent learned the result from its claim, before the message arrived.
         (S::Failing { work, .. }, E::Claimed) if work.fixes < FIXES => {
             verifying(&StageWork { fixes: work.fixes + 1, ..work.clone() }, ReviewDemand::Any)
         }
@@ -169,7 +169,7 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
             S::Review { question: ReviewQuestion::OnHold { .. }, back },
             E::Command { command: StageCommand::Release | StageCommand::Resume { .. }, .. },
         ) => (**back).clone(),
-        // The hold ends, and a person is asked something else now.
+        // The hold ends, and a person is asked another question.
         (
             S::Review { question: ReviewQuestion::OnHold { .. }, back },
             E::Raised { .. } | E::ReviewAsked { .. },
@@ -197,11 +197,11 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
             (StageCommand::Resume { .. }, S::Running(work) | S::Failing { work, .. }) => {
                 S::Running(StageWork { fixes: 0, ..work.in_phase(Phase::Working) })
             }
-            // What cannot simply continue starts again.
+            // Work that cannot continue starts again.
             _ => ready(back.current_attempt().next(), StartReason::Recovery),
         },
 
-        // Its agent or a person said that it cannot continue, and is answered.
+        // The stage was blocked with a reason, and a person answered.
         (
             S::Blocked { attempt, failure: StageFailure::Told, .. },
             E::Command { command: StageCommand::Resume { .. }, .. },
@@ -215,7 +215,7 @@ pub fn transition(state: &S, event: &E, hold: Hold) -> Transition {
         ) => S::Skipped { by: by.clone(), why: why.clone() },
 
         (state, E::Overtaken) if !state.is_over() => {
-            S::Skipped { by: Text::new("sprag"), why: Text::new("it was done by others") }
+            S::Skipped { by: Text::new("sprag"), why: Text::new("others did the work") }
         }
 
         (
@@ -259,8 +259,7 @@ fn question(event: &E) -> Option<ReviewQuestion> {
     }
 }
 
-/// Returns which review counts after a command that runs the checks. A person who gives `verify` wants to know, not to
-/// see what is known.
+/// Returns the review that counts after a command that runs the checks. `verify` demands a new review.
 fn demand(command: &StageCommand) -> Option<ReviewDemand> {
     match command {
         StageCommand::Verify => Some(ReviewDemand::Another),
@@ -269,7 +268,7 @@ fn demand(command: &StageCommand) -> Option<ReviewDemand> {
     }
 }
 
-/// Returns the state in which work that a person was asked about is checked again, where there is work.
+/// Returns the state in which the work of a review is checked again, if there is work.
 fn checked_again(back: &S, demand: ReviewDemand) -> Option<S> {
     match back {
         S::Running(work) | S::Failing { work, .. } => Some(verifying(work, demand)),

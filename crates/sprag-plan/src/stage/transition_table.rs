@@ -1,4 +1,5 @@
-//! Every move between states of a stage, found by trying: what documents say of them is made from this.
+//! Every transition between states of a stage, found by trying all pairs. The documentation is made from
+//! it.
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -15,16 +16,16 @@ use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
 use crate::merge::queue::Verified;
 
-/// One of them.
+/// One transition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransitionRow {
     pub from: &'static str,
-    /// What happened, as the records call it.
+    /// The event, by its name in records.
     pub what: String,
     pub to: &'static str,
 }
 
-/// All of them, by the states they start from.
+/// Returns all transitions, ordered by their first states.
 pub fn moves() -> Vec<TransitionRow> {
     let mut found = Vec::new();
     for stage in states() {
@@ -43,7 +44,7 @@ pub fn moves() -> Vec<TransitionRow> {
     found
 }
 
-/// The states, and what those are called elsewhere that have a name there.
+/// Returns the names of the states, and their names in other tools, where they have one.
 pub fn names() -> Vec<(&'static str, &'static str)> {
     let mut found: Vec<(&str, &str)> = Vec::new();
     for stage in states() {
@@ -71,9 +72,9 @@ pub fn names() -> Vec<(&'static str, &'static str)> {
 fn called(happened: &StageEvent) -> String {
     match happened {
         StageEvent::Command { command, .. } => {
-            format!("a person says `{}`", format!("{:?}", command.kind()).to_lowercase())
+            format!("a person gives `{}`", format!("{:?}", command.kind()).to_lowercase())
         }
-        StageEvent::Approved { .. } => "a person says `merge`".to_owned(),
+        StageEvent::Approved { .. } => "a person gives `merge`".to_owned(),
         _ => {
             let written = serde_json::to_value(happened).unwrap_or_default();
             written["happened"].as_str().unwrap_or_default().replace('_', " ")

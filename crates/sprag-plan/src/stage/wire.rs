@@ -1,5 +1,5 @@
-//! Events of a stage as lines of a log have them: flat, and with the names that every version since 0.1 reads and
-//! writes. An event that only the fold makes has no such form.
+//! Events of a stage in the form of log lines: flat, and with the names that every version since 0.1 reads
+//! and writes. An event that only the fold makes has no such form.
 
 use sprag_base::text::Text;
 use sprag_base::time::Timestamp;
@@ -11,8 +11,8 @@ use crate::merge::merge_failure::MergeFailure;
 use crate::merge::merged_commit::MergedCommit;
 use crate::merge::queue::Verified;
 
-/// Makes the written form of a type from one table. A row has the written name with its fields, and the value that it
-/// stands for, which is a pattern and an expression.
+/// Makes the written form of a type from one table. A row has the written name with its fields, and the
+/// value, which is a pattern and an expression.
 macro_rules! wire {
     (
         $type:ident by $tag:literal:
@@ -95,7 +95,7 @@ wire! {
     }
 }
 
-/// Commands, as they were written before they had a kind of record of their own.
+/// Commands in their form before they had a separate kind of record.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum WireCommand {

@@ -1,4 +1,4 @@
-//! What the states of a stage carry while work is prepared, done and checked.
+//! Data of the states of a stage while work is prepared, done and checked.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +11,17 @@ use crate::merge::merge_failure::MergeFailure;
 use crate::merge::queue::Verified;
 use crate::spec::client::ClientName;
 
-/// Whether a person says that no new agent starts and that nothing is merged.
+/// Whether a person put the stage on hold: no new agent starts, and nothing is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     No,
     Yes,
 }
 
-/// The try at a stage, with the merge failure it has to repair, if there is one.
+/// An attempt at a stage, with the merge failure that it has to fix, if there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageAttempt {
-    /// From 1; 0 where nothing was tried.
+    /// From 1; 0 before the first attempt.
     pub number: u32,
     pub merge_failure: Option<MergeFailure>,
 }
@@ -51,11 +51,11 @@ impl ReadyStage {
     }
 }
 
-/// Why the next agent starts. The kind of its brief follows from this.
+/// Reason for the start of the next agent. It decides the kind of the brief.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StartReason {
     First,
-    /// The agent before left this for the next one.
+    /// The previous agent left this handoff.
     Handoff {
         carry: Text<64>,
     },
@@ -73,11 +73,11 @@ pub enum LaunchState {
     Idle,
     /// The stage was chosen, and its agent is about to start.
     Preparing,
-    /// Its brief is written as well.
+    /// The brief is written, too.
     Briefed,
 }
 
-/// A stage that an agent works at.
+/// A stage with an agent at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageWork {
     pub attempt: StageAttempt,
@@ -85,7 +85,7 @@ pub struct StageWork {
     /// The commit that the work started from.
     pub base: CommitId,
     pub phase: Phase,
-    /// How often checks have sent it back.
+    /// Number of times that checks sent the work back.
     pub fixes: u8,
 }
 
@@ -98,7 +98,7 @@ impl StageWork {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     Working,
-    /// The agent says that it is done, and Sprag checks it.
+    /// The agent claims to be done, and Sprag checks it.
     Verifying(Verification),
 }
 
@@ -115,18 +115,18 @@ pub struct Verification {
     pub reviewable: Option<Reviewable>,
 }
 
-/// Which verdict on a change will do.
+/// Which review of a change counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReviewDemand {
-    /// Also one that was given before.
+    /// Also an earlier one.
     #[default]
     Any,
-    /// A person wants another one.
+    /// A person demands a new one.
     Another,
 }
 
-/// Work that passed its checks, and who reviews it.
+/// Work that passed its checks, and its reviewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reviewable {
     pub head: CommitId,
@@ -134,17 +134,17 @@ pub struct Reviewable {
     pub by: ClientName,
 }
 
-/// How a question of an agent came to Sprag.
+/// How Sprag learned of a question of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuestionSource {
-    /// Its client shows it, and goes on once it is answered.
+    /// The client shows it, and continues once it is answered.
     #[default]
     Prompt,
-    /// By a command: that its agent is at work does not mean that it was answered.
+    /// A command: an active agent does not mean that the question was answered.
     Command,
 }
 
-/// A stage whose work does not merge.
+/// A stage whose work conflicts with the trunk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageConflict {
     pub verified: Verified,
@@ -152,7 +152,7 @@ pub struct StageConflict {
     pub paths: Vec<Text<400>>,
     pub resolver: Option<Resolver>,
     pub tries: u8,
-    /// The failed checks of the last try to resolve it.
+    /// The failed checks of the last resolution.
     pub last_report: Option<Text<4000>>,
     pub launch: LaunchState,
 }
@@ -175,7 +175,7 @@ impl StageConflict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolver {
     pub session: EffectKey,
-    /// The command `complete` was given: the work is checked whatever becomes of the agent.
+    /// The agent gave `complete`: the work is checked even if the agent fails later.
     pub has_claimed: bool,
     pub verification: Verification,
 }

@@ -1,10 +1,10 @@
-//! A plan as a picture: levels of stages for a terminal, and the graph for programs that draw.
+//! Pictures of a plan: levels of stages for a terminal, and graphs for other programs.
 
 use std::fmt::Write as _;
 
 use crate::spec::{Plan, StageSpec};
 
-/// Stages that may run at once, the first level first; in the order of the file within one.
+/// Returns stages that may run at the same time, level by level; within a level in the order of the file.
 pub fn levels(plan: &Plan) -> Vec<Vec<usize>> {
     let of = plan.graph().levels();
     let mut levels = vec![Vec::new(); of.iter().max().map_or(0, |last| last + 1)];
@@ -12,17 +12,17 @@ pub fn levels(plan: &Plan) -> Vec<Vec<usize>> {
     levels
 }
 
-/// The longest way through, each stage taken as one step.
+/// Returns the longest path, with one step per stage.
 pub fn critical_path(plan: &Plan) -> Vec<usize> {
     plan.graph().critical_path(&vec![1; plan.stages().len()])
 }
 
-/// A stage as a picture names it.
+/// Returns the label of a stage in a picture.
 pub fn by_id(stage: &StageSpec) -> String {
     stage.id.as_str().to_owned()
 }
 
-/// For Graphviz. Ids have no sign that would have to be escaped, and a label must have none.
+/// Draws the plan for Graphviz. Ids need no escaping, and a label must need none.
 pub fn dot(plan: &Plan, label: impl Fn(&StageSpec) -> String) -> String {
     let mut text = format!("digraph \"{}\" {{\n  rankdir=LR;\n  node [shape=box];\n", plan.head.name);
     let critical = critical_path(plan);
@@ -47,10 +47,10 @@ pub fn dot(plan: &Plan, label: impl Fn(&StageSpec) -> String) -> String {
     text
 }
 
-/// For Mermaid, as it stands in Markdown.
+/// Draws the plan for Mermaid in Markdown.
 pub fn mermaid(plan: &Plan, label: impl Fn(&StageSpec) -> String) -> String {
     let mut text = "graph LR\n".to_owned();
-    // `end` and the like are words of the language: numbers are not.
+    // `end` and others are keywords of the language, so the nodes have numbers.
     for (at, stage) in plan.stages().iter().enumerate() {
         writeln!(text, "  s{at}[\"{}\"]", label(stage)).expect("a string takes all");
     }

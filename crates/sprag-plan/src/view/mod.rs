@@ -1,5 +1,5 @@
-//! A run as plain data for screens. A board is what the records tell and changes only when they do; a view lays over it
-//! what moves by itself: the clock, and what supervisors see of the agents at work.
+//! A run as plain data for screens. A board holds the facts of the records and changes only with them. A
+//! view adds the facts that change without records: the clock, and the activity of the agents.
 
 pub mod drawing;
 pub mod numbers;
@@ -28,7 +28,7 @@ use super::stage::state::StageState;
 pub use partial::HiddenRows;
 pub use state::{StateLabel, StateTone};
 
-/// What the records of a run tell. It can be written down and read back, for whoever has no time to fold.
+/// The facts of the records of a run. It can be stored and read back without a fold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunBoard {
     pub plan: Text<64>,
@@ -41,17 +41,17 @@ pub struct RunBoard {
     /// When the last record was written.
     #[serde(with = "millis")]
     pub moved: Timestamp,
-    /// Why merged work does not go to the target, if it does not.
+    /// The reason why merged work is not promoted to the target, if there is one.
     pub target_held: Option<Text<300>>,
-    /// Budgets of which most is used.
+    /// Budgets that are mostly used.
     #[serde(default)]
     pub nearly: Vec<BudgetOwner>,
-    /// Why a reference does not move, if one does not.
+    /// The reason why a reference cannot be moved, if there is one.
     #[serde(default)]
     pub stuck: Option<Text<500>>,
-    /// By level, then by id.
+    /// Sorted by level, then by id.
     pub rows: Vec<StageRow>,
-    /// Of stages that have no row here.
+    /// Totals of stages without a row.
     pub rest: HiddenRows,
 }
 
@@ -60,20 +60,20 @@ pub struct RunBoard {
 pub struct StageRow {
     pub level: u32,
     pub id: StageId,
-    /// Who its agents are, in a word.
+    /// The name of the client of its agents.
     pub client: Text<64>,
     pub state: StateLabel,
-    /// From 1; 0 before its first and where it is over.
+    /// From 1; 0 before the first attempt and after the end.
     pub attempt: u32,
     pub merged: Option<CommitId>,
-    /// Why it is not further, or who left it out; `None` for one that is merged.
+    /// The reason why the stage waits, or who skipped it; `None` if it is merged.
     pub why: Option<Explanation>,
     #[serde(with = "perhaps_millis")]
     pub begun: Option<Timestamp>,
     #[serde(with = "perhaps_millis")]
     pub ended: Option<Timestamp>,
     pub agent: AgentView,
-    /// Of the agents that are gone.
+    /// Totals of the agents that are gone.
     pub past: RowHistory,
 }
 
@@ -97,12 +97,12 @@ impl AgentView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowHistory {
     pub used: Option<SessionCost>,
-    /// Per cent, of the last one.
+    /// Percent of the context of the last agent.
     pub context: Option<u8>,
 }
 
 impl RunBoard {
-    /// `past` is what was seen of an agent that is gone.
+    /// Makes the board; `past` returns the activity of an agent that is gone.
     pub fn from_run(
         timed: &Timed,
         mut past: impl FnMut(&EffectKey) -> Option<AgentActivity>,
@@ -180,7 +180,7 @@ impl RunBoard {
         self.rows.iter().find(|row| row.id.as_str() == stage)
     }
 
-    /// Sessions whose agents are at work, as far as the records know.
+    /// Returns the sessions whose agents are at work according to the records.
     pub fn at_work(&self) -> impl Iterator<Item = (&StageRow, &EffectKey)> {
         self.rows.iter().filter_map(|row| match &row.agent {
             AgentView::AtWork { session } => Some((row, session)),
@@ -193,12 +193,12 @@ impl RunBoard {
     }
 }
 
-/// What a screen draws.
+/// The data that a screen draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunView<'a> {
     pub board: &'a RunBoard,
     pub lines: Vec<ViewLine<'a>>,
-    /// What a person should know of, the most urgent first.
+    /// Items for a person, the most urgent first.
     pub attention: Vec<AttentionItem>,
     pub progress: RunProgress,
     pub used: Option<SessionCost>,
@@ -208,19 +208,19 @@ pub struct RunView<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewLine<'a> {
     pub row: &'a StageRow,
-    /// Per cent; `None`: nobody knows.
+    /// Percent; `None` if it is not known.
     pub context: Option<u8>,
     pub used: Option<SessionCost>,
     /// Seconds.
     pub elapsed: Option<u64>,
     pub last_tool: Option<&'a str>,
-    /// When the agent was last heard of.
+    /// The time of the last sign of the agent.
     pub heard: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttentionItem {
-    /// `None`: it is about the run.
+    /// `None` if the item is about the run.
     pub stage: Option<StageId>,
     pub tone: StateTone,
     pub text: String,
@@ -231,16 +231,16 @@ pub struct RunProgress {
     pub total: usize,
     pub done: usize,
     pub skipped: usize,
-    /// Somebody or something is at them.
+    /// Stages with an agent or an effect under way.
     pub active: usize,
     pub ready: usize,
     pub waiting: usize,
-    /// Nothing happens to them before a person says something.
+    /// Stages that wait for a person.
     pub stuck: usize,
 }
 
 impl RunProgress {
-    /// Of all stages, how many are over.
+    /// Returns the percentage of stages that are over.
     pub fn percent(self) -> u8 {
         let over = (self.done + self.skipped) * 100;
         u8::try_from(over.checked_div(self.total).unwrap_or(100)).unwrap_or(100)
@@ -270,11 +270,11 @@ impl RunProgress {
     }
 }
 
-/// From here on an agent is told to think of its end.
+/// Percent of a context from which a warning is shown.
 const NEARLY_FULL: u8 = 75;
 
 impl<'a> RunView<'a> {
-    /// `seen` is of the sessions at work.
+    /// Makes the view; `seen` holds the activity of the sessions at work.
     pub fn new(
         board: &'a RunBoard,
         seen: &'a BTreeMap<EffectKey, AgentActivity>,
@@ -316,7 +316,7 @@ impl<'a> RunView<'a> {
         for of in &board.nearly {
             let stage = match of {
                 BudgetOwner::Run => None,
-                // What is over has used what it has used.
+                // The budget of a finished stage no longer matters.
                 BudgetOwner::Stage(stage)
                     if board.find(stage.as_str()).is_none_or(|row| row.state.is_over()) =>
                 {
@@ -333,7 +333,7 @@ impl<'a> RunView<'a> {
             let blocked = |text| AttentionItem { stage: None, tone: StateTone::Blocked, text };
             view.attention.extend(text.map(blocked));
         }
-        // Stable: by level and id within one tone.
+        // The sort is stable: by level and id within one tone.
         view.attention.sort_by_key(|attention| attention.tone != StateTone::Blocked);
         view
     }
@@ -353,7 +353,7 @@ impl<'a> RunView<'a> {
         match live.and_then(|seen| seen.trouble.as_ref()) {
             Some(trouble) => note(StateTone::Warning, troubled(trouble)),
             None if line.context.is_some_and(|context| context >= NEARLY_FULL) && live.is_some() => {
-                note(StateTone::Warning, format!("its context is {} % full", line.context.unwrap_or(0)));
+                note(StateTone::Warning, format!("its context is {}% full", line.context.unwrap_or(0)));
             }
             None => {}
         }
@@ -363,9 +363,9 @@ impl<'a> RunView<'a> {
 fn troubled(trouble: &AgentTrouble) -> String {
     match trouble {
         AgentTrouble::RateLimit { until: Some(until) } => {
-            format!("its account has reached a limit until {until}")
+            format!("its account is at a limit until {until}")
         }
-        AgentTrouble::RateLimit { until: None } => "its account has reached a limit".to_owned(),
+        AgentTrouble::RateLimit { until: None } => "its account is at a limit".to_owned(),
         AgentTrouble::Auth => "its client is not logged in".to_owned(),
         AgentTrouble::Overload => "the model is overloaded".to_owned(),
         AgentTrouble::ContextFull => "its context is full".to_owned(),
@@ -373,7 +373,7 @@ fn troubled(trouble: &AgentTrouble) -> String {
     }
 }
 
-/// What is not known adds nothing and is not zero.
+/// Adds two costs; a cost that is not known adds nothing and is not zero.
 fn plus(one: Option<SessionCost>, other: Option<SessionCost>) -> Option<SessionCost> {
     let (Some(a), Some(b)) = (one, other) else { return one.or(other) };
     let micros = match (a.micros, b.micros) {
@@ -383,7 +383,7 @@ fn plus(one: Option<SessionCost>, other: Option<SessionCost>) -> Option<SessionC
     Some(SessionCost { tokens: a.tokens.saturating_add(b.tokens), micros })
 }
 
-/// Times as numbers: a board of ten thousand stages is read at every look.
+/// Times as numbers, because a board with ten thousand stages is read at every refresh.
 mod millis {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
@@ -398,7 +398,7 @@ mod millis {
     }
 }
 
-/// The same for one that may not be there.
+/// The same for an optional time.
 pub(super) mod perhaps_millis {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 

@@ -1,4 +1,4 @@
-//! Numbers of a view as people read them. What is not known is `?`, never zero.
+//! Numbers of a view in the form for people. An unknown number is `?`, never zero.
 
 use crate::agent::activity::SessionCost;
 
@@ -8,7 +8,7 @@ pub fn percent(percent: Option<u8>) -> String {
     percent.map_or(UNKNOWN.to_owned(), |percent| format!("{percent}%"))
 }
 
-/// Money where the client says so, else tokens.
+/// Writes money if the client reports it, else tokens.
 pub fn cost(used: Option<SessionCost>) -> String {
     match used {
         None => UNKNOWN.to_owned(),
@@ -28,7 +28,7 @@ fn count(number: u64) -> String {
     }
 }
 
-/// `-` where nothing has begun.
+/// Writes a duration; `-` if nothing has begun.
 pub fn elapsed(seconds: Option<u64>) -> String {
     let Some(seconds) = seconds else { return "-".to_owned() };
     match seconds {

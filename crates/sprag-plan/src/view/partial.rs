@@ -1,15 +1,15 @@
-//! The part of a board that most looks are about. Of ten thousand stages few are at work or want a person; the others
-//! are counted when the board is made, so that nobody has to read them only to count them again.
+//! The part of a board that most screens need. Of ten thousand stages few are active or wait for a person.
+//! The others are counted once when the board is made, and are not read again.
 
 use serde::{Deserialize, Serialize};
 
 use super::{RunBoard, RunProgress, StageRow, StateTone, plus};
 use crate::agent::activity::SessionCost;
 
-/// Of so many stages all are told of.
+/// Number of stages up to which all are shown.
 const FEW: usize = 200;
 
-/// Rows that a board leaves out, counted.
+/// Totals of the rows that a board leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HiddenRows {
     pub progress: RunProgress,
@@ -17,7 +17,7 @@ pub struct HiddenRows {
 }
 
 impl StageRow {
-    /// Somebody may want to know of it: somebody is at it, or should be.
+    /// Reports whether the row is of interest: the stage is active, or waits for a person.
     pub fn is_telling(&self) -> bool {
         matches!(self.state.tone(), StateTone::Running | StateTone::Blocked | StateTone::Warning)
             || self.state.is_a_persons()
@@ -25,7 +25,7 @@ impl StageRow {
 }
 
 impl RunBoard {
-    /// Parts with the rows that nobody asks for first.
+    /// Splits the rows of less interest off.
     #[must_use]
     pub fn split(mut self) -> (RunBoard, Vec<StageRow>) {
         if self.rows.len() <= FEW {
@@ -40,7 +40,7 @@ impl RunBoard {
         (self, rest)
     }
 
-    /// Takes them back.
+    /// Adds the rows again.
     #[must_use]
     pub fn joined(mut self, rest: Vec<StageRow>) -> RunBoard {
         self.rows.extend(rest);

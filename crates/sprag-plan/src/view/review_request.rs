@@ -1,5 +1,5 @@
-//! What a person is told who is asked about a stage: what has happened to it, where that can be looked at, and every
-//! word that can be said of it now.
+//! The question to a person about a stage: its history, the places to inspect, and the commands that apply
+//! now.
 
 use sprag_base::redact;
 use sprag_base::text::{Text, plain};
@@ -14,26 +14,26 @@ use crate::stage::{Dispute, ReviewQuestion, StageConflict, StageFailure};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewRequest {
-    /// What has happened, the first line in short.
+    /// The history; the first line is a summary.
     pub what: Vec<String>,
     pub look: Vec<WhereToLook>,
-    /// Those for people.
+    /// Commands for people.
     pub words: Vec<StageCommandKind>,
 }
 
-/// Where there is something to see.
+/// Place to inspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhereToLook {
-    /// What its agents have printed, and what was written down of it.
+    /// The output of its agents and the records of the stage.
     Logs,
     Worktree,
-    /// What it would bring to the trunk.
+    /// The changes that it would bring to the trunk.
     Work,
-    /// What this machine has.
+    /// The capabilities of this machine.
     Machine,
 }
 
-/// `None`: there is no such stage.
+/// Returns the question about a stage; `None` if there is no such stage.
 pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
     let entry = run.entry(id)?;
     let (mut what, mut look) = describe_stage(entry);
@@ -41,18 +41,16 @@ pub fn asked(run: &Run, id: &StageId) -> Option<ReviewRequest> {
     if !open.is_empty() && !entry.state.is_over() {
         what.push(format!("open tasks: {}", open.join(", ")));
     }
-    what.extend(entry.waivers.bypass.as_ref().map(|why| format!("its checks are passed by: {why}")));
+    what.extend(entry.waivers.bypass.as_ref().map(|why| format!("its checks are bypassed: {why}")));
     if entry.is_held() && !matches!(entry.state, StageState::Ready(_) | StageState::Review { .. }) {
-        what.push(
-            "a person holds what comes next: nobody new is started for it, and it is not merged".to_owned(),
-        );
+        what.push("on hold: no new agent starts for it, and it is not merged".to_owned());
     }
-    // What is not there shows nothing.
+    // A missing worktree cannot be inspected.
     look.retain(|look| match look {
         WhereToLook::Worktree | WhereToLook::Work => entry.worktree.base().is_some(),
         WhereToLook::Logs | WhereToLook::Machine => true,
     });
-    // Much of it is what agents have said, and records may be older than what is kept from them.
+    // Agents wrote much of this text, and older records may hold secrets that are redacted today.
     let what = what.iter().map(|line| redact::text(&plain(line)).into_inner().into_owned()).collect();
     let words =
         allowed(run, entry).into_iter().filter(|word| word.least_role() >= CommandRole::User).collect();
@@ -64,37 +62,37 @@ fn describe_stage(entry: &StageEntry) -> (Vec<String>, Vec<WhereToLook>) {
     match &entry.state {
         StageState::Waiting { on } => {
             let on: Vec<String> = on.iter().map(|id| format!("`{}`", id.as_str())).collect();
-            one(format!("it builds on {}, not merged yet", on.join(", ")), &[])
+            one(format!("waits for {}, not merged yet", on.join(", ")), &[])
         }
-        StageState::Ready(_) if entry.is_held() => one("a person holds it".to_owned(), &[]),
-        StageState::Ready(_) => one("it may start".to_owned(), &[]),
+        StageState::Ready(_) if entry.is_held() => one("on hold by a person".to_owned(), &[]),
+        StageState::Ready(_) => one("ready to start".to_owned(), &[]),
         StageState::Running(_) => {
-            one("its agent is at work, or what it did is being checked".to_owned(), &[WhereToLook::Logs])
+            one("its agent is at work, or its work is being checked".to_owned(), &[WhereToLook::Logs])
         }
-        StageState::Asking { question, .. } => one(format!("it asks: {question}"), &[WhereToLook::Logs]),
+        StageState::Asking { question, .. } => one(format!("question: {question}"), &[WhereToLook::Logs]),
         StageState::HandingOff { .. } => one(
-            "its agent ends, and what the next one needs is written down".to_owned(),
+            "its agent ends, and the handoff for the next agent is written".to_owned(),
             &[WhereToLook::Logs],
         ),
         StageState::Failing { report, .. } => {
-            one(format!("its checks say:\n{report}"), &[WhereToLook::Logs, WhereToLook::Worktree])
+            one(format!("failed checks:\n{report}"), &[WhereToLook::Logs, WhereToLook::Worktree])
         }
-        StageState::Merging { .. } => one("it is in the merge queue".to_owned(), &[WhereToLook::Work]),
+        StageState::Merging { .. } => one("in the merge queue".to_owned(), &[WhereToLook::Work]),
         StageState::Conflicted(conflict) => (conflicts(conflict), vec![WhereToLook::Worktree]),
         StageState::MergeFailed { .. } => {
-            one("merged with what is there it is red".to_owned(), &[WhereToLook::Work])
+            one("its checks fail after the merge".to_owned(), &[WhereToLook::Work])
         }
         StageState::Review { question, back } => reviewed(question, back),
         StageState::Blocked { failure, why, .. } => blocked(*failure, why.as_ref(), entry.counters.crashes),
         StageState::Skipped { by, why } => one(left_out(by, why), &[]),
-        StageState::Done { merged } => one(format!("it is merged as `{}`", merged.commit().0), &[]),
+        StageState::Done { merged } => one(format!("merged as `{}`", merged.commit().0), &[]),
     }
 }
 
 fn blocked(failure: StageFailure, why: Option<&Text<300>>, crashes: u8) -> (Vec<String>, Vec<WhereToLook>) {
     let line = match (failure, why) {
-        // Whoever stopped it has said why.
-        (StageFailure::Told, Some(why)) => format!("it was blocked: {why}"),
+        // The person or agent who blocked it gave the reason.
+        (StageFailure::Told, Some(why)) => format!("blocked: {why}"),
         (failure, Some(why)) => format!("{}: {why}", failed(failure)),
         (StageFailure::Crash, None) if crashes > 1 => {
             format!("{}, {crashes} times in a row without a commit", failed(failure))
@@ -120,31 +118,31 @@ fn reviewed(question: &ReviewQuestion, back: &StageState) -> (Vec<String>, Vec<W
     let look = match question {
         ReviewQuestion::Merge { verified } => {
             what = vec![format!(
-                "its checks are good as `{}`, and a person has to say that it is merged (`auto_merge: false`)",
+                "its checks passed as `{}`; a person has to approve the merge (`auto_merge: false`)",
                 verified.head.0
             )];
             vec![WhereToLook::Work]
         }
         ReviewQuestion::TooManyFixes => vec![WhereToLook::Logs, WhereToLook::Worktree],
         ReviewQuestion::Disputed(Dispute { check, why }) => {
-            what.push(format!("the check `{check}` is said to be wrong: {why}"));
+            what.push(format!("check `{check}` is disputed: {why}"));
             vec![WhereToLook::Logs, WhereToLook::Work]
         }
         ReviewQuestion::NoChange => {
             what = vec![
-                "its agent said twice that it was done, and had committed nothing or left files that no commit has"
+                "its agent claimed twice to be done, but committed nothing or left uncommitted files"
                     .to_owned(),
             ];
             vec![WhereToLook::Worktree, WhereToLook::Logs]
         }
         ReviewQuestion::Unreviewed { why, .. } => {
-            what = vec!["its checks are good, and nobody but its author has looked at it".to_owned()];
+            what = vec!["its checks passed, but no review took place".to_owned()];
             what.push(why.to_string());
             vec![WhereToLook::Work, WhereToLook::Logs]
         }
         ReviewQuestion::OnHold { verified } => {
             if verified.is_some() {
-                what = vec!["its checks are good, and a person holds it".to_owned()];
+                what = vec!["its checks passed; on hold by a person".to_owned()];
             }
             vec![WhereToLook::Work]
         }
@@ -152,7 +150,7 @@ fn reviewed(question: &ReviewQuestion, back: &StageState) -> (Vec<String>, Vec<W
         ReviewQuestion::ProtectedFiles | ReviewQuestion::MergeFailed => vec![WhereToLook::Work],
     };
     match back {
-        StageState::Failing { report, .. } => what.push(format!("its checks say:\n{report}")),
+        StageState::Failing { report, .. } => what.push(format!("failed checks:\n{report}")),
         StageState::Conflicted(conflict) => what.extend(conflicts(conflict)),
         StageState::MergeFailed { cause, .. } => what.push(red(cause)),
         _ => {}
@@ -162,15 +160,15 @@ fn reviewed(question: &ReviewQuestion, back: &StageState) -> (Vec<String>, Vec<W
 
 fn red(cause: &crate::merge::merge_failure::MergeFailure) -> String {
     match cause {
-        crate::merge::merge_failure::MergeFailure::Red { report } => format!("the gates say:\n{report}"),
+        crate::merge::merge_failure::MergeFailure::Red { report } => format!("failed checks:\n{report}"),
         crate::merge::merge_failure::MergeFailure::Pair { with } => {
-            format!("green by itself, and red together with stage `{}`", with.as_str())
+            format!("checks pass alone and fail together with stage `{}`", with.as_str())
         }
     }
 }
 
 fn conflicts(conflict: &StageConflict) -> Vec<String> {
-    let mut lines = vec![format!("it does not go with `{}`", conflict.against.0)];
+    let mut lines = vec![format!("conflicts with `{}`", conflict.against.0)];
     lines.extend(conflict.paths.iter().map(|path| format!("conflict in `{path}`")));
     lines
 }

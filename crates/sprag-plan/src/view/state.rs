@@ -1,4 +1,5 @@
-//! The state of a stage as screens name, mark and colour it. A mark or a colour never says more than the name.
+//! The state of a stage with the name, mark and colour for screens. A mark or a colour never says more than
+//! the name.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +10,10 @@ use crate::stage::state::StageState;
 pub enum StateLabel {
     Waiting,
     Ready,
-    /// Ready, and a person says not yet.
+    /// Ready, but on hold by a person.
     Held,
     Running,
-    /// Its agent says that it is done, and Sprag looks.
+    /// The agent claims to be done, and Sprag checks it.
     Verifying,
     Asking,
     HandingOff,
@@ -26,7 +27,7 @@ pub enum StateLabel {
     Done,
 }
 
-/// What a state comes to for somebody who glances.
+/// The urgency of a state at first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateTone {
     Running,
@@ -135,7 +136,7 @@ impl StateLabel {
         matches!(self, StateLabel::Skipped | StateLabel::Done)
     }
 
-    /// Nothing happens before a person says something.
+    /// Reports whether the stage waits for a person.
     pub fn is_a_persons(self) -> bool {
         matches!(self, StateLabel::Asking | StateLabel::Review | StateLabel::Blocked | StateLabel::Held)
     }

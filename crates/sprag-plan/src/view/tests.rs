@@ -40,7 +40,7 @@ impl Story {
         key
     }
 
-    /// Its agent runs.
+    /// Starts the agent of a stage.
     fn start(&mut self, stage: &str) -> EffectKey {
         let id = StageId::new(stage);
         let base = commit("t");
@@ -102,7 +102,7 @@ fn rows_stand_by_level_then_id_and_say_why_they_are_not_further() {
         drawn(&story.board(&BTreeMap::new()), &live, 100),
         [
             "● 0 a running 42% 7 90 its agent is at work",
-            "◎ 0 z ready ?% - - it is about to go on",
+            "◎ 0 z ready ?% - - about to continue",
             "○ 1 b waiting ?% - - waits for `a`, `z`",
             "○ 2 c waiting ?% - - waits for `b`",
         ]
@@ -149,11 +149,11 @@ fn a_person_is_told_of_what_waits_for_them_the_worst_first() {
     assert_eq!(
         told,
         [
-            "b Blocked files nobody may touch were touched",
+            "b Blocked protected files were changed",
             "c Blocked its client is not logged in",
-            "- Blocked the target is left alone: it is not there any more",
-            "a Warning a person holds it",
-            "d Warning its context is 80 % full",
+            "- Blocked the target is not moved: the branch is missing",
+            "a Warning on hold by a person",
+            "d Warning its context is 80% full",
         ]
     );
     let progress = RunProgress { total: 4, active: 1, ready: 1, stuck: 2, ..RunProgress::default() };
@@ -169,7 +169,7 @@ fn names_of_states_are_those_of_the_stages() {
     };
     assert_eq!(name(&story), ("ready", "ready"));
     story.tell("a", StageCommand::Hold);
-    assert_eq!(name(&story), ("ready", "held"), "one name more where it says more");
+    assert_eq!(name(&story), ("ready", "held"), "the label has one more name");
     story.tell("a", StageCommand::Release);
     story.start("a");
     assert_eq!(name(&story), ("running", "running"));

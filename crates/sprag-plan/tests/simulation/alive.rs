@@ -1,5 +1,5 @@
-//! Agents that are alive, looked at for ten thousand hours: they think, compute, write, talk and wait for what they said
-//! they would wait for, with pauses as long as they may be. None of them is taken to be wedged.
+//! Live agents, watched for ten thousand hours: they think, compute, write, print and wait as they
+//! announced, with the longest allowed pauses. None of them is found wedged.
 
 use sprag_base::time::Timestamp;
 use sprag_plan::agent::activity::{AgentWait, WaitTarget};
@@ -17,16 +17,16 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
     while seconds < HOURS * 3600 {
         seed += 1;
         let mut chance = Chance::new(seed);
-        // One agent for a day, with habits of its own.
+        // One agent for a day, with its own habits.
         let every = 1 + chance.below(30) as i64;
         let mut watch = LivenessWatch::new(start);
         let mut signs = LifeSigns { heard: None, cpu: 0, changed: None, tells: Tells::Waits(None) };
-        // The first look only says what to compare with.
+        // The first update only gives values to compare with.
         watch.update(&signs, start);
         let mut now = 0;
         while now < 86_400 {
             let (next, from) = match chance.below(8) {
-                // Something that takes long and shows nothing, announced.
+                // A long operation without output, announced before.
                 0 => {
                     let long = 60 + chance.below(3600) as i64;
                     let on = if chance.once_in(2) { WaitTarget::Tool } else { WaitTarget::Model };
@@ -44,11 +44,11 @@ fn nobody_alive_is_ended_in_ten_thousand_hours() {
                 match watch.update(&signs, start.plus_seconds(looked)) {
                     Liveness::Working => {}
                     Liveness::Suspect => suspects += 1,
-                    Liveness::Wedged => panic!("seed {seed}: it lives, and is ended after {looked} s"),
+                    Liveness::Wedged => panic!("seed {seed}: a live agent is ended after {looked} s"),
                 }
             }
             now = next;
-            // And then it shows that it lives, in one way or another; a moment before the next look.
+            // Then it shows a sign of life, a moment before the next update.
             signs.tells = Tells::Waits(None);
             match chance.below(3) {
                 0 => signs.heard = Some(start.plus_seconds(now)),

@@ -1,4 +1,4 @@
-//! Chance that is the same every time for the same seed.
+//! Random numbers that depend only on the seed.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ impl Chance {
         (z ^ (z >> 31)) % end.max(1)
     }
 
-    /// Once in so many times.
+    /// Returns true once in `times` calls on average.
     pub(crate) fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
@@ -29,7 +29,7 @@ impl Chance {
         among.get(at)
     }
 
-    /// Stages that build on some of those before them.
+    /// Makes a plan whose stages depend on some of the stages before them.
     pub(crate) fn plan(&mut self) -> Plan {
         let count = 1 + self.below(9);
         let stages: Vec<Value> = (0..count).map(|at| self.stage(at)).collect();

@@ -1,4 +1,4 @@
-//! A daemon without a world of its own: it looks, writes down, acts, and dies whenever it likes.
+//! A daemon in a simulated world: it observes, records, acts, and dies at any time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use super::chance::Chance;
 use super::scenario::Ends;
 use super::truth::Truth;
 
-/// Words out of the blue in one run: a run in which somebody resets for ever has no end.
+/// Random commands in one run: a run with endless resets would not end.
 const ANYTHING: u32 = 30;
 
 pub(crate) struct Daemon {
@@ -31,15 +31,15 @@ pub(crate) struct Daemon {
     chance: Chance,
     now: Timestamp,
     truth: Truth,
-    /// What survives it.
+    /// The records and the world, which survive the daemon.
     records: Vec<RunRecord>,
     run: Run,
     busy: BTreeMap<EffectKey, Effect>,
     found: BTreeMap<EffectKey, EffectTrace>,
-    /// Keys of which an outcome was written down.
+    /// Keys with a recorded outcome.
     settled: BTreeSet<EffectKey>,
     words: u32,
-    /// Words that nobody was asked for.
+    /// Random commands that were not asked for.
     anything: u32,
     patience: u32,
     deaths: u32,
@@ -80,7 +80,7 @@ impl Daemon {
     pub(crate) fn play(&mut self) {
         loop {
             self.steps += 1;
-            assert!(self.steps < 60_000, "it comes to an end: {:#?}", self.states());
+            assert!(self.steps < 60_000, "the run ends: {:#?}", self.states());
             let is_moved = self.decide();
             if !is_moved && self.busy.is_empty() && !self.is_somebody_alive() && !self.wake() && !self.say() {
                 break;
@@ -134,14 +134,14 @@ impl Daemon {
         }
     }
 
-    /// Most of a budget is used.
+    /// Marks most of a budget as used.
     fn use_up(&mut self) {
         let stage = self.chance.pick(self.run.plan().stages()).unwrap().id.clone();
         let owner = if self.chance.once_in(4) { BudgetOwner::Run } else { BudgetOwner::Stage(stage) };
         self.truth.nearly.insert(owner);
     }
 
-    /// One round of looking and deciding; whether there was anything to do.
+    /// Observes and decides once. Returns whether there was anything to do.
     fn decide(&mut self) -> bool {
         let world = self.world();
         let actions = reconcile(&self.run, &world, self.now);
@@ -151,7 +151,7 @@ impl Daemon {
         let mut is_moved = false;
         for action in actions {
             match action {
-                Action::WakeAt(at) => assert!(at > self.now, "nobody is woken for nothing"),
+                Action::WakeAt(at) => assert!(at > self.now, "the daemon is not woken without need"),
                 Action::Record(record) => {
                     is_moved = true;
                     self.write(record);
@@ -166,7 +166,7 @@ impl Daemon {
                     self.busy.insert(key, effect);
                 }
             }
-            // Any record may be its last.
+            // The daemon may die after any record.
             if self.chance.once_in(150) {
                 self.die();
                 return true;
@@ -175,7 +175,7 @@ impl Daemon {
         is_moved
     }
 
-    /// A worktree goes only when nobody is in it and nobody is about to be.
+    /// Checks that a worktree is removed only when no agent uses it or is about to.
     fn leaves_nobody_behind(&self, effect: &Effect) {
         let Effect::Stage {
             stage,
@@ -189,7 +189,7 @@ impl Daemon {
         assert_eq!(self.truth.alive_of(stage), 0, "an agent of `{}` lives", stage.as_str());
     }
 
-    /// Nothing waits without a reason, and nobody is at a stage twice.
+    /// Checks that every stage waits for a reason, and that no stage has two agents.
     fn has_reasons(&self, world: &Observed, actions: &[Action]) {
         for (id, why) in why(&self.run, world, self.now) {
             let why =
@@ -200,14 +200,14 @@ impl Daemon {
         }
     }
 
-    /// Somebody who was at an effect is done with it.
+    /// Finishes one effect that is under way.
     fn finish_one(&mut self) {
         let keys: Vec<EffectKey> = self.busy.keys().cloned().collect();
         let Some(key) = self.chance.pick(&keys).cloned() else { return };
         let effect = self.busy[&key].clone();
         let outcome = self.truth.perform(&mut self.chance, &self.run, &key, &effect);
         if self.chance.once_in(100) {
-            // It was done, and nobody could say so any more.
+            // The effect was done, but its outcome was lost.
             return self.die();
         }
         self.busy.remove(&key);
@@ -233,7 +233,7 @@ impl Daemon {
         self.run.entries().any(|(id, entry)| is_base(id) && !entry.state.is_over())
     }
 
-    /// To the next time something happens by itself.
+    /// Moves the clock to the next event that happens automatically.
     fn wake(&mut self) -> bool {
         let next =
             reconcile(&self.run, &self.world(), self.now).into_iter().find_map(|action| match action {
@@ -244,7 +244,7 @@ impl Daemon {
         next.is_some()
     }
 
-    /// `kill -9`: of what was under way some was done, and nobody knows which.
+    /// Dies as by `kill -9`: some effects under way were done, and it is not known which.
     fn die(&mut self) {
         self.deaths += 1;
         for (key, effect) in std::mem::take(&mut self.busy) {
@@ -253,20 +253,20 @@ impl Daemon {
             }
         }
         let folded = Run::fold(&self.records).unwrap();
-        assert!(folded == self.run, "the records tell another story");
-        // Written and read back, as from a file.
+        assert!(folded == self.run, "the records give another run");
+        // The records are written and read back, as from a file.
         if self.deaths % 20 == 1 {
             let lines: Vec<String> =
                 self.records.iter().map(|record| serde_json::to_string(record).unwrap()).collect();
             let read: Vec<RunRecord> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-            assert!(Run::fold(&read).unwrap() == folded, "what was written is not what is read");
+            assert!(Run::fold(&read).unwrap() == folded, "the records read back differ");
         }
         self.run = folded;
         let open = self.run.effects().iter();
         self.found = open.map(|(key, open)| (key.clone(), self.truth.probe(key, &open.effect))).collect();
     }
 
-    /// A person says something about one of the stages that wait for one; at last they have enough.
+    /// Gives a command to one of the stages that wait for a person, a limited number of times.
     fn say(&mut self) -> bool {
         let waiting: Vec<StageId> =
             self.run.entries().filter(|(_, entry)| entry.needs_person()).map(|(id, _)| id.clone()).collect();
@@ -306,7 +306,7 @@ impl Daemon {
         true
     }
 
-    /// A person says whatever comes to mind of any stage, whatever is being done for it just then.
+    /// Gives a random command to any stage at any time.
     fn say_anything(&mut self) {
         let ids: Vec<StageId> = self.run.entries().map(|(id, _)| id.clone()).collect();
         let id = self.chance.pick(&ids).unwrap().clone();
@@ -322,7 +322,7 @@ impl Daemon {
             StageCommand::Skip { why: Text::new("w") },
         ];
         let said = self.chance.pick(&words).unwrap().clone();
-        // Who ends things for good is rare.
+        // Commands that end a stage for good are rare.
         if matches!(said, StageCommand::Skip { .. } | StageCommand::Block { .. }) && !self.chance.once_in(4) {
             return;
         }
@@ -340,7 +340,7 @@ impl Daemon {
         self.run.entries().map(|(id, entry)| (id.as_str().to_owned(), format!("{:?}", entry.state))).collect()
     }
 
-    /// Every stage is merged, skipped, a person's, or waits for one that is none of ours to move.
+    /// Checks that every stage is merged, skipped, or waits for a person or for such a stage.
     fn is_well_ended(&self) {
         let mut merged: Vec<CommitId> = Vec::new();
         for (id, entry) in self.run.entries() {
@@ -357,10 +357,10 @@ impl Daemon {
             assert!(!is_over || self.truth.alive_of(id) == 0, "an agent of `{}` is left over", id.as_str());
         }
         let is_held = self.run.target().held.is_some();
-        assert!(is_held || self.truth.target == self.truth.trunk, "the target has all that was merged");
-        assert!(is_held || !self.truth.is_rewritten, "a target that was rewritten is a person's");
+        assert!(is_held || self.truth.target == self.truth.trunk, "the target has all merged work");
+        assert!(is_held || !self.truth.is_rewritten, "a rewritten target waits for a person");
         assert_eq!(*self.run.queue().trunk(), self.truth.trunk);
-        assert!(self.run.queue().entries().is_empty(), "nobody is left in the queue");
+        assert!(self.run.queue().entries().is_empty(), "the queue is empty");
         assert!(self.run.effects().is_empty(), "nothing is left open");
         self.truth.is_sound(&merged, &self.run);
     }
@@ -401,12 +401,12 @@ impl Daemon {
     }
 }
 
-/// Workers of one daemon do an effect once; a start that has happened is not repeated by the same worker.
+/// Reports whether an effect was done already: workers of one daemon do not repeat a start.
 fn is_done_already(truth: &Truth, key: &EffectKey, effect: &Effect) -> bool {
     effect.is_spawn() && truth.sessions.contains_key(key)
 }
 
-/// Somebody who goes on by itself.
+/// Reports whether an agent continues without a command.
 pub(crate) fn is_at_work(session: &AgentSession) -> bool {
     matches!(session, AgentSession::Alive(AgentSign::Working | AgentSign::Filling { .. }))
 }

@@ -1,5 +1,5 @@
-//! What testing candidates ahead of time is worth, counted in gates that are waited for: merging and moving a reference
-//! take no time next to them.
+//! Measures the gain of testing candidates ahead of time, in rounds of merge checks. Merging and moving a
+//! reference take almost no time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use sprag_plan::merge::queue::{CandidateResult, MergeQueue, QueueExit, QueueOwne
 
 use super::chance::Chance;
 
-/// How a row of stages got through the queue.
+/// Result of a row of stages in the queue.
 #[derive(Debug, Default, PartialEq)]
 struct Passed {
-    /// Gates that were waited for: those of one round run at once.
+    /// Rounds of merge checks: those of one round run at the same time.
     rounds: u32,
-    /// All that were run.
+    /// All merge checks that were run.
     gates: u32,
     landed: BTreeSet<usize>,
-    /// Those who were sent back, and after how many rounds.
+    /// Stages that were sent back, with the number of rounds.
     red: Vec<(usize, u32)>,
 }
 
@@ -25,7 +25,7 @@ fn commit(name: &str) -> CommitId {
     CommitId(Text::new(name))
 }
 
-/// All stages want to be merged at once; a commit is red that has one of the red ones in it.
+/// Merges all stages at the same time; a commit fails if it contains one of the `red` stages.
 fn pass(count: usize, depth: usize, red: &BTreeSet<usize>) -> Passed {
     let mut queue = MergeQueue::new(commit("t"), depth);
     for stage in 0..count {
@@ -90,7 +90,8 @@ impl Passed {
     }
 }
 
-/// One in ten is red. What is won is bounded by how deep the row is: three deep it is not three times as fast.
+/// One stage in ten fails. The depth of the row limits the gain: with depth three it is less than three
+/// times as fast.
 #[test]
 fn a_row_with_reds_lands_sooner_the_deeper_it_is_tested() {
     let mut chance = Chance::new(11);
@@ -99,8 +100,8 @@ fn a_row_with_reds_lands_sooner_the_deeper_it_is_tested() {
     let serial = pass(400, 1, &red);
     for (depth, sooner, gates) in [(2, 1.7, 1.15), (3, 2.4, 1.25), (5, 3.3, 1.5)] {
         let deep = pass(400, depth, &red);
-        assert_eq!(deep.landed, serial.landed, "whoever is green lands, at any depth");
-        assert_eq!(deep.red.len(), red.len(), "and whoever is red does not");
+        assert_eq!(deep.landed, serial.landed, "stages that pass land at any depth");
+        assert_eq!(deep.red.len(), red.len(), "stages that fail do not land");
         let times = f64::from(serial.rounds) / f64::from(deep.rounds);
         assert!(times >= sooner, "{depth} deep: {times:.2} times as fast");
         let more = f64::from(deep.gates) / f64::from(serial.gates);
@@ -116,7 +117,7 @@ fn who_is_to_blame_is_known_after_no_more_gates_than_halving_would_take() {
             let [(blamed, rounds)] = passed.red[..] else { panic!("{passed:?}") };
             assert_eq!((blamed, passed.landed.len()), (culprit, count - 1), "{passed:?}");
             let halving = count.next_power_of_two().ilog2() + 1;
-            // What is red is looked at once more, since it may be a whim of the checks.
+            // A failed check runs a second time, because it may fail at random.
             assert!(rounds <= halving.max(2), "{count}, {culprit}: {passed:?}");
         }
     }

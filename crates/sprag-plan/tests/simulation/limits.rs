@@ -1,5 +1,5 @@
-//! Accounts that reach their limits, again and again: nobody's attempt is burnt by that, nobody is started while the
-//! limit holds, and all go on when it ends.
+//! Accounts that reach their limits again and again: no attempt is lost, no agent starts while a limit
+//! holds, and all stages continue when it ends.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use sprag_plan::run::record::{RunRecord, SessionOutcome};
 use sprag_plan::spec::Plan;
 use sprag_plan::stage::state::StageState;
 
-/// Seconds that a limit holds, that an agent runs into it after, and that one works where there is none.
+/// Seconds of a limit, of an agent until it reaches the limit, and of an agent without a limit.
 const HOLDS: i64 = 3 * 3600;
 const UNTIL_LIMITED: i64 = 40;
 const WORKS: i64 = 300;
-/// Windows of the account, one after the other, with an hour between them in which it may be used.
+/// Limits of the account in a row, with an hour between them in which it may be used.
 const WINDOWS: i64 = 8;
 const PROMISED: i64 = 5;
 
@@ -51,14 +51,14 @@ fn plan(stages: usize) -> Plan {
     .unwrap()
 }
 
-/// Until when the account may not be used, if it may not.
+/// Returns the end of the present limit, if there is one.
 fn limit(start: Timestamp, now: Timestamp) -> Option<Timestamp> {
     let (window, within) =
         (now.seconds_since(start) / (HOLDS + 3600), now.seconds_since(start) % (HOLDS + 3600));
     (window < WINDOWS && within < HOLDS).then(|| start.plus_seconds(window * (HOLDS + 3600) + HOLDS))
 }
 
-/// Everything works at once but agents.
+/// Does an effect at once; only agents take time.
 fn perform(effect: &Effect) -> EffectOutcome {
     match effect {
         Effect::Stage { step: StageStep::AddWorktree { base }, .. } => {
@@ -87,12 +87,12 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
         RunRecord::Started { run: Text::new("r"), plan: Box::new(plan), digest, trunk: commit("t") };
     let mut run = Run::fold([&started]).unwrap();
     let mut now = start;
-    // When each agent that is at work will end.
+    // The end of each agent at work.
     let mut ends: BTreeMap<EffectKey, Timestamp> = BTreeMap::new();
     let (mut limited, mut resumed, mut latest) = (0, 0, 0);
     let mut held: Option<Timestamp> = None;
     while !run.is_settled() {
-        assert!(now.seconds_since(start) < 30 * 86_400, "it comes to an end");
+        assert!(now.seconds_since(start) < 30 * 86_400, "the run ends");
         let over = |key: &EffectKey, at: Timestamp| {
             let ended = match limit(start, at) {
                 Some(until) => SessionOutcome::RateLimited { until },
@@ -135,7 +135,7 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
                     is_moved = true;
                     if effect.is_spawn() {
                         if let Some(until) = held.take() {
-                            assert!(now >= until, "nobody is started while the limit holds");
+                            assert!(now >= until, "no agent starts while the limit holds");
                             latest = latest.max(now.seconds_since(until));
                             resumed += 1;
                         }
@@ -154,7 +154,7 @@ fn a_limit_burns_no_attempt_and_all_go_on_when_it_ends() {
     }
     assert!(run.entries().all(|(_, entry)| matches!(entry.state, StageState::Done { .. })));
     let attempt = |key: &EffectKey| key.0.as_str().split('/').nth(2).map(str::to_owned);
-    assert!(run.sessions().all(|(key, _)| attempt(key).as_deref() == Some("1")), "no attempt was burnt");
+    assert!(run.sessions().all(|(key, _)| attempt(key).as_deref() == Some("1")), "no attempt was lost");
     assert!(limited >= 8 && resumed >= 2, "there were limits: {limited} {resumed}");
     assert!(latest <= PROMISED, "resumed {latest} s after the end of a limit");
 }

@@ -1,11 +1,11 @@
-//! Whole runs of random plans, with agents that do whatever agents do and a daemon that dies between any two records.
-//! Everything follows from a seed, which is printed when something does not hold:
-//! `SPRAG_SIM_SEED=7 cargo test -p sprag-plan --test simulation` plays that one again.
+//! Whole runs of random plans, with agents that act at random and a daemon that dies between any two
+//! records. Everything follows from a seed, which is printed on a failure: `SPRAG_SIM_SEED=7 cargo test -p
+//! sprag-plan --test simulation` plays it again.
 
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a test that cannot go on fails, and its seed comes from the environment"
+    reason = "a test that cannot continue fails, and its seed comes from the environment"
 )]
 
 mod alive;
@@ -19,7 +19,7 @@ mod truth;
 
 use daemon::Daemon;
 
-/// Steps that are played at least.
+/// Least number of steps to play.
 const STEPS: u64 = 100_000;
 
 #[test]
@@ -48,7 +48,7 @@ fn nothing_is_lost_or_done_twice_whoever_dies() {
         }
         seed += 1;
     }
-    // A simulation in which nothing happens proves nothing.
+    // A simulation without events proves nothing.
     assert!(ends.merged > 500 && ends.deaths > 500 && ends.persons > 20 && ends.skipped > 20, "{ends:?}");
     assert!(ends.conflicts > 50 && ends.limits > 100 && ends.crashes > 300 && ends.reds > 50, "{ends:?}");
     assert!(ends.foreign > 20 && ends.held > 5 && ends.resets > 100, "{ends:?}");

@@ -1,4 +1,4 @@
-//! Reviewers: some work is shown to one, and it says this or that, or nothing.
+//! Random reviewers: some work is reviewed, and the result is a decision or none.
 
 use sprag_base::text::Text;
 use sprag_plan::ids::CommitId;
@@ -7,7 +7,7 @@ use sprag_plan::spec::client::ClientName;
 
 use super::chance::Chance;
 
-/// What comes of a look at work that is good.
+/// Returns the result of checking good work.
 pub(crate) fn claimed(chance: &mut Chance, head: &CommitId) -> EffectOutcome {
     let (head, tree) = (head.clone(), head.clone());
     if chance.once_in(3) {

@@ -1,6 +1,6 @@
-//! The parts of the simulation: chance, plans, the world that outlives a daemon, and the daemon.
+//! The parts of the simulation: random plans, the world that outlives a daemon, and the daemon.
 
-/// What runs came to.
+/// Totals of the results of runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     pub merged: u32,
@@ -11,12 +11,12 @@ pub(crate) struct Ends {
     pub limits: u32,
     pub crashes: u32,
     pub reds: u32,
-    /// Commits that others put on the target, and runs that end with a target that is a person's.
+    /// Commits of others on the target, and runs that end with a target that waits for a person.
     pub foreign: u32,
     pub held: u32,
-    /// Of those commits, what a session had to bring together with the trunk and has landed.
+    /// Those commits that a session merged with the trunk and landed.
     pub resolved: u32,
-    /// What somebody else brought together meanwhile.
+    /// Those commits that another author merged meanwhile.
     pub overtaken: u32,
     pub resets: u32,
 }

@@ -1,5 +1,5 @@
-//! The world that outlives a daemon: git, worktrees and agents as they really are. Effects change it; what must
-//! never be is looked for at every one of them.
+//! The world that outlives a daemon: the real state of git, worktrees and agents. Effects change it, and
+//! each of them checks the invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +22,10 @@ use super::chance::Chance;
 use super::daemon::is_at_work;
 use super::reviews;
 
-/// What others put on the target goes by this name.
+/// The name of the changes of others on the target.
 const FOREIGN: &str = "foreign";
 
-/// What a commit has of each stage: the last of its changes.
+/// The contents of a commit: the last change of each stage.
 type Contents = BTreeMap<String, Change>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,11 +37,11 @@ struct Change {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Quality {
     Good,
-    /// Its own checks see it.
+    /// Its own checks find it.
     Bad,
-    /// Only the gates see it.
+    /// Only the merge checks find it.
     BadForAll,
-    /// It knows of the others it has to go with.
+    /// It includes the changes of others that it has to fit.
     Fitted,
 }
 
@@ -54,25 +54,25 @@ pub(crate) struct Truth {
     commits: BTreeMap<CommitId, Contents>,
     next: u32,
     pub trunk: CommitId,
-    /// Every commit the trunk has been at.
+    /// Every commit that the trunk has pointed to.
     pub history: Vec<CommitId>,
     tested: BTreeSet<CommitId>,
     made: BTreeMap<(CommitId, CommitId), CommitId>,
     trees: BTreeMap<StageId, Tree>,
-    /// Those whose folder somebody has deleted. Their branches are there.
+    /// Worktrees that someone deleted. Their branches still exist.
     pub deleted: BTreeSet<StageId>,
     pub sessions: BTreeMap<EffectKey, AgentSession>,
-    /// Budgets of which most is used.
+    /// Budgets that are mostly used.
     pub nearly: BTreeSet<BudgetOwner>,
     whose: BTreeMap<EffectKey, StageId>,
     progress: BTreeSet<EffectKey>,
     briefs: BTreeMap<StageId, BriefKind>,
     salvaged: BTreeSet<StageId>,
     pub target: CommitId,
-    /// Somebody took from the target what it had.
+    /// Someone removed commits from the target.
     pub is_rewritten: bool,
     landed: Contents,
-    /// Stages that change the same lines, and those that are red together.
+    /// Stages that change the same lines, and stages that fail together.
     conflicts: Vec<(String, String)>,
     pairs: Vec<(String, String)>,
 }
@@ -86,7 +86,7 @@ impl Truth {
             let mut found = Vec::new();
             for one in &ids {
                 for other in &ids {
-                    // What others do is often where somebody of ours is.
+                    // Others often change files of a stage.
                     let times = if one == FOREIGN { times.div_ceil(2) } else { times };
                     if one < other && chance.once_in(times) {
                         found.push((one.clone(), other.clone()));
@@ -147,7 +147,7 @@ impl Truth {
 
     fn conflict(&self, on: &CommitId, head: &CommitId) -> bool {
         let (ours, theirs) = (&self.commits[on], &self.commits[head]);
-        // A line is changed on both sides, and neither side has seen the other's.
+        // Both sides changed a line, and neither contains the change of the other.
         let is_new = |stage: &String, here: &Contents, there: &Contents| {
             here.get(stage).is_some_and(|change| there.get(stage) != Some(change))
         };
@@ -173,7 +173,7 @@ impl Truth {
         self.deleted.extend(chance.pick(&stages).cloned());
     }
 
-    /// Does an effect, and says what came of it.
+    /// Does an effect and returns its outcome.
     pub(crate) fn perform(
         &mut self,
         chance: &mut Chance,
@@ -187,7 +187,7 @@ impl Truth {
                 let has = |need: &StageId| self.commits[base].contains_key(need.as_str());
                 assert!(
                     spec.dependencies.iter().all(has),
-                    "`{}` starts without what it builds on",
+                    "`{}` starts without its dependencies",
                     stage.as_str()
                 );
                 let (base, head) = (base.clone(), base.clone());
@@ -280,7 +280,7 @@ impl Truth {
                 if self.conflict(on, head) {
                     return EffectOutcome::Conflicted { paths: Vec::new() };
                 }
-                // All that makes its name is fixed beforehand.
+                // The name of the candidate is fixed beforehand.
                 let known = self.made.get(&(on.clone(), head.clone())).cloned();
                 let commit = known.unwrap_or_else(|| {
                     let contents = self.joined(on, head);
@@ -300,7 +300,7 @@ impl Truth {
             }
             Effect::Queue { step: QueueStep::Land { from, to }, .. } => self.land(from, to),
             Effect::Refs(RefStep::RestoreTrunk { to }) => {
-                assert_eq!(self.history.last(), Some(to), "the trunk is put back to where it was");
+                assert_eq!(self.history.last(), Some(to), "the trunk is restored to its last commit");
                 self.trunk = to.clone();
                 EffectOutcome::Done
             }
@@ -313,13 +313,13 @@ impl Truth {
                 EffectOutcome::Done
             }
             Effect::Stage { stage, step: StageStep::RemoveWorktree } => {
-                assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
-                assert!(self.salvaged.contains(stage), "a worktree goes with what nobody has kept");
+                assert_eq!(self.alive_of(stage), 0, "a worktree is removed under a live agent");
+                assert!(self.salvaged.contains(stage), "a worktree is removed without a salvage");
                 self.trees.remove(stage);
                 EffectOutcome::Done
             }
             Effect::Stage { stage, step: StageStep::Discard { .. } } => {
-                assert_eq!(self.alive_of(stage), 0, "a worktree goes under a live agent");
+                assert_eq!(self.alive_of(stage), 0, "a worktree is removed under a live agent");
                 self.trees.remove(stage);
                 self.deleted.remove(stage);
                 EffectOutcome::Done
@@ -343,19 +343,19 @@ impl Truth {
     fn move_to(&mut self, to: CommitId) {
         for (stage, change) in &self.landed {
             let now = self.commits[&to].get(stage).map_or(0, |now| now.number);
-            assert!(now >= change.number, "what `{stage}` has landed is lost");
+            assert!(now >= change.number, "landed work of `{stage}` is lost");
         }
         self.landed = self.commits[&to].clone();
         self.history.push(to.clone());
         self.trunk = to;
     }
 
-    /// Somebody else moves what they should leave alone: the trunk.
+    /// Moves the trunk, which others should not do.
     pub(crate) fn disturb(&mut self) {
         self.trunk = self.commit(Contents::new());
     }
 
-    /// Somebody else puts a commit on the target, or takes from it what it had.
+    /// Puts a commit of others on the target, or removes commits from it.
     pub(crate) fn foreign(&mut self, chance: &mut Chance) {
         if chance.once_in(6) {
             self.is_rewritten = true;
@@ -369,7 +369,7 @@ impl Truth {
         self.target = self.commit(contents);
     }
 
-    /// Somebody else merges by hand what we have landed, and what they put on the target.
+    /// Merges the trunk and commits of others on the target by hand.
     pub(crate) fn merge_by_hand(&mut self) {
         let mut contents = self.joined(&self.target, self.history.last().unwrap());
         let number = contents.get(FOREIGN).map_or(0, |change| change.number) + 1;
@@ -377,7 +377,7 @@ impl Truth {
         self.target = self.commit(contents);
     }
 
-    /// Whether all that one commit has is in another.
+    /// Reports whether a commit contains everything of another.
     fn has(&self, within: &CommitId, commit: &CommitId) -> bool {
         let there = &self.commits[within];
         let is_there = |(name, change): (&String, &Change)| {
@@ -386,7 +386,7 @@ impl Truth {
         self.commits[commit].iter().all(is_there)
     }
 
-    /// How the target stands to a commit of the trunk.
+    /// Returns the relation of the target to a commit of the trunk.
     pub(crate) fn stands(&self, trunk: &CommitId) -> TargetBranch {
         let now = self.target.clone();
         match (self.is_rewritten, self.has(trunk, &now)) {
@@ -396,7 +396,7 @@ impl Truth {
         }
     }
 
-    /// What a look at an effect shows of which nobody knows what became.
+    /// Returns the trace of an effect whose outcome is not known.
     pub(crate) fn probe(&self, key: &EffectKey, effect: &Effect) -> EffectTrace {
         match effect {
             Effect::Stage { stage, step: StageStep::AddWorktree { .. } } => match self.trees.get(stage) {
@@ -434,7 +434,7 @@ impl Truth {
         if self.progress.contains(session) { CommitProgress::Committed } else { CommitProgress::Nothing }
     }
 
-    /// An agent does something: works, and ends in one of many ways.
+    /// Lets an agent act: it works, and ends in one of many ways.
     pub(crate) fn live(&mut self, chance: &mut Chance, session: &EffectKey, now: Timestamp) {
         if !self.sessions.get(session).is_some_and(is_at_work) {
             return;
@@ -482,7 +482,7 @@ impl Truth {
             BriefKind::Merge | BriefKind::MergeConflict => {
                 self.joined(&tree.head, self.history.last().unwrap())
             }
-            // Whatever is on it by now.
+            // The target at this moment.
             BriefKind::BaseConflict => self.joined(&tree.head, &self.target),
             BriefKind::Stage | BriefKind::Knowledge | BriefKind::Recovery => self.commits[&tree.head].clone(),
         };
@@ -494,7 +494,7 @@ impl Truth {
             _ => Quality::Good,
         };
         contents.insert(stage.as_str().to_owned(), Change { number, quality });
-        // Whoever brings both sides together mends theirs, too.
+        // The agent that merges both sides also fixes the other side.
         if let Some(theirs) = contents.get_mut(FOREIGN).filter(|_| is_base(&stage)) {
             theirs.quality = if quality == Quality::Fitted { quality } else { theirs.quality };
         }
@@ -503,14 +503,14 @@ impl Truth {
         self.progress.insert(session.clone());
     }
 
-    /// What has to hold once all is over.
+    /// Checks the invariants at the end.
     pub(crate) fn is_sound(&self, merged: &[CommitId], run: &Run) {
         for (stage, commit) in run.merged() {
             let has_owed = run.owed(stage).is_none_or(|owed| self.has(commit, owed));
-            assert!(has_owed, "`{}` lands without what others put on the target", stage.as_str());
+            assert!(has_owed, "`{}` lands without the commits of others on the target", stage.as_str());
         }
         let is_tested = self.history.iter().all(|commit| self.tested.contains(commit));
         assert!(is_tested, "all of the trunk was tested");
-        assert!(merged.iter().all(|commit| self.history.contains(commit)), "what is merged is on the trunk");
+        assert!(merged.iter().all(|commit| self.history.contains(commit)), "merged commits are on the trunk");
     }
 }

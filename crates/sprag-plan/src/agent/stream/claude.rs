@@ -1,5 +1,6 @@
-//! Claude Code: `--output-format stream-json`, and the lines of its transcript, which have the same form. A message of
-//! the model comes in several lines with one id, and its usage in each of them.
+//! Reads the output of Claude Code: `--output-format stream-json`, and the lines of its transcript, which
+//! have the same form. A message of the model has several lines with one id, and each line repeats its
+//! usage.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,30 +12,30 @@ use sprag_base::time::Timestamp;
 use super::limit;
 use crate::agent::activity::{AgentActivity, AgentTrouble, AgentWait, ContextUsage, SessionCost, WaitTarget};
 
-/// Messages that may still get a line while others come: agents in the background talk at once.
+/// Messages that may still get a line while others arrive: agents in the background print at the same time.
 const RECENT: usize = 64;
-/// Calls that are remembered as open.
+/// Calls that may be open at a time.
 const OPEN: usize = 64;
-/// Seconds a request to the model may take, and a tool that says nothing of its own.
+/// Seconds for a request to the model, and for a tool without a timeout.
 const PATIENCE: i64 = 600;
-/// Longer than any tool may say it takes.
+/// Seconds that limit the timeout of a tool and the delay of a retry.
 const LONGEST_TOOL: u64 = 2 * 3600;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Claude {
     counted: VecDeque<String>,
-    /// Calls without a result yet, and until when each may take.
+    /// Calls without a result yet, with the end of the allowed time of each.
     open: BTreeMap<String, Timestamp>,
-    /// When the limit ends that was last told of.
+    /// The end of the limit that the client reported last.
     reset: Option<Timestamp>,
-    /// Of the last request of the agent itself.
+    /// Tokens of the last request of the agent itself, not of its helpers.
     tokens: Option<u64>,
-    /// How much fits, where a client has said it.
+    /// The size of the context, if a client reported it.
     window: Option<u64>,
 }
 
 impl Claude {
-    /// `window`: how much fits, as far as that is known.
+    /// Makes a reader; `window` is the size of the context, if it is known.
     pub(super) fn new(window: Option<u64>) -> Claude {
         Claude { window, ..Claude::default() }
     }
@@ -49,7 +50,7 @@ impl Claude {
                 seen.model = line["model"].as_str().map(Text::new);
                 self.wait(seen, now);
             }
-            // It tries again by itself.
+            // The client retries automatically.
             (Some("system"), Some("api_retry")) => {
                 let seconds = line["retry_delay_ms"].as_u64().unwrap_or(0).min(LONGEST_TOOL * 1000) / 1000;
                 let seconds = i64::try_from(seconds).unwrap_or(0);
@@ -71,12 +72,12 @@ impl Claude {
         }
     }
 
-    /// One line of a message of the model.
+    /// Reads one line of a message of the model.
     fn said(&mut self, line: &Value, seen: &mut AgentActivity, now: Timestamp) {
         self.limit(&line["rate_limit_info"], now);
         let message = &line["message"];
         let model = message["model"].as_str().unwrap_or_default();
-        // What the client says in the model's place.
+        // The client wrote this message in place of the model.
         if model == "<synthetic>" || line["is_api_error_message"] == true || line["isApiErrorMessage"] == true
         {
             seen.trouble = self.trouble(line).or(seen.trouble.take());
@@ -124,7 +125,7 @@ impl Claude {
         seen.turns = seen.turns.saturating_add(1);
     }
 
-    /// All of it, as the client itself has counted.
+    /// Reads the totals that the client counted itself.
     fn ended(&mut self, line: &Value, seen: &mut AgentActivity) {
         self.open.clear();
         seen.wait = None;
@@ -158,7 +159,7 @@ impl Claude {
         }
     }
 
-    /// From fields that are made for it: what it says to people means nothing here.
+    /// Reads the problem from fields that are made for it; texts for people are ignored.
     fn trouble(&self, line: &Value) -> Option<AgentTrouble> {
         match (line["subtype"].as_str(), line["terminal_reason"].as_str()) {
             (Some("error_max_budget_usd"), _) | (_, Some("budget_exhausted")) => {
@@ -186,7 +187,7 @@ impl Claude {
         }
     }
 
-    /// Whether tools are at work, or the model.
+    /// Records whether the agent waits for a tool or for the model.
     fn wait(&self, seen: &mut AgentActivity, now: Timestamp) {
         seen.wait = Some(match self.open.values().max() {
             Some(until) => AgentWait { on: WaitTarget::Tool, until: *until },
@@ -199,13 +200,13 @@ fn blocks(line: &Value) -> &[Value] {
     line["message"]["content"].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Seconds until a call is given up by the client itself, and a minute for that.
+/// Returns the seconds until the client itself gives up a call, plus a minute.
 fn patience(input: &Value) -> i64 {
     let said = input["timeout"].as_u64().map(|millis| (millis / 1000).min(LONGEST_TOOL) + 60);
     said.and_then(|seconds| i64::try_from(seconds).ok()).map_or(PATIENCE, |seconds| seconds.max(PATIENCE))
 }
 
-/// How many tokens fit, for models of which that is known. The client tells it only at its end.
+/// Returns the size of the context of a known model. The client reports the size only at its end.
 pub(crate) fn window(model: &str) -> Option<u64> {
     const SMALL: [&str; 5] = ["claude-3", "claude-opus-4", "claude-sonnet-4", "claude-haiku-4", "claude-2"];
     if model.ends_with("[1m]") {
@@ -214,7 +215,8 @@ pub(crate) fn window(model: &str) -> Option<u64> {
     SMALL.iter().any(|known| is_of(model, known)).then_some(200_000)
 }
 
-/// `claude-opus-4`, `claude-opus-4-5` and `claude-opus-4-5-20251101`, but nothing younger than that.
+/// Reports whether a model belongs to a known family: `claude-opus-4-5` and `claude-opus-4-5-20251101`
+/// belong to `claude-opus-4`, versions after 5 do not.
 fn is_of(model: &str, known: &str) -> bool {
     let Some(rest) = model.strip_prefix(known) else { return false };
     let version = rest.split('-').nth(1).unwrap_or_default();

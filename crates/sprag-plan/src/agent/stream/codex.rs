@@ -1,5 +1,5 @@
-//! Codex: `exec --json`, and the lines of its rollout. The former says what is done and what it has cost in the end; how
-//! full the context is, and why it failed, stand only in the latter.
+//! Reads the output of Codex: `exec --json`, and the lines of its rollout. The former reports the steps and
+//! the total cost. Only the latter reports the use of the context and the cause of a failure.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use sprag_base::time::Timestamp;
 use super::limit;
 use crate::agent::activity::{AgentActivity, AgentTrouble, AgentWait, ContextUsage, SessionCost, WaitTarget};
 
-/// Seconds a request to the model, or a command, may take before that means anything.
+/// Seconds that a request to the model or a command may take.
 const PATIENCE: i64 = 600;
-/// Steps that are remembered as open.
+/// Steps that may be open at a time.
 const OPEN: usize = 64;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Codex {
-    /// What was begun and is not over.
+    /// Steps that began and have not ended.
     open: BTreeSet<String>,
-    /// Requests that were answered, as its file tells.
+    /// Answered requests, counted in the rollout.
     answers: u32,
-    /// When the limits of the account end that are nearest to being reached.
+    /// The end of the limits of the account that are nearly reached.
     reset: Option<Timestamp>,
 }
 
@@ -115,7 +115,7 @@ impl Codex {
         self.reset = both.into_iter().filter(full).filter_map(ends).max().or(self.reset);
     }
 
-    /// A word, or a word with what belongs to it.
+    /// Reads the error information: a word, or an object with one word as its key.
     fn trouble(&self, info: &Value) -> Option<AgentTrouble> {
         let limit = || AgentTrouble::RateLimit { until: self.reset };
         let (word, of) = match info {
@@ -140,7 +140,7 @@ impl Codex {
     }
 }
 
-/// What came out of a cache is not counted again.
+/// Counts the tokens without those from a cache.
 fn total(usage: &Value, seen: &mut AgentActivity) {
     let of = |name: &str| usage[name].as_u64().unwrap_or(0);
     let fresh = of("input_tokens").saturating_sub(of("cached_input_tokens"));

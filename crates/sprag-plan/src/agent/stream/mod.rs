@@ -1,6 +1,6 @@
-//! What a client prints about itself, one JSON object a line, read into what is seen of its agent. Nothing here believes
-//! prose, and nothing here can be made to fail: a line that is no JSON, too long, or of a kind nobody knows, says only
-//! that the client is alive.
+//! Reads the output of a client, one JSON object per line, as the activity of its agent. Prose is ignored,
+//! and no line can cause an error. A line that is too long, of an unknown kind or not JSON only shows that
+//! the client is alive.
 
 mod claude;
 mod codex;
@@ -15,25 +15,25 @@ use sprag_base::time::Timestamp;
 use super::activity::AgentActivity;
 use crate::spec::client::StreamFormat;
 
-/// Of a longer line, only that it came counts.
+/// Longest line in bytes that is read; a longer line only shows that the client is alive.
 pub const LINE: usize = 4 * 1024 * 1024;
 
-/// A stream, as far as it was read.
+/// Reader of the output of one client.
 #[derive(Clone, Debug)]
 pub struct StreamReader {
     dialect: StreamDialect,
-    /// What has no end yet, of each source.
+    /// The incomplete last line of each source.
     printed: StreamLine,
     written: StreamLine,
     seen: AgentActivity,
 }
 
-/// Where the lines come from. A client may speak in two places at once.
+/// Source of a line. A client may write to two places at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamSource {
     /// On its stdout.
     Printed,
-    /// Into its own file about the talk.
+    /// In its own transcript file.
     Written,
 }
 
@@ -49,13 +49,13 @@ enum StreamDialect {
     Codex(codex::Codex),
 }
 
-/// How many tokens fit into a context of a model, if that is known beforehand.
+/// Returns the size of the context of a model, if it is known beforehand.
 pub fn window(model: &str) -> Option<u64> {
     claude::window(model)
 }
 
 impl StreamReader {
-    /// `window`: how many tokens fit into a context of the model, where an earlier session has told.
+    /// Makes a reader; `window` is the size of the context of the model, if an earlier session reported it.
     pub fn new(stream: StreamFormat, window: Option<u64>) -> StreamReader {
         let dialect = match stream {
             StreamFormat::Claude => StreamDialect::Claude(claude::Claude::new(window)),
@@ -73,7 +73,7 @@ impl StreamReader {
         &self.seen
     }
 
-    /// Takes what came, in whatever pieces it comes.
+    /// Takes output in pieces of any size.
     pub fn feed(&mut self, from: StreamSource, bytes: &[u8], now: Timestamp) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_whole) = match piece.strip_suffix(b"\n") {
@@ -93,7 +93,7 @@ impl StreamReader {
         }
     }
 
-    /// The last line of a client that was ended may lack its end.
+    /// Reads the last line, which may lack its line end if the client was killed.
     pub fn finish(&mut self, now: Timestamp) {
         for from in [StreamSource::Printed, StreamSource::Written] {
             if !self.line(from).text.is_empty() {

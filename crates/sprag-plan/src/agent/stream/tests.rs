@@ -1,4 +1,4 @@
-//! Lines as the clients print them, and lines that nobody would.
+//! Lines as the clients print them, and odd lines.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn a_talk_with_claude_is_counted_once_for_each_message() {
     assert_eq!((seen.turns, seen.last_tool.as_ref().unwrap().as_str()), (2, "Bash"));
     assert_eq!(seen.context, Some(ContextUsage { tokens: 63_210, window: 200_000 }));
     assert_eq!(seen.context.unwrap().percent(), 31);
-    assert_eq!(seen.used.unwrap().tokens, 50_210 + 60_210, "what came from the cache is not counted again");
+    assert_eq!(seen.used.unwrap().tokens, 50_210 + 60_210, "tokens from the cache are not counted again");
     assert_eq!(seen.wait.unwrap().on, WaitTarget::Model);
 }
 
@@ -80,7 +80,7 @@ fn a_tool_without_a_result_is_waited_for_as_long_as_it_says() {
     );
     let mut lines = lines.to_vec();
     lines.push(json!({"type": "result", "is_error": false}));
-    assert_eq!(claude(&lines).wait, None, "nothing is waited for once it is over");
+    assert_eq!(claude(&lines).wait, None, "an ended agent waits for nothing");
 }
 
 #[test]
@@ -113,14 +113,14 @@ fn how_much_fits_is_known_or_not_known() {
     }
     let result = json!({"type": "result", "modelUsage": {"claude-sonnet-4-5": {"contextWindow": 400_000}}});
     let seen = claude(&[init("claude-sonnet-4-5"), said("m1", 96_790, json!([])), result]);
-    assert_eq!(seen.context.unwrap().percent(), 25, "its own word counts more");
+    assert_eq!(seen.context.unwrap().percent(), 25, "the report of the client counts more");
     let mut line = said("m1", 96_790, json!([]));
     line["message"]["model"] = json!("another");
     let result = json!({"type": "result", "modelUsage": {"another": {"contextWindow": 400_000}}});
     assert_eq!(claude(&[init("another"), line.clone(), result]).context.unwrap().percent(), 25);
     let mut told = StreamReader::new(StreamFormat::Claude, Some(1_000_000));
     told.feed(StreamSource::Printed, format!("{}\n{line}\n", init("another")).as_bytes(), now());
-    assert_eq!(told.seen().context.unwrap().percent(), 10, "an earlier session knew");
+    assert_eq!(told.seen().context.unwrap().percent(), 10, "an earlier session reported the size");
 }
 
 #[test]
@@ -167,7 +167,11 @@ fn trouble_that_was_got_over_is_none() {
     let again =
         json!({"type": "system", "subtype": "api_retry", "retry_delay_ms": 30_000, "error": "rate_limit"});
     let seen = claude(&[again]);
-    assert_eq!((seen.trouble, seen.wait.unwrap().on), (None, WaitTarget::Limit), "it tries again by itself");
+    assert_eq!(
+        (seen.trouble, seen.wait.unwrap().on),
+        (None, WaitTarget::Limit),
+        "the client retries automatically"
+    );
 }
 
 #[test]
@@ -239,7 +243,7 @@ fn an_endless_line_is_dropped_and_the_next_one_read() {
     (0..20).for_each(|_| reader.feed(StreamSource::Printed, &chunk, now()));
     assert!(reader.printed.text.capacity() <= LINE);
     reader.feed(StreamSource::Printed, format!("\n{}", init("m")).as_bytes(), now());
-    assert_eq!(reader.seen().model, None, "it is not over yet");
+    assert_eq!(reader.seen().model, None, "the line has not ended yet");
     reader.finish(now());
     assert_eq!(reader.seen().model.as_ref().unwrap().as_str(), "m");
 }

@@ -1,4 +1,4 @@
-//! Another plan while work is looked at: what was found out counts only if the new one asks the same.
+//! The plan changes while work is checked: results count only if the new plan asks for the same.
 
 use serde_json::json;
 
@@ -8,14 +8,14 @@ use crate::spec::client::ClientName;
 use crate::stage::ReviewQuestion;
 use crate::stage::command::StageCommand;
 
-/// A stage that is merged once somebody has reviewed it.
+/// A stage that is merged after a review.
 fn one() -> Value {
     let mut plan = super::one();
     plan["stages"][0]["verify"] = json!("deep");
     plan
 }
 
-/// The same stage, with one more thing that has to hold.
+/// The same stage with one more check.
 fn stricter() -> Value {
     let mut plan = one();
     plan["stages"][0]["truths"] = json!([check("true")]);
@@ -59,7 +59,7 @@ impl Story {
 
     fn is_at(&self, at: fn(&StageState) -> bool) {
         assert!(at(self.state("a")), "{:?}", self.state("a"));
-        assert_eq!(Run::fold(&self.records).unwrap(), self.run, "as it is folded again");
+        assert_eq!(Run::fold(&self.records).unwrap(), self.run, "a new fold gives the same run");
     }
 }
 
@@ -74,7 +74,7 @@ fn checks_that_the_plan_does_not_ask_for_any_more_say_nothing() {
     {
         let mut story = Story::up_to_claim(one());
         story.amend(stricter());
-        assert_eq!(story.next(), Vec::<String>::new(), "they are not run beside each other");
+        assert_eq!(story.next(), Vec::<String>::new(), "checks do not run at the same time");
         story.came_to("a/1/claim.0", outcome);
         story.is_at(is_verifying);
         assert_eq!(story.next(), ["do r/a/1/claim.1"]);
@@ -109,7 +109,7 @@ fn a_review_of_what_was_asked_before_is_none_of_what_is_asked_now() {
     assert_eq!(story.next(), ["do r/a/1/claim.1"]);
     story.came_to("a/1/claim.1", reviewable());
     assert_eq!(story.next(), ["do r/a/1/review.2"]);
-    // What waits to be reviewed was found good by the plan before.
+    // Work that waits for a review passed the checks of the earlier plan.
     let mut story = Story::up_to_claim(one());
     story.came_to("a/1/claim.0", reviewable());
     story.amend(stricter());
@@ -140,10 +140,10 @@ fn a_candidate_lands_by_the_gates_that_the_plan_has_now() {
         let mut story = Story::up_to_queue(one());
         story.amend(plan.clone());
         story.came_to("a/1/queue.1.1", EffectOutcome::Done);
-        assert_eq!(story.next(), ["do r/a/1/queue.1.2"], "it is tested anew");
+        assert_eq!(story.next(), ["do r/a/1/queue.1.2"], "the candidate is tested again");
         story.came_to("a/1/queue.1.2", EffectOutcome::Done);
         assert_eq!(story.next(), ["do r/a/1/queue.1.3"]);
-        // What is green and has not begun to land is no different.
+        // The same holds for a candidate that passed and has not begun to land.
         let mut story = Story::up_to_queue(one());
         story.came_to("a/1/queue.1.1", EffectOutcome::Done);
         story.amend(plan);
@@ -170,6 +170,6 @@ fn nobody_does_again_what_was_begun_by_the_plan_before() {
     let key = EffectKey(Text::new("r/a/1/claim.0"));
     story.world.busy.clear();
     story.world.found.insert(key.clone(), crate::reconcile::recovery::EffectTrace::Nothing);
-    assert_eq!(story.next(), ["effect.outcome"], "it is given up");
+    assert_eq!(story.next(), ["effect.outcome"], "the effect is given up");
     assert_eq!(story.next(), ["do r/a/1/claim.1"]);
 }

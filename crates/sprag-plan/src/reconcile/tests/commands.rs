@@ -1,4 +1,4 @@
-//! What people and agents say, and what follows from it.
+//! Commands of people and agents, and their effects.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ impl Story {
         Ok(())
     }
 
-    /// Its agent has claimed, and its checks were red until a person is asked.
+    /// Lets checks fail after claims of the agent until a person is asked.
     fn up_to_review(&mut self) {
         self.up_to_work("a");
         for claim in 0..4 {
@@ -77,9 +77,9 @@ fn a_claim_of_a_living_agent_is_looked_at_while_it_waits() {
     story.came_to("a/1/claim.0", EffectOutcome::Red { report: Text::new("red") });
     assert_eq!(story.next(), ["do r/a/1/nudge.1.1"]);
     story.came_to("a/1/nudge.1.1", EffectOutcome::Done);
-    assert_eq!(story.next(), Vec::<String>::new(), "it goes on, and nobody else was started");
+    assert_eq!(story.next(), Vec::<String>::new(), "the agent continues, and no other was started");
     assert!(matches!(story.state("a"), StageState::Running(work) if work.fixes == 1));
-    // It is told at once, and may be back before the report was handed over.
+    // The agent gets the result at once, and may claim again before the report is recorded as delivered.
     story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
     story.next();
     story.came_to("a/1/claim.1", EffectOutcome::Red { report: Text::new("red") });
@@ -144,7 +144,7 @@ fn a_question_waits_and_its_answer_is_told_to_whoever_is_there() {
     story.up_to_work("a");
     let ask = StageCommand::Ask { question: Text::new("which?") };
     story.say(&agent("a/1/spawn.0"), "a", ask.clone()).unwrap();
-    assert_eq!(story.next(), ["do r/a/1/notify.3"], "that its agent lives is no answer");
+    assert_eq!(story.next(), ["do r/a/1/notify.3"], "a live agent does not count as an answer");
     assert_eq!(
         story.say(&person(), "a", StageCommand::Resume { answer: None }),
         Err(CommandRefusal::NoAnswer)
@@ -154,7 +154,7 @@ fn a_question_waits_and_its_answer_is_told_to_whoever_is_there() {
     assert_eq!(story.next(), ["do r/a/1/spawn.0/answer.0"]);
     story.came_to("a/1/spawn.0/answer.0", EffectOutcome::Done);
     assert_eq!(story.next(), Vec::<String>::new());
-    // One that goes home with its question is followed by one that is told.
+    // If the agent ends with its question, the next agent gets the answer.
     story.say(&agent("a/1/spawn.0"), "a", ask).unwrap();
     story.end("a/1/spawn.0", SessionOutcome::Well);
     assert_eq!(story.next(), Vec::<String>::new());
@@ -204,7 +204,10 @@ fn a_bypass_takes_the_checks_of_the_stage_away_and_it_still_goes_through_the_que
     assert!(story.next().contains(&"do r/a/1/queue.1.0".to_owned()));
     let RunRecord::Started { plan, digest, .. } = start(checked()) else { panic!("it starts") };
     story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
-    assert!(story.run.plan().find("a").unwrap().checks.is_empty(), "a changed plan does not bring them back");
+    assert!(
+        story.run.plan().find("a").unwrap().checks.is_empty(),
+        "a changed plan does not restore the checks"
+    );
 }
 
 #[test]
@@ -232,7 +235,7 @@ fn a_reset_keeps_what_is_there_and_begins_anew() {
     story.say(&person(), "a", StageCommand::Reset).unwrap();
     story.end("a/1/spawn.0", SessionOutcome::Stopped);
     assert_eq!(story.next(), ["do r/a/1/discard.1"]);
-    assert_eq!(story.next(), Vec::<String>::new(), "nobody works where it is cleared away");
+    assert_eq!(story.next(), Vec::<String>::new(), "no agent works in a worktree that is removed");
     story.came_to("a/1/discard.1", EffectOutcome::Done);
     assert_eq!(story.next(), ["do r/a/1/worktree.1"]);
     assert_eq!(story.state("a").attempt(), 1);
@@ -266,8 +269,8 @@ fn who_stops_sends_everybody_home_and_begins_nothing() {
     assert_eq!(story.next(), ["session.ended"]);
     assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), Vec::<String>::new());
-    assert!(matches!(story.state("a"), StageState::Ready(_)), "nobody who looks finds it at work");
-    // Who comes back goes on with the same attempt.
+    assert!(matches!(story.state("a"), StageState::Ready(_)), "the records do not show it at work");
+    // The next daemon continues the same attempt.
     story.world.mode = LoopMode::Running;
     story.world.busy.clear();
     assert!(story.next().contains(&"do r/a/1/brief.1".to_owned()));
@@ -281,7 +284,7 @@ fn a_changed_plan_drops_stages_that_nobody_has_begun() {
     let RunRecord::Started { plan, digest, .. } = start(plan(&[("b", "", "y")])) else { panic!("it starts") };
     story.write(RunRecord::Amended { plan, digest, by: Text::new("p") });
     let left: Vec<&str> = story.run.entries().map(|(id, _)| id.as_str()).collect();
-    assert_eq!(left, ["a", "b"], "what was begun is not forgotten");
+    assert_eq!(left, ["a", "b"], "a begun stage is kept");
 }
 
 #[test]
@@ -341,7 +344,7 @@ fn what_was_resolved_and_nobody_has_reviewed_may_be_verified_again() {
     let offered = asked(&story.run, &StageId::new("a")).unwrap().words;
     assert!(offered.contains(&StageCommandKind::Verify), "{offered:?}");
     story.say(&person(), "a", StageCommand::Verify).unwrap();
-    assert_eq!(story.next(), ["do r/a/1/claim.2"], "nobody else resolves it");
+    assert_eq!(story.next(), ["do r/a/1/claim.2"], "no other agent resolves it");
     story.came_to("a/1/claim.2", EffectOutcome::Green { head: commit("r"), tree: commit("tr") });
     assert!(matches!(story.state("a"), StageState::Merging { verified, .. } if verified.head == commit("r")));
 }

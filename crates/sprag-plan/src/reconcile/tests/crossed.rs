@@ -1,5 +1,5 @@
-//! Words that cross what is being done: no agent outlives the word that ends it, and nothing that was begun for a state
-//! counts in another.
+//! Commands that arrive while effects are under way. No agent survives the command that ends it, and no
+//! effect counts in another state than the one that it was begun for.
 
 use super::commands::person;
 use super::*;
@@ -7,7 +7,7 @@ use crate::reconcile::recovery::EffectTrace;
 use crate::stage::command::StageCommand;
 
 impl Story {
-    /// Up to an agent that is being started for the first time.
+    /// Runs the story up to the first start of an agent.
     fn up_to_start(&mut self) {
         self.next();
         self.came_to("a/1/worktree.0", EffectOutcome::Worktree { base: commit("t") });
@@ -16,7 +16,7 @@ impl Story {
         assert_eq!(self.next(), ["do r/a/1/spawn.0"]);
     }
 
-    /// It was started after all.
+    /// Lets the start succeed.
     fn started(&mut self) {
         self.session("a/1/spawn.0", AgentSession::Alive(AgentSign::Working));
         self.came_to("a/1/spawn.0", EffectOutcome::Spawned);
@@ -39,7 +39,7 @@ fn a_reset_waits_for_the_agent_that_is_being_started_and_ends_it() {
     let mut story = Story::new(one());
     story.up_to_start();
     story.say(&person(), "a", StageCommand::Reset).unwrap();
-    assert_eq!(story.next(), Vec::<String>::new(), "whether it has started is not known");
+    assert_eq!(story.next(), Vec::<String>::new(), "it is not known whether the agent has started");
     story.started();
     assert!(matches!(story.state("a"), StageState::Ready(_)), "{:?}", story.state("a"));
     story.ended();
@@ -60,7 +60,7 @@ fn a_stage_that_is_skipped_or_held_while_its_agent_is_started_has_none() {
             story.ended();
             assert_eq!(story.next(), Vec::<String>::new());
             story.say(&person(), "a", StageCommand::Release).unwrap();
-            assert_eq!(story.next(), ["do r/a/1/brief.1"], "and is told anew when it is let go");
+            assert_eq!(story.next(), ["do r/a/1/brief.1"], "after the release a new brief is written");
         } else {
             story.ended();
             assert_eq!(story.next(), [then]);
@@ -102,7 +102,7 @@ fn what_checks_said_of_work_that_is_gone_is_said_of_nothing_else() {
     story.next();
     assert_eq!(story.next(), ["do r/a/1/claim.0"]);
     story.say(&person(), "a", StageCommand::Reset).unwrap();
-    assert_eq!(story.next(), Vec::<String>::new(), "checks are run in what is to go");
+    assert_eq!(story.next(), Vec::<String>::new(), "checks still run in the worktree that is to be removed");
     story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
     assert!(matches!(story.state("a"), StageState::Ready(_)));
     assert_eq!(story.next(), ["do r/a/1/discard.1"]);

@@ -1,4 +1,4 @@
-//! What follows from what, as stories of one or two stages.
+//! Decisions of the reconciler, as stories of one or two stages.
 
 mod amended;
 mod commands;
@@ -15,7 +15,7 @@ use crate::stage::ReviewQuestion;
 use crate::stage::command::StageCommand;
 use crate::testing::{commit, now, plan, start};
 
-/// A run, the world around it, and what was written down.
+/// A run, the observed world and the written records.
 struct Story {
     run: Run,
     world: Observed,
@@ -40,7 +40,7 @@ impl Story {
         self.records.push(record);
     }
 
-    /// What is to be done, in words, and that it is begun.
+    /// Returns the next actions as texts, and begins them.
     fn next(&mut self) -> Vec<String> {
         let mut told = Vec::new();
         for action in reconcile(&self.run, &self.world, self.now) {
@@ -70,7 +70,7 @@ impl Story {
         self.world.sessions.insert(EffectKey(Text::new(format!("r/{step}"))), session);
     }
 
-    /// Up to an agent at work for the first time.
+    /// Runs the story up to the first agent at work.
     fn up_to_work(&mut self, stage: &str) {
         self.next();
         self.came_to(&format!("{stage}/1/worktree.0"), EffectOutcome::Worktree { base: commit("t") });
@@ -125,14 +125,14 @@ fn a_stage_from_its_start_to_the_target() {
     story.world.trunk = Some(commit("m"));
     story.came_to("a/1/queue.1.2", EffectOutcome::Done);
     assert!(matches!(story.state("a"), StageState::Done { merged } if merged.commit() == &commit("m")));
-    // Who builds on it starts from where it is merged.
+    // A dependent stage starts from the merge commit.
     assert_eq!(story.next(), ["do r/a/0/salvage.1", "do r/b/1/worktree.0", "do r/-/0/promote.0"]);
     let begun = story.run.open().find_map(|effect| match effect {
         Effect::Stage { step: StageStep::AddWorktree { base }, .. } => Some(base.clone()),
         _ => None,
     });
     assert_eq!(begun, Some(commit("m")));
-    // All that should be under way is.
+    // Everything that should be under way is under way.
     assert_eq!(story.next(), Vec::<String>::new());
 }
 
@@ -146,7 +146,7 @@ fn a_crash_is_tried_again_later_and_later() {
     assert_eq!(story.state("a").attempt(), 2);
     assert_eq!(story.next(), ["wake in 30 s"]);
     story.now = story.now.plus_seconds(30);
-    // Its worktree is still there.
+    // The worktree still exists.
     assert_eq!(story.next(), ["do r/a/2/brief.1"]);
 }
 
@@ -185,7 +185,7 @@ fn a_rate_limit_is_waiting_and_holds_the_account() {
     let until = story.now.plus_seconds(1000);
     story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::RateLimited { until }));
     assert_eq!(story.next(), ["session.ended"]);
-    // Not by another stage of the same client either.
+    // Other stages of the same client wait, too.
     assert_eq!(story.next(), ["stage.happened", "wake in 1000 s"]);
     assert_eq!(story.next(), ["wake in 1000 s"]);
     assert_eq!(story.state("a").attempt(), 1);
@@ -226,7 +226,7 @@ fn red_checks_go_back_to_the_agent_three_times() {
     }
     assert_eq!(story.next(), ["stage.happened"]);
     assert!(matches!(story.state("a"), StageState::Review { question: ReviewQuestion::TooManyFixes, .. }));
-    // Its agent has nothing to do, and somebody is told.
+    // The agent is ended, and a person is notified.
     assert_eq!(story.next(), ["do r/a/1/spawn.0/kill", "do r/a/1/notify.14"]);
 }
 
@@ -245,7 +245,7 @@ fn a_daemon_that_comes_back_looks_before_it_acts() {
     story.next();
     let key = EffectKey(Text::new("r/a/1/worktree.0"));
     story.world.busy.clear();
-    // Nobody has looked yet.
+    // No observation has been made yet.
     assert_eq!(story.next(), Vec::<String>::new());
     story.world.found.insert(key, crate::reconcile::recovery::EffectTrace::Worktree { base: commit("t") });
     assert_eq!(story.next(), ["effect.outcome"]);
@@ -269,9 +269,9 @@ fn what_others_put_on_the_target_is_merged_like_everything() {
     story.came_to("-/0/queue.1.0", EffectOutcome::Conflicted { paths: vec![Text::new("README")] });
     let held = TargetHeld::Conflicted { head: commit("f"), paths: vec![Text::new("README")] };
     assert_eq!(story.run.target().held.as_ref(), Some(&held));
-    assert!(story.next().contains(&"do r/@test-1/1/worktree.0".to_owned()), "a session brings both together");
+    assert!(story.next().contains(&"do r/@test-1/1/worktree.0".to_owned()), "a session merges both");
     assert!(!story.next().iter().any(|told| told.starts_with("target") || told.contains("queue")));
-    // Somebody has mended it, on the target.
+    // Someone fixed it on the target.
     story.world.target = Some(TargetBranch::Ahead(commit("g")));
     assert!(story.next().contains(&"target.foreign".to_owned()));
     assert_eq!(story.run.target().held.as_ref(), None);
@@ -306,7 +306,7 @@ fn a_target_that_was_rewritten_is_a_persons() {
     let mut story = Story::new(one());
     story.world.target = Some(TargetBranch::Rewritten(commit("other")));
     assert!(story.next().contains(&"target.held".to_owned()));
-    assert!(!story.next().contains(&"target.held".to_owned()), "it is said once");
+    assert!(!story.next().contains(&"target.held".to_owned()), "the record is written once");
     assert_eq!(story.run.target().held.as_ref(), Some(&TargetHeld::Rewritten { now: commit("other") }));
 }
 
@@ -348,13 +348,13 @@ fn while_work_is_looked_at_somebody_else_has_the_place_and_what_is_red_is_next()
     plan["slots"] = serde_json::json!(1);
     let mut story = Story::new(plan);
     story.up_to_work("a");
-    assert_eq!(story.next(), Vec::<String>::new(), "there is one place");
+    assert_eq!(story.next(), Vec::<String>::new(), "there is one slot");
     story.session("a/1/spawn.0", AgentSession::Over(SessionOutcome::Well));
     assert_eq!(story.next(), ["session.ended"]);
     assert_eq!(story.next(), ["stage.happened"]);
     assert_eq!(story.next(), ["do r/a/1/claim.0", "do r/b/1/worktree.0"]);
     story.came_to("a/1/claim.0", EffectOutcome::Red { report: Text::new("one is red") });
-    assert_eq!(story.next(), Vec::<String>::new(), "it waits for its turn");
+    assert_eq!(story.next(), Vec::<String>::new(), "the stage waits for a slot");
     story.came_to(
         "b/1/worktree.0",
         EffectOutcome::Failed { failure: StageFailure::Auth, why: Text::new("no") },

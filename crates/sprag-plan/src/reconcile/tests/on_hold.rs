@@ -1,4 +1,4 @@
-//! A stage that a person holds: whatever it is doing goes on, and nothing comes after it.
+//! Stages on hold: work that is under way continues, and nothing follows it.
 
 use serde_json::json;
 
@@ -30,12 +30,12 @@ fn one_that_waits_is_held_once_it_could_start() {
     assert_eq!(story.next(), ["do r/b/1/worktree.0"]);
 }
 
-/// Its agent went on while it was held, and what it did is good.
+/// Makes a stage whose agent worked on during the hold and whose checks passed.
 fn held_and_good(plan: Value) -> Story {
     let mut story = Story::new(plan);
     story.up_to_work("a");
     story.say(&person(), "a", StageCommand::Hold).unwrap();
-    assert_eq!(story.next(), Vec::<String>::new(), "its agent goes on");
+    assert_eq!(story.next(), Vec::<String>::new(), "the agent continues");
     story.say(&agent("a/1/spawn.0"), "a", StageCommand::Complete).unwrap();
     story.next();
     story.came_to("a/1/claim.0", EffectOutcome::Green { head: commit("h"), tree: commit("th") });
@@ -67,7 +67,7 @@ fn one_that_a_person_merges_waits_for_that_word_once_it_is_let_go() {
         "{:?}",
         story.state("a")
     );
-    assert!(!story.next().iter().any(|told| told.contains("queue")), "nobody has said that it is merged");
+    assert!(!story.next().iter().any(|told| told.contains("queue")), "no person has approved the merge");
     story.say(&person(), "a", StageCommand::Merge).unwrap();
     assert!(matches!(story.state("a"), StageState::Merging { verified, .. } if verified.head == commit("h")));
 }
@@ -100,7 +100,7 @@ fn what_is_red_is_not_sent_to_a_new_agent_while_it_is_held() {
     assert!(matches!(story.state("a"), StageState::Review { question: ReviewQuestion::OnHold { .. }, .. }));
     story.next();
     story.say(&person(), "a", StageCommand::Release).unwrap();
-    assert_eq!(story.next(), ["do r/a/1/brief.1"], "and then it is");
+    assert_eq!(story.next(), ["do r/a/1/brief.1"], "after the release it is sent");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Checks of a stage as they are written: a command alone, or a map that says what has to come of it.
+//! Reads checks of a stage: a command alone, or a map with the expected result.
 
 use sprag_base::document::{DocumentNode, NodeValue};
 
@@ -10,13 +10,13 @@ use crate::spec::problem::{ProblemCode, ValueProblem};
 use crate::spec::reader::{FieldReader, PlanReader, shown};
 use crate::spec::values::{FileGlob, Seconds, ShellLine};
 
-/// What a check may take where nothing is said.
+/// Default timeout of a check.
 pub(crate) const USUAL: Seconds = Seconds::new(300);
-/// Before and after a stage.
+/// Default timeout of checks before and after a stage.
 pub(crate) const SHORT: Seconds = Seconds::new(30);
 const DEAD_CODE: Seconds = Seconds::new(120);
 
-/// Everything that is looked at when a stage says that it is done.
+/// Reads all checks of a claim.
 pub(crate) fn all(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageChecks {
     StageChecks {
         acceptance: checks(reader, fields, "acceptance", USUAL),
@@ -56,18 +56,18 @@ pub(crate) fn check(
     let errors = reader.texts::<500>(&fields, "stderr_contains");
     let is_empty = reader.flag(&fields, "stderr_empty").unwrap_or(false);
     if is_empty && !errors.is_empty() {
-        let what = "`stderr_contains` wants what `stderr_empty` forbids";
-        reader.say(fields.at, ProblemCode::Contradiction, what, "take one of them away");
+        let what = "`stderr_contains` requires text that `stderr_empty` forbids";
+        reader.say(fields.at, ProblemCode::Contradiction, what, "remove one of them");
     }
     let stdout_contains = reader.texts::<500>(&fields, "stdout_contains");
     let stdout_not_contains = reader.texts::<500>(&fields, "stdout_not_contains");
     let is_both = |text: &&_| stdout_not_contains.iter().any(|not| text_has(*text, not));
     if let Some(text) = stdout_contains.iter().find(is_both) {
         let what = format!(
-            "`stdout_contains` wants `{}`, which `stdout_not_contains` forbids",
+            "`stdout_contains` requires `{}`, which `stdout_not_contains` forbids",
             shown(text.as_str())
         );
-        reader.say(fields.at, ProblemCode::Contradiction, what, "take one of them away");
+        reader.say(fields.at, ProblemCode::Contradiction, what, "remove one of them");
     }
     let timeout = reader.optional(&fields, "timeout").unwrap_or(timeout);
     let cache = match reader.flag(&fields, "cache") {
@@ -100,8 +100,8 @@ fn artifacts(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<FileGlob>
     for item in items {
         let Some(glob) = reader.value::<FileGlob>(item, "artifacts") else { continue };
         if glob.is_exclusion() {
-            let what = format!("`{}` takes files away", shown(glob.as_str()));
-            let wrong = ValueProblem::refused(ProblemCode::BadPattern, what, "name what has to be there");
+            let what = format!("`{}` excludes files", shown(glob.as_str()));
+            let wrong = ValueProblem::refused(ProblemCode::BadPattern, what, "name files that must exist");
             reader.wrong(item.at, "artifacts", wrong);
             continue;
         }
@@ -110,7 +110,7 @@ fn artifacts(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<FileGlob>
     globs
 }
 
-/// Maps of a list, each read by its table.
+/// Reads a list of maps, each by its table.
 pub(crate) fn each<T>(
     reader: &mut PlanReader,
     fields: &FieldReader<'_>,
@@ -154,7 +154,7 @@ fn regression(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<Regre
     let node = match (fields.get("regression_test"), is_fix) {
         (Some(node), true) => node,
         (Some(node), false) => {
-            let what = "a `regression_test` without `bug_fix: true`";
+            let what = "`regression_test` needs `bug_fix: true`";
             reader.say(
                 node.at,
                 ProblemCode::Contradiction,
@@ -164,8 +164,13 @@ fn regression(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Option<Regre
             node
         }
         (None, true) => {
-            let what = "a `bug_fix` without `regression_test`";
-            reader.say(fields.at, ProblemCode::MissingField, what, "name the test that would have shown it");
+            let what = "`bug_fix` needs a `regression_test`";
+            reader.say(
+                fields.at,
+                ProblemCode::MissingField,
+                what,
+                "name the test that fails without the fix",
+            );
             return None;
         }
         (None, false) => return None,

@@ -1,4 +1,4 @@
-//! What stages have to do with each other: names, order, groups, and files that two of them may change.
+//! Checks that concern several stages: names, order, groups, and files that two of them may change.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::spec::reader::{PlanReader, shown};
 use crate::spec::values::Slug;
 use crate::spec::{StageKind, scope_overlap};
 
-/// Pairs of stages that are told.
+/// Pairs of stages that are reported.
 const OVERLAPS: usize = 200;
 
 pub(crate) fn check(reader: &mut PlanReader, stages: &[StageDraft], around: &ValidateInput<'_>) {
@@ -26,12 +26,12 @@ pub(crate) fn check(reader: &mut PlanReader, stages: &[StageDraft], around: &Val
             let name = |at: &usize| stages[*at].spec.id.as_str().to_owned();
             let way: Vec<String> = way.iter().chain([&first]).map(name).collect();
             let what = format!("stages wait for each other: {}", way.join(" -> "));
-            reader.say(stages[first].at, ProblemCode::Cycle, what, "take one of these dependencies away");
+            reader.say(stages[first].at, ProblemCode::Cycle, what, "remove one of these dependencies");
         }
     }
 }
 
-/// Where each id stands first.
+/// Returns the first index of each id, and reports duplicates.
 fn names<'a>(
     reader: &mut PlanReader,
     stages: &'a [StageDraft],
@@ -42,12 +42,12 @@ fn names<'a>(
     for (at, stage) in stages.iter().enumerate() {
         let Some(id) = &stage.id else { continue };
         if let Some(plan) = taken.get(id.as_str()) {
-            let what = format!("stage `{id}` belongs to plan `{plan}`, which is active");
+            let what = format!("stage `{id}` already belongs to the active plan `{plan}`");
             reader.say(stage.at, ProblemCode::Twice, what, "give it another id");
         }
         match places.get(id) {
             Some(first) => {
-                let what = format!("stage `{id}` stands in line {} already", stages[*first].at.line);
+                let what = format!("stage `{id}` is already defined in line {}", stages[*first].at.line);
                 reader.say(stage.at, ProblemCode::Twice, what, "give it another id");
             }
             None => {
@@ -73,11 +73,11 @@ fn dependencies(
                 Some(place) => of.push(*place),
                 None => {
                     let what = format!(
-                        "stage `{}` depends on `{}`, which is no stage",
+                        "stage `{}` depends on unknown stage `{}`",
                         stage.spec.id.as_str(),
                         shown(id.as_str())
                     );
-                    // One name against all is cheap, all against all is not.
+                    // Suggestions for many unknown names would cost too much.
                     unknown += 1;
                     let fix = match unknown {
                         ..=20 => did_you_mean(id.as_str(), &known),
@@ -107,7 +107,7 @@ fn groups(reader: &mut PlanReader, stages: &[StageDraft]) {
                     stage.group_at,
                     ProblemCode::GroupMax,
                     what,
-                    "give it once, or the same everywhere",
+                    "give it once, or use the same value everywhere",
                 );
             }
             Some(_) => {}
@@ -118,7 +118,7 @@ fn groups(reader: &mut PlanReader, stages: &[StageDraft]) {
     }
 }
 
-/// Files that two stages may change, neither of which waits for the other.
+/// Reports files that two stages may change although neither waits for the other.
 fn overlaps(reader: &mut PlanReader, stages: &[StageDraft], graph: &Graph) {
     let writes =
         |stage: &StageDraft| matches!(stage.spec.kind, StageKind::Standard | StageKind::IntegrationVerify);
@@ -135,7 +135,7 @@ fn overlaps(reader: &mut PlanReader, stages: &[StageDraft], graph: &Graph) {
     let found = scope_overlap::overlaps(&scopes, graph, OVERLAPS);
     for scope_overlap::Overlap { one, other, by } in found.pairs {
         let what = format!(
-            "stages `{}` and `{}` may run at once and change the same files (`{}` and `{}`)",
+            "stages `{}` and `{}` may run at the same time and change the same files (`{}` and `{}`)",
             stages[one].spec.id.as_str(),
             stages[other].spec.id.as_str(),
             shown(by.0.as_str()),
@@ -145,7 +145,7 @@ fn overlaps(reader: &mut PlanReader, stages: &[StageDraft], graph: &Graph) {
         reader.say(stages[other].at, ProblemCode::Overlap, what, fix);
     }
     if let (scope_overlap::Extent::Some, Some(last)) = (found.extent, stages.last()) {
-        let what = "there are more scopes to compare, or more that overlap, than are told";
+        let what = "too many scopes to compare, or too many overlaps to list";
         reader.say(last.at, ProblemCode::NotCompared, what, "write shorter lists of patterns");
     }
 }

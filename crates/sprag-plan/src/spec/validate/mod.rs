@@ -1,4 +1,5 @@
-//! From a draft to a plan: everything that is wrong is found at once, and only what has no error becomes a plan.
+//! Turns a draft into a plan: all problems are found at once, and only a draft without errors becomes a
+//! plan.
 
 mod check;
 mod dependencies;
@@ -15,22 +16,22 @@ use super::values::{Readable as _, Slug};
 use super::{MergeMode, Plan, PlanHead, STAGES, SandboxSettings, fields, usual_backoff};
 use crate::ids::StageId;
 
-/// A plan as it stands in its file.
+/// The contents of a plan file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanDraft {
-    /// What is written around the fence.
+    /// The text around the fence.
     pub overview: String,
-    /// Where the fence begins.
+    /// The position of the fence.
     pub at: Position,
-    /// What is in it; `None` if there is nothing.
+    /// The contents of the fence; `None` if it is empty.
     pub root: Option<DocumentNode>,
 }
 
-/// What is known besides the file.
+/// Facts from outside of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidateInput<'a> {
     pub intents: PlanIntents<'a>,
-    /// Stages of plans that are running, each with the name of its plan.
+    /// Stages of active plans, each with the name of its plan.
     pub taken: &'a [(StageId, Slug)],
 }
 
@@ -38,11 +39,12 @@ pub struct ValidateInput<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum PlanIntents<'a> {
     Known(&'a IntentSet),
-    /// Their files are broken: that is told elsewhere, and nothing is said of names here.
+    /// The intent files are broken: another command reports that, and names of intents are not checked
+    /// here.
     Unreadable,
 }
 
-/// What came of it.
+/// Result of the validation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Validated {
     Good { plan: Box<Plan>, warnings: ProblemList },
@@ -60,8 +62,8 @@ pub fn validate(draft: &PlanDraft, around: &ValidateInput<'_>) -> Validated {
                 reader.say(
                     draft.at,
                     ProblemCode::BadValue,
-                    "this is no plan",
-                    "begin anew with `sprag plan new NAME`",
+                    "this is not a plan",
+                    "start from `sprag plan new NAME`",
                 );
             }
             Validated::Bad { found: reader.problems.sorted() }
@@ -84,7 +86,7 @@ fn root(reader: &mut PlanReader, draft: &PlanDraft, around: &ValidateInput<'_>) 
     }
     let name: Option<Slug> = reader.required(&fields, "name").and_then(|node| reader.value(node, "name"));
     let head = PlanHead {
-        // A plan without a good name is not made; until that is known all else is looked at, too.
+        // A plan without a valid name is never made, but the rest is still checked.
         name: name.unwrap_or_else(|| Slug::read("plan").expect("it is an id")),
         target: reader.optional(&fields, "target"),
         gates: check::checks(reader, &fields, "gates", check::USUAL),
@@ -111,7 +113,7 @@ fn root(reader: &mut PlanReader, draft: &PlanDraft, around: &ValidateInput<'_>) 
         items.iter().filter_map(|item| stage::stage(reader, item, &usual)).collect();
     reader.whose.clear();
     dependencies::check(reader, &read, around);
-    // Which ids and dependencies there are was looked at above.
+    // Ids and dependencies were checked above.
     Plan::new(head, read.into_iter().map(|read| read.spec).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Settings that plans and stages share: money and time, sandboxes, who does the work.
+//! Settings that plans and stages share: budgets, sandboxes, agents, copies, caches, groups and outputs.
 
 use sprag_base::document::{DocumentNode, NodeValue, Position};
 
@@ -27,7 +27,10 @@ struct TokenBudget(u64);
 impl Readable for TokenBudget {
     fn read(text: &str) -> Result<TokenBudget, ValueProblem> {
         let wrong = || {
-            ValueProblem::value(format!("`{}` is no number of tokens", shown(text)), "write `500k` or `2M`")
+            ValueProblem::value(
+                format!("`{}` is not a number of tokens", shown(text)),
+                "write `500k` or `2M`",
+            )
         };
         let (digits, times) = match text.trim() {
             text if text.ends_with('k') => (text.trim_end_matches('k'), 1_000),
@@ -54,8 +57,8 @@ pub(crate) fn sandbox(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Opti
         fields.get("network").and_then(|node| network(reader, node, &fields)).unwrap_or(Network::Open);
     if confine == SandboxLevel::Off && network != Network::Open {
         let at = fields.get("network").map_or(node.at, |node| node.at);
-        let what = "a network that is narrowed, and no sandbox to narrow it";
-        reader.say(at, ProblemCode::Contradiction, what, "write `confine: required`, or leave `network` out");
+        let what = "`network` is restricted, but there is no sandbox";
+        reader.say(at, ProblemCode::Contradiction, what, "write `confine: required`, or remove `network`");
     }
     Some(SandboxSettings { confine, network })
 }
@@ -65,7 +68,7 @@ fn network(reader: &mut PlanReader, node: &DocumentNode, fields: &FieldReader<'_
         NodeValue::Text { text, .. } if text == "open" => Some(Network::Open),
         NodeValue::Text { text, .. } if text == "none" => Some(Network::None),
         NodeValue::Text { text, .. } => {
-            let what = format!("`network`: `{}` is none of its values", shown(text));
+            let what = format!("`network`: unknown value `{}`", shown(text));
             reader.say(node.at, ProblemCode::BadValue, what, "write `open`, `none` or a list of hosts");
             None
         }
@@ -84,7 +87,12 @@ pub(crate) fn agent(reader: &mut PlanReader, fields: &FieldReader<'_>) -> StageA
     let only_tmux = client == StageClient::Known(ClientName::Cursor);
     if let (Some(AgentMode::Headless), true) = (mode, only_tmux) {
         let at = fields.get("mode").map_or(fields.at, |node| node.at);
-        reader.say(at, ProblemCode::Contradiction, "`cursor` does not run `headless`", "write `mode: tmux`");
+        reader.say(
+            at,
+            ProblemCode::Contradiction,
+            "`cursor` does not support `headless`",
+            "write `mode: tmux`",
+        );
     }
     let usual = if only_tmux { AgentMode::Tmux } else { AgentMode::Headless };
     StageAgent {
@@ -100,7 +108,7 @@ fn client(reader: &mut PlanReader, node: &DocumentNode) -> Option<StageClient> {
         return match ClientName::read(text) {
             Ok(known) => Some(StageClient::Known(known)),
             Err(_) => {
-                let what = format!("there is no client `{}`", shown(text));
+                let what = format!("unknown client `{}`", shown(text));
                 let fix = match text.as_str() {
                     "command" => "write `client: {command: [program, argument]}`".to_owned(),
                     text => did_you_mean(text, ClientName::NAMES),
@@ -117,13 +125,13 @@ fn client(reader: &mut PlanReader, node: &DocumentNode) -> Option<StageClient> {
     (!command.is_empty()).then_some(StageClient::Command { command, stream })
 }
 
-/// Files that are taken over as they are. What git, we or a client keep is not among them.
+/// Reads the files to copy unchanged. Files of git and of Sprag are refused.
 pub(crate) fn copy(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<RelPath> {
     let found: Vec<(Position, RelPath)> = reader.values(fields, "copy");
     reader.once(&found, "copy");
     let is_taken = |path: &RelPath| [".git", ".sprag", ".worktrees", "."].contains(&first(path));
     for (at, path) in found.iter().filter(|(_, path)| is_taken(path)) {
-        let what = format!("`copy`: `{}` is no file of yours", shown(path.as_str()));
+        let what = format!("`copy`: `{}` is not a file that can be copied", shown(path.as_str()));
         reader.say(*at, ProblemCode::BadValue, what, "name a file such as `.env`");
     }
     found.into_iter().map(|(_, path)| path).collect()
@@ -142,7 +150,7 @@ pub(crate) fn caches(reader: &mut PlanReader, fields: &FieldReader<'_>) -> Vec<C
         let how = reader.optional(&fields, "how").unwrap_or(Caching::None);
         let Some(path) = path else { continue };
         if [".git", ".sprag", ".worktrees", "."].contains(&first(&path)) {
-            let what = format!("`caches`: `{}` is no cache", shown(path.as_str()));
+            let what = format!("`caches`: `{}` cannot be a cache", shown(path.as_str()));
             reader.say(item.at, ProblemCode::BadValue, what, "name a directory such as `target`");
         }
         found.push((item.at, CacheSpec { path, how }));

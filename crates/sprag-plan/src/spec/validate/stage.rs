@@ -1,5 +1,5 @@
-//! One stage of a draft. What is wrong in it is told, and the usual is put in its place, so that all else can be
-//! looked at, too.
+//! Reads one stage of a draft. A problem is reported and the default is used, so that the rest can be
+//! checked, too.
 
 use sprag_base::document::{DocumentNode, Position};
 use sprag_base::text::Text;
@@ -16,17 +16,17 @@ use crate::spec::{
     EmptyWork, MergeMode, SandboxSettings, StageKind, StageScope, StageSpec, StageTask, fields,
 };
 
-/// What holds for stages that say nothing of their own.
+/// Defaults for stages.
 pub(crate) struct StageDefaults<'a> {
     pub sandbox: &'a SandboxSettings,
     pub merge: MergeMode,
     pub intents: PlanIntents<'a>,
 }
 
-/// A stage, and where the parts stand that others have to fit.
+/// A stage, with the positions of the parts that other stages depend on.
 pub(crate) struct StageDraft {
     pub at: Position,
-    /// By its id, if it has a good one: the others know it by that.
+    /// The id, if it is valid; other stages refer to it.
     pub id: Option<Slug>,
     pub dependencies: Vec<(Position, Slug)>,
     pub group_at: Position,
@@ -91,18 +91,18 @@ pub(crate) fn stage(
         copy: setting::copy(reader, &fields),
         caches: setting::caches(reader, &fields),
     };
-    // A plan may say that a person merges, and no stage takes that back.
+    // If the plan says that a person merges, no stage can change that.
     if usual.merge == MergeMode::Person && spec.merge == MergeMode::Auto {
         let at = fields.get("auto_merge").map_or(at, |node| node.at);
-        let what = "`auto_merge: true` where the plan says that a person merges";
-        reader.say(at, ProblemCode::Contradiction, what, "take it away here, or in the plan");
+        let what = "`auto_merge: true` contradicts `auto_merge: false` of the plan";
+        reader.say(at, ProblemCode::Contradiction, what, "remove it here, or in the plan");
         spec.merge = MergeMode::Person;
     }
     if let Some(sandbox) = &sandbox
         && !sandbox.is_within(usual.sandbox)
     {
         let at = fields.get("sandbox").map_or(at, |node| node.at);
-        let what = "its sandbox allows what that of the plan does not";
+        let what = "its sandbox is looser than that of the plan";
         reader.say(at, ProblemCode::LooserSandbox, what, "make it stricter, or loosen the plan's");
     }
     unlooked(reader, &spec, at);
@@ -110,20 +110,20 @@ pub(crate) fn stage(
     Some(StageDraft { at, id, dependencies, group_at, spec })
 }
 
-/// What nobody looks at, before or after.
+/// Reports a stage without checks, and one without a scope.
 fn unlooked(reader: &mut PlanReader, spec: &StageSpec, at: Position) {
     match spec.kind {
-        // They change nothing that could be checked.
+        // These stages change nothing that could be checked.
         StageKind::Knowledge | StageKind::KnowledgeDistill => return,
         StageKind::Standard | StageKind::IntegrationVerify => {}
     }
     if spec.checks.is_empty() {
         let fix = "add `acceptance`, `truths`, `artifacts`, `wiring` or another check";
-        reader.say(at, ProblemCode::UncheckedStage, "nothing looks at its result", fix);
+        reader.say(at, ProblemCode::UncheckedStage, "no check of its result", fix);
     }
     if spec.scope.is_open() && spec.kind == StageKind::Standard {
-        let what = "it has neither `intents` nor `files`: whatever it changes is in scope";
-        reader.say(at, ProblemCode::NoScope, what, "say where it works, as in `files: ['src/**']`");
+        let what = "`intents` and `files` are missing, so every change is in scope";
+        reader.say(at, ProblemCode::NoScope, what, "add its files, for example `files: ['src/**']`");
     }
 }
 
@@ -136,8 +136,8 @@ fn scope(reader: &mut PlanReader, fields: &FieldReader<'_>, known: PlanIntents<'
         match known {
             PlanIntents::Known(set) => globs.extend(owned(reader, set, *at, id)),
             PlanIntents::Unreadable => {
-                let what = format!("what intent `{id}` owns is not known");
-                reader.say(*at, ProblemCode::UnreadIntents, what, "see `sprag intent check`");
+                let what = format!("the scope of intent `{id}` is not known");
+                reader.say(*at, ProblemCode::UnreadIntents, what, "run `sprag intent check`");
             }
         }
     }
@@ -146,7 +146,7 @@ fn scope(reader: &mut PlanReader, fields: &FieldReader<'_>, known: PlanIntents<'
     StageScope { intents, files, globs }
 }
 
-/// The patterns of an intent.
+/// Returns the patterns of an intent.
 fn owned(reader: &mut PlanReader, set: &IntentSet, at: Position, id: &Label) -> Vec<FileGlob> {
     let Some(intent) = set.find(id.as_str()) else {
         let ids: Vec<&str> = set.iter().map(|intent| intent.id.as_str()).collect();

@@ -78,8 +78,8 @@ fn all_problems_are_told_at_once() {
         ran.told(&sandbox),
         "exit 1\n--- stdout\n\
         plan.md:8:1 unknown-field a plan has no field `slot`, did you mean `slots`?\n\
-        plan.md:12:92 unknown-dependency stage `view` depends on `modle`, which is no stage, did you mean `model`?\n\
-        plan.md:16:18 traversal stage `all`: `working_dir`: `..` leads out of the worktree, write it relative and without `..`"
+        plan.md:12:92 unknown-dependency stage `view` depends on unknown stage `modle`, did you mean `model`?\n\
+        plan.md:16:18 traversal stage `all`: `working_dir`: `..` leads out of the worktree, write a relative path without `..`"
     );
     let told = sandbox.json(&["plan", "check", "plan.md", "--json"]);
     assert_eq!(told["problems"][0]["code"], "unknown-field");
@@ -109,8 +109,8 @@ fn a_warning_is_an_error_only_if_that_is_wanted() {
     assert_eq!(
         ran.told(&sandbox),
         "exit 0\n--- stdout\n\
-        warning: plan.md:13:10 overlap stages `model` and `words` may run at once and change the same files (`model/**` and `**/*.md`), make one depend on the other, or narrow their scopes\n\
-        warning: plan.md:13:10 overlap stages `view` and `words` may run at once and change the same files (`view/**` and `**/*.md`), make one depend on the other, or narrow their scopes\n\
+        warning: plan.md:13:10 overlap stages `model` and `words` may run at the same time and change the same files (`model/**` and `**/*.md`), make one depend on the other, or narrow their scopes\n\
+        warning: plan.md:13:10 overlap stages `view` and `words` may run at the same time and change the same files (`view/**` and `**/*.md`), make one depend on the other, or narrow their scopes\n\
         plan `shop`: 4 stages, 2 warnings"
     );
     assert_eq!(sandbox.run(&["plan", "check", "plan.md", "--strict"]).code, 1);

@@ -68,12 +68,12 @@ fn a_brief_begins_with_the_same_bytes_for_every_stage() {
     let ran = desk.run();
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let (a, b) = (fs::read_to_string(a).unwrap(), fs::read_to_string(b).unwrap());
-    let stable = |text: &str| text.split("\n# What is known here").next().unwrap().to_owned();
+    let stable = |text: &str| text.split("\n# Project").next().unwrap().to_owned();
     assert_eq!(stable(&a), stable(&b));
     assert!(a.contains("> Do it well.\n> ## Conflict\n") && !a.contains("\n## Conflict"), "{a}");
     assert!(a.contains("> - the disk is slow"), "{a}");
-    assert!(a.contains("- has to end well: `test -f a`"), "{a}");
-    assert!(b.contains("## Built on\n\n- `a`, merged as `"), "{b}");
+    assert!(a.contains("- must succeed: `test -f a`"), "{a}");
+    assert!(b.contains("## Dependencies\n\n- `a`, merged as `"), "{b}");
     let about = |id: &str| -> Value {
         let path = desk.sandbox.store().join(format!("run/briefs/p/{id}.json"));
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
@@ -218,11 +218,7 @@ fn a_handoff_is_written_in_either_form_and_what_is_wrong_with_one_is_told() {
     assert!(desk.sandbox.run(&["handoff", "show", "a", "--number", "1"]).stdout.contains("look"));
     let bad = write("version: 2\ncommits: {a: [b]}\n");
     assert_eq!(bad.code, 1);
-    assert!(
-        bad.stderr.contains("the handoff cannot be read at 2:10: a text is wanted here"),
-        "{}",
-        bad.stderr
-    );
+    assert!(bad.stderr.contains("the handoff cannot be read at 2:10: expected a text"), "{}", bad.stderr);
     assert_eq!(write("").code, 2);
     let told = |args: &[&str]| desk.sandbox.run(args).stderr;
     assert_snapshot!(told(&["handoff", "show", "a", "--number", "7"]), @"
@@ -297,7 +293,7 @@ fn a_protected_file_that_was_changed_is_not_let_through() {
     let blob = desk.git("rev-parse HEAD:RULES.md");
     let (copy, told) = copy(&desk, "a.brief");
     let mends = format!(
-        "if grep -q 'What is to be mended' $SPRAG_BRIEF; then {copy}; \
+        "if grep -q 'Failures to fix' $SPRAG_BRIEF; then {copy}; \
          git checkout -q refs/sprag/p/trunk -- RULES.md .sprag; git rm -qf .sprag/more; \
          else echo mine >RULES.md; echo x >.sprag/more; fi; echo a >>a"
     );

@@ -113,7 +113,7 @@ fn who_resolves_a_conflict_is_told_what_was_red_of_the_try_before() {
     let merge = "git merge -q -X ours refs/sprag/p/trunk";
     let script = |id: &str| {
         format!(
-            "if grep -q 'test ! -f half' $SPRAG_BRIEF && grep -q 'this was red then' $SPRAG_BRIEF; then git rm -q half; \
+            "if grep -q 'test ! -f half' $SPRAG_BRIEF && grep -q 'Failures of the previous resolution' $SPRAG_BRIEF; then git rm -q half; \
              elif grep -q '^## Conflict' $SPRAG_BRIEF; then {merge}; echo x >half; else echo {id} >README; fi"
         )
     };
@@ -126,7 +126,7 @@ fn who_resolves_a_conflict_is_told_what_was_red_of_the_try_before() {
 #[test]
 fn a_red_check_goes_back_to_the_stage_and_at_last_to_a_person() {
     let desk = Desk::new();
-    let mends = "if grep -q 'What is to be mended' $SPRAG_BRIEF; then echo good >a; else echo bad >a; fi";
+    let mends = "if grep -q 'Failures to fix' $SPRAG_BRIEF; then echo good >a; else echo bad >a; fi";
     desk.plan(&[
         desk.stage("a", &[], mends, "grep -q good a"),
         desk.stage("b", &[], "date +%N >>b", "grep -q never b"),

@@ -52,9 +52,7 @@ fn trouble(desk: &Desk, at: usize) -> String {
             "if grep -q '^## Conflict' $SPRAG_BRIEF; then git merge -q -X ours refs/sprag/p/trunk; else {work}; echo {at} >README; fi"
         ),
         // Does not what it should, until it is told.
-        5 => format!(
-            "{work}; if grep -q '^## What is to be mended' $SPRAG_BRIEF; then echo good >out/g{at}; fi"
-        ),
+        5 => format!("{work}; if grep -q '^## Failures to fix' $SPRAG_BRIEF; then echo good >out/g{at}; fi"),
         _ => work,
     }
 }

@@ -33,8 +33,8 @@ fn an_agent_whose_context_fills_is_asked_for_notes_and_then_hands_over_itself() 
     desk.assert_merged(&desk.run());
     assert_eq!(desk.times(), 2);
     let told = |name: &str| fs::read_to_string(desk.home(name)).unwrap();
-    assert!(told("notes").contains("42 % full") && told("notes").contains("sprag note"), "{}", told("notes"));
-    assert!(told("handoff").contains("52 % full") && told("handoff").contains("sprag handoff"));
+    assert!(told("notes").contains("42% full") && told("notes").contains("sprag note"), "{}", told("notes"));
+    assert!(told("handoff").contains("52% full") && told("handoff").contains("sprag handoff"));
     let brief = told("brief");
     assert!(brief.contains("the door is red") && brief.contains("make a"), "{brief}");
     assert_eq!(desk.ends()[0]["ended"], "well", "nobody had to end it");

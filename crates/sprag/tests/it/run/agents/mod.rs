@@ -399,5 +399,5 @@ fn when_most_of_a_budget_is_used_somebody_is_told_once() {
     assert!(told[0].contains("\"run\""), "{told:?}");
     assert_eq!(text.matches("/-/0/nearly").count(), 2, "it is begun to tell somebody, and done");
     let status = desk.sandbox.run(&["status"]).stdout;
-    assert!(status.contains("80 % of the budget of the plan are used"), "{status}");
+    assert!(status.contains("80% of the plan's budget is used"), "{status}");
 }

@@ -38,12 +38,12 @@ fn whatever_stops_a_stage_is_told_with_where_it_shows_and_what_can_be_said() {
         (
             "true",
             "    setup: ['echo no make >&2; exit 1']\n",
-            "it could not be set up: setup `echo no make >&2; exit 1` failed: no make\n",
+            "setup failed: setup `echo no make >&2; exit 1` failed: no make\n",
         ),
         (
             "true",
             "    before_stage: ['test -f never']\n",
-            "it could not be set up: before the stage, `test -f never`: it ended with 1, not with 0",
+            "setup failed: before the stage, `test -f never`: exit code 1, expected 0",
         ),
     ] {
         let house = House::new();
@@ -60,7 +60,7 @@ fn what_an_agent_asks_moves_no_cursor_and_tells_no_secret() {
     let secret = "ghp_R8sT2vW4xY6zA1bC3dE5fG7hJ9kL0mN2pQ4r";
     let ask = format!("{SPRAG} stage ask \"$(printf 'may I \\033[2J\\342\\200\\256push with {secret}')\"");
     let told = house.review(house.stage_with(&ask, "true", ""));
-    assert!(told.contains("it asks: may I  [2J push with "), "{told:?}");
+    assert!(told.contains("question: may I  [2J push with "), "{told:?}");
     assert!(!told.contains(['\u{1b}', '\u{202e}']) && !told.contains(secret), "{told:?}");
     let records = format!("{:?}", house.desk.records());
     assert!(records.contains("push with") && !records.contains(secret), "{records}");
@@ -85,7 +85,7 @@ fn a_stage_that_changed_nothing_is_told_as_that() {
 fn what_a_person_has_to_merge_is_merged_by_their_word() {
     let house = House::new();
     let told = house.review(house.stage_with("echo a >a", "test -f a", "    auto_merge: false\n"));
-    assert!(told.contains("a person has to say that it is merged (`auto_merge: false`)\n"), "{told}");
+    assert!(told.contains("a person has to approve the merge (`auto_merge: false`)\n"), "{told}");
     assert!(
         told.contains("  next: git diff refs/sprag/p/trunk...sprag/a/work\n  next: sprag stage merge a\n"),
         "{told}"
@@ -104,7 +104,7 @@ fn checks_that_a_person_lets_run_again_may_be_green_by_then() {
     let key = house.home("key");
     let told = house.review(house.stage_with("date +%N >>a", &format!("test -f {}", key.display()), ""));
     assert!(
-        told.contains("its checks have failed too often\nits checks say:\n- acceptance `test -f"),
+        told.contains("its checks have failed too often\nfailed checks:\n- acceptance `test -f"),
         "{told}"
     );
     let red = house.sprag(&["stage", "verify", "a"]);
@@ -132,18 +132,17 @@ fn a_stage_that_is_held_while_its_agent_works_is_merged_once_it_is_let_go() {
     assert_eq!(fs::read_to_string(house.home("pipe")).unwrap(), "up\n");
     let held = house.sprag(&["stage", "hold", "a"]);
     assert!(
-        held.stdout
-            .starts_with("what is under way for stage `a` goes on; after that nobody new is started for it"),
+        held.stdout.starts_with("stage `a` finishes its present step; after that no new agent starts for it"),
         "{}{}",
         held.stdout,
         held.stderr
     );
     let held = house.sprag(&["stage", "hold", "b"]);
-    assert!(held.stdout.starts_with("stage `b` is held once it could start\n"), "{}", held.stdout);
+    assert!(held.stdout.starts_with("stage `b` will be on hold once it could start\n"), "{}", held.stdout);
     fs::write(house.home("pipe"), "go\n").unwrap();
     let (code, out, err) = desk.ended(run);
     assert_eq!(code, 1, "{out}{err}");
-    let told = "nothing more happens by itself:\n  stage `a` is review: its checks are good, and a person holds it\n  stage `b` is waiting: it builds on `a`, not merged yet\n  next: sprag stage review a\n  next: sprag status --why\n";
+    let told = "nothing more happens by itself:\n  stage `a` is review: its checks passed; on hold by a person\n  stage `b` is waiting: waits for `a`, not merged yet\n  next: sprag stage review a\n  next: sprag status --why\n";
     assert!(out.ends_with(told), "{out}");
     for stage in ["a", "b"] {
         let ran = house.sprag(&["stage", "release", stage]);
@@ -161,7 +160,7 @@ fn whoever_blocked_a_stage_is_answered_and_the_next_agent_is_told_both() {
         "if grep -q 'it is in the safe' $SPRAG_BRIEF && grep -q 'no key' $SPRAG_BRIEF; then echo a >a; else {SPRAG} stage block --why 'no key'; sleep 1000; fi"
     );
     let told = house.review(house.stage_with(&script, "test -f a", ""));
-    assert!(told.contains("is blocked, attempt 1\nit was blocked: no key\n"), "{told}");
+    assert!(told.contains("is blocked, attempt 1\nblocked: no key\n"), "{told}");
     assert!(told.contains("  next: sprag stage resume a --answer TEXT\n"), "{told}");
     let ran = house.sprag(&["stage", "resume", "a", "--answer", "it is in the safe"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);

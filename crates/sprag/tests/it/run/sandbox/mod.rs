@@ -120,7 +120,7 @@ fn a_plan_that_insists_is_refused_before_anything_is_begun() {
     assert_eq!(ran.code, 2, "{}{}", ran.stdout, ran.stderr);
     assert!(
         ran.stderr.contains(
-            "stage `a` has to be confined, and cannot be here: no bubblewrap: `SPRAG_SANDBOX` is `off`"
+            "stage `a` has to be confined, and cannot be here: bubblewrap is not available: `SPRAG_SANDBOX` is `off`"
         ),
         "{}",
         ran.stderr

@@ -25,18 +25,18 @@ fn logs_tell_records_as_sentences_and_what_an_agent_printed() {
     exit 0
     --- stdout
     TIME the run of `p` began with 2 stages
-    TIME a: its worktree is being made
+    TIME a: making its worktree
     TIME a: worktree: made from `t`
-    TIME a: its agent is being started
+    TIME a: starting its agent
     TIME a: start of its agent: started
     TIME a: session `r1/a/1/spawn.0` ended: its agent has crashed
     ");
     assert_snapshot!(scene.sandbox.run(&["run", "logs", "a"]).told(&scene.sandbox), @"
     exit 0
     --- stdout
-    TIME a: its worktree is being made
+    TIME a: making its worktree
     TIME a: worktree: made from `t`
-    TIME a: its agent is being started
+    TIME a: starting its agent
     TIME a: start of its agent: started
     out| hello
     out| red

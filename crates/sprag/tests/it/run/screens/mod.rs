@@ -75,14 +75,14 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     ");
     assert_snapshot!(rest, @"
     agents at work: 2
-      stage  client  tool      heard of  activity                             session
-      docs   claude  ?         ?         files nobody may touch were touched  r1/docs/1/spawn.0
-      view   claude  Bash [2J  0s ago    its agent is at work                 r1/view/1/spawn.0
+      stage  client  tool      heard of  activity                      session
+      docs   claude  ?         ?         protected files were changed  r1/docs/1/spawn.0
+      view   claude  Bash [2J  0s ago    its agent is at work          r1/view/1/spawn.0
     nobody runs it
-      next: sprag run resume p
-    needs a person: `docs`: files nobody may touch were touched
+      next: sprag resume p
+    needs a person: `docs`: protected files were changed
       next: sprag stage review docs
-    warning: `view`: its context is 80 % full
+    warning: `view`: its context is 80% full
       next: sprag stage review view
     live sessions: 0
     open obligations: 0
@@ -95,9 +95,9 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
     --- stdout
     run p: 1 of 5 done, 1 active, 1 ready, 1 waiting, 1 for a person, $1.68, 0s
        level  stage   state    merged    context  cost   elapsed  try  why
-    ?  0      docs    review   -         ?        ?      0s       1    files nobody may touch were touched
+    ?  0      docs    review   -         ?        ?      0s       1    protected files were changed
     ✓  0      model   done     c0ffee00  45%      $1.25  35s      -
-    ◎  1      server  ready    -         ?        ?      -        1    it is about to go on
+    ◎  1      server  ready    -         ?        ?      -        1    about to continue
     ●  1      view    running  -         80%      $0.43  0s       1    its agent is at work
     ○  2      all     waiting  -         ?        ?      -        -    waits for `view`, `server`, `docs`
     ");
@@ -143,7 +143,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     exit 0
     run p: 2 of 3 done, 1 skipped, 1m25s
        level  stage  state    merged    context  cost  elapsed  try
-    skipped: `c`: `ada` has left it out: no 'need'
+    skipped: `c`: `ada` skipped it: no 'need'
     1 of 2 merged stages are on `main`, only on the trunk: `b`
       next: sprag run land p
     live sessions: 0
@@ -176,7 +176,7 @@ fn status_tells_which_merged_stages_the_target_has_and_who_left_others_out() {
     scene.sandbox.git(&["branch", "-f", "main", &two]);
     assert!(told(&scene).contains("all 2 merged stages are on `main`\n"), "{}", told(&scene));
     let whys = scene.sandbox.run(&["status", "--why"]).stdout;
-    assert!(whys.contains("-    `ada` has left it out: no 'need'"), "{whys}");
+    assert!(whys.contains("-    `ada` skipped it: no 'need'"), "{whys}");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn the_live_screen_draws_moves_follows_and_gives_the_terminal_back() {
     pane.shows("waits for");
     // What is written down is on the screen without a key.
     OpenOptions::new().append(true).open(scene.log()).unwrap().write_all(&hold).unwrap();
-    pane.shows("a person holds it");
+    pane.shows("on hold by a person");
     assert!(pane.screen().contains("held"), "{}", pane.screen());
     pane.tmux(&["resize-window", "-x", "40", "-y", "10"]);
     pane.shows("1 of 5 done, 1 for a person\n");
