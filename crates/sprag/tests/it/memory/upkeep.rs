@@ -422,7 +422,7 @@ fn a_setting_is_changed_by_a_person_alone() {
     assert!(ran.stderr.contains("this is for a person at a terminal"), "{}", ran.stderr);
     assert!(
         sandbox
-            .run(&["stats"])
+            .run(&["memory", "stats"])
             .stdout
             .contains("next: ask about smaller changes with `sprag memory stats --apply`\n")
     );

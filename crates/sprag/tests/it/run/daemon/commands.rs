@@ -105,7 +105,7 @@ fn a_stage_that_is_blocked_is_retried_while_nobody_runs_it() {
     assert_eq!(house.run(&["--wait"]).code, 1);
     let told = house.sprag(&["stage", "review", "a"]).stdout;
     assert!(told.contains("is blocked, attempt 1\nblocked: no key"), "{told}");
-    assert_eq!(house.sprag(&["stop"]).code, 0);
+    assert_eq!(house.sprag(&["run", "stop"]).code, 0);
     let nothing = house.sprag(&["stage", "merge", "a"]);
     assert!(nothing.stderr.contains("not possible while stage `a` is blocked"), "{}", nothing.stderr);
     let ran = house.sprag(&["stage", "retry", "a"]);

@@ -79,7 +79,7 @@ fn status_shows_a_run_without_anybody_who_runs_it() {
       docs   claude  ?         ?         protected files were changed  r1/docs/1/spawn.0
       view   claude  Bash [2J  0s ago    its agent is at work          r1/view/1/spawn.0
     nobody runs it
-      next: sprag resume p
+      next: sprag run resume p
     needs a person: `docs`: protected files were changed
       next: sprag stage review docs
     warning: `view`: its context is 80% full
