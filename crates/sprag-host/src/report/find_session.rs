@@ -43,6 +43,12 @@ pub fn find_session(
     }
 }
 
+/// Returns the session with the newest record.
+pub fn newest(store: &Store) -> Result<SessionId, ReportError> {
+    let sessions = crate::store::projections::load_all::<sprag_govern::history::SessionList>(store)?;
+    sessions.rows().first().map(|row| row.id.clone()).ok_or(ReportError::NoSession)
+}
+
 /// Returns the session of the store whose id starts with this prefix.
 pub fn by_prefix(store: &Store, prefix: &str) -> Result<SessionId, ReportError> {
     let sessions: Vec<SessionId> =

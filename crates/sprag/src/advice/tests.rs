@@ -7,7 +7,7 @@ use crate::failure::Failure;
 /// What stands for values in the texts of sources.
 const VALUE: &str = "x1";
 /// What sentences about us go on with.
-const PROSE: &[&str] = &["is", "was", "cannot", "warned:", "crashed,"];
+const PROSE: &[&str] = &["is", "was", "cannot", "warned:", "crashed;"];
 
 #[test]
 fn every_command_that_a_text_of_ours_names_is_one() {

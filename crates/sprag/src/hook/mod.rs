@@ -343,8 +343,8 @@ fn after_panic(args: &Args, env: &Env, payload: Option<&HookPayload>) -> HookRep
     let raw = payload.map(|payload| String::from_utf8_lossy(&payload.bytes).into_owned()).unwrap_or_default();
     let native = peek_event_name(&raw).unwrap_or_default();
     let told = match report {
-        Some(path) => format!("sprag crashed, which is a mistake in sprag; see `{}`", path.display()),
-        None => format!("sprag crashed, which is a mistake in sprag: {what}"),
+        Some(path) => format!("sprag crashed; this is a bug in sprag; see `{}`", path.display()),
+        None => format!("sprag crashed; this is a bug in sprag: {what}"),
     };
     match clients::find(&args.client) {
         Some(client) => fault(client, env, &native, &raw, &told),

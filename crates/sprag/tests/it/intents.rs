@@ -352,7 +352,7 @@ fn a_file_of_intents_is_begun_and_looked_at() {
     assert_eq!(check.code, 1);
     assert_eq!(
         check.stdout,
-        ".sprag/intents.yaml:3:19: `../x`: a pattern is relative to the repository, and has no `..`\n\
+        ".sprag/intents.yaml:3:19: `../x`: a pattern must be relative to the repository, without `..`\n\
          .sprag/intents.yaml:4:9: intent `A` is already in line 2\n"
     );
     let json = sandbox.json(&["intent", "check", "--json"]);

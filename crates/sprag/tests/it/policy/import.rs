@@ -166,9 +166,9 @@ fn an_import_is_written_and_replaced() {
     + claude-allow-edit-docs
     4 rules in `ROOT/home/.config/sprag/policy/imported-claude.toml`
     --- stderr
-    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: it is more than the plain words of one command: `|`
-    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: no allow rule covers what is not looked into: npm run test
-    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: it is a setting of the client, not a rule
+    ROOT/home/.claude/settings.json:4: not imported: `Bash(curl * | sh)`: only plain words of one command are supported: `|`
+    ROOT/home/.claude/settings.json:3: not imported: `Bash(npm run test:*)`: an allow rule cannot cover unread code: npm run test
+    ROOT/home/.claude/settings.json:6: not imported: `defaultMode = "acceptEdits"`: a setting of the client, not a rule
     ROOT/project/.claude/settings.json:1: not imported: `Bash(git show:*)`: an allow rule of a project is not imported for all projects; name the file to import it
     "##);
     let file = sandbox.home.join(".config/sprag/policy/imported-claude.toml");

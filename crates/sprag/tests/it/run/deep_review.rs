@@ -97,7 +97,7 @@ fn work_that_a_reviewer_finds_complete_is_merged() {
     assert!(pwd.contains("/run/looks/") && !pwd.contains(".worktrees"), "{pwd}");
     assert_eq!(deep.read("log"), "a 1\n", "git answers where it stands");
     let logs = deep.sprag(&["run", "logs", "a"]).stdout;
-    assert!(logs.contains("is being reviewed by `claude` since 20"), "{logs}");
+    assert!(logs.contains("`claude` reviews its work since 20"), "{logs}");
     assert!(!deep.desk.sandbox.store().join("run/gates/p-review-a").exists());
 }
 
@@ -185,7 +185,7 @@ fn a_killed_daemon_has_it_reviewed_once_more_and_no_agent_works_twice() {
     let mut run = deep.desk.start();
     pipe.is_up();
     let status = deep.sprag(&["status", "--why"]).stdout;
-    assert!(status.contains("is being reviewed by `claude` since 20"), "{status}");
+    assert!(status.contains("`claude` reviews its work since 20"), "{status}");
     kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
     run.wait().unwrap();
     deep.assert_merged(&deep.sprag(&["run", "resume", "--wait"]));

@@ -71,9 +71,7 @@ fn a_stage_that_changed_nothing_is_told_as_that() {
     let house = House::new();
     let told = house.review(house.stage_with("true", "true", ""));
     assert!(
-        told.contains(
-            "is review, attempt 1\nits agent said twice that it was done, and had committed nothing"
-        ),
+        told.contains("is review, attempt 1\nits agent claimed twice to be done, but committed nothing"),
         "{told}"
     );
     assert!(told.contains("/.worktrees/a status\n"), "{told}");
